@@ -1,8 +1,8 @@
-"""Calls that change nothing: eth_call, and what its relatives share with it.
+"""Read-only calls: eth_call, and the code that similar methods share with it.
 
-A call object becomes an engine's message here, in geth's order and words. Gas estimation and
-access lists are in `execution_gas`. On the event loop a request gets little (`loop_gas`); one that
-needs more is sent to a thread by `WouldBlock`.
+A call object becomes an engine's message here, with geth's order of checks and its messages. Gas estimation and
+access lists are in `execution_gas`. On the event loop a request may use little gas (`loop_gas`); a request that
+needs more is moved to a thread by `WouldBlock`.
 """
 
 import time
@@ -51,7 +51,7 @@ T = TypeVar("T")
 PRICE_BITS: Final = 128
 BLOB_PRICE_BITS: Final = 128
 BASE_FEE_BITS: Final = 64
-"""What engines can read."""
+"""Bits of a base fee that engines can read."""
 
 Overrides = Mapping[Address, AccountOverride]
 
@@ -63,10 +63,10 @@ def call(
     accounts: Overrides | None,
     block_override: BlockOverride | None,
 ) -> str:
-    """eth_call: what a call returns, or of a creation the code it would leave.
+    """eth_call: the output of a call, or the code that a contract creation would deploy.
 
     Raises:
-        JsonRpcError: 3, it reverted; -32000, it failed otherwise, could not begin or took too long.
+        JsonRpcError: 3, the call reverted; -32000, it failed otherwise, could not begin or took too long.
     """
     epoch = rpc.epoch
     context = make_context(rpc, block, accounts, block_override)
@@ -85,23 +85,23 @@ def call(
 
 
 class CallContext(NamedTuple):
-    """Where a call is run: by whose engine, on which state, in which environment, and until when."""
+    """The context of a call: chain and engine, state, environment, and deadline."""
 
     rpc: EvmRpc
     env: BlockEnv
     state: StateReader
     deadline: float
-    """By the monotonic clock, in seconds."""
+    """In seconds of the monotonic clock."""
     allowance: GasAllowance | None = None
-    """What the request may still use on the event loop; None in a thread."""
+    """Gas that the request may still use on the event loop; None in a thread."""
 
     def run(self, message: CallMessage, *, with_access_list: bool = False) -> CallResult:
         """Run one call.
 
         Raises:
-            CallRejected: It could not begin.
-            JsonRpcError: -32000, it took too long.
-            WouldBlock: It takes too long for the event loop.
+            CallRejected: The call could not begin.
+            JsonRpcError: -32000, the call took too long.
+            WouldBlock: The call takes too long for the event loop.
         """
         env = self._fit(message)
         try:
@@ -117,7 +117,7 @@ class CallContext(NamedTuple):
             raise self._given_up() from interruption
 
     def estimate(self, message: CallMessage, error_ratio: float) -> GasEstimate:
-        """Find the least gas, up to the message's, with which a call works. Raises as `run`."""
+        """Find the least gas, up to the message's, with which a call succeeds. Raises as `run`."""
         env = self._fit(message)
         try:
             return self.rpc.chain.engine.estimate(
@@ -134,12 +134,12 @@ class CallContext(NamedTuple):
     def trace(
         self, message: CallMessage, recording: Recording, time_limit: float
     ) -> TransactionTrace:
-        """Run one call and record it, for so many seconds at most.
+        """Run one call and record its trace, within a time limit.
 
         Raises:
-            CallRejected: It could not begin.
-            TraceTooLarge: More would be recorded than the recording allows.
-            TraceTimedOut: It took too long.
+            CallRejected: The call could not begin.
+            TraceTooLarge: The trace exceeds the recording's limit.
+            TraceTimedOut: The call took too long.
         """
         env = self._fit(message)
         return self.rpc.chain.engine.trace_call(
@@ -147,19 +147,19 @@ class CallContext(NamedTuple):
         )
 
     def logged(self, method: str, message: CallMessage, run: Callable[["CallContext"], T]) -> T:
-        """Run a call, once or several times, and tell the log of it once; return what came of it.
+        """Run a call, once or several times, log it once, and return the result.
 
-        What is sent on to a thread is told there. The log executes a call that called console.log once
-        more, later and in a thread of its own. The name of a call in a batch of which another one has to be
-        sent on is counted twice, its messages are not.
+        A request that moves to a thread is logged there. A call that called console.log is executed again for the
+        log, later and in a separate thread. If another call of the same batch moves the batch to a thread, this
+        call's name is counted twice, but its console messages are logged once.
 
         Args:
-            method: How the client asked for it.
-            message: The call, with all the gas that it may have.
-            run: Runs it in the context that it is given.
+            method: The method that the client called.
+            message: The call, with all the gas that it may use.
+            run: Runs the call in the context that it gets.
 
         Raises:
-            WouldBlock: It called console.log, in a batch that may have to be sent on to a thread.
+            WouldBlock: The call called console.log, in a batch that may have to move to a thread.
         """
         log = self.rpc.transaction_log
         if not log.takes_calls(that_act=True):
@@ -190,11 +190,11 @@ class CallContext(NamedTuple):
     def _fit(self, message: CallMessage) -> BlockEnv:
         """Return the environment with a base fee that engines can read.
 
-        Unspecified: geth reckons with prices of 256 bits and base fees as large. Engines take 128
-        and 64, and blob base fees of 128; what needs more, which takes overrides, is refused.
+        Unspecified: geth calculates with 256-bit prices and base fees. Engines take prices of 128 bits, base fees
+        of 64 bits, and blob base fees of 128 bits. Larger values, which only overrides can set, are rejected.
 
         Raises:
-            CallRejected: The price is beyond what engines can read, and mostly what anybody has.
+            CallRejected: The price is larger than engines can read, and more than any account could pay.
         """
         if message.gas_price >> PRICE_BITS:
             want = message.gas * message.gas_price + message.value
@@ -213,12 +213,12 @@ class CallContext(NamedTuple):
 def make_context(
     rpc: EvmRpc, block: BlockParam, accounts: Overrides | None, block_override: BlockOverride | None
 ) -> CallContext:
-    """Return where a call at a block is run, with its overrides.
+    """Return the context for a call at a block, with its overrides.
 
     Raises:
         JsonRpcError: -32000, there is no such block.
         BadOverride: The overrides contradict each other.
-        WouldBlock: This is the event loop, and the engine is none for it.
+        WouldBlock: This is the event loop, and the engine must not run there.
     """
     share = _share_of_event_loop(rpc)
     found = block_tags.require(rpc, block)
@@ -227,7 +227,7 @@ def make_context(
 
 
 def next_or_latest(rpc: EvmRpc) -> Tag:
-    """Return which block a transaction is estimated for: the next one, where something was set for it by hand."""
+    """Return the block to estimate for: the pending block if an override is set for the next block, else the latest."""
     if not rpc.chain.is_development:
         return Tag.LATEST
     head = blocks.head(rpc.chain)
@@ -244,14 +244,14 @@ def context_on(
     *,
     share: Share | None = None,
 ) -> CallContext:
-    """Return where a call in a block's environment is run, on some state; `share`: on the event loop.
+    """Return the context for a call on a state, in a block's environment; `share` is given on the event loop.
 
     Raises:
         BadOverride: The overrides contradict each other.
     """
     config = rpc.chain.config
     env = rpc.environments.of(found.hash, lambda: env_of(found.header, config))
-    if env.chain_id != config.chain_id:  # anvil_setChainId; of block 0 alone, which stays the same
+    if env.chain_id != config.chain_id:  # anvil_setChainId was called; only block 0 has the old ID
         env = replace(env, chain_id=config.chain_id)
     signers = development.signers(rpc.chain)
     if signers:
@@ -275,10 +275,10 @@ def _share_of_event_loop(rpc: EvmRpc) -> Share | None:
 
 
 def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessage:
-    """Return a call object as an engine takes it.
+    """Convert a call object to an engine's message.
 
     Raises:
-        JsonRpcError: -32000, its fees contradict each other, or it is for another chain.
+        JsonRpcError: -32000, the call's fees contradict each other, or it is for another chain.
     """
     check_request(rpc, request)
     cap = rpc.gas_cap(env.gas_limit)
@@ -297,7 +297,7 @@ def make_message(rpc: EvmRpc, request: CallRequest, env: BlockEnv) -> CallMessag
 
 
 def check_request(rpc: EvmRpc, request: CallRequest) -> None:
-    """Refuse what no block could make right.
+    """Reject calls that are invalid in every block.
 
     Raises:
         JsonRpcError: -32000: both fee styles, another chain's ID, or an empty list of authorizations or blobs.
@@ -317,14 +317,14 @@ def check_request(rpc: EvmRpc, request: CallRequest) -> None:
 
 
 def fee_cap(request: CallRequest) -> int:
-    """Return the most wei that a gas may cost the caller; 0 when no price is named."""
+    """Return the most that the caller pays for one unit of gas, in wei; 0 if no price is named."""
     if request.gas_price is not None:
         return request.gas_price
     return request.max_fee_per_gas or 0
 
 
 def gas_price(request: CallRequest, env: BlockEnv) -> int:
-    """Return what a gas costs in this environment, in wei; 0 when no price is named."""
+    """Return the price of one unit of gas in this environment, in wei; 0 if no price is named."""
     cap = fee_cap(request)
     if request.gas_price is not None or env.base_fee is None or not cap:
         return cap
@@ -348,10 +348,10 @@ def _unpaid(sender: Address, have: int, want: int) -> str:
 
 
 def check_fees(request: CallRequest, env: BlockEnv) -> None:
-    """Hold fees against each other and against the base fee, unless none are named.
+    """Check the fees against each other and against the base fee, unless the call names no fees.
 
     Raises:
-        CallRejected: The tip is above the fee cap, or the fee cap below the base fee.
+        CallRejected: The tip is above the fee cap, or the fee cap is below the base fee.
     """
     cap = fee_cap(request)
     tip = cap if request.gas_price is not None else (request.max_priority_fee_per_gas or 0)

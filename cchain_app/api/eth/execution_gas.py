@@ -1,7 +1,7 @@
-"""How much gas a call needs, and which accounts and slots it touches.
+"""The gas that a call needs, and the accounts and slots that it accesses.
 
-eth_estimateGas is geth's procedure: what a caller may have at most is found here, and the engine
-looks for the least that works below it. What a call is, and where it is run: `execution`.
+eth_estimateGas follows geth's procedure: this module calculates the highest gas limit that a caller may use, and the
+engine searches for the lowest limit that works. Messages and contexts of calls are in `execution`.
 """
 
 from dataclasses import dataclass
@@ -27,10 +27,11 @@ OSAKA_GAS_LIMIT: Final = 2**24
 """Most gas of a transaction since Osaka (EIP-7825)."""
 
 ERROR_RATIO: Final = 0.015
-"""By how much an estimate may be too high."""
+"""Most by which an estimate may be too high, as a fraction."""
 
 ACCESS_LIST_ROUNDS: Final = 16
-"""A list grows with each round or is done; no contract is known to need more than three."""
+"""Most rounds of eth_createAccessList. The list grows in each round until it is complete; no known contract needs more
+than three rounds."""
 
 
 def estimate_gas(
@@ -40,16 +41,16 @@ def estimate_gas(
     accounts: Overrides | None,
     block_override: BlockOverride | None,
 ) -> str:
-    """eth_estimateGas: the least gas limit with which a call works, a little too high at most.
+    """eth_estimateGas: the lowest gas limit with which a call succeeds, or slightly more.
 
-    Unspecified: without a block it is for the next one where something was set for that by hand, as in Anvil and
-    Hardhat; else for the head, as in geth.
+    Unspecified: without a block, the estimate is for the next block if an override is set for that block, as in
+    Anvil and Hardhat; else for the head, as in geth.
 
-    Unspecified: a precompile that overrides move is moved for estimates too; geth checks the move
-    and then runs the call with the precompile at its old place.
+    Unspecified: a precompile that overrides move is also moved for estimates; geth checks the move
+    and then runs the call with the precompile at its old address.
 
     Raises:
-        JsonRpcError: 3, it reverts; -32000, it fails otherwise, or with all the gas it may have.
+        JsonRpcError: 3, the call reverts; -32000, it fails otherwise, or with all the gas it may use.
     """
     epoch = rpc.epoch
     at = execution.next_or_latest(rpc) if block is None else block
@@ -75,7 +76,7 @@ def estimate_gas(
 
 
 def _keep(rpc: EvmRpc, epoch: int, env: BlockEnv, *, is_default: bool) -> None:
-    """Keep how gas is estimated at the head, for the shortcut."""
+    """Store the parameters of gas estimates at the head for the shortcut."""
     rpc.keep_environment(epoch, env)
     rpc.keep_estimates(
         epoch,
@@ -92,13 +93,13 @@ def create_access_list(
     block: BlockParam,
     accounts: Overrides | None,
 ) -> dict[str, Any]:
-    """eth_createAccessList: what a call touches, and the gas it uses when all that is listed.
+    """eth_createAccessList: the accounts and slots that a call accesses, and the gas it uses with that access list.
 
-    Unspecified: without a gas price no funds are needed for gas; geth takes the fees of the next
-    block for granted.
+    Unspecified: without a gas price the caller needs no funds for gas; geth assumes the fees of the next
+    block.
 
     Raises:
-        JsonRpcError: -32000, the call could not begin. A call that fails is told in the result.
+        JsonRpcError: -32000, the call could not begin. The failure of a call is part of the result.
     """
     context = execution.make_context(rpc, block, accounts, None)
     if request.gas_price == 0 and context.env.base_fee is not None:
@@ -121,7 +122,7 @@ def create_access_list(
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """An access list without doubles, in ascending order."""
+    """An access list without duplicates, in ascending order."""
 
     entries: AccessList
 
@@ -145,7 +146,7 @@ def _run_with(context: CallContext, message: CallMessage, listed: _Listed) -> Ca
 def _not_applied(
     context: CallContext, request: CallRequest, gas: int, refusal: CallRejected
 ) -> JsonRpcError:
-    """Return the error that names the transaction, which nobody has signed."""
+    """Return the error that names the transaction, which has no signature."""
     nonce = request.nonce
     if nonce is None:
         account = context.state.account(request.sender)
@@ -165,7 +166,7 @@ def _access_list_answer(listed: _Listed, result: CallResult) -> dict[str, Any]:
 
 
 def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
-    """Return the highest gas limit that caller, block and node allow."""
+    """Return the highest gas limit that the caller, the block and the node allow."""
     env = context.env
     highest = env.gas_limit
     if request.gas is not None and request.gas >= TRANSFER_GAS:
@@ -181,6 +182,6 @@ def _highest(rpc: EvmRpc, request: CallRequest, context: CallContext) -> int:
 
 
 def _most(rpc: EvmRpc, env: BlockEnv) -> int:
-    """Return the highest gas limit that block and node allow."""
+    """Return the highest gas limit that the block and the node allow."""
     cap = rpc.gas_cap(env.gas_limit)
     return min(cap, OSAKA_GAS_LIMIT) if at_least(env.fork, "osaka") else cap

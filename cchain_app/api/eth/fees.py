@@ -1,4 +1,4 @@
-"""What gas costs: prices, the suggested tip, the fee history. The arithmetic is `feemarket`'s."""
+"""Gas prices, the suggested tip and the fee history. The arithmetic is in `feemarket`."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,22 +17,22 @@ from chaindb.connections import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
 
 MAX_HISTORY: Final = 1024
-"""Blocks that one fee history covers."""
+"""Most blocks in one fee history, as in geth."""
 
 HISTORY_ON_EVENT_LOOP: Final = 32
-"""Blocks of which a fee history is made without a thread."""
+"""Most blocks of a fee history that is computed on the event loop."""
 
 MAX_NORMAL_TIP: Final = 20 * 10**9
-"""Wei: eth_suggestPriceOptions' ceiling of the normal tip."""
+"""The ceiling of eth_suggestPriceOptions' normal tip, in wei."""
 
 Tips = dict[str, str]
 
 
 def gas_price(rpc: EvmRpc) -> str:
-    """eth_gasPrice: the suggested tip on top of the base fee, in wei.
+    """eth_gasPrice: the suggested tip plus the base fee, in wei.
 
-    Unspecified: the next block's base fee, as in coreth, because a lower price is not mined; or the head's if that is
-    higher, as in geth, because an estimate on the head fails with a lower price.
+    Unspecified: the base fee is the next block's, as in coreth, because a transaction with a lower price is not mined;
+    or the head's if that is higher, as in geth, because an estimate at the head fails with a lower price.
     """
     head_fee = blocks.head(rpc.chain).header.base_fee or 0
     return encode_quantity(suggested_tip(rpc) + max(next_base_fee(rpc), head_fee))
@@ -49,12 +49,12 @@ def base_fee(rpc: EvmRpc) -> str:
 
 
 def blob_base_fee(rpc: EvmRpc) -> str:
-    """eth_blobBaseFee: the next block's price of blob gas, in wei: one, where nobody ever used any."""
+    """eth_blobBaseFee: the next block's price of blob gas, in wei; 1 if no blobs were ever used."""
     return encode_quantity(blob_base_fee_after(rpc.chain, blocks.head(rpc.chain)))
 
 
 def suggest_price_options(rpc: EvmRpc) -> dict[str, Tips]:
-    """eth_suggestPriceOptions: slow, normal and fast fees, as coreth reckons them."""
+    """eth_suggestPriceOptions: slow, normal and fast fees, calculated as in coreth."""
     tip, base = suggested_tip(rpc), next_base_fee(rpc)
     normal = min(tip, MAX_NORMAL_TIP)
     return {
@@ -67,10 +67,10 @@ def suggest_price_options(rpc: EvmRpc) -> dict[str, Tips]:
 def fee_history(
     rpc: EvmRpc, count: int, newest: BlockNumber, percentiles: Sequence[float] | None
 ) -> dict[str, Any]:
-    """eth_feeHistory: base fees, fullness and tips of consecutive blocks.
+    """eth_feeHistory: base fees, gas used ratios and tips of consecutive blocks.
 
-    Unspecified: at most 1024 blocks, as in geth; fewer where the chain is shorter. The pending block counts as one of
-    them. Blob fields are left out, since this node makes no blocks with blobs.
+    Unspecified: at most 1024 blocks, as in geth; fewer if the chain is shorter. The pending block counts as one of
+    them. Blob fields are left out, because this node makes no blocks with blobs.
 
     Raises:
         JsonRpcError: -32000, the newest block is above the head.
@@ -110,7 +110,7 @@ def _fees_of_blocks(rpc: EvmRpc, numbers: range, *, with_tips: bool) -> list[Blo
     """Return the fees of accepted blocks.
 
     Raises:
-        WouldBlock: They are too many for the event loop.
+        WouldBlock: There are too many blocks for the event loop.
     """
     are_many = len(numbers) > HISTORY_ON_EVENT_LOOP
     if are_many and on_event_loop():
@@ -129,7 +129,7 @@ def _option(tip: int, base: int) -> Tips:
 
 
 def next_base_fee(rpc: EvmRpc) -> int:
-    """Return the next block's base fee in wei; before London there is none, so 0."""
+    """Return the next block's base fee in wei; 0 before London."""
     return base_fee_after(rpc.chain, blocks.head(rpc.chain)) or 0
 
 
@@ -153,7 +153,7 @@ def _fees_at(rpc: EvmRpc, number: int) -> BlockFees:
 
 
 def _fees_without_tips(header: Header) -> BlockFees:
-    """Return the fees of a block as far as its header tells."""
+    """Return the fees of a block that its header alone contains."""
     return BlockFees(
         number=header.number,
         coinbase=header.coinbase,

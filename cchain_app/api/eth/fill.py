@@ -1,4 +1,4 @@
-"""A transaction with all that was left out chosen, ready to be signed: eth_fillTransaction, and all that sign."""
+"""Completes transactions before they are signed: eth_fillTransaction, and the methods that sign."""
 
 from typing import Any
 
@@ -16,8 +16,8 @@ from primitives.hexadecimal import decode_quantity, encode_data
 def fill_transaction(rpc: EvmRpc, request: CallRequest) -> dict[str, Any]:
     """eth_fillTransaction: a transaction with nonce, fees, gas and chain ID, and its bytes without a signature.
 
-    Unspecified: of the fees, twice the next block's base fee and the suggested tip; the gas is what
-    eth_estimateGas says of the call with these fees, so the sender must be able to pay them.
+    Unspecified: the fee cap is twice the next block's base fee plus the suggested tip. The gas is the result of
+    eth_estimateGas for the call with these fees, so the sender must be able to pay them.
 
     Raises:
         JsonRpcError: -32000, the fees contradict each other, it is for another chain, it creates nothing, or
@@ -30,7 +30,7 @@ def fill_transaction(rpc: EvmRpc, request: CallRequest) -> dict[str, Any]:
 
 
 def with_fees_and_gas(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, int]:
-    """Return a request with its fees, and its gas limit. Raises as `fill_transaction`."""
+    """Return a request with all fees set, and its gas limit. Raises as `fill_transaction`."""
     execution.check_request(rpc, request)
     if request.to is None and not request.data:
         raise server_error("contract creation without any data provided")
@@ -43,7 +43,7 @@ def with_fees_and_gas(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, i
 
 
 def next_nonce(rpc: EvmRpc, request: CallRequest) -> int:
-    """Return the nonce that was asked for, else the one after what the sender has waiting."""
+    """Return the requested nonce, else the nonce after the sender's pending transactions."""
     if request.nonce is not None:
         return request.nonce
     return pool.next_nonce(rpc.chain, request.sender)

@@ -1,4 +1,4 @@
-"""Filters that are polled, as JSON: the rules and their state are in `services.poll_filters`."""
+"""JSON-RPC methods of polled filters; rules and state are in `services.poll_filters`."""
 
 from typing import Any
 
@@ -19,10 +19,10 @@ from primitives.hexadecimal import encode_quantity
 
 
 def new_filter(rpc: EvmRpc, client: str, criteria: LogCriteria) -> str:
-    """eth_newFilter: report logs from now on.
+    """eth_newFilter: create a filter for logs that are emitted from now on.
 
-    Unspecified: a filter by block hash has nothing to wait for and is taken as one of its block's
-    logs for eth_getFilterLogs, as geth does.
+    Unspecified: a filter by block hash has no future logs. As in geth, it is accepted, and
+    eth_getFilterLogs returns the logs of that block.
 
     Raises:
         JsonRpcError: -32602, the range is upside down or `pending`.
@@ -41,17 +41,17 @@ def new_filter(rpc: EvmRpc, client: str, criteria: LogCriteria) -> str:
 
 
 def new_block_filter(rpc: EvmRpc, client: str) -> str:
-    """eth_newBlockFilter: report hashes of blocks from now on."""
+    """eth_newBlockFilter: create a filter for hashes of new blocks."""
     return encode_quantity(poll_filters.new_block_filter(rpc.chain, client))
 
 
 def new_pending_transaction_filter(rpc: EvmRpc, client: str, full: bool) -> str:  # noqa: FBT001
-    """eth_newPendingTransactionFilter: report transactions that become pending."""
+    """eth_newPendingTransactionFilter: create a filter for new pending transactions."""
     return encode_quantity(poll_filters.new_pending_filter(rpc.chain, client, full=full))
 
 
 def get_filter_changes(rpc: EvmRpc, filter_id: int) -> Any:
-    """eth_getFilterChanges: what happened since the last call, `[]` when nothing did.
+    """eth_getFilterChanges: the filter's events since the last call, `[]` if there are none.
 
     Raises:
         FilterNotFound: There is no such filter.
@@ -65,10 +65,10 @@ def get_filter_changes(rpc: EvmRpc, filter_id: int) -> Any:
 
 
 def get_filter_logs(rpc: EvmRpc, filter_id: int) -> Raw:
-    """eth_getFilterLogs: logs of the filter's whole range.
+    """eth_getFilterLogs: the logs in the filter's whole range.
 
     Raises:
-        FilterNotFound: There is no such filter, or it is not one of logs.
+        FilterNotFound: There is no such filter, or it is not a log filter.
     """
     found = poll_filters.get(rpc.chain, filter_id)
     if found.kind is not Kind.LOGS or found.log_filter is None:
@@ -79,7 +79,7 @@ def get_filter_logs(rpc: EvmRpc, filter_id: int) -> Raw:
 
 
 def uninstall_filter(rpc: EvmRpc, filter_id: int) -> bool:
-    """eth_uninstallFilter: whether there was such a filter; now there is none."""
+    """eth_uninstallFilter: remove a filter, and return whether it existed."""
     return poll_filters.remove(rpc.chain, filter_id)
 
 
@@ -88,7 +88,7 @@ def _bound(given: int | str | None) -> int | Tag | None:
 
 
 def _transaction(rpc: EvmRpc, transaction_hash: Hash) -> wire.Json | None:
-    """Return a transaction as it was in the pool, even when it is in a block by now."""
+    """Return a transaction as it was in the pool, even if it is in a block now."""
     place = blocks.find_transaction(rpc.chain, transaction_hash)
     if place is not None:
         return wire.waiting_transaction(place[0].transactions[place[1]])

@@ -1,7 +1,7 @@
-"""What a fork's door does not answer itself: blocks and transactions up to the pin, and state before it (devnet.md 13).
+"""Calls that a fork forwards to upstream: blocks and transactions up to the fork block, and state before it (devnet.md 13).
 
-Such a call goes to the upstream as it came, and its answer comes back unchanged. Of what upstream has above the
-pin nothing is shown: there the chain is another one.
+These calls are forwarded without changes, and the answers are returned without changes. Upstream's data after the fork
+block is never shown, because from there on the two chains differ.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,14 +39,15 @@ BODIES: Final = {
     "ots_getBlockDetails": 0, "ots_getBlockDetailsByHash": 0, "ots_getBlockTransactions": 0,
     "erigon_getHeaderByNumber": 0, "erigon_getHeaderByHash": 0, "eth_feeHistory": 1, "eth_getProof": 2,
 }  # fmt: skip
-"""Methods that are about a block, and the place of the parameter that names it: up to the pin they are upstream's."""
+"""Methods that read a block, with the index of the block parameter; up to the fork block upstream answers them."""
 
 STATES: Final = {
     "eth_getBalance": 1, "eth_getTransactionCount": 1, "eth_getCode": 1, "eth_getStorageAt": 2,
     "eth_getAccountInfo": 1, "eth_call": 1, "eth_estimateGas": 1, "eth_createAccessList": 1,
     "eth_simulateV1": 1, "debug_traceCall": 1, "trace_call": 2, "trace_callMany": 1, "ots_hasCode": 1,
 }  # fmt: skip
-"""Likewise of state: that of the pin is here, with what was changed by hand at the beginning."""
+"""Methods that read state, with the index of the block parameter; upstream answers them before the fork block. The
+state of the fork block is stored here, with the edits made to it at the beginning."""
 
 TRANSACTIONS: Final = (
     "eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getRawTransactionByHash",
@@ -54,29 +55,30 @@ TRANSACTIONS: Final = (
     "trace_replayTransaction", "ots_getTransactionError", "ots_getInternalOperations",
     "ots_traceTransaction",
 )  # fmt: skip
-"""Methods that name a transaction first: upstream's, where it is neither in a block here nor waits."""
+"""Methods whose first parameter is a transaction hash; upstream answers them unless the transaction is in a block or in
+the pool here."""
 
 
 class _Place(msgspec.Struct):
-    """The members of a block, header, transaction or receipt that say at which height it is."""
+    """The members of a block, header, transaction or receipt that contain its height."""
 
     number: str | None = None
-    blockNumber: str | None = None  # noqa: N815  # JSON's name
+    blockNumber: str | None = None  # noqa: N815  # the name in JSON
 
 
 class _Log(msgspec.Struct, gc=False):
-    """A log of an answer, of which nothing is decoded."""
+    """A log in an answer; none of its members is decoded."""
 
 
 class _Given(NamedTuple):
-    """An argument as it came, and as it was read."""
+    """An argument as it was received, and its parsed value."""
 
     raw: Any
     value: Any
 
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    """Put a look at the pin in front of the methods that a fork does not answer itself."""
+    """Wrap the methods that a fork may forward to upstream."""
     for name, place in BODIES.items():
         _wrap(methods, rpc, name, _Heights(rpc, name, place, with_pin=True))
     for name, place in STATES.items():
@@ -88,7 +90,7 @@ def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
 def _wrap(
     methods: MethodRegistry, rpc: EvmRpc, name: str, ask: Callable[[Handler, Sequence[Any]], Any]
 ) -> None:
-    """Look at the arguments of each call before its handler; where the chain is no fork, at nothing."""
+    """Let `ask` answer each call instead of the method's handler, if the chain is a fork."""
     method = methods.methods[name]
     own, own_vectorized = method.handler, method.vectorized
     assert own is not None, "what is asked of upstream is one call"
@@ -113,12 +115,12 @@ def _wrap(
 
 
 def _keeping(param: Param) -> Param:
-    """Return a parameter that keeps what it was read from."""
+    """Return a parameter that keeps the raw argument beside the parsed value."""
 
     def parse(raw: Any) -> _Given:
         return _Given(raw, param.parse(raw))
 
-    # Who describes parameters asks which reader it is.
+    # The API reference identifies a parameter by its parser.
     return Param(param.name, update_wrapper(parse, param.parse), param.default)
 
 
@@ -126,10 +128,10 @@ class _Heights:
     """Answers a method that names a block.
 
     Args:
-        rpc: The chain's door.
-        name: The method's.
-        place: Of the parameter that names the block.
-        with_pin: Whether the pin itself is upstream's.
+        rpc: The chain's RPC context.
+        name: The method's name.
+        place: Index of the parameter that names the block.
+        with_pin: Whether upstream answers for the fork block itself.
     """
 
     def __init__(self, rpc: EvmRpc, name: str, place: int, *, with_pin: bool) -> None:
@@ -139,7 +141,7 @@ class _Heights:
         self._with_pin = with_pin
 
     def __call__(self, own: Handler, arguments: Sequence[Any]) -> Any:
-        """Answer a call, by upstream or by its own handler."""
+        """Answer a call from upstream or by the method's own handler."""
         chain, values = self._rpc.chain, [_value(one) for one in arguments]
         fork = chain.fork
         named = values[self._place]
@@ -156,7 +158,7 @@ class _Heights:
         return _ask(self._rpc, self._name, params)
 
     def _height(self, fork: Fork, named: Any) -> int | None:
-        """Return the height of a named block; None: it is none of upstream's that is in this chain."""
+        """Return the height of a named block; None if the block is not one of upstream's up to the fork block."""
         chain = self._rpc.chain
         if named is Tag.PENDING:
             return None  # a fork makes its own blocks
@@ -181,7 +183,7 @@ class _Transactions:
         self._name = name
 
     def __call__(self, own: Handler, arguments: Sequence[Any]) -> Any:
-        """Answer a call, by upstream or by its own handler."""
+        """Answer a call from upstream or by the method's own handler."""
         chain, values = self._rpc.chain, [_value(one) for one in arguments]
         fork = chain.fork
         if fork is None or pool.find(chain, values[0]) is not None:
@@ -197,12 +199,12 @@ class _Transactions:
 
 
 def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> tuple[memoryview, int]:
-    """Return upstream's logs of blocks first to last, with commas between them, and how many they are.
+    """Return upstream's logs of blocks first to last, separated by commas, and their number.
 
-    The last block is not above the pin.
+    The last block must not be above the fork block.
 
     Raises:
-        UpstreamError: It does not answer with a list of logs.
+        UpstreamError: Upstream does not answer with a list of logs.
     """
     criteria: dict[str, Any] = {
         "fromBlock": encode_quantity(first),
@@ -223,7 +225,7 @@ def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> tup
 
 
 def height_of_hash(rpc: EvmRpc, block_hash: Hash) -> int | None:
-    """Return the height of a block up to the pin; None: it is none."""
+    """Return the height of one of upstream's blocks up to the fork block; None for any other block."""
     fork = rpc.chain.fork
     if fork is None or block_hash == fork.hash:
         return None if fork is None else fork.number
@@ -235,7 +237,7 @@ def _value(argument: Any) -> Any:
 
 
 def _height_in(fork: Fork, answer: Raw) -> int | None:
-    """Return the height that an answer names, unless it is above the pin."""
+    """Return the height in an answer; None if it is above the fork block."""
     try:
         place = msgspec.json.decode(answer, type=_Place)
         number = decode_quantity(place.number or place.blockNumber or "")
@@ -248,8 +250,8 @@ def _ask(rpc: EvmRpc, method: str, params: Sequence[Any]) -> Raw:
     """Return upstream's result as undecoded JSON text.
 
     Raises:
-        JsonRpcError: 3, a call reverted there.
-        UpstreamError: It does not tell.
+        JsonRpcError: 3, the call reverted at upstream.
+        UpstreamError: Upstream does not answer.
     """
     try:
         return upstream_of(rpc.chain).pass_on(method, params)

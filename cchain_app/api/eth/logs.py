@@ -1,7 +1,7 @@
-"""Logs of accepted blocks: which blocks a filter is about, and the logs in them.
+"""Logs of accepted blocks: the blocks that a filter covers, and the matching logs in them.
 
-Recent blocks are searched in memory, where a bloom that does not match ends the search of a block;
-older ones by index in the rows.
+Recent blocks are searched in memory, where a bloom filter that does not match ends the search of a block;
+older blocks are searched by an index of the rows.
 """
 
 from typing import Final
@@ -23,19 +23,19 @@ from jsonrpc.errors import invalid_params
 from primitives.evm import Hash
 
 IN_MEMORY: Final = 256
-"""Blocks that are looked through one by one before the index is asked."""
+"""Most blocks that are searched one by one in memory, before the index is used."""
 
 
 def get_logs(rpc: EvmRpc, criteria: LogCriteria) -> Raw:
-    """eth_getLogs: the logs that match, in chain order.
+    """eth_getLogs: the matching logs, in chain order.
 
-    Unspecified: `pending` is refused, as in geth. NODE_LOGS_BLOCK_RANGE and NODE_LOGS_RESULTS
-    limit the question and the answer.
+    Unspecified: `pending` is rejected, as in geth. NODE_LOGS_BLOCK_RANGE and NODE_LOGS_RESULTS
+    limit the range and the number of results.
 
     Raises:
         JsonRpcError: -32602, the range is upside down, too long or beyond the head; -32000, the
             block of the given hash is unknown.
-        TooManyLogs: More match than an answer may hold.
+        TooManyLogs: More logs match than an answer may hold.
     """
     if criteria.block_hash is not None:
         number = _require(rpc, criteria.block_hash)
@@ -47,10 +47,10 @@ def get_logs(rpc: EvmRpc, criteria: LogCriteria) -> Raw:
 def resolve_range(
     rpc: EvmRpc, first: BlockNumber | None, last: BlockNumber | None
 ) -> tuple[int, int]:
-    """Return the heights that a filter's range means; what was left out is the head.
+    """Return the heights of a filter's range; an omitted bound means the head.
 
     Raises:
-        JsonRpcError: -32602, no such range can be searched.
+        JsonRpcError: -32602, the range cannot be searched.
     """
     if Tag.PENDING in (first, last):
         raise invalid_params("pending logs are not supported")
@@ -69,12 +69,12 @@ def resolve_range(
 def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[bytes]:
     """Return the rendered logs of blocks first to last that match, in chain order.
 
-    A part may hold several logs, with commas between them.
+    Each part may hold several logs, separated by commas.
 
     Raises:
-        TooManyLogs: More match than NODE_LOGS_RESULTS.
-        UpstreamError: They are upstream's, which does not tell.
-        WouldBlock: It takes too long for the event loop.
+        TooManyLogs: More logs match than NODE_LOGS_RESULTS.
+        UpstreamError: Upstream does not return its logs.
+        WouldBlock: The search takes too long for the event loop.
     """
     fork = rpc.chain.fork
     if fork is None or first > fork.number:
@@ -89,7 +89,7 @@ def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[byte
 
 
 def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tuple[list[bytes], int]:
-    """Return the same of blocks that are this chain's own, and how many logs they are."""
+    """Return the matching logs of this chain's own blocks as in `find`, and their number."""
     most = rpc.chain.node.logs_results
     recent = _in_memory(rpc, first, last)
     if recent is None:
@@ -113,7 +113,7 @@ def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> Render
     """Return the rendered logs of a block that match, in their order.
 
     Raises:
-        WouldBlock: The block has too many for the event loop.
+        WouldBlock: The block has too many logs for the event loop.
     """
     if not log_filter.may_match(bloom.from_bytes(block.header.logs_bloom)):
         return NO_LOGS
@@ -121,7 +121,7 @@ def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> Render
 
 
 def _require(rpc: EvmRpc, block_hash: Hash) -> int:
-    """Return the height of a block, of a fork also of one up to the pin."""
+    """Return the height of a block; on a fork, upstream's blocks up to the fork block count too."""
     block = blocks.by_hash(rpc.chain, block_hash)
     number = forked.height_of_hash(rpc, block_hash) if block is None else block.number
     if number is None:
@@ -130,7 +130,7 @@ def _require(rpc: EvmRpc, block_hash: Hash) -> int:
 
 
 def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None:
-    """Return the blocks of a range when this process remembers them all, else None."""
+    """Return the blocks of a range if this process has all of them in memory, else None."""
     if last - first >= IN_MEMORY:
         return None
     remembered = rpc.chain.memory.blocks
@@ -144,10 +144,10 @@ def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None
 
 
 def render_rows(rpc: EvmRpc, rows: list[logs.LogRow]) -> list[bytes]:
-    """Return rows as bytes; a part may hold several logs, with commas between them."""
+    """Return rows as bytes; each part may hold several logs, separated by commas."""
     if rpc.chain.memory.answers is None:
         return [render_log(logs.found_log(row)) for row in rows]
-    # Only here: there is no such module where the crate was not built.
+    # Imported here because the module exists only if the crate was built.
     from cchain_app.memory.native import render_log_rows
 
     return render_log_rows(rows)

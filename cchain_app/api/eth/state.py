@@ -1,4 +1,4 @@
-"""Accounts at a block: balance, nonce, code, storage, proofs."""
+"""Accounts at a block: balance, nonce, code, storage and proofs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,18 +16,18 @@ from primitives.hexadecimal import encode_data, encode_quantity
 
 MAX_PROOF_KEYS = 1024
 MAX_STORAGE_SLOTS = 1024
-"""Of all accounts that one eth_getStorageValues names, as in geth."""
+"""Most slots of all accounts in one eth_getStorageValues, as in geth."""
 
 _NOBODY = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
 
 
 def get_balance(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
-    """eth_getBalance: wei of an account, zero for one that does not exist."""
+    """eth_getBalance: the balance of an account in wei; 0 for an account that does not exist."""
     return encode_quantity(_account(rpc, address, block).balance)
 
 
 def get_balances(rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]) -> list[str | Exception]:
-    """eth_getBalance for all calls of a batch, whose accounts are read at once."""
+    """eth_getBalance for all calls of a batch, whose accounts are read together."""
     head = block_tags.height_of(rpc, Tag.LATEST)
     latest = [address for address, block in calls if block is Tag.LATEST]
     if len(latest) > 1:
@@ -43,7 +43,7 @@ def get_balances(rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]) -> li
 
 
 def get_transaction_count(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
-    """eth_getTransactionCount: the nonce; of `pending` the one after the pending transactions."""
+    """eth_getTransactionCount: the nonce; for `pending`, the nonce after the sender's pending transactions."""
     if block is Tag.PENDING:
         return encode_quantity(pool.next_nonce(rpc.chain, address))
     return encode_quantity(_account(rpc, address, block).nonce)
@@ -52,7 +52,7 @@ def get_transaction_count(rpc: EvmRpc, address: Address, block: BlockParam) -> s
 def get_transaction_counts(
     rpc: EvmRpc, calls: Sequence[tuple[Address, BlockParam]]
 ) -> list[str | Exception]:
-    """eth_getTransactionCount for all calls of a batch; what waits in the pool is read at once."""
+    """eth_getTransactionCount for all calls of a batch; the pool's transactions are read together."""
     pending = [address for address, block in calls if block is Tag.PENDING]
     nonces = pool.next_nonces(rpc.chain, pending) if pending else {}
     outcomes: list[str | Exception] = []
@@ -65,7 +65,7 @@ def get_transaction_counts(
 
 
 def get_code(rpc: EvmRpc, address: Address, block: BlockParam) -> str:
-    """eth_getCode: code of an account, `0x` when it has none."""
+    """eth_getCode: the code of an account, `0x` if it has none."""
     return encode_data(state.code_at(_state(rpc, block), address))
 
 
@@ -80,7 +80,7 @@ def get_storage_values(
     """eth_getStorageValues: the values of slots of several accounts, each 32 bytes, in the order of the slots.
 
     Raises:
-        JsonRpcError: -32602, no slot is named; -38026, more than 1024 are.
+        JsonRpcError: -32602, no slot is named; -38026, more than 1024 slots are named.
     """
     count = sum(map(len, requests.values()))
     if count > MAX_STORAGE_SLOTS:
@@ -108,13 +108,13 @@ def get_account_info(rpc: EvmRpc, address: Address, block: BlockParam) -> dict[s
 def get_proof(
     rpc: EvmRpc, address: Address, keys: Sequence[StorageKey], block: BlockParam
 ) -> dict[str, Any]:
-    """eth_getProof: an account and slots of it, with the trie's nodes from the root down.
+    """eth_getProof: an account and some of its slots, with the trie nodes from the root down.
 
-    Unspecified: proofs reach NODE_PROOF_WINDOW blocks back; older ones are refused. An account
+    Unspecified: proofs are available for NODE_PROOF_WINDOW blocks; older blocks are refused. An account
     that does not exist has the empty code's hash and the empty trie's root, where geth has zeros.
 
     Raises:
-        JsonRpcError: -32602, too many keys.
+        JsonRpcError: -32602, there are too many keys.
         ProofWindowPassed: The block is too old.
     """
     if len(keys) > MAX_PROOF_KEYS:
@@ -141,7 +141,7 @@ def get_proof(
 
 
 def _echo(key: StorageKey) -> str:
-    """Return a key as geth repeats it: whole when it was given whole, else as a quantity."""
+    """Return a key as geth repeats it: in full if it was given in full, else as a quantity."""
     if key.length == len(key.slot):
         return encode_data(key.slot)
     return encode_quantity(int.from_bytes(key.slot, "big"))

@@ -1,4 +1,4 @@
-"""Transactions and receipts, and how a signed transaction gets in."""
+"""Transactions and receipts, and the sending of signed transactions."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,16 +18,16 @@ from primitives.evm import Address, Hash
 from primitives.hexadecimal import encode_data
 
 RECEIPT_NOT_READY: Final = 4
-"""Code of eth_sendRawTransactionSync when it gave up waiting."""
+"""Code of eth_sendRawTransactionSync when its waiting time is over."""
 
 SYNC_SECONDS: Final = 20.0
 SYNC_SECONDS_AT_MOST: Final = 60.0
 SYNC_PAUSE: Final = 0.02
-"""Seconds between two looks for the block: as many as a block takes to be made."""
+"""Seconds between two checks for the receipt: about the time that making a block takes."""
 
 
 def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.Json | None:
-    """eth_getTransactionByHash: a transaction of a block or of the pool, else null."""
+    """eth_getTransactionByHash: a transaction in a block or in the pool, else null."""
     epoch = rpc.epoch
     found = pool.find(rpc.chain, transaction_hash)
     if isinstance(found, Transaction):
@@ -42,7 +42,7 @@ def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.J
 def get_transaction_by_sender_and_nonce(
     rpc: EvmRpc, sender: Address, nonce: int
 ) -> Raw | wire.Json | None:
-    """eth_getTransactionBySenderAndNonce: a sender's transaction of a block or of the pool, else null."""
+    """eth_getTransactionBySenderAndNonce: a sender's transaction in a block or in the pool, else null."""
     place = nonces.find_by_nonce(rpc.chain, sender, nonce)
     if place is not None:
         block, index = place
@@ -54,7 +54,7 @@ def get_transaction_by_sender_and_nonce(
 
 
 def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
-    """eth_getTransactionReceipt: what became of a transaction, null until it is in a block."""
+    """eth_getTransactionReceipt: the receipt of a transaction, null until it is in a block."""
     epoch = rpc.epoch
     place = blocks.find_transaction(rpc.chain, transaction_hash)
     if place is None:
@@ -65,19 +65,19 @@ def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
 
 
 def get_transaction_by_number_and_index(rpc: EvmRpc, number: BlockNumber, index: int) -> Raw | None:
-    """eth_getTransactionByBlockNumberAndIndex: a transaction by its place in a block, else null."""
+    """eth_getTransactionByBlockNumberAndIndex: a transaction by its index in a block, else null."""
     return _at(rpc, block_tags.find(rpc, number), index)
 
 
 def get_transaction_by_hash_and_index(rpc: EvmRpc, block_hash: Hash, index: int) -> Raw | None:
-    """eth_getTransactionByBlockHashAndIndex: a transaction by its place in a block, else null."""
+    """eth_getTransactionByBlockHashAndIndex: a transaction by its index in a block, else null."""
     return _at(rpc, block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
 def get_raw_transaction(rpc: EvmRpc, transaction_hash: Hash) -> str:
-    """eth_getRawTransactionByHash and debug_getRawTransaction: the envelope as it was sent.
+    """eth_getRawTransactionByHash and debug_getRawTransaction: the envelope of a transaction as it was sent.
 
-    Unspecified: for an unknown transaction it is `0x`, as in geth.
+    Unspecified: for an unknown transaction the result is `0x`, as in geth.
     """
     found = pool.find(rpc.chain, transaction_hash)
     if found is None:
@@ -87,23 +87,23 @@ def get_raw_transaction(rpc: EvmRpc, transaction_hash: Hash) -> str:
 
 
 def get_raw_transaction_by_number_and_index(rpc: EvmRpc, number: BlockNumber, index: int) -> str:
-    """eth_getRawTransactionByBlockNumberAndIndex: the envelope, `0x` when there is none."""
+    """eth_getRawTransactionByBlockNumberAndIndex: a transaction's envelope, `0x` if there is no such transaction."""
     return _raw_at(block_tags.find(rpc, number), index)
 
 
 def get_raw_transaction_by_hash_and_index(rpc: EvmRpc, block_hash: Hash, index: int) -> str:
-    """eth_getRawTransactionByBlockHashAndIndex: the envelope, `0x` when there is none."""
+    """eth_getRawTransactionByBlockHashAndIndex: a transaction's envelope, `0x` if there is no such transaction."""
     return _raw_at(block_tags.find(rpc, BlockHash(block_hash)), index)
 
 
 def send_raw_transactions(rpc: EvmRpc, calls: Sequence[tuple[bytes]]) -> list[Any]:
-    """eth_sendRawTransaction: bring a signed transaction to the pool; its hash.
+    """eth_sendRawTransaction: add a signed transaction to the pool, and return its hash.
 
-    Calls of a batch come together; for each its hash, or why it was refused.
+    The calls of a batch are added together; each returns its hash, or its own error.
 
     Raises:
-        InvalidTransaction: It cannot be read, or is not signed for this chain.
-        PoolRejection: The pool does not take it, and says why.
+        InvalidTransaction: The transaction cannot be decoded, or is not signed for this chain.
+        PoolRejection: The pool rejects the transaction, for the reason in the message.
     """
     outcomes = transactions.submit(rpc.chain, [raw for (raw,) in calls])
     return [one if isinstance(one, Exception) else encode_data(one) for one in outcomes]
@@ -112,12 +112,12 @@ def send_raw_transactions(rpc: EvmRpc, calls: Sequence[tuple[bytes]]) -> list[An
 def send_raw_transaction_sync(rpc: EvmRpc, raw: bytes, milliseconds: int | None) -> Raw:
     """eth_sendRawTransactionSync: send a transaction and wait for its receipt.
 
-    Unspecified: waits 20 s unless another time is given, and never more than a minute. Only so
-    many calls wait at a time, since each of them holds a thread.
+    Unspecified: the call waits 20 s unless it names another time, and never more than a minute. The number of
+    waiting calls is limited, because each of them occupies a thread.
 
     Raises:
-        JsonRpcError: 4, there was no block with it in that time, and it stays in the pool; -32005,
-            too many calls wait already, and it was not sent.
+        JsonRpcError: 4, the transaction was not mined in that time, and stays in the pool; -32005,
+            too many calls wait already, and the transaction was not sent.
     """
 
     def send() -> Hash:
@@ -130,15 +130,15 @@ def send_raw_transaction_sync(rpc: EvmRpc, raw: bytes, milliseconds: int | None)
 
 
 def receipt_in_turn(rpc: EvmRpc, send: Callable[[], Hash], milliseconds: int | None) -> Raw:
-    """Send a transaction and wait for its receipt, unless too many calls do so already.
+    """Send a transaction and wait for its receipt, unless too many calls are waiting already.
 
     Args:
-        rpc: The door.
-        send: Sends it, and returns its hash.
-        milliseconds: How long to wait; None: as long as usual.
+        rpc: The chain's RPC context.
+        send: Sends the transaction, and returns its hash.
+        milliseconds: The time to wait; None for the default.
 
     Raises:
-        JsonRpcError: 4, there was no block with it in that time; -32005, too many wait, and it was not sent.
+        JsonRpcError: 4, the transaction was not mined in that time; -32005, too many calls wait, and it was not sent.
     """
     if not rpc.sync_calls.acquire(blocking=False):
         raise JsonRpcError(LIMIT_EXCEEDED, "too many calls wait for receipts")
@@ -153,7 +153,7 @@ def wait_for_receipt(rpc: EvmRpc, transaction_hash: Hash, seconds: float) -> Raw
     """Return the receipt of a transaction as soon as it is in a block.
 
     Raises:
-        JsonRpcError: 4, it was in none after so many seconds, or after a minute.
+        JsonRpcError: 4, the transaction was not mined within these seconds, or within a minute.
     """
     seconds = min(seconds, SYNC_SECONDS_AT_MOST)
     deadline = time.monotonic() + seconds
