@@ -1,8 +1,8 @@
-"""How much calls may take of the event loop, where everybody waits for them.
+"""Limits on the work that calls may do on the event loop, where every other request waits for them.
 
-Gas is the measure: the native engine does 200,000 gas of the slowest work in a few milliseconds.
-What does not fit goes to a thread, the whole request: that is no error and changes no answer.
-What the shortcut runs, and what is run in whole requests and frames, is bounded by itself (`memory.select`).
+The limit is in gas: the native engine executes 200,000 gas of the slowest operations in a few milliseconds.
+A request that exceeds the limit moves to a thread as a whole, which is no error and changes no answer.
+Calls in the shortcut, and in whole requests and frames, have their own limits (`memory.select`).
 """
 
 import time
@@ -18,23 +18,23 @@ from jsonrpc.limits.turn import LoopTurn
 
 
 class Share:
-    """What one request may take."""
+    """The gas and the time that one request may use."""
 
     __slots__ = ("deadline", "gas")
 
     def __init__(self, gas: GasAllowance, deadline: float) -> None:
-        """Allow this gas until a time by the monotonic clock."""
+        """Allow this gas until a time of the monotonic clock."""
         self.gas = gas
         self.deadline = deadline
 
 
 _batch: Final[ContextVar[list[Share] | None]] = ContextVar("cchain_batch", default=None)
-"""The share of the batch that is being answered, once it has one."""
+"""The share of the current batch, once it has one."""
 
 
 @contextmanager
 def one_request() -> Iterator[None]:
-    """Let all calls that are answered in the body share what one request may take."""
+    """Let all calls that are answered in the body share the allowance of one request."""
     token = _batch.set([])
     try:
         yield
@@ -43,19 +43,19 @@ def one_request() -> Iterator[None]:
 
 
 def in_batch() -> bool:
-    """Say whether a batch is being tried on the event loop, whose calls may all be executed once more."""
+    """Return whether a batch is being tried on the event loop; if so, all its calls may be executed again."""
     return _batch.get() is not None
 
 
 class LoopGas:
-    """Hands out shares of one event loop's time.
+    """Allocates shares of one event loop's time.
 
-    All requests together that a turn of the loop finds waiting have `LoopTurn`'s time. Ordinary calls
-    take so much less than their gas could that a bound in gas would send most of them to threads.
+    All requests that are pending in one turn of the loop share `LoopTurn`'s time. Ordinary calls use so much less
+    time than their gas permits that a limit in gas would move most of them to threads.
 
     Args:
-        clock: Seconds, rising.
-        turn: The loop's, where others take of it as well.
+        clock: Returns seconds, monotonically.
+        turn: The loop's turn, if others use it as well.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class LoopGas:
         """Return the share of the running request.
 
         Raises:
-            WouldBlock: Other requests have taken all of this turn.
+            WouldBlock: Other requests have used up this turn.
         """
         batch = _batch.get()
         if batch:

@@ -1,7 +1,7 @@
-"""Who may send without a key, and whose a signature is, as clients decide on a development chain (devnet.md 4).
+"""Impersonation on a development chain: senders without a key, and overridden signers (devnet.md 4).
 
-Each method for accounts has a name of Anvil's, which answers null, and one of Hardhat's, which answers whether it did
-something.
+Each method for accounts exists under Anvil's name, which returns null, and under Hardhat's, which returns whether it
+changed anything.
 """
 
 from cchain_app.accounts.errors import UnknownAccount
@@ -15,12 +15,12 @@ from primitives.evm import Address
 
 
 def impersonate_account(rpc: EvmRpc, address: Address) -> None:
-    """anvil_impersonateAccount: from now on an account, also a contract, sends without its key."""
+    """anvil_impersonateAccount: let an account, which may be a contract, send without its key."""
     impersonation.impersonate(rpc.chain, address)
 
 
 def hardhat_impersonate_account(rpc: EvmRpc, address: Address) -> bool:
-    """hardhat_impersonateAccount: from now on an account, also a contract, sends without its key; true."""
+    """hardhat_impersonateAccount: let an account, which may be a contract, send without its key; returns true."""
     impersonation.impersonate(rpc.chain, address)
     return True
 
@@ -31,12 +31,12 @@ def unlock_unknown_account(rpc: EvmRpc, address: Address) -> bool:
 
 
 def stop_impersonating_account(rpc: EvmRpc, address: Address) -> None:
-    """anvil_stopImpersonatingAccount: an account needs its key again."""
+    """anvil_stopImpersonatingAccount: require an account's key again."""
     impersonation.stop(rpc.chain, address)
 
 
 def hardhat_stop_impersonating_account(rpc: EvmRpc, address: Address) -> bool:
-    """hardhat_stopImpersonatingAccount: an account needs its key again; whether it was impersonated."""
+    """hardhat_stopImpersonatingAccount: require an account's key again; returns whether it was impersonated."""
     return impersonation.stop(rpc.chain, address)
 
 
@@ -46,7 +46,7 @@ def lock_unknown_account(rpc: EvmRpc, address: Address) -> bool:
 
 
 def auto_impersonate_account(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes
-    """anvil_autoImpersonateAccount: whether every account sends without its key; eth_accounts lists none of them."""
+    """anvil_autoImpersonateAccount: set whether every account may send without its key; eth_accounts lists none of them."""
     if on:
         impersonation.impersonate(rpc.chain, None)
     else:
@@ -54,20 +54,20 @@ def auto_impersonate_account(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # 
 
 
 def hardhat_auto_impersonate_account(rpc: EvmRpc, on: bool) -> bool:  # noqa: FBT001  # as it comes
-    """hardhat_autoImpersonateAccount: whether every account sends without its key; the answer is true."""
+    """hardhat_autoImpersonateAccount: set whether every account may send without its key; returns true."""
     auto_impersonate_account(rpc, on)
     return True
 
 
 def impersonate_signature(rpc: EvmRpc, signed_by: SignedBy, signer: Address | None) -> None:
-    """anvil_impersonateSignature: from now on ecrecover answers an account for a signature, whatever was signed.
+    """anvil_impersonateSignature: let ecrecover return an account for a signature, whatever message was signed.
 
-    Signature and account come in one array, or one after the other.
+    Signature and account are given in one array, or as two parameters.
 
     Raises:
-        JsonRpcError: -32602, there is no account, or there are two.
+        JsonRpcError: -32602, no account is given, or two are.
         HasPeers: Other nodes follow the chain.
-        TooManySignatures: There is no room for another.
+        TooManySignatures: The limit on overridden signatures is reached.
     """
     if signed_by.signer is not None and signer is not None:
         raise invalid_params("too many arguments, want at most 1")
@@ -78,7 +78,7 @@ def impersonate_signature(rpc: EvmRpc, signed_by: SignedBy, signer: Address | No
 
 
 def add_account(rpc: EvmRpc, address: Address, _password: object) -> bool:
-    """evm_addAccount: as hardhat_impersonateAccount, for Ganache's clients; false where the account could send before."""
+    """evm_addAccount: as hardhat_impersonateAccount, for Ganache's clients; false if the account could already send."""
     chain = rpc.chain
     if signers.has_key(chain, address) or is_impersonated(chain, address):
         return False
@@ -92,10 +92,10 @@ def remove_account(rpc: EvmRpc, address: Address, _password: object) -> bool:
 
 
 def unlock_account(rpc: EvmRpc, address: Address, _password: object, _seconds: object) -> bool:
-    """personal_unlockAccount: true for an account that can send; none is locked, so there is nothing to do.
+    """personal_unlockAccount: true for an account that can send; accounts are never locked, so nothing changes.
 
     Raises:
-        UnknownAccount: It cannot send.
+        UnknownAccount: The account cannot send.
     """
     chain = rpc.chain
     if not (signers.has_key(chain, address) or is_impersonated(chain, address)):

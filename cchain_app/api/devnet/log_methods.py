@@ -1,4 +1,4 @@
-"""The methods that switch the log of transactions and calls; on a chain for development alone."""
+"""The methods that switch the log of transactions and calls, which only a development chain has."""
 
 from cchain_app.api.params import values as params
 from cchain_app.api.rpc import EvmRpc
@@ -7,24 +7,24 @@ from jsonrpc.dispatch.registry import MethodRegistry
 
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    """Add the methods to the door of a chain to develop against."""
+    """Add the methods to those of a development chain."""
     on = [Param("enabled", params.boolean)]
     methods.add("anvil_setLoggingEnabled", rpc.bind(set_logging), params=on)
     methods.add("hardhat_setLoggingEnabled", rpc.bind(set_logging_as_hardhat), params=on)
 
 
 def set_logging(rpc: EvmRpc, enabled: bool) -> None:  # noqa: FBT001  # as the wire has it
-    """anvil_setLoggingEnabled: say whether transactions and calls are logged, in all processes of the node.
+    """anvil_setLoggingEnabled: set whether transactions and calls are logged, in all processes of the node.
 
-    Unspecified: what was switched off by NODE_LOG_TRANSACTIONS stays so.
+    Unspecified: a log that NODE_LOG_TRANSACTIONS disables stays disabled.
 
     Raises:
-        ServerAway: The node's other processes could not be told.
+        ServerAway: The node's other processes could not be notified.
     """
     rpc.transaction_log.switch.turn(on=enabled)
 
 
 def set_logging_as_hardhat(rpc: EvmRpc, enabled: bool) -> bool:  # noqa: FBT001  # as the wire has it
-    """hardhat_setLoggingEnabled: say whether transactions and calls are logged; the answer is true."""
+    """hardhat_setLoggingEnabled: set whether transactions and calls are logged; returns true."""
     set_logging(rpc, enabled)
     return True

@@ -1,4 +1,4 @@
-"""What a node says of itself and of its chain: IDs, version, peers, syncing, coinbase, the chain's rules."""
+"""Information about the node and its chain: IDs, version, peers, syncing, coinbase, the chain's rules."""
 
 import platform
 from collections.abc import Mapping
@@ -29,8 +29,8 @@ def network_version(rpc: EvmRpc) -> str:
 def client_version(rpc: EvmRpc) -> str:
     """web3_clientVersion: name, version, system and language.
 
-    Unspecified: tools that change the clock or the state of a chain look for their own node's name at the
-    beginning; where a setting has it, what this node is stands behind it in brackets.
+    Unspecified: tools that change the clock or the state of a chain expect their own node's name at the
+    beginning. If a setting provides that name, the name of this node follows it in brackets.
     """
     system = f"{platform.system().lower()}-{platform.machine()}"
     own = f"{NAME}/v{VERSION}/{system}/python{platform.python_version()}"
@@ -39,12 +39,12 @@ def client_version(rpc: EvmRpc) -> str:
 
 
 def sha3(data: bytes) -> str:
-    """web3_sha3: Keccak-256 of the data."""
+    """web3_sha3: the Keccak-256 hash of the data."""
     return encode_data(keccak256(data))
 
 
 def syncing(rpc: EvmRpc) -> dict[str, str] | bool:
-    """eth_syncing: false, or how far the chain is while it catches up with others."""
+    """eth_syncing: false, or the progress while the chain catches up with other nodes."""
     progress = rpc.chain.progress()
     if progress is None:
         return False
@@ -56,7 +56,7 @@ def syncing(rpc: EvmRpc) -> dict[str, str] | bool:
 
 
 def accounts() -> list[str]:
-    """eth_accounts: none, since the node holds no keys; a development chain's has some (`accounts`).
+    """eth_accounts: an empty list, because the node holds no keys; a development chain has accounts (`accounts`).
 
     Unspecified: a node without a keystore has no accounts, as geth without wallets.
     """
@@ -64,36 +64,36 @@ def accounts() -> list[str]:
 
 
 def coinbase(rpc: EvmRpc) -> str:
-    """eth_coinbase: who is credited with the tips of the blocks that are made here."""
+    """eth_coinbase: the account that receives the tips of the blocks that this node makes."""
     by_hand = development.conditions(rpc.chain).coinbase
     return encode_data(rpc.chain.config.coinbase if by_hand is None else by_hand)
 
 
 def mining() -> bool:
-    """eth_mining: never; blocks are produced, not mined."""
+    """eth_mining: always false; blocks are produced, not mined."""
     return False
 
 
 def hashrate() -> str:
-    """eth_hashrate: zero, since nothing is mined."""
+    """eth_hashrate: always zero, because nothing is mined."""
     return encode_quantity(0)
 
 
 def protocol_version() -> str:
     """eth_protocolVersion: the version of the eth protocol that clients expect to see.
 
-    Unspecified: no peer speaks it here; 65 is what coreth answered.
+    Unspecified: this node's peers do not speak that protocol; 65 is coreth's answer.
     """
     return encode_quantity(65)
 
 
 def listening() -> bool:
-    """net_listening: always true, as on coreth."""
+    """net_listening: always true, as in coreth."""
     return True
 
 
 def peer_count() -> str:
-    """net_peerCount: none of this chain's own, as on coreth: peers are the node's."""
+    """net_peerCount: always zero, as in coreth, because peers belong to the node, not to this chain."""
     return encode_quantity(0)
 
 
@@ -112,8 +112,8 @@ _BLOCK_KEYS: Final = (
 def chain_config(rpc: EvmRpc) -> dict[str, Any]:
     """eth_getChainConfig and eth_chainConfig: chain ID, schedule of forks, blob parameters.
 
-    Unspecified: coreth answers with its genesis file's `config`; this is what was understood of
-    it, so keys that mean nothing to this node are not in it.
+    Unspecified: coreth answers with the `config` of its genesis file; this node answers with the values that it
+    read from there, so keys that it does not know are missing.
     """
     config = rpc.chain.config
     schedule = config.schedule
@@ -140,8 +140,8 @@ def chain_config(rpc: EvmRpc) -> dict[str, Any]:
 def fork_config(rpc: EvmRpc) -> dict[str, Any]:
     """eth_config: the fork of the last accepted block, the next one and the last one that is scheduled.
 
-    As EIP-7910 has it. Unspecified: forks before Shanghai have no time and so no entry, as in geth, and
-    Shanghai has no blobs. A fork that has held since the genesis has been active since 0.
+    The format is that of EIP-7910. Unspecified: forks before Shanghai have no time and so no entry, as in geth, and
+    Shanghai has no blobs. A fork that has been active since genesis has activation time 0.
     """
     config, head, genesis = (
         rpc.chain.config,
@@ -162,9 +162,9 @@ def fork_config(rpc: EvmRpc) -> dict[str, Any]:
 def capabilities(rpc: EvmRpc) -> dict[str, Any]:
     """eth_capabilities: the oldest block with state, proofs, transactions, logs, receipts and header.
 
-    Unspecified: state is deleted block by block where NODE_HISTORY_STATE says so, and proofs reach
-    NODE_PROOF_WINDOW blocks below the head; all else is kept. A fork answers for older blocks from its remote
-    node, but for proofs.
+    Unspecified: state is deleted block by block if NODE_HISTORY_STATE is set, and proofs are available for
+    NODE_PROOF_WINDOW blocks below the head; all else is kept. A fork gets everything but proofs of older blocks from
+    its remote node.
     """
     chain, head = rpc.chain, blocks.head(rpc.chain)
     first_state, kept = history.first_state(chain.db), chain.node.kept_states
@@ -181,7 +181,7 @@ def capabilities(rpc: EvmRpc) -> dict[str, Any]:
 
 
 def _retention(oldest: int, below_head: int | None) -> dict[str, Any]:
-    """Return the oldest block of a resource, and how many are kept: those so far below the head, and the head."""
+    """Return the oldest block of a resource, and the number of blocks kept: those below the head, and the head."""
     found: dict[str, Any] = {"disabled": False, "oldestBlock": encode_quantity(oldest)}
     if below_head is not None:
         found["deleteStrategy"] = {
@@ -192,7 +192,7 @@ def _retention(oldest: int, below_head: int | None) -> dict[str, Any]:
 
 
 def _fork(config: ChainConfig, genesis: AcceptedBlock, time: int) -> dict[str, Any]:
-    """Return the rules that begin at a time. Forks that have one come after London."""
+    """Return the rules that become active at a time. All forks with a time come after London."""
     london, began = config.schedule.blocks["london"], genesis.header.timestamp
     fork, blobs = config.fork_at(london, time), config.blob_params_at(london, time)
     return {

@@ -1,6 +1,6 @@
-"""How the arguments of methods are read that sign or send for accounts of the node.
+"""Parsers of the arguments of methods that sign or send for accounts of the node.
 
-A transaction is a call object (`params_call`) in which the sender may be left out, and the type may stand.
+A transaction is a call object (`params_call`) whose sender is optional and which may have a type.
 """
 
 import json
@@ -20,18 +20,18 @@ _TYPES: Final = range(SET_CODE + 1)
 
 
 class TransactionRequest(NamedTuple):
-    """A transaction as somebody asks the node to send or sign it."""
+    """A transaction that a caller asks the node to send or sign."""
 
     fields: CallRequest
     names_sender: bool
-    """Whether it says for whom; else that is the node's to choose."""
+    """Whether the request names the sender; otherwise the node chooses it."""
 
 
 def transaction(value: Any) -> TransactionRequest:
     """Read a transaction.
 
     Raises:
-        InvalidParam: It is no object, one of its known members cannot be read, or they are not of its type.
+        InvalidParam: It is not an object, a known member cannot be read, or a member does not fit its type.
     """
     fields = params_call.call(value)
     given = value.get("type")
@@ -42,7 +42,7 @@ def transaction(value: Any) -> TransactionRequest:
 
 
 def transaction_with_sender(value: Any) -> TransactionRequest:
-    """Read a transaction that has to say who sends it. Raises as `transaction`."""
+    """Read a transaction that must name its sender. Raises as `transaction`."""
     request = transaction(value)
     if not request.names_sender:
         raise InvalidParam("missing required field 'from' for TransactionArgs")
@@ -50,7 +50,7 @@ def transaction_with_sender(value: Any) -> TransactionRequest:
 
 
 def _check_type(fields: CallRequest) -> None:
-    """Refuse members that a transaction of the type that was asked for does not have."""
+    """Reject members that a transaction of the requested type does not have."""
     wanted = fields.type
     if wanted not in _TYPES:
         raise InvalidParam("transaction type not supported")
@@ -68,7 +68,7 @@ def _check_type(fields: CallRequest) -> None:
 
 
 def typed_data(value: Any) -> dict[str, Any]:
-    """Read typed data (EIP-712): an object, or JSON text of one."""
+    """Read typed data (EIP-712): an object, or a string with its JSON."""
     if isinstance(value, str):
         try:
             json_limits.verify(value.encode("utf-8", "surrogatepass"))
@@ -85,7 +85,7 @@ def typed_data(value: Any) -> dict[str, Any]:
 
 
 class SignedBy(NamedTuple):
-    """A signature, and who is to have signed; None: the next argument says that."""
+    """A signature, and the signer it is assigned to; None if the next argument names the signer."""
 
     signature: bytes
     """r, s and v: 65 bytes."""

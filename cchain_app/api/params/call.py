@@ -1,7 +1,7 @@
-"""How the objects of eth_call and its relatives are read: calls, state and block overrides.
+"""Parsers of the objects of eth_call and similar methods: calls, state overrides and block overrides.
 
-Unknown members are ignored, since clients send their own (`chain`, `hardfork`, `networkId`); null
-counts as absent. What the members mean is in `execution`.
+Unknown members are ignored, because clients send their own (`chain`, `hardfork`, `networkId`). A null member
+counts as absent. The meaning of the members is in `execution`.
 """
 
 from collections.abc import Callable, Mapping
@@ -24,10 +24,10 @@ Parser = Callable[[Any], Any]
 
 
 def call(value: Any) -> CallRequest:
-    """Read a call object. Of `input` and `data` the first wins; an empty `to` is none.
+    """Read a call object. `input` takes precedence over `data`; an empty `to` counts as absent.
 
     Raises:
-        InvalidParam: It is no object, or one of its known members cannot be read.
+        InvalidParam: It is not an object, or a known member cannot be read.
     """
     found = members(value, "TransactionArgs", _CALL)
     given, older = found.pop("input", None), found.pop("data", None)
@@ -39,7 +39,7 @@ def state_overrides(value: Any) -> dict[Address, AccountOverride]:
     """Read eth_call's third argument: accounts by address.
 
     Raises:
-        InvalidParam: It is no object of objects, or one of their known members cannot be read.
+        InvalidParam: It is not an object of objects, or a known member cannot be read.
     """
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), "override.StateOverride")
@@ -55,7 +55,7 @@ def block_overrides(value: Any) -> BlockOverride:
     """Read eth_call's fourth argument.
 
     Raises:
-        InvalidParam: It is no object, or one of its known members cannot be read.
+        InvalidParam: It is not an object, or a known member cannot be read.
     """
     return BlockOverride(**members(value, "BlockOverrides", BLOCK))
 
@@ -68,15 +68,15 @@ def access_list(value: Any) -> AccessList:
 
 
 def members(value: Any, type_name: str, known: Mapping[str, tuple[str, Parser]]) -> dict[str, Any]:
-    """Return the known members of an object that are there, by the names of our fields.
+    """Return the known members of an object that are present, under the names of our fields.
 
     Args:
-        value: What was sent.
-        type_name: What messages call the object.
-        known: For each member our name and its parser.
+        value: The decoded JSON value.
+        type_name: The name of the object in messages.
+        known: For each member our field name and its parser.
 
     Raises:
-        InvalidParam: It is no object, or a known member cannot be read.
+        InvalidParam: It is not an object, or a known member cannot be read.
     """
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), f"ethapi.{type_name}")
@@ -136,7 +136,7 @@ def _words(value: Any) -> Mapping[Slot, Word]:
 
 
 def _located(reason: str, place: str) -> str:
-    """Return geth's words for a member that cannot be read."""
+    """Return geth's message for a member that cannot be read."""
     if reason.startswith("json: cannot unmarshal "):
         return reason.replace("into Go value of type", f"into Go struct field {place} of type", 1)
     if reason.startswith("hex number") or reason.endswith(("0x prefix", '"0x"', "hex string")):
@@ -179,7 +179,7 @@ BLOCK: Mapping[str, tuple[str, Parser]] = {
     "blobBaseFee": ("blob_base_fee", params.quantity),
     "difficulty": ("difficulty", params.quantity),
 }
-"""What eth_call can override of a block."""
+"""Members of a block that eth_call can override."""
 _ACCESS_TUPLE: Mapping[str, tuple[str, Parser]] = {
     "address": ("address", params.address),
     "storageKeys": ("slots", _hashes),

@@ -1,4 +1,4 @@
-"""How the arguments of development methods are read: all forms that Anvil, Hardhat and Ganache take (devnet.md 1)."""
+"""Parsers of the arguments of development methods, in all forms that Anvil, Hardhat and Ganache take (devnet.md 1)."""
 
 import re
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from primitives.evm import Address, Slot, Word
 _DECIMAL: Final = re.compile(r"[0-9]{1,78}")
 _HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{0,64}")
 _MILLISECONDS: Final = 10**12
-"""A moment that the clock is set to is in milliseconds above it."""
+"""A time above this number is in milliseconds."""
 _MOST_SECONDS: Final = 10**10
 _MOST_CODE: Final = 5_000_000
 
@@ -44,17 +44,17 @@ def amount64(value: Any) -> int:
 
 
 def gas(value: Any) -> int:
-    """Read an amount of gas: at most 63 bits, since rows hold no more."""
+    """Read an amount of gas: at most 63 bits, which is the limit of the database column."""
     return _amount(value, 63)
 
 
 def timestamp(value: Any) -> int:
-    """Read Unix seconds: at most 62 bits, since rows hold 63 and later blocks come after it."""
+    """Read Unix seconds: at most 62 bits, because the database column holds 63 and later blocks have later times."""
     return _amount(value, 62)
 
 
 def seconds(value: Any) -> int:
-    """Read by how many seconds something is later: at most some 300 years, in each of as many blocks as come."""
+    """Read a number of seconds to add to a time: at most about 300 years, because every later block may add them."""
     found = _amount(value, 256)
     if found > _MOST_SECONDS:
         raise InvalidParam(f"{value!s:.90} seconds are more than 300 years")
@@ -62,7 +62,7 @@ def seconds(value: Any) -> int:
 
 
 def chain_id(value: Any) -> int:
-    """Read a chain ID: from 1 on, at most 63 bits, as NODE_CHAIN_ID has it."""
+    """Read a chain ID: at least 1 and at most 63 bits, as in NODE_CHAIN_ID."""
     found = _amount(value, 63)
     if not found:
         raise InvalidParam("0 is no chain ID")
@@ -70,13 +70,13 @@ def chain_id(value: Any) -> int:
 
 
 def moment(value: Any) -> int:
-    """Read Unix seconds; above 10^12 they are milliseconds."""
+    """Read Unix seconds; a number above 10^12 is in milliseconds."""
     found = timestamp(value)
     return found // 1000 if found > _MILLISECONDS else found
 
 
 def flag(value: Any) -> bool:
-    """Read true or false, in no other form."""
+    """Read true or false; no other form is accepted."""
     if not isinstance(value, bool):
         raise InvalidParam(f"true or false was expected, not {kind_of(value)}")
     return value
@@ -104,7 +104,7 @@ def word(value: Any) -> Word:
 
 
 def code(value: Any) -> bytes:
-    """Read code: hexadecimal, the prefix is optional."""
+    """Read code as hexadecimal with an optional prefix."""
     if not isinstance(value, str):
         raise InvalidParam(f"bytes were expected, not {kind_of(value)}")
     digits = value[2:] if value[:2] in {"0x", "0X"} else value
@@ -128,10 +128,10 @@ def addresses(value: Any) -> list[Address]:
 
 
 class Mining(NamedTuple):
-    """What evm_mine is asked for."""
+    """The parameters of evm_mine."""
 
     time: int | None = None
-    """Of the first block, in Unix seconds."""
+    """Time of the first block, in Unix seconds."""
     blocks: int = 1
 
 
@@ -146,13 +146,13 @@ def mining(value: Any) -> Mining:
 
 
 def interval(value: Any) -> float:
-    """Read seconds between blocks. Above 999 they are milliseconds: a script's for Hardhat (devnet.md 17)."""
+    """Read seconds between blocks. A number above 999 is in milliseconds, as in scripts for Hardhat (devnet.md 17)."""
     found = amount64(value[0] if isinstance(value, list) and value else value)
     return found / 1000 if found > 999 else float(found)
 
 
 def options(*names: str) -> Callable[[Any], dict[str, Any]]:
-    """Return a parser for an object of which these members are looked at."""
+    """Return a parser for an object that reads only these members."""
 
     def read(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
@@ -163,5 +163,5 @@ def options(*names: str) -> Callable[[Any], dict[str, Any]]:
 
 
 def anything(value: Any) -> Any:
-    """Read whatever is there."""
+    """Return any value as it is."""
     return value

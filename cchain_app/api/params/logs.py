@@ -1,6 +1,6 @@
-"""How a log filter is read: addresses, topics and the blocks it is about.
+"""Parser of a log filter: addresses, topics and the blocks that it covers.
 
-Whether a log matches is said in `filters`; which blocks may be asked for, in `eth_logs`.
+`filters` decides whether a log matches, and `eth_logs` limits the range of blocks.
 """
 
 from dataclasses import dataclass
@@ -16,12 +16,12 @@ from primitives.hexadecimal import HexError
 
 MAX_TOPICS: Final = 4
 MAX_ALTERNATIVES: Final = 1000
-"""Addresses, or topics for one position."""
+"""Most addresses, or topics for one position."""
 
 
 @dataclass(frozen=True, slots=True)
 class LogCriteria:
-    """Which logs, and of which blocks: one by its hash, or a range; None where nothing was said."""
+    """The filter of logs, and its blocks: one by its hash, or a range; None for an omitted bound."""
 
     log_filter: LogFilter
     block_hash: Hash | None = None
@@ -33,7 +33,7 @@ def log_criteria(value: Any) -> LogCriteria:
     """Read a filter object.
 
     Raises:
-        InvalidParam: In geth's words, for the first thing that is wrong.
+        InvalidParam: The filter is invalid; the message is geth's for the first error.
     """
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), "filters.input")
@@ -53,10 +53,10 @@ def log_criteria(value: Any) -> LogCriteria:
 
 
 def transaction_hashes(value: Any) -> list[Hash]:
-    """Read the argument of a subscription to receipts: an object with `transactionHashes`, or nothing.
+    """Read the argument of a subscription to receipts: an object with `transactionHashes`, or null.
 
     Raises:
-        InvalidParam: It is something else.
+        InvalidParam: It is neither.
     """
     if value is None:
         return []
@@ -107,7 +107,7 @@ def _topics(value: Any) -> tuple[frozenset[Word], ...]:
 
 
 def _position(value: Any) -> frozenset[Word]:
-    """Read what one position may be; null, also within a list, is anything."""
+    """Read the alternatives for one topic position; null, also within a list, matches anything."""
     if value is None:
         return frozenset()
     if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""How the payload of eth_simulateV1 is read: blocks with calls and overrides, and how they are run."""
+"""Parser of the payload of eth_simulateV1: blocks with calls and overrides, and options of the simulation."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -14,19 +14,19 @@ from primitives.evm import ZERO_ADDRESS
 
 
 class Payload(NamedTuple):
-    """What is to be simulated."""
+    """The blocks to simulate, and the options."""
 
     blocks: tuple[BlockRequest, ...] = ()
     options: Options = Options()
     full_transactions: bool = False
-    """Whether the answer has whole transactions instead of their hashes."""
+    """Whether the answer contains whole transactions instead of their hashes."""
 
 
 def payload(value: Any) -> Payload:
     """Read the object that eth_simulateV1 takes.
 
     Raises:
-        InvalidParam: It is no object, or a known member of something in it cannot be read.
+        InvalidParam: It is not an object, or a known member in it cannot be read.
     """
     found = members(value, "simOpts", _PAYLOAD)
     return Payload(

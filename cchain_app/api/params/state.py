@@ -1,4 +1,4 @@
-"""How the arguments of methods that read ranges of state are read: plain numbers as Go's types have them, slots by account."""
+"""Parsers of the arguments of methods that read ranges of state: plain numbers of Go's types, and slots by account."""
 
 from typing import Any, Final
 
@@ -12,12 +12,12 @@ _BIGGEST_UINT64: Final = 2**64 - 1
 
 
 def plain_uint64(value: Any) -> int:
-    """Read a JSON number of at most 64 bits; a quantity is none."""
+    """Read a JSON number of at most 64 bits; a quantity is rejected."""
     return _plain(value, "uint64", 0, _BIGGEST_UINT64)
 
 
 def plain_int(value: Any) -> int:
-    """Read a JSON number that Go's int holds. One below zero is read, too."""
+    """Read a JSON number that fits Go's int, which may be negative."""
     return _plain(value, "int", -_BIGGEST_INT - 1, _BIGGEST_INT)
 
 

@@ -1,6 +1,6 @@
-"""How the arguments of methods that trace are read: options, what is asked for, calls in a row, plain heights.
+"""Parsers of the arguments of tracing methods: options, trace types, lists of calls, plain heights.
 
-The options of `debug_trace*` are go-ethereum's; what a tracer takes is read in `cchain_app.tracing.options`.
+The options of `debug_trace*` are go-ethereum's; the options of a tracer are read in `cchain_app.tracing.options`.
 """
 
 from collections.abc import Mapping
@@ -22,10 +22,10 @@ STATE_DIFF: Final = "stateDiff"
 VM_TRACE: Final = "vmTrace"
 
 MOST_ADDRESSES: Final = 100
-"""Senders, or recipients, of trace_filter."""
+"""Most senders, or recipients, of trace_filter."""
 
 TraceTypes = frozenset[str]
-"""What a results object is to have besides its output."""
+"""The parts of a results object besides its output."""
 
 _TYPES: Final = frozenset({TRACE, STATE_DIFF, VM_TRACE})
 
@@ -37,19 +37,19 @@ class CallTraceOptions(NamedTuple):
     accounts: Mapping[Address, AccountOverride] | None = None
     block: BlockOverride | None = None
     transaction_index: int | None = None
-    """The call runs on the state before this transaction of the block; None: after all of them."""
+    """Index of the transaction in the block before which the call runs; None to run it after all of them."""
 
 
 class TraceSearch(NamedTuple):
-    """What trace_filter is asked for."""
+    """The parameters of trace_filter."""
 
     wanted: CallFilter
     first: BlockNumber = Tag.EARLIEST
     last: BlockNumber = Tag.LATEST
     after: int = 0
-    """So many entries that match are passed over."""
+    """Number of matching entries to skip."""
     most: int | None = None
-    """So many are returned at most; None: all."""
+    """Most entries to return; None for all."""
 
 
 class TracedCall(NamedTuple):
@@ -63,8 +63,8 @@ def trace_config(value: Any) -> TraceConfig:
     """Read the options of debug_traceTransaction and debug_traceBlock….
 
     Raises:
-        InvalidParam: A member is of another type.
-        BadTraceConfig: By a subclass: there is no such tracer, or it cannot be set up so.
+        InvalidParam: A member has the wrong type.
+        BadTraceConfig: By a subclass: the tracer does not exist, or does not accept its options.
     """
     try:
         return parse_trace_config(value)
@@ -73,12 +73,12 @@ def trace_config(value: Any) -> TraceConfig:
 
 
 def call_trace_options(value: Any) -> CallTraceOptions:
-    """Read the options of debug_traceCall: the same, overrides, and the index of a transaction.
+    """Read the options of debug_traceCall: trace options, overrides, and the index of a transaction.
 
     Raises:
-        InvalidParam: A member is of another type.
+        InvalidParam: A member has the wrong type.
         JsonRpcError: -32000, an override has no meaning for a call.
-        BadTraceConfig: By a subclass, as `trace_config`.
+        BadTraceConfig: By a subclass, as in `trace_config`.
     """
     config = trace_config(value)
     given = {name.lower(): member for name, member in value.items() if member is not None}
@@ -111,7 +111,7 @@ def trace_types(value: Any) -> TraceTypes:
 
 
 def traced_calls(value: Any) -> list[TracedCall]:
-    """Read an array of pairs: a call object, and what is asked for."""
+    """Read an array of pairs: a call object, and the requested trace types."""
     if not isinstance(value, list):
         raise params.cannot_unmarshal(params.kind_of(value), "[]TraceCallParam")
     return [_traced_call(element) for element in value]
@@ -124,7 +124,7 @@ def _traced_call(value: Any) -> TracedCall:
 
 
 def height(value: Any) -> BlockNumber:
-    """Read a height or tag as Otterscan and Erigon do: a JSON number is a height too."""
+    """Read a height or tag like Otterscan and Erigon: a JSON number is accepted as a height."""
     if isinstance(value, int) and not isinstance(value, bool):
         if not 0 <= value <= params.MAX_BLOCK_NUMBER:
             raise InvalidParam("block number larger than int64")
@@ -138,7 +138,7 @@ def trace_search(value: Any) -> TraceSearch:
     Unspecified: at most 100 addresses of each kind.
 
     Raises:
-        InvalidParam: A member is of another type, or there are too many addresses.
+        InvalidParam: A member has the wrong type, or there are too many addresses.
     """
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), "TraceFilterRequest")

@@ -1,8 +1,8 @@
-"""How single arguments are read: quantities, bytes, addresses, blocks, storage keys.
+"""Parsers of single arguments: quantities, bytes, addresses, blocks, storage keys.
 
-Objects are read elsewhere: calls and overrides in `params_call`, log filters in `params_logs`. Each
-parser takes a decoded JSON value, and its words are go-ethereum's without `invalid argument N: `,
-which the dispatcher puts in front. Rules: the parameter grammar of Ethereum's JSON-RPC.
+Objects are parsed elsewhere: calls and overrides in `params_call`, log filters in `params_logs`. Each
+parser takes a decoded JSON value, and its messages are go-ethereum's without `invalid argument N: `,
+which the dispatcher adds. The rules are the parameter grammar of Ethereum's JSON-RPC.
 """
 
 import re
@@ -44,7 +44,7 @@ class BlockHash(NamedTuple):
 
 
 class StorageKey(NamedTuple):
-    """A slot, and how many bytes of it the client wrote (an answer echoes it accordingly)."""
+    """A slot, and the number of bytes that the client wrote, because an answer repeats the key in that form."""
 
     slot: Slot
     length: int
@@ -54,7 +54,7 @@ BlockNumber = int | Tag
 BlockParam = int | Tag | BlockHash
 
 _TAGS: Final[dict[object, Tag]] = {**{tag.value: tag for tag in Tag}, "accepted": Tag.LATEST}
-"""Unspecified: `accepted` is what coreth's clients call the last accepted block. geth does not know it."""
+"""Unspecified: `accepted` is the name that coreth's clients use for the last accepted block. geth does not know it."""
 
 
 def cannot_unmarshal(reason: str, type_name: str) -> InvalidParam:
@@ -108,7 +108,7 @@ def address(value: Any) -> Address:
         try:
             return Address(unhexlify(value[2:]))
         except ValueError:
-            pass  # below, in words
+            pass  # reported below
     return _typed(hexadecimal.decode_address, value, "common.Address")
 
 
@@ -118,7 +118,7 @@ def hash32(value: Any) -> Hash:
 
 
 def _typed(decode: Callable[[str], T], value: Any, type_name: str) -> T:
-    """Decode with the words that geth has for a named type."""
+    """Decode a value; raise geth's message for a named type if it is invalid."""
     try:
         return decode(text(value, type_name))
     except hexadecimal.WrongLength as error:
@@ -133,7 +133,7 @@ def block_number(value: Any) -> BlockNumber:
 
 
 def block_param(value: Any) -> BlockParam:
-    """Read a block for a state method: height, tag, hash, or an object with one of the two."""
+    """Read a block for a state method: height, tag, hash, or an object with a height or a hash."""
     if isinstance(value, dict):
         return _block_object(value)
     if isinstance(value, str) and len(value) == HASH_TEXT_LENGTH:
@@ -171,7 +171,7 @@ def storage_key(value: Any) -> StorageKey:
     """Read a slot leniently: prefix optional, odd length allowed, padded on the left.
 
     Raises:
-        JsonRpcError: -32602 in geth's own words, which do not count the argument.
+        JsonRpcError: -32602 with geth's message, which does not contain the argument's index.
     """
     given = text(value, "string")
     digits = given[2:] if given[:2] in {"0x", "0X"} else given
@@ -186,7 +186,7 @@ def storage_key(value: Any) -> StorageKey:
 
 
 def list_of(parse: Callable[[Any], T]) -> Callable[[Any], list[T]]:
-    """Return a parser for an array whose elements another parser reads."""
+    """Return a parser for an array whose elements are read by `parse`."""
 
     def parse_list(value: Any) -> list[T]:
         if not isinstance(value, list):
@@ -203,7 +203,7 @@ def count(value: Any) -> int:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return _small(int(value))
     if isinstance(value, str) and value[:2] in {"0x", "0X"}:
-        # Unlike a quantity this may have zeros in front: geth reads it with `math.ParseUint64`.
+        # Unlike a quantity, the text may have leading zeros: geth reads it with `math.ParseUint64`.
         return uint64("0x" + (value[2:].lstrip("0") or "0")) if len(value) > 2 else uint64(value)
     raise InvalidParam("invalid hex or decimal integer")
 
@@ -239,17 +239,17 @@ def milliseconds(value: Any) -> int:
 
 
 def anything(value: Any) -> Any:
-    """Take a value as it is: the method has words of its own for what is wrong with it."""
+    """Return a value as it is, because the method reports its own errors."""
     return value
 
 
 def subscription_id(value: Any) -> str:
-    """Read the ID of a subscription, which is a text."""
+    """Read the ID of a subscription, which is a string."""
     return text(value, "rpc.ID")
 
 
 def filter_id(value: Any) -> int:
-    """Read the ID of a filter; a text that cannot be one becomes an ID that no filter has."""
+    """Read the ID of a filter; an invalid string becomes an ID that no filter has."""
     try:
         return hexadecimal.decode_quantity(text(value, "rpc.ID"), 128)
     except HexError:
@@ -257,7 +257,7 @@ def filter_id(value: Any) -> int:
 
 
 def kind_of(value: Any) -> str:
-    """Return what Go's decoder calls a JSON value."""
+    """Return the name that Go's decoder uses for a JSON value's type."""
     for types, name in _KINDS:
         if isinstance(value, types):
             return name
@@ -266,7 +266,7 @@ def kind_of(value: Any) -> str:
 
 _KINDS: Final[tuple[tuple[Any, str], ...]] = (
     (type(None), "null"),
-    (bool, "bool"),  # before the numbers, which it is one of in Python
+    (bool, "bool"),  # before the numbers, because bool is a subclass of int
     ((int, float), "number"),
     (str, "string"),
     (list, "array"),

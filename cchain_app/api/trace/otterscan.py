@@ -1,6 +1,6 @@
-"""ots_* and erigon_*: what Otterscan asks of its node, at API level 8 (tracing.md 13).
+"""ots_* and erigon_*: the methods that Otterscan calls, at API level 8 (tracing.md 13).
 
-Its searches, by address and for who created a contract, are in `otterscan_searches`.
+Its searches, by address and for a contract's creator, are in `otterscan_searches`.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,11 +21,11 @@ from primitives.evm import Address, Hash
 from primitives.hexadecimal import encode_data
 
 API_LEVEL: Final = 8
-"""What Otterscan asks for at least."""
+"""The lowest level that Otterscan accepts."""
 
 
 def api_level() -> int:
-    """ots_getApiLevel: which methods and forms there are."""
+    """ots_getApiLevel: the version of these methods and their formats."""
     return API_LEVEL
 
 
@@ -54,12 +54,12 @@ def has_code(rpc: EvmRpc, address: Address, number: BlockNumber) -> bool:
 
 
 def block_details(rpc: EvmRpc, number: BlockNumber) -> wire.Json | None:
-    """ots_getBlockDetails: a block without its transactions, and what they paid together."""
+    """ots_getBlockDetails: a block without its transactions, with its rewards and the sum of its fees."""
     return _details(rpc, block_tags.find(rpc, number))
 
 
 def block_details_by_hash(rpc: EvmRpc, block_hash: Hash) -> wire.Json | None:
-    """ots_getBlockDetailsByHash: a block without its transactions, and what they paid together."""
+    """ots_getBlockDetailsByHash: a block without its transactions, with its rewards and the sum of its fees."""
     return _details(rpc, block_tags.find(rpc, BlockHash(block_hash)))
 
 
@@ -77,7 +77,7 @@ def _details(rpc: EvmRpc, block: AcceptedBlock | None) -> wire.Json | None:
 
 
 def _issuance(rpc: EvmRpc, block: AcceptedBlock) -> wire.Json:
-    """Return what a block of proof of work pays: nothing, where it was made here."""
+    """Return the rewards of a proof-of-work block; they are zero for blocks that this node makes."""
     paid = rewards_in(rpc.chain, block)
     of_uncles = sum(one.wei for one in paid if one.of_uncle)
     of_block = sum(one.wei for one in paid if not one.of_uncle)
@@ -91,7 +91,7 @@ def _issuance(rpc: EvmRpc, block: AcceptedBlock) -> wire.Json:
 def _block(block: AcceptedBlock, transactions: list[wire.Json]) -> wire.Json:
     """Return a block with these transactions.
 
-    Unspecified: `totalDifficulty`, which the chain does not keep, is the block's own.
+    Unspecified: `totalDifficulty` is the block's own difficulty, because the chain does not store the total.
     """
     return {
         **wire.block(block, transactions),
@@ -126,7 +126,7 @@ def block_transactions(
 
 
 def receipt(block: AcceptedBlock, index: int) -> wire.Json:
-    """Return a receipt as Otterscan's lists have it: without logs, with the block's time."""
+    """Return a receipt in the format of Otterscan's lists: without logs, with the block's time."""
     return {
         **wire.receipt(block, index, Raw(b"[]")),
         "logs": None,
@@ -136,10 +136,10 @@ def receipt(block: AcceptedBlock, index: int) -> wire.Json:
 
 
 def transaction_error(rpc: EvmRpc, transaction_hash: Hash) -> str | Raw:
-    """ots_getTransactionError: the data of a transaction that reverted, `0x` of all others.
+    """ots_getTransactionError: the revert data of a failed transaction, `0x` for any other.
 
     Raises:
-        JsonRpcError: -32000, it is in no block; -32003, the data has more bytes than an answer may have.
+        JsonRpcError: -32000, the transaction is in no block; -32003, the data has more bytes than an answer may have.
     """
     block, index = _find(rpc, transaction_hash)
     if block.receipts[index].succeeded:
@@ -154,7 +154,7 @@ def transaction_error(rpc: EvmRpc, transaction_hash: Hash) -> str | Raw:
 
 
 def internal_operations(rpc: EvmRpc, transaction_hash: Hash) -> Raw:
-    """ots_getInternalOperations: what moved value inside a transaction, and what was created.
+    """ots_getInternalOperations: the value transfers and contract creations inside a transaction.
 
     Raises:
         JsonRpcError: -32000, it is in no block.

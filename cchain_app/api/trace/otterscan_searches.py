@@ -1,4 +1,4 @@
-"""Otterscan's searches: transactions by who takes part, and who created a contract (tracing.md 13)."""
+"""Otterscan's searches: the transactions of an account, and a contract's creator (tracing.md 13)."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,17 +17,18 @@ from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 
 MOST_TRANSACTIONS: Final = 100
-"""On a page, not counting those that share a block with the last."""
+"""Most transactions on a page; the rest of the last block is added to them."""
 
 
 def search_before(rpc: EvmRpc, address: Address, number: int, page_size: int) -> wire.Json:
     """ots_searchTransactionsBefore: transactions with an account below a height (0: all), newest first.
 
-    Unspecified: at most 100 on a page; and without rows of calls (NODE_TRACE_INDEX), before they are
-    written, or where they were given up (NODE_HISTORY_CALLS), those in which the account takes part inside only are not found.
+    Unspecified: a page has at most 100 transactions. A transaction in which the account takes part only through
+    inner calls is not found without call rows (NODE_TRACE_INDEX), before they are written, or after they are pruned
+    (NODE_HISTORY_CALLS).
 
     Raises:
-        JsonRpcError: -32602, a page may not be so long.
+        JsonRpcError: -32602, the page is too long.
     """
     before = row_id(min(number, HEIGHTS - 1) if number else HEIGHTS - 1)
     keys, more = _page(rpc, address, (0, before), page_size, newest=True)
@@ -40,7 +41,7 @@ def search_after(rpc: EvmRpc, address: Address, number: int, page_size: int) -> 
     Unspecified: as ots_searchTransactionsBefore.
 
     Raises:
-        JsonRpcError: -32602, a page may not be so long.
+        JsonRpcError: -32602, the page is too long.
     """
     first = row_id(min(number, HEIGHTS - 2) + 1 if number else 0)
     keys, more = _page(rpc, address, (first, row_id(HEIGHTS - 1)), page_size, newest=False)
@@ -50,17 +51,17 @@ def search_after(rpc: EvmRpc, address: Address, number: int, page_size: int) -> 
 def _page(
     rpc: EvmRpc, address: Address, keys: tuple[int, int], size: int, *, newest: bool
 ) -> tuple[list[int], bool]:
-    """Return a page of keys of transactions, all of each block, and whether there are more behind it.
+    """Return a page of transaction keys, with all matches of each block, and whether there are more pages.
 
     Args:
-        rpc: The chain's door.
-        address: Who takes part.
-        keys: The lowest that counts, and the lowest above those.
-        size: Of the page, if its last block has no more.
-        newest: Whether it begins with the highest.
+        rpc: The chain's RPC context.
+        address: The account that takes part.
+        keys: The lowest key of the range, and the lowest key above it.
+        size: Number of keys on the page, not counting the rest of its last block.
+        newest: Whether the page begins with the highest key.
 
     Raises:
-        JsonRpcError: -32602, a page may not be so long.
+        JsonRpcError: -32602, the page is too long.
     """
     if size > MOST_TRANSACTIONS:
         raise invalid_params(f"max allowed page size: {MOST_TRANSACTIONS}")
@@ -100,12 +101,12 @@ def _place(rpc: EvmRpc, key: int) -> Place:
 
 
 def contract_creator(rpc: EvmRpc, address: Address) -> wire.Json | None:
-    """ots_getContractCreator: who created a contract and in which transaction; null for all other accounts.
+    """ots_getContractCreator: the creator of a contract and its transaction; null for all other accounts.
 
-    The block in which its code appeared is found in the state's history. If calls are rows up to there
-    they say who it was, otherwise the block is executed.
+    The block in which the code appeared is found in the state's history. If call rows exist up to that block, they
+    contain the creator; otherwise the block is executed.
 
-    Unspecified: null for contracts of the genesis too.
+    Unspecified: the result is null for contracts of the genesis block too.
     """
     height = creations.height_of_code(rpc.chain, address)
     if not height:
