@@ -1,6 +1,6 @@
-"""Answers about accepted blocks as bytes, rendered once and kept: such a block never changes.
+"""Answers about accepted blocks as bytes, rendered once and cached, because an accepted block never changes.
 
-What stands in them is in `wire`. Bounded by what they take: what was kept first goes first. Safe to use
+`wire` defines the contents. The cache is limited by its memory, and drops the oldest blocks first. Safe to use
 from any thread.
 """
 
@@ -24,65 +24,65 @@ from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Hash
 
 MOST_BYTES: Final = 32 * 1024 * 1024
-"""Bytes that answers and their blocks take in a process: of small blocks with their receipts some thousand."""
+"""Memory for answers and their blocks in a process, in bytes; enough for some thousand small blocks with receipts."""
 
 _BLOCK: Final = 2_500
 _TRANSACTION: Final = 1_000
 _LOG: Final = 800
-"""What one takes as an object, without its bytes of any length."""
+"""Memory of a block, transaction or log object in bytes, without its variable-length data."""
 _TEXT: Final = 120
-"""What a rendered part takes besides its text."""
+"""Memory of a rendered part in bytes, besides its text."""
 _END: Final = 40
-"""What the end of a log takes in a piece of logs."""
+"""Memory of the end offset of one log in `RenderedLogs`, in bytes."""
 _MATCHES: Final = 600
 _WANTED: Final = 120
-"""What the matches of a filter take besides their text, and an address or topic of the filter."""
+"""Memory of a filter's matches in bytes, besides their text, and of each address or topic of the filter."""
 
 FILTERS_OF_BLOCK: Final = 16
-"""Filters whose matches are kept with a block."""
+"""Most filters whose matches are cached with a block."""
 
 SECONDS_ON_EVENT_LOOP: Final = 0.003
-"""How long rendering may hold everybody up; a thread goes on where this ended."""
+"""Longest time that rendering may block the event loop; beyond it a thread continues."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
 class Patience:
-    """Ends on the event loop what takes long; elsewhere it is endless."""
+    """A time limit for work on the event loop; in a thread there is no limit."""
 
     def __init__(self) -> None:
         self._deadline = time.monotonic() + SECONDS_ON_EVENT_LOOP if on_event_loop() else None
 
     def check(self) -> None:
-        """Go on or give up.
+        """Check the time limit.
 
         Raises:
-            WouldBlock: It takes too long for the event loop.
+            WouldBlock: The work takes too long for the event loop.
         """
         if self._deadline is not None and time.monotonic() > self._deadline:
             raise WouldBlock
 
 
 class RenderedLogs(NamedTuple):
-    """Logs in JSON. There may be thousands of them, so they are one piece."""
+    """Logs as JSON. There may be thousands of logs, so they are one piece of bytes."""
 
     joined: bytes
-    """All of them with commas between: what an array has between its brackets."""
+    """All logs, separated by commas: the contents of a JSON array without its brackets."""
     ends: Sequence[int]
-    """Where each of them ends in it."""
+    """The offset of the end of each log in `joined`."""
 
     def texts(self) -> Iterator[memoryview]:
-        """Give each of them: views, which keep the piece alive."""
+        """Yield each log as a view, which keeps `joined` alive."""
         view, begin = memoryview(self.joined), 0
         for end in self.ends:
             yield view[begin:end]
             begin = end + 1
 
     def those(self, wanted: Sequence[bool]) -> "RenderedLogs":
-        """Return those of them that are wanted.
+        """Return the selected logs.
 
         Args:
-            wanted: For each of them, whether it is.
+            wanted: For each log, whether to include it.
         """
         return self if all(wanted) else join_logs(list(compress(self.texts(), wanted)))
 
@@ -91,27 +91,27 @@ NO_LOGS: Final = RenderedLogs(b"", ())
 
 
 def join_logs(texts: Sequence[bytes | memoryview]) -> RenderedLogs:
-    """Return rendered logs as one piece."""
+    """Return rendered logs as one piece of bytes."""
     ends = accumulate((len(text) + 1 for text in texts), initial=-1)
     return RenderedLogs(b",".join(texts), list(ends)[1:])
 
 
 BlobPrice = Callable[[Header], int]
-"""Says what a blob gas costs in a block, in wei."""
+"""Returns the price of blob gas in a block, in wei."""
 
 LogsPlace = tuple[int, Hash, int, Hash, int]
-"""Where logs were emitted: number, hash and timestamp of the block; hash and index of the transaction."""
+"""The position of logs: number, hash and timestamp of the block; hash and index of the transaction."""
 
 RenderLogs = Callable[[tuple[Log, ...], LogsPlace, int], tuple[bytes, Sequence[int]]]
-"""Returns the logs of a transaction, of which the first has this index in the block, as `RenderedLogs` has them."""
+"""Returns the fields of `RenderedLogs` for a transaction's logs; the number is the first log's index in the block."""
 
 
 class LogRenderer(NamedTuple):
-    """What renders logs."""
+    """The function that renders logs, and its limit."""
 
     render: RenderLogs
     on_event_loop: int
-    """Logs of a block that are matched and rendered on an event loop at most: that takes some two milliseconds."""
+    """Most logs of a block that are matched and rendered on an event loop, which takes about two milliseconds."""
 
 
 def render_log(log: FoundLog) -> bytes:
@@ -120,7 +120,7 @@ def render_log(log: FoundLog) -> bytes:
 
 
 def render_logs(logs: tuple[Log, ...], place: LogsPlace, first: int) -> RenderedLogs:
-    """Return the logs of a transaction; see `RenderLogs`."""
+    """Render the logs of a transaction; see `RenderLogs`."""
     number, block_hash, timestamp, sent, nth = place
     return join_logs(
         [
@@ -134,7 +134,7 @@ BY_PYTHON: Final = LogRenderer(render_logs, 500)
 
 
 Grown = Callable[["RenderedBlock", int], object]
-"""Is told by how many bytes a block grows; it adds them to the block's weight."""
+"""Receives the number of bytes by which a block grows, and adds it to the block's weight."""
 
 
 def _grow(rendered: "RenderedBlock", size: int) -> None:
@@ -142,13 +142,13 @@ def _grow(rendered: "RenderedBlock", size: int) -> None:
 
 
 class RenderedBlock:
-    """What was rendered of one block; each part on its first use.
+    """The rendered parts of one block; each is rendered on its first use.
 
     Args:
         block: The block.
-        blob_price: Asked where a transaction has blobs; without, its receipt does not tell their price.
-        renderer: Renders its logs.
-        grown: Is told of what is kept.
+        blob_price: Returns the blob price of receipts of blob transactions; without it these receipts omit the price.
+        renderer: Renders the block's logs.
+        grown: Receives the size of each cached part.
     """
 
     def __init__(
@@ -170,9 +170,9 @@ class RenderedBlock:
         self._wholes: dict[str, Raw] = {}
         counts = (len(receipt.logs) for receipt in block.receipts)
         self.first_log_indexes: Final = tuple(accumulate(counts, initial=0))
-        """For each transaction the index of its first log in the block; one more at the end."""
+        """The index in the block of each transaction's first log, and at the end the number of all logs."""
         self.weight = _weight_of(block)
-        """About how many bytes it takes by now, its block included: nobody else may remember that."""
+        """Approximate memory in bytes, with the block itself, because this object may hold the only reference to it."""
 
     def header(self) -> Raw:
         """Return the header."""
@@ -214,7 +214,7 @@ class RenderedBlock:
         """Return the logs of one transaction.
 
         Raises:
-            WouldBlock: They are too many for the event loop.
+            WouldBlock: There are too many logs for the event loop.
         """
         found = self._logs[index]
         if found is None:
@@ -231,7 +231,7 @@ class RenderedBlock:
         """Return the logs that match, in their order.
 
         Raises:
-            WouldBlock: The block has too many for the event loop.
+            WouldBlock: The block has too many logs for the event loop.
         """
         found = self._matching.get(log_filter)
         if found is None:
@@ -287,14 +287,14 @@ class RenderedBlock:
         return found
 
     def _rendered(self, value: object) -> Raw:
-        """Return a value as bytes to be kept."""
+        """Encode a value, and count its size."""
         text = _exact(_encode(value))
         self._grown(self, _TEXT + len(text))
         return Raw(text)
 
 
 def _exact(text: bytes) -> bytes:
-    """Return bytes that take no more than they are: the encoder leaves its up to half as large again."""
+    """Copy bytes to their exact size, because the encoder's buffer may be half as large again."""
     return bytes(memoryview(text))
 
 
@@ -303,7 +303,7 @@ def _weight_of_logs(logs: RenderedLogs) -> int:
 
 
 def _weight_of(block: AcceptedBlock) -> int:
-    """Return about how many bytes a block takes of which nothing is rendered."""
+    """Return the approximate memory of a block in bytes before anything is rendered."""
     transactions = (_TRANSACTION + len(one.raw) + len(one.data) for one in block.transactions)
     logs = (_LOG + len(log.data) for receipt in block.receipts for log in receipt.logs)
     return _BLOCK + sum(transactions) + sum(logs)
@@ -320,21 +320,21 @@ class RenderedBlocks:
     ) -> None:
         self._blob_price = blob_price
         self.renderer: Final = renderer
-        """What renders the logs of blocks."""
+        """Renders the logs of blocks."""
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
         self._blocks: dict[Hash, RenderedBlock] = {}
         self._bytes = 0
         self._pending: tuple[PendingBlock, RenderedBlock] | None = None
-        """The last pending block that was asked for: apart, because an accepted block with its hash looks different."""
+        """The last requested pending block, cached separately because an accepted block with its hash looks different."""
 
     @property
     def weight(self) -> int:
-        """About how many bytes all of it takes."""
+        """Approximate memory of the cache in bytes."""
         return self._bytes
 
     def of(self, block: AcceptedBlock) -> RenderedBlock:
-        """Return what is kept of a block, new if nothing is."""
+        """Return the rendered parts of a block; create them if the block is not cached."""
         if isinstance(block, PendingBlock):
             return self._of_pending(block)
         found = self._blocks.get(block.hash)
@@ -356,14 +356,14 @@ class RenderedBlocks:
         return rendered
 
     def _grow(self, rendered: RenderedBlock, size: int) -> None:
-        """Count what was rendered of a block; of one that is not kept any more nothing counts."""
+        """Add the size of a rendered part to its block, and to the cache if it still holds the block."""
         with self._lock:
             rendered.weight += size
             if self._blocks.get(rendered.hash) is rendered:
                 self._add(size)
 
     def _add(self, size: int) -> None:
-        """Count bytes, and forget blocks when there are too many. The lock must be held."""
+        """Add bytes to the total, and drop the oldest blocks if it is too large. The lock must be held."""
         self._bytes += size
         while self._bytes > self._most_bytes and len(self._blocks) > 1:
             self._bytes -= self._blocks.pop(next(iter(self._blocks))).weight
@@ -373,8 +373,8 @@ class RenderedBlocks:
 
 
 def join(parts: Iterable[bytes | Raw]) -> Raw:
-    """Return rendered values as one array; a part may be several values with commas between."""
-    # Not by a format, which copies a long text several times.
+    """Return rendered values as one array; each part may be several values, separated by commas."""
+    # Formatting would copy a long text several times.
     return Raw(b"".join((b"[", b",".join(parts), b"]")))
 
 
@@ -382,7 +382,7 @@ T = TypeVar("T")
 
 
 class Remembered(Generic[T]):
-    """Values by block hash; the oldest goes when there are too many. Safe to use from any thread."""
+    """Values by block hash, limited in number; the oldest is dropped first. Safe to use from any thread."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -390,7 +390,7 @@ class Remembered(Generic[T]):
         self._values: dict[Hash, T] = {}
 
     def of(self, block_hash: Hash, reckon: Callable[[], T]) -> T:
-        """Return what is known of a block, reckoning it at first."""
+        """Return the value for a block; calculate it if it is not stored."""
         known = self._values.get(block_hash)
         if known is None:
             known = reckon()

@@ -1,4 +1,4 @@
-"""The RPC door of one chain in one process: what its handlers keep between calls, and its listeners."""
+"""The RPC context of one chain in one process: caches that its handlers share, and its subscribers."""
 
 import math
 import threading
@@ -30,25 +30,25 @@ from primitives.evm import Hash
 from primitives.fair_lock import FairLock
 
 UNLIMITED_GAS: Final = 2**63 - 1
-"""Gas of a call when no cap is set."""
+"""The gas limit of a call if no cap is set."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 LONGEST_KEPT: Final = 65_536
-"""Bytes of a block's JSON that is kept for the shortcut: what is longer takes as long to write as to find."""
+"""Largest JSON of a block that is stored for the shortcut, in bytes; a larger one takes as long to write as to find."""
 
 SYNC_CALLS: Final = 8
-"""Calls of eth_sendRawTransactionSync that wait at a time."""
+"""Most calls of eth_sendRawTransactionSync that wait at the same time."""
 
 
 class EvmRpc:
-    """A chain's door; handlers take it first.
+    """The RPC context of a chain, which is the first argument of its handlers.
 
     Args:
-        chain: Whose door it is.
-        turn: What all doors of the process may take of a turn of the event loop, but for calls in whole requests
-            and frames.
-        transaction_log: Is told what is called; without, it has one that has not begun.
+        chain: The chain.
+        turn: The time that all RPC endpoints of the process share in a turn of the event loop, except for calls in
+            whole requests and frames.
+        transaction_log: The log of called methods; by default a log that is not started.
     """
 
     def __init__(
@@ -59,17 +59,17 @@ class EvmRpc:
     ) -> None:
         self.chain = chain
         node = chain.node
-        # So that nobody alone keeps all others out.
+        # No single client may use up all connections.
         of_client = math.ceil(node.ws_connections * 3 / 4)
         self.hub = Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
-        """Who listens to the chain in this process."""
+        """The chain's subscribers in this process."""
         self.heads = SentHeads()
         self.rendered = RenderedBlocks(
             blob_price=partial(blob_base_fee, chain), renderer=_log_renderer_of(chain)
         )
         self.environments: Remembered[BlockEnv] = Remembered(16)
         self.pending = PendingBlocks(chain)
-        """Builds the block that `pending` names."""
+        """Builds the pending block."""
         self.tips: Remembered[int] = Remembered(1)
         self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
         turn = turn or LoopTurn()
@@ -77,25 +77,25 @@ class EvmRpc:
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)
         self.transaction_log = transaction_log or TransactionLog(chain)
         self.sending = FairLock()
-        """Held by whoever takes the next nonce of an account of the node, until it waits in the pool."""
+        """Held from the choice of a nonce for an account of the node until the transaction is in the pool."""
         self.trace_turns = TraceTurns(node.trace_calls)
         self.shortcut = shortcut_of(chain, self.transaction_log, turn)
-        """Answers frequent bodies by itself; None: the engine cannot."""
+        """Answers frequent request bodies on the event loop; None if the engine cannot."""
         self.thread_shortcut = thread_shortcut_of(chain, self.transaction_log)
-        """Likewise in threads."""
+        """The same for threads."""
 
     def gas_cap(self, block_gas_limit: int) -> int:
-        """Return the most gas that one call may use on a block with a gas limit."""
+        """Return the most gas that one call may use on a block with this gas limit."""
         return self.chain.gas_cap(block_gas_limit) or UNLIMITED_GAS
 
     @property
     def epoch(self) -> int:
-        """What a result must have been found out in that is kept for the shortcut: to be read before."""
+        """The current epoch of the shortcut's results; read it before computing a result to store for the shortcut."""
         answers = self.chain.memory.answers
         return 0 if answers is None else answers.epoch
 
     def keep_environment(self, epoch: int, env: BlockEnv) -> None:
-        """Keep where calls at the head are run, for the shortcut."""
+        """Store the environment of calls at the head for the shortcut."""
         answers = self.chain.memory.answers
         if answers is not None:
             answers.keep_environment(epoch, env, self.gas_cap(env.gas_limit), CONSOLE)
@@ -103,34 +103,34 @@ class EvmRpc:
     def keep_estimates(
         self, epoch: int, *, gas: int, most_gas: int, error_ratio: float, is_default: bool
     ) -> None:
-        """Keep how gas is estimated at the head, for the shortcut.
+        """Store the parameters of gas estimates at the head for the shortcut.
 
         Args:
-            epoch: In which that was found out.
-            gas: What is tried first where a call names none.
-            most_gas: The most that is tried.
-            error_ratio: By how much an estimate may be too high.
-            is_default: Whether what names no block is about the head.
+            epoch: The epoch in which they were read.
+            gas: The limit to try first for a call that names none.
+            most_gas: The highest limit to try.
+            error_ratio: Most by which an estimate may be too high, as a fraction.
+            is_default: Whether a call that names no block is estimated at the head.
         """
         answers = self.chain.memory.answers
         if answers is not None:
             answers.keep_estimates(epoch, gas, most_gas, error_ratio, is_default)
 
     def keep_by_hash(self, epoch: int, method: str, transaction_hash: Hash, result: Raw) -> Raw:
-        """Keep what a method says of a transaction in a block, for the shortcut, and return it."""
+        """Store a method's result for a mined transaction for the shortcut, and return it."""
         answers = self.chain.memory.answers
         if answers is not None:
             answers.keep_by_hash(epoch, method, transaction_hash, bytes(result))
         return result
 
     def keep_block(self, epoch: int, block: AcceptedBlock, result: Raw, *, full: bool) -> Raw:
-        """Keep an accepted block as it is shown, for the shortcut, and return that.
+        """Store the JSON of an accepted block for the shortcut, and return it.
 
         Args:
-            epoch: In which the block was found.
-            block: Which one.
-            result: It, with whole transactions or with their hashes.
-            full: Which of both.
+            epoch: The epoch in which the block was read.
+            block: The block.
+            result: Its JSON, with whole transactions or with their hashes.
+            full: Whether the transactions are whole.
         """
         answers = self.chain.memory.answers
         if answers is not None and memoryview(result).nbytes <= LONGEST_KEPT:
@@ -138,9 +138,9 @@ class EvmRpc:
         return result
 
     def bind_kept(self, name: str, handler: Callable[["EvmRpc"], object]) -> Callable[[], object]:
-        """Return a handler without params of this door, whose result is kept for the shortcut.
+        """Bind a handler without params to this context, and store its result for the shortcut.
 
-        It may depend on nothing but the head, the rules and what was set by hand.
+        The result may depend only on the head, the rules and the development overrides.
         """
         answers = self.chain.memory.answers
         if answers is None:
@@ -155,15 +155,15 @@ class EvmRpc:
         return update_wrapper(keeping, handler)
 
     def bind(self, handler: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a handler of this door, under its own name and documentation."""
+        """Bind a handler to this context, under its own name and documentation."""
         return update_wrapper(partial(handler, self), handler)
 
 
 def outcome(handler: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """Return the answer to one call of several, or why there is none; who executes calls knows which are expected.
+    """Return the result or the exception of one of several calls; the caller decides which exceptions are expected.
 
     Raises:
-        WouldBlock: Or Django's word for it: then all of them are for a thread.
+        WouldBlock: Or Django's equivalent; then all of the calls must run in a thread.
     """
     try:
         return handler(*arguments)
@@ -174,10 +174,10 @@ def outcome(handler: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 
 
 def _log_renderer_of(chain: EvmChain) -> LogRenderer:
-    """Return what renders a block's logs: the crate where it was built."""
+    """Return the renderer of a block's logs: the crate's if it was built."""
     if chain.memory.answers is None:
         return BY_PYTHON
-    # Only here: without the crate there is no such module.
+    # Imported here because the module exists only if the crate was built.
     from cchain_app.memory import native
 
     return LogRenderer(native.render_logs, 2_000)

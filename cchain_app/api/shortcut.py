@@ -1,7 +1,7 @@
-"""The shortcut of the dispatcher: bodies that the native engine answers from bytes to bytes.
+"""The dispatcher's shortcut: the native engine answers frequent request bodies from bytes to bytes.
 
-What it answers is what clients ask most: balances, nonces, code, slots and calls at the head, and what was asked
-before and is still true. All else, and every other way of writing it, is the dispatcher's, which is the definition.
+It answers the most frequent methods: balances, nonces, code, slots and calls at the head, and repeated requests whose
+answers are still valid. All other bodies, and all other spellings, go to the dispatcher, which defines the behaviour.
 """
 
 import os
@@ -19,19 +19,19 @@ from jsonrpc.limits.turn import LoopTurn
 from primitives.evm import Address, Slot
 
 Names = str | dict[str, int]
-"""The name of a method; of a batch the number of calls by name."""
+"""The name of a method; for a batch the number of calls by name."""
 
 Told = Callable[[Names, float], None]
 
 READINGS = 4
-"""So often what calls ask for is read together; what needs more rounds reads by itself, one after the other."""
+"""Most rounds in which the state that calls need is read in bulk. A call that needs more rounds reads item by item."""
 
 CORES = os.cpu_count() or 1
-"""A process has its share of them in threads of native code, in which long calls of several connections run side by
-side: none takes longer than an event loop can bear. Where that is one core, they stay on the loop."""
+"""Cores of the machine. A process uses its share of them as native threads, in which long calls of several connections
+run in parallel; none of these calls is too long for an event loop. With a share of one core they stay on the loop."""
 
 NEAR_SECONDS = 0.005
-"""Within so long they are of several connections. One connection alone waits for no other thread."""
+"""Calls within this time count as simultaneous. Calls of a single connection never wait for another thread."""
 
 _ESTIMATE = b"eth_estimateGas"
 _CALL = b"eth_call"
@@ -40,18 +40,18 @@ _CALL = b"eth_call"
 def whole_requests(
     chain: EvmChain, log: TransactionLog, told: Told, limits: Limits
 ) -> WholeRequests | None:
-    """Return what answers whole requests over HTTP; None where the chain's engine has no such.
+    """Return the handler of whole HTTP requests; None if the chain's engine has none.
 
-    Calls in them ask for no turn of the event loop: that would have it look for what has arrived once more,
-    which takes longer than a small call. Time that comes back as it goes by bounds them (`loop_time.rs`), those in
-    frames with them, and what finds too little of it, or needs more, is left to the shortcut. Calls that are long, but
-    not too long for that, run in threads of the crate when they come on several connections.
+    Calls in whole requests do not ask for a turn of the event loop, because asking makes the loop poll for new input,
+    which takes longer than a small call. A time budget that refills as time passes limits them together with calls in
+    frames (`loop_time.rs`). A call that finds too little of it, or needs more, is left to the shortcut. Long calls
+    that fit into the budget run in threads of the crate if they come on several connections.
 
     Args:
-        chain: Whose memory is asked.
-        log: Is told of calls, as the method tells it.
-        told: Takes the names of what was answered, as the shortcut gives them, and the seconds it took.
-        limits: Of a batch.
+        chain: The chain whose memory has the answers.
+        log: Logs the calls, as the method itself does.
+        told: Receives the names of answered methods, in the shortcut's format, and the seconds they took.
+        limits: The limits of a batch.
     """
     answers = chain.memory.answers
     if answers is None:
@@ -64,7 +64,7 @@ def whole_requests(
 def whole_frames(
     chain: EvmChain, log: TransactionLog, told: Told, limits: Limits
 ) -> WholeFrames | None:
-    """Return what answers frames of WebSockets; None where there is none. Takes what `whole_requests` does."""
+    """Return the handler of WebSocket frames; None if the engine has none. The arguments are those of `whole_requests`."""
     answers = chain.memory.answers
     if answers is None:
         return None
@@ -72,12 +72,12 @@ def whole_frames(
 
 
 def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcut | None:
-    """Return the shortcut of a chain, None where its engine has none.
+    """Return the shortcut of a chain; None if its engine has none.
 
     Args:
-        chain: Whose memory is asked.
-        log: Is told of calls, as the method tells it.
-        turn: What calls may take of the event loop's, together with all others but those in whole requests.
+        chain: The chain whose memory has the answers.
+        log: Logs the calls, as the method itself does.
+        turn: The time of the event loop that these calls share with all others but those in whole requests.
     """
     answers = chain.memory.answers
     if answers is None:
@@ -85,7 +85,7 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
     answer = answers.answer
 
     def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
-        # To ask for the turn has the loop look for what has arrived once more: only calls take enough to be asked for.
+        # Asking for the turn makes the loop poll for new input, so only bodies with calls, which take longer, ask.
         if not _may_hold_calls(body):
             return answer(body, False, most_calls, most_bytes)
         found = answer(body, not turn.is_spent(), most_calls, most_bytes)
@@ -97,20 +97,20 @@ def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcu
 
 
 def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
-    """Return the shortcut of a chain for threads, None where its engine is none that has one.
+    """Return the shortcut of a chain for threads; None if its engine has none.
 
-    It runs calls that are no small ones, in the engine's call slots and without the interpreter lock. What they ask for
-    that is not remembered is read together, some times at most: what they read may tell what else they ask for. What
-    else a body may hold the event loop has tried already.
+    It runs calls that are not small, in the engine's call slots and without the interpreter lock. State that they need
+    and that is not in memory is read in bulk, in a few rounds at most, because each read may show what further state
+    they need. Bodies without calls are not tried, because the event loop has tried them already.
 
     Args:
-        chain: Whose memory is asked.
-        log: Is told of calls, as the method tells it.
+        chain: The chain whose memory has the answers.
+        log: Logs the calls, as the method itself does.
     """
     answers, engine = chain.memory.answers, chain.engine
     if answers is None:
         return None
-    # Only here: there is no such module where the crate was not built.
+    # Imported here because the module exists only if the crate was built.
     from cchain_app.evm.native import NativeEngine
 
     if not isinstance(engine, NativeEngine):
@@ -120,7 +120,7 @@ def thread_shortcut_of(chain: EvmChain, log: TransactionLog) -> Shortcut | None:
     def shortcut(body: bytes, most_calls: int, most_bytes: int) -> ShortcutAnswer | None:
         if not _may_hold_calls(body):
             return None
-        # What a fork has not fetched yet the method asks for.
+        # On a fork, the method itself fetches missing state from upstream.
         reads = chain.fork is None
         end = time.monotonic() + chain.call_seconds
         for _ in range(READINGS):
@@ -143,7 +143,7 @@ def _may_hold_calls(body: bytes) -> bool:
 
 
 def _logging_calls(log: TransactionLog, told: Told) -> Told:
-    """Return what tells the log of calls as well."""
+    """Return a callback that also logs the calls."""
 
     def logged(names: Names, seconds: float) -> None:
         _log_calls(log, names)

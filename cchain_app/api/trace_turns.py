@@ -1,4 +1,4 @@
-"""Turns of the calls that trace: they take long, and must leave threads to all others."""
+"""A limit on the calls that trace at the same time: they take long, and must leave threads to other calls."""
 
 import threading
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from typing import Final
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
 
 PATIENCE_SECONDS: Final = 10.0
-"""So long a call waits for its turn at most."""
+"""Longest time that a call waits for its turn."""
 
 
 class TraceTurns:
-    """So many calls trace at once, and as many again wait for them. One for each door.
+    """Lets a number of calls trace concurrently, and as many again wait. Each RPC context has its own limit.
 
-    Unspecified: geth lets all trace that ask. The code is the one of the rate limit: clients that know it
+    Unspecified: geth has no such limit. The error code is that of a rate limit, because clients that know it
     try again.
     """
 
@@ -25,10 +25,10 @@ class TraceTurns:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Trace in the body.
+        """Run the body as one of the tracing calls.
 
         Raises:
-            JsonRpcError: -32005, as many wait as may, or the turn did not come in time.
+            JsonRpcError: -32005, too many calls wait, or this call's turn did not come in time.
         """
         if not self._admitted.acquire(blocking=False):
             raise _busy()

@@ -1,4 +1,4 @@
-"""What the methods that trace share: whose turn it is, what is kept, how long and how large they get.
+"""Code that the tracing methods share: the limit on concurrent traces, the cache, limits on time and size.
 
 The methods are in `debug_traces`, `parity_traces` and `otterscan`.
 """
@@ -21,35 +21,35 @@ from cchain_app.tracing.kept import TraceKey
 from jsonrpc.errors import JsonRpcError, response_too_large
 
 SECONDS: Final = 5.0
-"""For the trace of a transaction, where the client names no time."""
+"""The time limit for a transaction's trace, if the client names none."""
 
 SHORTEST_SECONDS: Final = 0.001
-"""What no time at all, or less, counts as."""
+"""The time limit that replaces zero or a negative one."""
 
 _TOO_LONG: Final = b"-"
-"""Kept of a block whose rest takes too long, or too much room, to be answered about in one go."""
+"""Cached for a block whose remaining transactions take too much time or memory to be traced in one execution."""
 
 encode: Final = msgspec.json.Encoder().encode
 
 
 class Question(NamedTuple):
-    """What is asked about transactions, whichever they are."""
+    """A kind of trace, with its rendering, that can be requested for any transaction."""
 
     options: Hashable
-    """What makes its answers others than those to other questions."""
+    """The options that distinguish its answers from those to other questions."""
     recording: Recording
     seconds: float
-    """For each transaction."""
+    """Time limit for each transaction."""
     render: Callable[[TransactionTrace, AcceptedBlock, int], bytes]
-    """Makes the answer about the transaction at an index of a block."""
+    """Renders the answer for the transaction at an index of a block."""
 
 
 def of_transaction(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -> Raw:
-    """Return the answer about one transaction, kept or made.
+    """Return the answer about one transaction, from the cache or by executing it.
 
-    Who asks about a second transaction of a block is likely to ask about all of them. Then the rest of
-    the block is traced in the same execution, and what is answered about it is kept: otherwise the first
-    transactions would be executed again for each of those after them.
+    A client that asks about a second transaction of a block is likely to ask about all of them. Then the rest of
+    the block is traced in the same execution, and the answers are cached. Otherwise the first transactions would be
+    executed again for each later one.
     """
     traces = rpc.chain.traces
     asked = TraceKey(block.hash, None, ("asked", question.options))
@@ -68,7 +68,7 @@ def of_transaction(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Ques
 
 
 def _mark(index: int) -> bytes:
-    """Return what is kept of a block of which one transaction was asked about."""
+    """Return the cached mark of a block of which one transaction was requested."""
     return b"%d" % index
 
 
@@ -81,9 +81,9 @@ def _answer(rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question) -
 def _answers_from(
     rpc: EvmRpc, block: AcceptedBlock, index: int, question: Question
 ) -> tuple[bytes, bool]:
-    """Return an answer, and keep those about the transactions after it; say whether that came to its end.
+    """Return an answer, and cache the answers for the later transactions; also return whether all were cached.
 
-    They have the time that one transaction has, all of them together, and as much room as all answers.
+    Together they have the time limit of one transaction, and as much memory as the whole cache.
     """
     replay, traces = BlockReplay(rpc.chain, block), rpc.chain.traces
     replay.pass_over(index, time_limit=question.seconds)
@@ -101,7 +101,7 @@ def _answers_from(
             others.append((key, other))
     except (TraceTimedOut, TraceDiffers):
         all_kept = False
-    # When room is short the oldest entry goes first. The answers that are asked for next must be the newest.
+    # The cache drops its oldest entries first, so the answers that are requested next must be added last.
     for key, other in reversed(others):
         traces.keep(key, other)
     return answer, all_kept
@@ -110,12 +110,12 @@ def _answers_from(
 def _answers_to_the_end(
     rpc: EvmRpc, replay: BlockReplay, question: Question
 ) -> Iterator[tuple[TraceKey, bytes]]:
-    """Yield the answers about a block's remaining transactions, up to one that is kept already.
+    """Yield the answers for a block's remaining transactions, up to one that is cached already.
 
-    Those that are too large are left out.
+    Answers that are too large are left out.
 
     Raises:
-        TraceDiffers: A transaction does not do what it did.
+        TraceDiffers: A transaction's result differs from that in the block.
         TraceTimedOut: They take longer than one transaction may.
     """
     deadline = Deadline(question.seconds)
@@ -137,17 +137,17 @@ def _answers_to_the_end(
 def of_block(
     rpc: EvmRpc, block: AcceptedBlock, options: Hashable, make: Callable[[], bytes]
 ) -> Raw:
-    """Return the answer about all of a block, kept or made."""
+    """Return the answer about a whole block, from the cache or made by `make`."""
     return kept(rpc, TraceKey(block.hash, None, options), make)
 
 
 def kept(rpc: EvmRpc, key: TraceKey, make: Callable[[], bytes]) -> Raw:
-    """Return a kept answer about an accepted block, else make it when it is this thread's turn."""
+    """Return a cached answer about an accepted block; otherwise make it when it is this thread's turn."""
     traces = rpc.chain.traces
     found = traces.get(key)
     if found is None:
         with tracing(rpc):
-            # Whoever waited may have waited for who made it.
+            # Another thread may have made the answer while this thread waited.
             found = traces.get(key) or make()
         traces.keep(key, found)
     return Raw(found)
@@ -158,7 +158,7 @@ def tracing(rpc: EvmRpc) -> Iterator[None]:
     """Trace in the body, when it is this thread's turn.
 
     Raises:
-        JsonRpcError: -32005, too many trace already; -32003, there is more than an answer may have;
+        JsonRpcError: -32005, too many calls trace already; -32003, the answer is too large;
             -32000, a transaction took too long.
     """
     with rpc.trace_turns.turn():
@@ -171,20 +171,20 @@ def tracing(rpc: EvmRpc) -> Iterator[None]:
 
 
 def recording(rpc: EvmRpc, **recorded: Any) -> Recording:
-    """Return what to record, with the bound on its bytes."""
+    """Return what to record, with the node's limit on its bytes."""
     return Recording(most_bytes=rpc.chain.node.trace_bytes, **recorded)
 
 
 def seconds(rpc: EvmRpc, wanted: float = SECONDS) -> float:
-    """Return how long the trace of one transaction may take."""
+    """Return the time limit for the trace of one transaction."""
     return min(max(wanted, SHORTEST_SECONDS), rpc.chain.node.trace_timeout)
 
 
 def bounded(rpc: EvmRpc, answer: bytes) -> bytes:
-    """Return an answer that has no more bytes than it may have.
+    """Return an answer if its size is within the limit.
 
     Raises:
-        JsonRpcError: -32003, it has more.
+        JsonRpcError: -32003, the answer is too large.
     """
     if len(answer) > rpc.chain.node.trace_bytes:
         raise response_too_large()
@@ -195,7 +195,7 @@ def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:
     """Return JSON values as one array.
 
     Raises:
-        JsonRpcError: -32003, it has more bytes than an answer may have.
+        JsonRpcError: -32003, the answer is too large.
     """
     room = rpc.chain.node.trace_bytes
     found = []
@@ -208,5 +208,5 @@ def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:
 
 
 def encoded(rpc: EvmRpc, values: Iterable[object]) -> bytes:
-    """Return values, which may be many, as a JSON array. Raises as `array`."""
+    """Return any number of values as a JSON array. Raises as `array`."""
     return array(rpc, map(encode, values))

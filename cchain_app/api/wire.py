@@ -1,7 +1,7 @@
-"""How blocks, transactions, receipts and logs look on the wire: dicts ready for JSON.
+"""The JSON format of blocks, transactions, receipts and logs, as dicts.
 
-Which fields a block has follows from its header's fork. Rendering to bytes, and keeping them, is
-in `rendered`.
+The fields of a block depend on the fork of its header. `rendered` encodes the dicts to bytes, and caches
+them.
 """
 
 from collections.abc import Iterator
@@ -38,9 +38,9 @@ def hexed(data: bytes) -> str:
 
 
 def header(block: AcceptedBlock) -> Json:
-    """Return a block's header: what newHeads sends.
+    """Return a block's header in the format of newHeads.
 
-    Unspecified: of the pending block hash, nonce and miner are null, as in geth.
+    Unspecified: for the pending block hash, nonce and miner are null, as in geth.
     """
     fields = {"hash": hexed(block.hash), **_header_fields(block.header)}
     if isinstance(block, PendingBlock):
@@ -49,7 +49,7 @@ def header(block: AcceptedBlock) -> Json:
 
 
 def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:
-    """Return a block around its transactions: hashes, objects, or either as rendered bytes."""
+    """Return a block with its transactions, which are hashes, objects, or rendered bytes of either."""
     body: Json = {
         **header(accepted),
         "size": hex(accepted.size),
@@ -62,7 +62,7 @@ def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:
 
 
 def uncle(ommer: Header) -> Json:
-    """Return an uncle: a block of which nothing but the header is known."""
+    """Return an uncle as a block of which only the header is known."""
     bare = make_block(ommer, (), ())
     return {**header(bare), "size": hex(bare.size), "uncles": []}
 
@@ -99,7 +99,7 @@ def _header_fields(values: Header) -> Json:
 
 
 def _fork_fields(values: Header) -> Iterator[tuple[str, str]]:
-    """Yield the fields that forks since London appended, as far as this header has them."""
+    """Yield the fields that forks since London added, if this header has them."""
     if values.base_fee is not None:
         yield "baseFeePerGas", hex(values.base_fee)
     if values.withdrawals_root is not None:
@@ -129,7 +129,7 @@ def mined_transaction(accepted: AcceptedBlock, index: int) -> Json:
 
 
 def waiting_transaction(transaction: Transaction) -> Json:
-    """Return a transaction of the pool: without a block, and with its fee cap as its price."""
+    """Return a transaction of the pool, which has no block, and its fee cap as its price."""
     return {
         "blockHash": None,
         "blockNumber": None,
@@ -141,7 +141,7 @@ def waiting_transaction(transaction: Transaction) -> Json:
 
 
 def unsigned_transaction(transaction: Transaction) -> Json:
-    """Return a transaction that nobody has signed yet: with zeros for a signature, its fee cap as its price."""
+    """Return a transaction without a signature: the signature is zeros, and its price is its fee cap."""
     return {"gasPrice": hex(transaction.max_fee_per_gas), **_transaction_fields(transaction)}
 
 
@@ -197,13 +197,13 @@ def _authorization(one: Authorization) -> Json:
 def receipt(
     accepted: AcceptedBlock, index: int, logs: Raw, *, blob_price: int | None = None
 ) -> Json:
-    """Return the receipt of a block's transaction around its logs.
+    """Return the receipt of a block's transaction with its logs.
 
     Args:
         accepted: The block.
-        index: The transaction's, in the block.
-        logs: Of the transaction.
-        blob_price: Wei for each blob gas, for a transaction with blobs.
+        index: The transaction's index in the block.
+        logs: The transaction's logs.
+        blob_price: Wei for each unit of blob gas, for a transaction with blobs.
     """
     transaction = accepted.transactions[index]
     outcome = accepted.receipts[index]
@@ -229,7 +229,7 @@ def receipt(
 
 
 def _outcome(outcome: Receipt) -> Json:
-    """Return the status; before Byzantium there was the state's root in its place."""
+    """Return the status; before Byzantium the state root takes its place."""
     if outcome.state_root is not None:
         return {"root": hexed(outcome.state_root)}
     return {"status": "0x1" if outcome.succeeded else "0x0"}
@@ -242,14 +242,14 @@ def _paid_for_blobs(transaction: Transaction, blob_price: int | None) -> Json:
 
 
 def _created(transaction: Transaction) -> Address | None:
-    """Return where a creation puts its contract, even when it fails."""
+    """Return the address of the contract that a creation creates, even if it fails."""
     if transaction.to is not None:
         return None
     return contract_address(transaction.sender, transaction.nonce)
 
 
 def found_log(found: FoundLog) -> Json:
-    """Return a log that knows its place in the chain."""
+    """Return a log with its position in the chain."""
     return {
         "address": hexed(found.address),
         "topics": [hexed(topic) for topic in found.topics],
@@ -265,7 +265,7 @@ def found_log(found: FoundLog) -> Json:
 
 
 def inspected(transaction: Transaction) -> str:
-    """Return a waiting transaction in one line, as txpool_inspect has it."""
+    """Return a pending transaction as a line of text, in the format of txpool_inspect."""
     target = "contract creation" if transaction.to is None else checksum_address(transaction.to)
     return (
         f"{target}: {transaction.value} wei + {transaction.gas} gas"

@@ -1,6 +1,6 @@
-"""The methods that simulate, and those that look into state by ranges: their part of the table of contents.
+"""The methods that simulate blocks or read ranges of state, and their registration.
 
-None is hot: they take long.
+None of them is hot, because they take long.
 """
 
 from typing import Final
@@ -24,7 +24,7 @@ _MOST: Final = Param("maxResults", params_state.plain_int)
 
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    """Add the methods to a chain's door."""
+    """Add the methods to those of a chain."""
     _simulation(methods, rpc)
     _ranges(methods, rpc)
     _refused(methods)

@@ -1,6 +1,6 @@
-"""Transactions that the node signs for its accounts, or sends for whoever needs no key (devnet.md 4).
+"""Transactions that the node signs for its accounts, or sends for impersonated accounts (devnet.md 4).
 
-What a client left out is chosen as eth_fillTransaction does (`fill`).
+Omitted fields are chosen as by eth_fillTransaction (`fill`).
 """
 
 import dataclasses
@@ -31,29 +31,29 @@ from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data
 
 MORE_ATTEMPTS: Final = 8
-"""Nonces that are tried besides the first where others send for the same account at the same time."""
+"""Further nonces to try if another process or client sends for the same account at the same time."""
 
 PATIENCE: Final = 1.0
-"""Seconds for which an answer waits for the transaction's block."""
+"""Seconds that an answer waits for the transaction's block."""
 
 _TAKEN: Final = (
     pool_errors.AlreadyKnown,
     pool_errors.NonceTooLow,
     pool_errors.ReplacementUnderpriced,
 )
-"""What a nonce is refused with that somebody else has used meanwhile."""
+"""The pool's errors for a nonce that another transaction has used meanwhile."""
 
 
 def send_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
-    """eth_sendTransaction: sign a transaction, unless its sender is impersonated, and send it; its hash.
+    """eth_sendTransaction: sign a transaction, unless its sender is impersonated, and send it; returns its hash.
 
-    The first account sends where none is named.
+    If no sender is named, the first account sends.
 
     Raises:
-        UnknownAccount: The node has no key for the sender, who is not impersonated either.
+        UnknownAccount: The node has no key for the sender, and does not impersonate it.
         JsonRpcError: -32000, fees contradict each other, it is for another chain, it creates nothing or fails;
             3, it reverts.
-        PoolRejection: The pool does not take it; InvalidTransaction likewise.
+        PoolRejection: The pool rejects it; InvalidTransaction likewise.
     """
     return _mined(rpc, _send(rpc, _with_sender(rpc, request, anybody=False)))
 
@@ -78,16 +78,16 @@ def send_unsigned_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
 
 
 def send_unsigned(rpc: EvmRpc, request: TransactionRequest) -> Hash:
-    """Bring a transaction of anybody's to the pool. Raises as `send_transaction`."""
+    """Add a transaction of any sender to the pool. Raises as `send_transaction`."""
     return _send(rpc, _with_sender(rpc, request, anybody=True))
 
 
 def _mined(rpc: EvmRpc, sent: Hash) -> str:
-    """Return a hash once its transaction is in a block, where blocks are made on a transaction's arrival.
+    """Wait until a transaction is in a block, if blocks are made when transactions arrive, and return its hash.
 
-    Unspecified: tools for Hardhat ask for the receipt immediately (devnet.md 2). The hash of a transaction that waits
-    behind a missing nonce, or for a lower base fee, is returned immediately; others after `PATIENCE` at the latest. In
-    the embedded profile the transaction is in its block already (`services.automine`).
+    Unspecified: tools for Hardhat ask for the receipt immediately (devnet.md 2). The hash of a transaction that is
+    queued behind a nonce gap, or waits for a lower base fee, is returned immediately; other hashes after `PATIENCE`
+    at the latest. The embedded profile has mined the transaction already (`services.automine`).
     """
     chain = rpc.chain
     if (
@@ -95,7 +95,7 @@ def _mined(rpc: EvmRpc, sent: Hash) -> str:
         and blocks.find_transaction(chain, sent) is None
         and sent in pool.pending_hashes(chain)
     ):
-        with suppress(JsonRpcError):  # no block in that time: it waits in the pool
+        with suppress(JsonRpcError):  # not mined in that time: it stays in the pool
             wait_for_receipt(rpc, sent, PATIENCE)
     return encode_data(sent)
 
@@ -103,8 +103,8 @@ def _mined(rpc: EvmRpc, sent: Hash) -> str:
 def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
     """eth_signTransaction: a transaction's signed envelope, as eth_sendRawTransaction takes it.
 
-    Unspecified: what was left out is chosen, and the answer is the envelope alone, both as Anvil does;
-    go-ethereum wants nonce, gas and fees.
+    Unspecified: omitted fields are chosen, and the answer is the envelope alone, both as in Anvil;
+    go-ethereum requires nonce, gas and fees.
 
     Raises:
         UnknownAccount: The node has no key for the sender.
@@ -120,16 +120,16 @@ def sign_transaction_only(rpc: EvmRpc, request: TransactionRequest) -> str:
 
 
 def resend(rpc: EvmRpc, request: TransactionRequest, gas_price: int | None, gas: int | None) -> str:
-    """eth_resend: sign a pending transaction of an own account again, with another gas price or limit; its hash.
+    """eth_resend: sign a pending transaction of an own account again, with another gas price or limit; returns its hash.
 
-    A gas price makes it a legacy transaction, as in geth. 0 leaves price or limit as it is.
+    A new gas price makes it a legacy transaction, as in geth. 0 leaves price or limit as it is.
 
     Unspecified: the sender may be impersonated, as for eth_sendTransaction.
 
     Raises:
         UnknownAccount: The node has no key for the sender, and does not impersonate it.
         JsonRpcError: -32000, no nonce is named, or no such transaction is pending; or as `send_transaction`.
-        PoolRejection: The pool does not take it.
+        PoolRejection: The pool rejects it.
     """
     fields = _with_sender(rpc, request, anybody=False)
     if fields.nonce is None:
@@ -162,7 +162,7 @@ def _is_same(transaction: Transaction, wanted: UnsignedTransaction) -> bool:
 
 
 def _with_sender(rpc: EvmRpc, request: TransactionRequest, *, anybody: bool) -> CallRequest:
-    """Return what was asked for with its sender, for whom the node may send."""
+    """Return the fields of a request with its sender, which must be an account that the node may send for."""
     chain, fields = rpc.chain, request.fields
     if not request.names_sender:
         return fields._replace(sender=_first(rpc))
@@ -177,10 +177,10 @@ def _first(rpc: EvmRpc) -> Address:
 
 
 def _send(rpc: EvmRpc, request: CallRequest) -> Hash:
-    """Complete a transaction and bring it to the pool.
+    """Complete a transaction and add it to the pool.
 
-    Those of this process take their nonces in turns. Other processes may be faster, and so may a client that
-    signs by itself: then the next nonce is tried, unless one was asked for.
+    The transactions of this process take their nonces one after the other. Another process, or a client that signs
+    its own transactions, may use a nonce first: then the next nonce is tried, unless the request names a nonce.
     """
     priced, gas = _completed(rpc, request)
     with rpc.sending.held(QUEUE_SECONDS):

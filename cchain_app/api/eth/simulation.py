@@ -1,6 +1,6 @@
-"""eth_simulateV1: blocks of calls run on an accepted block, and how they are written down (tracing.md 14).
+"""eth_simulateV1: simulates blocks of calls on an accepted block, and renders the result (tracing.md 14).
 
-What blocks and calls become is `cchain_app.simulation`'s.
+The simulation itself is in `cchain_app.simulation`.
 """
 
 import time
@@ -28,19 +28,19 @@ from jsonrpc.errors import SERVER_ERROR
 from primitives.hexadecimal import encode_data, encode_quantity
 
 VM_ERROR: Final = -32015
-"""Code of a call that failed otherwise than by a revert."""
+"""Code of a call that failed without a revert."""
 
 CAPPED: Final = " (gas limit was capped by the RPC server's global gas cap)"
 
 
 def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
-    """eth_simulateV1: blocks of calls as if they followed a block, each on what the one before left.
+    """eth_simulateV1: simulate blocks of calls on top of a block, each on the state after the previous one.
 
-    Unspecified: it works as far back as proofs do, since each block has its real state root.
+    Unspecified: the block may be as old as for proofs, because each simulated block has its real state root.
 
     Raises:
-        JsonRpcError: -32000, there is no such block, it took too long or a system call failed; -32003, the answer would be too large;
-            -32005, too many calls trace already.
+        JsonRpcError: -32000, there is no such block, it took too long or a system call failed; -32003, the answer would
+            be too large; -32005, too many calls trace already.
         SimulationRefused: The blocks are not in order, or a call could not begin.
         BadOverride: State overrides contradict each other.
         ProofWindowPassed: The block is too old.

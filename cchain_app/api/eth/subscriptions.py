@@ -1,8 +1,8 @@
-"""eth_subscribe: who listens to heads, logs and transactions, and what is sent to them.
+"""eth_subscribe: subscriptions to heads, logs and transactions, and their notifications.
 
-Pointers come in, a number and a hash, some of them never; heads go out in order, each once. A
-block is encoded once, and matched once for all log subscriptions with the same filter. Sockets
-belong to `jsonrpc.websocket.hub`. Sending happens on the event loop of a web process.
+Announcements of heads contain a number and a hash, and some are lost; heads are sent in order, each once. A
+block is encoded once, and matched once for all log subscriptions with the same filter. `jsonrpc.hub` has the
+sockets. Notifications are sent on the event loop of a web process.
 """
 
 import asyncio
@@ -36,19 +36,19 @@ SYNCING: Final = "syncing"
 RECEIPTS: Final = "transactionReceipts"
 
 MOST_HASHES: Final = 200
-"""Of one subscription to receipts, as in geth."""
+"""Most transaction hashes of one subscription to receipts, as in geth."""
 
 LOGS_AT_ONCE: Final = 20_000
-"""So many logs of one block, counted for each filter, are matched in a thread before their subscribers are told."""
+"""Most logs of one block, counted for each filter, that a thread matches before their subscribers are notified."""
 
 FULL: Final = ":full"
-"""What the topic of whole transactions has at its end; without it they are hashes."""
+"""Suffix of the topic of whole transactions; without it the topic is that of their hashes."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
 def subscribe(rpc: EvmRpc, exchange: Exchange, kind: object, argument: object) -> str:
-    """eth_subscribe: listen to a kind of event; returns the ID of the subscription.
+    """eth_subscribe: subscribe to a kind of event; returns the ID of the subscription.
 
     Raises:
         JsonRpcError: -32601, there is no such kind; -32602, its argument cannot be read; -32000, it names too many
@@ -67,7 +67,7 @@ def subscribe(rpc: EvmRpc, exchange: Exchange, kind: object, argument: object) -
 
 
 def unsubscribe(exchange: Exchange, identifier: str) -> bool:
-    """eth_unsubscribe: stop listening.
+    """eth_unsubscribe: end a subscription; returns true.
 
     Raises:
         JsonRpcError: -32000, this connection has no such subscription.
@@ -78,7 +78,7 @@ def unsubscribe(exchange: Exchange, identifier: str) -> bool:
 
 
 def _topic(kind: str, argument: object) -> tuple[str, LogFilter | frozenset[Hash] | None]:
-    """Return the topic of a subscription, and its filter: of logs, or the hashes of transactions, none for all."""
+    """Return the topic of a subscription, and its filter: a log filter, a set of hashes (empty for all), or None."""
     if kind == LOGS:
         if argument is None:
             raise invalid_params("missing value for required argument 1")
@@ -101,7 +101,7 @@ def _topic(kind: str, argument: object) -> tuple[str, LogFilter | frozenset[Hash
 async def head_accepted(rpc: EvmRpc, number: int, block_hash: bytes) -> None:
     """Send every head from the last one that was sent up to this height, in order.
 
-    The hash is part of the pointer and not needed: accepted blocks do not fork.
+    The announcement's hash is not needed, because accepted blocks do not fork.
     """
     heads, head = rpc.heads, rpc.chain.memory.blocks.head
     if head is not None:
@@ -114,7 +114,7 @@ async def head_accepted(rpc: EvmRpc, number: int, block_hash: bytes) -> None:
 
 
 async def pending_transactions(rpc: EvmRpc, hashes: Sequence[bytes]) -> None:
-    """Send transactions that became pending: their hashes, and whole where that was asked for."""
+    """Send new pending transactions: their hashes, and whole transactions to the subscribers that asked for them."""
     listeners = rpc.hub
     if listeners.subscriptions(PENDING):
         for one in hashes:
@@ -125,7 +125,7 @@ async def pending_transactions(rpc: EvmRpc, hashes: Sequence[bytes]) -> None:
 
 
 def _whole(rpc: EvmRpc, hashes: Sequence[Hash]) -> list[wire.Json]:
-    """Return transactions of the pool; those that are in a block by now as they were before."""
+    """Return transactions of the pool; those that are in a block now are returned as they were before."""
     waiting = pool.transactions(rpc.chain, hashes)
     found = []
     for one in hashes:
@@ -138,7 +138,7 @@ def _whole(rpc: EvmRpc, hashes: Sequence[Hash]) -> list[wire.Json]:
 
 
 async def _send_head(rpc: EvmRpc, number: int) -> bool:
-    """Send what a block means; say whether there is one at that height yet."""
+    """Send all notifications of a block; return whether the chain has a block at that height yet."""
     block = await _load(rpc, number)
     if block is None:
         return False
@@ -147,7 +147,7 @@ async def _send_head(rpc: EvmRpc, number: int) -> bool:
 
 
 async def _load(rpc: EvmRpc, number: int) -> AcceptedBlock | None:
-    """Return a block, from memory or by a thread; None when there is none yet."""
+    """Return a block from memory or, in a thread, from the database; None if it does not exist yet."""
     found = rpc.chain.memory.blocks.by_number(number)
     if found is not None:
         return found
@@ -155,7 +155,7 @@ async def _load(rpc: EvmRpc, number: int) -> AcceptedBlock | None:
 
 
 async def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
-    """Send all that a block means to those who listen."""
+    """Send all notifications of a block to its subscribers."""
     listeners = rpc.hub
     kept = rpc.rendered.of(block)
     if listeners.subscriptions(HEADS):
@@ -170,9 +170,9 @@ async def _send(rpc: EvmRpc, block: AcceptedBlock) -> None:
 
 
 async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
-    """Send each subscription the logs that it wants; equal filters are matched once.
+    """Send each subscription its matching logs; equal filters are matched once.
 
-    What takes long is matched in a thread, some filters at a time.
+    Large numbers of logs are matched in a thread, some filters at a time.
     """
     groups = _by_filter(rpc.hub.subscriptions(LOGS))
     logs = sum(len(receipt.logs) for receipt in block.receipts)
@@ -190,9 +190,9 @@ async def _send_logs(rpc: EvmRpc, block: AcceptedBlock) -> None:
 
 
 async def _send_receipts(rpc: EvmRpc, block: AcceptedBlock) -> None:
-    """Send each subscription the receipts of its transactions, those of a block in one notification.
+    """Send each subscription the receipts of its transactions; one notification has all receipts of a block.
 
-    A thread groups subscriptions and renders receipts: a block, or the connections, may have many.
+    A thread groups the subscriptions and renders the receipts, because a block or the connections may have many.
     """
     subscriptions = rpc.hub.subscriptions(RECEIPTS)
     if subscriptions and block.transactions:
@@ -203,7 +203,7 @@ async def _send_receipts(rpc: EvmRpc, block: AcceptedBlock) -> None:
 def _receipts_for(
     rpc: EvmRpc, block: AcceptedBlock, subscriptions: Sequence[Subscription]
 ) -> list[tuple[list[Subscription], bytes]]:
-    """Return which subscriptions get which receipts of a block, each as an encoded list."""
+    """Return groups of subscriptions, each with its receipts of a block as an encoded list."""
     hashes = frozenset(transaction.hash for transaction in block.transactions)
     groups: defaultdict[frozenset[Hash], list[Subscription]] = defaultdict(list)
     for subscription in subscriptions:
@@ -224,7 +224,7 @@ def _receipts_for(
 
 
 def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Subscription]]:
-    """Return subscriptions to logs by what they want."""
+    """Return log subscriptions grouped by their filter."""
     groups: defaultdict[LogFilter, list[Subscription]] = defaultdict(list)
     for subscription in subscriptions:
         assert isinstance(subscription.payload, LogFilter)

@@ -1,4 +1,4 @@
-"""The pool as a whole: how much waits, and what. Single transactions: `eth_transactions`."""
+"""The pool as a whole: counts and contents. Single transactions are in `eth_transactions`."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -14,13 +14,13 @@ T = TypeVar("T")
 
 
 def status(rpc: EvmRpc) -> dict[str, str]:
-    """txpool_status: how many transactions can run now, and how many are queued."""
+    """txpool_status: the number of executable transactions, and the number of queued ones."""
     pending, queued = pool.counts(rpc.chain)
     return {"pending": encode_quantity(pending), "queued": encode_quantity(queued)}
 
 
 def content(rpc: EvmRpc) -> dict[str, Any]:
-    """txpool_content: everything that waits, by checksummed sender and decimal nonce."""
+    """txpool_content: all transactions in the pool, by checksummed sender and decimal nonce."""
     waiting = pool.content(rpc.chain)
     return {
         "pending": _by_sender(waiting.pending, wire.waiting_transaction),
@@ -29,7 +29,7 @@ def content(rpc: EvmRpc) -> dict[str, Any]:
 
 
 def content_from(rpc: EvmRpc, address: Address) -> dict[str, Any]:
-    """txpool_contentFrom: what waits of one sender, by decimal nonce."""
+    """txpool_contentFrom: the transactions of one sender in the pool, by decimal nonce."""
     waiting = pool.content(rpc.chain, [address])
     return {
         "pending": _by_nonce(waiting.pending.get(address, []), wire.waiting_transaction),
@@ -38,7 +38,7 @@ def content_from(rpc: EvmRpc, address: Address) -> dict[str, Any]:
 
 
 def inspect(rpc: EvmRpc) -> dict[str, Any]:
-    """txpool_inspect: everything that waits, each in one line."""
+    """txpool_inspect: all transactions in the pool, each as a line of text."""
     waiting = pool.content(rpc.chain)
     return {
         "pending": _by_sender(waiting.pending, wire.inspected),

@@ -1,6 +1,6 @@
-"""The methods that trace, and Otterscan's: the part of the table of contents that is theirs.
+"""The tracing methods and Otterscan's methods, and their registration.
 
-None is hot: they execute.
+None of them is hot, because they execute transactions.
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ _CALL_OPTIONS: Final = Param(
 
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    """Add the methods to a chain's door."""
+    """Add the methods to those of a chain."""
     for group in (_debug, _parity, _otterscan):
         group(methods, rpc)
 

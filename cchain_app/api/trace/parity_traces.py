@@ -1,4 +1,4 @@
-"""trace_*: what transactions and calls did, frame by frame, in Parity's form (tracing.md 12)."""
+"""trace_*: traces of transactions and calls, frame by frame, in Parity's format (tracing.md 12)."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain as chained
@@ -36,19 +36,19 @@ from cchain_app.txs.transaction import Transaction
 from primitives.evm import Hash
 
 _FRAMES = "parity"
-"""In keys of kept answers: localized entries."""
+"""Name of localized entries in the keys of cached answers."""
 
 
 def trace_transaction(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
-    """trace_transaction: an entry for each frame of a transaction, null when it is in no block."""
+    """trace_transaction: an entry for each frame of a transaction, null if it is in no block."""
     found = blocks.find_transaction(rpc.chain, transaction_hash)
     return None if found is None else entries_of(rpc, *found)
 
 
 def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | None:
-    """trace_get: one entry of a transaction, by its index among all of them; null when there is none.
+    """trace_get: one entry of a transaction, by its index in trace_transaction; null if it does not exist.
 
-    Unspecified: exactly one index is known, as with Erigon; Parity takes the path to a frame.
+    Unspecified: exactly one index is supported, as in Erigon; Parity takes the path to a frame.
     """
     found = blocks.find_transaction(rpc.chain, transaction_hash)
     if found is None or len(indexes) != 1:
@@ -60,16 +60,16 @@ def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | 
 def entries_of(
     rpc: EvmRpc, block: AcceptedBlock, index: int, *, seconds: float | None = None
 ) -> Raw:
-    """Return the entries of a block's transaction as a JSON array, kept or made.
+    """Return the entries of a block's transaction as a JSON array, from the cache or by executing it.
 
     Args:
-        rpc: The door.
+        rpc: The chain's RPC context.
         block: The block.
-        index: Of the transaction in it.
-        seconds: How long it may take; None: as long as any transaction's trace.
+        index: The transaction's index in it.
+        seconds: The time limit; None for that of any transaction's trace.
 
     Raises:
-        JsonRpcError: -32003, there is more than an answer may have; -32000, it takes too long.
+        JsonRpcError: -32003, the answer is too large; -32000, it takes too long.
     """
     question = tracing.Question(
         _FRAMES,
@@ -83,7 +83,7 @@ def entries_of(
 
 
 def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
-    """trace_block: the entries of all transactions of a block, in order, and what it pays for work.
+    """trace_block: the entries of all transactions of a block, in order, and its proof-of-work rewards.
 
     Raises:
         JsonRpcError: -32000, there is no such block.
@@ -102,25 +102,25 @@ def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
 
 
 def _rewards(rpc: EvmRpc, block: AcceptedBlock) -> Iterable[wire.Json]:
-    """Return entries of what a block of proof of work pays; no block has any that was made here."""
+    """Return the entries of a block's proof-of-work rewards; a block that this node made has none."""
     return (reward_of(one, block.hash, block.number) for one in blocks.rewards_in(rpc.chain, block))
 
 
 def reward_of(reward: Reward, block_hash: Hash, number: int) -> wire.Json:
-    """Return the entry of what a block pays for work."""
+    """Return the entry of a proof-of-work reward."""
     return reward_entry(reward.author, reward.wei, block_hash, number, of_uncle=reward.of_uncle)
 
 
 def place_of(block: AcceptedBlock, index: int) -> TransactionPlace:
-    """Return where in the chain a block's transaction is."""
+    """Return the position of a block's transaction in the chain."""
     return TransactionPlace(block.hash, block.number, block.transactions[index].hash, index)
 
 
 def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -> Raw:
-    """trace_replayTransaction: what a transaction did, in the ways that are asked for.
+    """trace_replayTransaction: the requested traces of a transaction.
 
     Raises:
-        JsonRpcError: -32000, it is in no block.
+        JsonRpcError: -32000, the transaction is in no block.
     """
     found = blocks.find_transaction(rpc.chain, transaction_hash)
     if found is None:
@@ -135,7 +135,7 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
 
 
 def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes) -> Raw:
-    """trace_replayBlockTransactions: what a block's transactions did, in the ways that are asked for.
+    """trace_replayBlockTransactions: the requested traces of a block's transactions.
 
     Raises:
         JsonRpcError: -32000, there is no such block.
@@ -155,7 +155,7 @@ def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes)
 
 
 def _traces(rpc: EvmRpc, block: AcceptedBlock, recorded: Recording) -> Iterable[TransactionTrace]:
-    """Trace a block; nothing happened in the genesis block."""
+    """Trace a block; a block without transactions, such as genesis, has no traces."""
     if not block.transactions:
         return ()
     return traced.trace_block(rpc.chain, block, recorded, time_limit=tracing.seconds(rpc))
@@ -169,7 +169,7 @@ def call(  # noqa: PLR0917  # arguments come by position
     accounts: Overrides | None,
     block_override: BlockOverride | None,
 ) -> Raw:
-    """trace_call: what a call would do.
+    """trace_call: the requested traces of a call, which changes nothing.
 
     Raises:
         JsonRpcError: -32000, there is no such block, or the call could not begin.
@@ -181,13 +181,13 @@ def call(  # noqa: PLR0917  # arguments come by position
 
 
 def call_many(rpc: EvmRpc, calls: list[TracedCall], block: BlockParam) -> Raw:
-    """trace_callMany: what calls would do one after another, each after those before it.
+    """trace_callMany: the requested traces of several calls, each executed on the state after the previous ones.
 
-    Unspecified: all of them together have the time that one transaction may have at most.
+    Unspecified: all calls together have the time limit of one transaction.
 
     Raises:
         JsonRpcError: -32000, there is no such block, a call could not begin, or they take too long;
-            -32003, there is more than an answer may have.
+            -32003, the answer is too large.
     """
     context = make_context(rpc, block, None, None)
     after = PendingState(context.state)
@@ -219,12 +219,12 @@ def _run(
 
 
 def raw_transaction(rpc: EvmRpc, raw: bytes, types: TraceTypes) -> Raw:
-    """trace_rawTransaction: what a signed transaction would do on the head; it is not sent.
+    """trace_rawTransaction: the requested traces of a signed transaction at the head; it is not sent.
 
-    Unspecified: its nonce is not checked, and it sees the environment of the head.
+    Unspecified: its nonce is not checked, and it runs in the environment of the head.
 
     Raises:
-        InvalidTransaction: It is none.
+        InvalidTransaction: The bytes are not a valid transaction.
         JsonRpcError: -32000, it could not begin.
     """
     transaction = decode_transaction(raw, rpc.chain.config.chain_id)
@@ -264,7 +264,7 @@ def _encoded_results(
     """Return a results object as JSON.
 
     Raises:
-        JsonRpcError: -32003, it has more bytes than an answer may have.
+        JsonRpcError: -32003, the answer is too large.
     """
     return tracing.bounded(rpc, tracing.encode(_results(rpc, found, types, code_of)))
 
@@ -275,7 +275,7 @@ def _results(
     types: TraceTypes,
     code_of: Callable[[Hash], bytes],
 ) -> wire.Json:
-    """Return a results object; what was not asked for is empty."""
+    """Return a results object; members that were not requested are empty."""
     with_state = found.state if STATE_DIFF in types else None
     listed = entries(found.frames) if TRACE in types else ()
     return {

@@ -1,7 +1,7 @@
-"""trace_filter: calls by who calls and who is called, in a range of blocks (tracing.md 12).
+"""trace_filter: calls by sender and recipient, in a range of blocks (tracing.md 12).
 
-As far as calls are rows (NODE_TRACE_INDEX) these say which transactions match, and only those are executed
-once more; other blocks are executed whole, and few at once.
+If calls are stored as rows (NODE_TRACE_INDEX), the rows show which transactions match, and only those are executed
+again. Other blocks are executed as a whole, and their number is limited.
 """
 
 import heapq
@@ -31,32 +31,33 @@ from cchain_app.tracing.parity import localized_entry, placed
 from jsonrpc.errors import invalid_params
 
 MOST_BLOCKS: Final = 100
-"""Blocks that are executed to find what matches."""
+"""Most blocks that are executed to find matching calls."""
 
 
 class WrittenEntry(NamedTuple):
-    """An entry that matches, as JSON."""
+    """A matching entry as JSON."""
 
     number: int
-    """Of its block."""
+    """The number of its block."""
     entry: bytes
 
 
 Match = FoundCall | WrittenEntry
-"""A row's place, or an entry that is written already."""
+"""The position of a matching row, or an entry that is rendered already."""
 
 
 def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     """trace_filter: the entries that match, in the order of the chain.
 
-    Unspecified: blocks whose calls are rows do not count towards the limit of 100 blocks, those do whose calls
-    were given up (NODE_HISTORY_CALLS); a range may end above the head; and all of it has the time that one transaction may have at most.
+    Unspecified: the limit of 100 blocks does not count blocks whose calls are stored as rows, but it counts blocks whose
+    calls were pruned (NODE_HISTORY_CALLS). A range may end above the head. The whole search has the time limit of one
+    transaction.
 
     Raises:
-        JsonRpcError: -32602, the range is upside down, or of too many blocks; -32003, there is more than
-            an answer may have; -32000, it takes too long.
-        StatePruned: A block is to be executed before which the state was given up.
-        CallsPruned: Calls of these blocks are given up while they are searched.
+        JsonRpcError: -32602, the range is upside down, or of too many blocks; -32003, the answer is too large;
+            -32000, it takes too long.
+        StatePruned: The state was given up before a block that must be executed.
+        CallsPruned: Calls of these blocks are given up during the search.
     """
     first, last = _range(rpc, search)
     indexed = _indexed(rpc, first, last)
@@ -74,7 +75,7 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
 
 
 def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
-    """Return the heights that are searched; the first may be above the last, where that is the head.
+    """Return the first and the last height of the search, limited to the head; the first may be above the last.
 
     Unspecified: the pending block is not searched, as by eth_getLogs; trace_block has its entries.
     """
@@ -88,7 +89,7 @@ def _range(rpc: EvmRpc, search: TraceSearch) -> tuple[int, int]:
 
 
 def _indexed(rpc: EvmRpc, first: int, last: int) -> range:
-    """Return those of the heights whose calls are rows."""
+    """Return the heights in the range whose calls are stored as rows."""
     written = calls.indexed(rpc.chain)
     start = max(first, written.start)
     return range(start, max(start, min(last + 1, written.stop)))
@@ -97,7 +98,7 @@ def _indexed(rpc: EvmRpc, first: int, last: int) -> range:
 def _found(
     rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: range, deadline: Deadline
 ) -> Iterator[Match]:
-    """Yield what matches in a range of blocks: of each its frames, and then what it pays for work."""
+    """Yield the matches in a range of blocks: for each block its frames, then its proof-of-work rewards."""
     rewards = rewards_between(rpc.chain, heights, wanted.authors, deadline)
     return heapq.merge(
         _found_frames(rpc, wanted, heights, indexed, deadline),
@@ -113,7 +114,7 @@ def _reward(paid: PaidReward) -> bytes:
 def _found_frames(
     rpc: EvmRpc, wanted: CallFilter, heights: range, indexed: range, deadline: Deadline
 ) -> Iterator[Match]:
-    """Yield the frames that match: at some heights by rows, below and above these by execution."""
+    """Yield the matching frames: from rows where they exist, and by execution below and above them."""
     if not indexed:
         yield from _executed_frames(rpc, wanted, heights, deadline)
         return
@@ -138,7 +139,7 @@ def _executed(
     """Return the entries of a block that match.
 
     Raises:
-        JsonRpcError: -32003, they have more bytes than an answer may have; -32000, it takes too long.
+        JsonRpcError: -32003, the answer is too large; -32000, it takes too long.
     """
     recorded = tracing.recording(rpc, frames=True)
     found, room = [], rpc.chain.node.trace_bytes
@@ -158,10 +159,10 @@ def _executed(
 
 
 def _in_time(found: Iterable[Match], deadline: Deadline) -> Iterator[Match]:
-    """Yield what was found while there is time.
+    """Yield matches until the deadline.
 
     Raises:
-        TraceTimedOut: There is none left.
+        TraceTimedOut: The time is over.
     """
     for one in found:
         deadline.left()
@@ -169,7 +170,7 @@ def _in_time(found: Iterable[Match], deadline: Deadline) -> Iterator[Match]:
 
 
 def _rendered(rpc: EvmRpc, found: Iterable[Match], deadline: Deadline) -> Iterator[bytes]:
-    """Yield entries; those of rows from their transactions' traces."""
+    """Yield the entries as JSON; the entries of rows are rendered from their transactions' traces."""
     for place, matches in groupby(found, _transaction_of):
         entries = [] if place is None else _entries_at(rpc, *place, deadline)
         for one in matches:
