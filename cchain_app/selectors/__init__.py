@@ -1,5 +1,5 @@
-"""Questions asked of the C-Chain: answered from process memory where it holds them, else by rows.
+"""Queries of the C-Chain, answered from process memory where possible, else from rows.
 
-`memory` is what a process keeps; `blocks`, `state`, `logs`, `nonces`, `pool`, `proofs` and `tracing` are the
-questions.
+`memory` holds the data that a process caches; `blocks`, `state`, `logs`, `nonces`, `pool`, `proofs` and `tracing`
+contain the queries.
 """

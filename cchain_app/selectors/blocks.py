@@ -1,7 +1,7 @@
-"""Accepted blocks and their transactions, by number and by hash, or as bytes; and what follows the head.
+"""Accepted blocks and their transactions, by number, by hash, or as bytes; and values for the block after the head.
 
-Blocks that are not in memory come from the rows. Whoever finds a row above the remembered head has
-missed a pointer, and catches up before answering: an answer never shows a block that
+Blocks that are not in memory come from the rows. A process that finds a row above the remembered head has
+missed an announcement, and catches up before it answers, so an answer never shows a block that
 `eth_blockNumber` does not count yet.
 """
 
@@ -34,48 +34,48 @@ _ENVELOPES: Final = (
     "SELECT id, raw FROM cchain_app_transaction WHERE id >= %s AND id < %s ORDER BY id"
 )
 ROWS_AT_ONCE: Final = 256
-"""Blocks that are read at once, without their transactions."""
+"""Blocks that are read in one query, without their transactions."""
 
 Place = tuple[AcceptedBlock, int]
 """A transaction's block, and its index there."""
 
 
 class NoGenesis(Exception):
-    """The database holds no chain yet: `init_node` makes its genesis."""
+    """The database has no chain yet: `init_node` creates its genesis block."""
 
 
 def head(chain: EvmChain) -> AcceptedBlock:
     """Return the head as this process sees it.
 
     Raises:
-        NoGenesis: The database holds no chain.
+        NoGenesis: The database has no chain.
     """
     return chain.memory.blocks.head or catch_up(chain)
 
 
 def catch_up(chain: EvmChain, told: int = 0) -> AcceptedBlock:
-    """Move the memory to the head of the database and return it; the chain has the chain ID of the rows then.
+    """Move the memory to the head of the database and return it; the chain's ID is that of the rows afterwards.
 
     Args:
-        chain: Which chain.
-        told: The head's height, where somebody has told of it: then it is read with the first question.
+        chain: The chain.
+        told: The height of the head if it was announced; then the new blocks are read in the first query.
 
     Raises:
-        NoGenesis: The database holds no chain.
+        NoGenesis: The database has no chain.
     """
-    # Whoever has the head moving waits for no lock of the database: others may hold that, and wait for the head.
+    # The holder of `moving` must not wait for a database lock, whose holder may be waiting for the head.
     chain.db.send_waiting()
     with chain.memory.moving:
         with _reading_to(chain, told):
             found = _catch_up(chain)
         while found is None:
-            found = _catch_up(chain)  # a development chain went back while it was read
+            found = _catch_up(chain)  # a development chain was rewound while it was read
         return found
 
 
 @contextmanager
 def _reading_to(chain: EvmChain, told: int) -> Iterator[None]:
-    """Have that asked together which the body asks where there are new blocks up to a height."""
+    """Prefetch in one query the rows that the body reads if there are new blocks up to a height."""
     seen = chain.memory.blocks.head
     asked = []
     if seen is not None and 0 < told - seen.number <= FEW:
@@ -110,18 +110,18 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
         missed = following.missed(chain.db, old.number + 1, number)
     if not missed.blocks or missed.blocks[-1].hash != block_hash:
         return None
-    if missed.changed is None:  # what changed since is not known, or not any more
+    if missed.changed is None:  # the changes since then are not known, or no longer stored
         remembered.begin_at(missed.blocks[-1])
         return missed.blocks[-1]
     remembered.state.move(number, *missed.changed)
-    remembered.conditions.reset()  # the blocks may have used up what was set for them
+    remembered.conditions.reset()  # the blocks may have used up overrides for the next block
     for new in missed.blocks:
         remembered.follow(new)
     return missed.blocks[-1]
 
 
 def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
-    """Return the block at a height, or None above the head, and below a fork's first block."""
+    """Return the block at a height; None above the head, and below a fork's first block."""
     remembered = chain.memory.blocks
     version = remembered.version
     if number > head(chain).number or number < chain.first_number:
@@ -132,7 +132,7 @@ def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
         return found
     try:
         found = rows.load_block(chain.db, number)
-    except models.Block.DoesNotExist:  # a development chain went back in between
+    except models.Block.DoesNotExist:  # a development chain was rewound in between
         return None
     remembered.asked.miss()
     remembered.remember_read(found, version)
@@ -150,7 +150,7 @@ def headers(chain: EvmChain, first: int, last: int) -> list[Header]:
 
 
 def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
-    """Return the block with this hash, or None when there is none."""
+    """Return the block with this hash, or None if it does not exist."""
     found = chain.memory.blocks.by_hash(block_hash)
     if found is None:
         number = (
@@ -167,13 +167,13 @@ def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
 
 
 def find_transaction(chain: EvmChain, transaction_hash: Hash) -> Place | None:
-    """Return the block that holds a transaction and its index there, or None."""
+    """Return the block that contains a transaction and its index in it, or None."""
     place = chain.memory.blocks.place_of(transaction_hash)
     if place is not None and place[0].number <= head(chain).number:
         chain.memory.blocks.asked.hit()
         return place
     if transaction_hash in chain.memory.transactions:
-        return None  # it waits: whoever polls for its receipt costs no question to the database
+        return None  # it is pending; polling for its receipt must not cost a database query
     key = (
         chain.db.objects(models.Transaction)
         .filter(hash=transaction_hash)
@@ -195,10 +195,10 @@ def find_transaction(chain: EvmChain, transaction_hash: Hash) -> Place | None:
 def _at(
     chain: EvmChain, number: int, is_meant: Callable[[AcceptedBlock], bool]
 ) -> AcceptedBlock | None:
-    """Return the block at a height that the rows were seen to have, if it is the one that is meant.
+    """Return the block at a height at which a row was found, if it is the expected block.
 
-    It is another one where a development chain went back: since the rows were seen, or before, and this process has not
-    heard of it.
+    It is another block if a development chain was rewound after the row was read, or earlier without this process
+    having noticed.
     """
     found = _caught_up(chain, number)
     if found is None or not is_meant(found):
@@ -214,17 +214,17 @@ def _caught_up(chain: EvmChain, number: int) -> AcceptedBlock | None:
 
 
 def are_made(chain: EvmChain) -> bool:
-    """Say whether this node makes blocks on the chain: not on one that was imported, unless asked to."""
+    """Return whether this node makes blocks on the chain; it makes none on an imported chain, unless configured to."""
     return rows.makes_blocks(chain.db)
 
 
 def fork_after(chain: EvmChain, head: AcceptedBlock, now: int) -> str:
-    """Return the rule set of the block after `head` when it is made now (Unix seconds)."""
+    """Return the rule set of the block after `head` if it is made now (Unix seconds)."""
     return chain.config.fork_at(head.number + 1, max(head.header.timestamp, now))
 
 
 def fork_of_next(chain: EvmChain, head: AcceptedBlock) -> str:
-    """Return the rule set of the block after `head` by the node's clock, which is asked where it makes a difference."""
+    """Return the rule set of the block after `head`, by the node's clock if the time makes a difference."""
     reached = head.header.timestamp
     later = chain.config.may_change_after(head.number + 1, reached)
     return fork_after(chain, head, clock.cchain_now() if later else reached)
@@ -246,7 +246,7 @@ def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
 
 
 def blob_base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int:
-    """Return the price of blob gas in the block after `head`, in wei; one before Cancun."""
+    """Return the price of blob gas in the block after `head`, in wei; 1 before Cancun."""
     header = head.header
     params = chain.config.blob_params_at(header.number + 1, header.timestamp)
     if params is None:
@@ -256,7 +256,7 @@ def blob_base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int:
 
 
 def blob_base_fee(chain: EvmChain, header: Header) -> int:
-    """Return the price of blob gas in a block, in wei; one before Cancun."""
+    """Return the price of blob gas in a block, in wei; 1 before Cancun."""
     params = chain.config.blob_params_at(header.number, header.timestamp)
     if params is None:
         return blobs.MINIMUM_PRICE
@@ -264,7 +264,7 @@ def blob_base_fee(chain: EvmChain, header: Header) -> int:
 
 
 def rewards_in(chain: EvmChain, block: AcceptedBlock) -> list[Reward]:
-    """Return what a block of proof of work pays; no block has any that was made here."""
+    """Return the rewards of a proof-of-work block; a block that this node made has none."""
     header = block.header
     if not (header.number and header.difficulty):
         return []
@@ -273,7 +273,7 @@ def rewards_in(chain: EvmChain, block: AcceptedBlock) -> list[Reward]:
 
 
 class RawBlock(NamedTuple):
-    """A block as it is sent."""
+    """A block as it is sent to peers."""
 
     number: int
     hash: Hash
@@ -285,10 +285,10 @@ class RawBlock(NamedTuple):
 
 
 def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[RawBlock]:
-    """Return the accepted blocks from height `first` to `last`, also downwards, in that order.
+    """Return the accepted blocks from height `first` to `last`, in that order, which may be descending.
 
-    It ends before the blocks together have more than `max_bytes`; the first one is always there, if
-    it exists at all. Two statements for 256 blocks or fewer.
+    The list ends before the blocks together exceed `max_bytes`, but contains at least the first block if it exists.
+    256 blocks or fewer take two statements.
     """
     rows = _rows(chain, first, last, max_bytes)
     if not rows:
@@ -317,7 +317,7 @@ class _Row(NamedTuple):
 
 
 def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _Row]:
-    """Return rows by height, as many as fit."""
+    """Return as many rows as fit, by height."""
     rows: dict[int, _Row] = {}
     for number, block_hash, header, ommers, withdrawals, size in _in_parts(chain, first, last):
         max_bytes -= size
@@ -330,8 +330,8 @@ def _rows(chain: EvmChain, first: int, last: int, max_bytes: int) -> dict[int, _
 
 
 def _in_parts(chain: EvmChain, first: int, last: int) -> Iterator[Row]:
-    """Yield the rows of blocks from height `first` to `last`, also downwards, read in parts."""
-    if abs(last - first) >= ROWS_AT_ONCE:  # parts without rows would be in vain
+    """Yield the rows of blocks from height `first` to `last`, in that order, read in parts."""
+    if abs(last - first) >= ROWS_AT_ONCE:  # avoids reading parts that have no rows
         lowest, highest = chain.first_number, rows.head_number(chain.db) or 0
         if max(first, last) < lowest or min(first, last) > highest:
             return

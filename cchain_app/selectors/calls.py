@@ -1,4 +1,4 @@
-"""Calls inside of transactions, as far as they are rows: found by address, and how far they are written."""
+"""Calls inside transactions that are stored as rows: searches by address, and the progress of writing them."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
@@ -24,15 +24,15 @@ WHERE number >= %s AND number <= %s AND transaction_count > 0 ORDER BY number
 """
 
 BLOCKS_AT_ONCE: Final = 16
-"""Blocks that are read together, where each follows the one before it."""
+"""Most consecutive blocks that are read together."""
 
 GAS_AT_ONCE: Final = 16_000_000
-"""Gas of blocks that are read together, unless one has more: so much they can have changed."""
+"""Most gas of blocks that are read together, unless a single block has more. It limits the state they can change."""
 
 _PAGE: Final = 1000
-"""Calls that one statement finds at most."""
+"""Most calls that one statement returns."""
 
-# In each branch the addresses have one index that is in the order of the chain.
+# In each branch, one index of the addresses is in the order of the chain.
 _BRANCH: Final = """
 SELECT * FROM (
     SELECT transaction_id, "index" FROM cchain_app_call
@@ -65,18 +65,18 @@ WHERE "to" = %s AND creates AND succeeded ORDER BY transaction_id DESC, "index" 
 
 
 class FoundCall(NamedTuple):
-    """Where a call is."""
+    """The position of a call."""
 
     number: int
-    """Of its block."""
+    """The number of its block."""
     position: int
-    """Of its transaction in the block."""
+    """The index of its transaction in the block."""
     entry: int
-    """Among the entries of the transaction."""
+    """Its index among the entries of the transaction."""
 
 
 class Creation(NamedTuple):
-    """Who created a contract, and where."""
+    """The creator of a contract, and the transaction that created it."""
 
     transaction: int
     """The transaction's key."""
@@ -85,12 +85,12 @@ class Creation(NamedTuple):
 
 
 def progress(chain: EvmChain) -> Progress | None:
-    """Return how far calls are rows; None where that was never begun."""
+    """Return the progress of writing call rows; None if it never began."""
     return rows.progress(chain.db)
 
 
 def how_far(chain: EvmChain) -> str:
-    """Return in words how far calls are rows, for people."""
+    """Return a description of the progress of writing call rows."""
     written = progress(chain)
     if written is None:
         return "no rows: NODE_TRACE_INDEX was never on"
@@ -102,21 +102,21 @@ def how_far(chain: EvmChain) -> str:
 
 
 def indexed_height(chain: EvmChain) -> int:
-    """Return up to which height all calls are rows; -1 where that was never begun."""
+    """Return the height up to which all calls are rows; -1 if writing them never began."""
     found = progress(chain)
     return -1 if found is None else found.height
 
 
 def indexed(chain: EvmChain) -> range:
-    """Return the heights whose calls are all rows: those before were given up (NODE_HISTORY_CALLS)."""
+    """Return the heights whose calls are all rows; earlier calls were pruned (NODE_HISTORY_CALLS)."""
     found = progress(chain)
     return range(0) if found is None else range(found.first, max(found.first, found.height + 1))
 
 
 def next_blocks(chain: EvmChain, first: int, last: int) -> Sequence[AcceptedBlock]:
-    """Return the next blocks from first to last that have transactions, some that follow each other; none if none has.
+    """Return the next consecutive blocks with transactions between first and last; empty if there are none.
 
-    They do not come into memory: reading every block would push out all others.
+    The blocks are not put into memory, because reading every block would evict all others.
     """
     heights = _next_heights(chain, first, last)
     if not heights:
@@ -144,12 +144,12 @@ def _next_heights(chain: EvmChain, first: int, last: int) -> list[int]:
 
 
 def find(chain: EvmChain, wanted: CallFilter, first: int, last: int) -> Iterator[FoundCall]:
-    """Yield the calls of blocks first to last that match, as far as they are rows, in chain order.
+    """Yield the calls of blocks first to last that match and are stored as rows, in chain order.
 
-    They are read in parts, so that who stops early has not asked for all.
+    They are read in parts, so a caller that stops early does not read them all.
 
     Raises:
-        CallsPruned: Calls of these blocks are given up meanwhile.
+        CallsPruned: Calls of these blocks were pruned during the search.
     """
     conditions = list(_conditions(wanted))
     branches = " UNION ".join(_BRANCH.format(condition=text) for text, _ in conditions)
@@ -171,7 +171,7 @@ def find(chain: EvmChain, wanted: CallFilter, first: int, last: int) -> Iterator
 
 
 def _conditions(wanted: CallFilter) -> Iterator[tuple[str, list[Address]]]:
-    """Yield what each branch of a search demands, and its parameters."""
+    """Yield the condition of each branch of a search, and its parameters."""
     senders, recipients = sorted(wanted.senders), sorted(wanted.recipients)
     if not senders and not recipients:
         yield "", []
@@ -190,15 +190,16 @@ def transactions_of(
 ) -> list[int]:
     """Return the keys of transactions in which an address takes part, the newest or the oldest of them.
 
-    It is their sender, recipient or what they create; by rows of calls, as far as there are, also of a frame.
+    The address is the sender, the recipient or the created contract of a transaction or, where calls are rows, of
+    one of its frames.
 
     Args:
-        chain: Which chain.
-        address: Of an account.
-        first: The lowest key that counts.
-        before: The lowest key above those that count.
-        most: So many at most.
-        newest: Whether the highest keys come first, and the others are left out; else the lowest.
+        chain: The chain.
+        address: The address of the account.
+        first: The lowest key of the range.
+        before: The lowest key above the range.
+        most: Most keys to return.
+        newest: Whether to return the highest keys, in descending order; else the lowest, in ascending order.
     """
     order = "DESC" if newest else "ASC"
     branches = [
@@ -211,6 +212,6 @@ def transactions_of(
 
 
 def creation_of(chain: EvmChain, created: Address) -> Creation | None:
-    """Return who created a contract, the last time, as far as calls are rows; None if none says so."""
+    """Return the last creation of a contract; None if no row contains it."""
     found = chain.db.row(_CREATION, [created])
     return None if found is None else Creation(found[0], Address(bytes(found[1])))

@@ -1,4 +1,4 @@
-"""In which block a contract came into being, found by what the state says at heights, in few questions."""
+"""Finds the block in which a contract was created, by a binary search over the states of heights."""
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
@@ -9,13 +9,13 @@ from primitives.evm import Address
 
 
 def height_of_code(chain: EvmChain, address: Address) -> int | None:
-    """Return the height of a block that gave an account its code; None for one without code at the head.
+    """Return the height of a block that gave an account its code; None for an account without code at the head.
 
-    Delegations (EIP-7702) are not looked for. Of an account that lost its code and came again it is one
-    of the blocks.
+    Delegations (EIP-7702) do not count as code. If an account lost its code and was created again, the result is
+    one of these blocks.
 
     Raises:
-        StatePruned: It had code before the first state that is kept.
+        StatePruned: It had code before the first state that is stored.
     """
     first, last = history.first_state(chain.db), blocks.head(chain).number
     if not _has_code(chain, address, last):

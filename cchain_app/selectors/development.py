@@ -1,4 +1,4 @@
-"""What was set by hand on a chain to develop against, from memory where this process knows it."""
+"""Overrides and state edits on a development chain, from memory if this process has them."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,20 +19,20 @@ _NONE = Conditions()
 
 
 def conditions(chain: EvmChain) -> Conditions:
-    """Return what was set for the blocks to come; nothing where there are no development methods."""
+    """Return the overrides for later blocks; none for a chain without development methods."""
     if not chain.is_development:
         return _NONE
     return chain.memory.conditions.of(lambda: rows.conditions(chain.db))
 
 
 def see_conditions(chain: EvmChain) -> None:
-    """See what other processes have set for the blocks to come: nobody tells makers of blocks, and web processes later."""
+    """Read the overrides that other processes set: block producers are not notified, web processes only later."""
     if _has_others(chain):
         chain.memory.conditions.see(lambda: rows.conditions(chain.db))
 
 
 def see_changes(chain: EvmChain, head: AcceptedBlock) -> None:
-    """See likewise how other processes have changed the head's state by hand."""
+    """Read the edits of the head's state that other processes made, for the same reason."""
     if _has_others(chain):
         chain.memory.see_changes(head, rows.changes_before(chain.db, head.number + 1))
 
@@ -42,7 +42,7 @@ def _has_others(chain: EvmChain) -> bool:
 
 
 def mining(chain: EvmChain) -> str:
-    """Return when blocks are made: `auto`, `interval` or `manual`; by hand, or as NODE_MINING says.
+    """Return the mining mode, `auto`, `interval` or `manual`: the one that was set over RPC, else NODE_MINING.
 
     While production is paused it is `manual`.
     """
@@ -50,29 +50,29 @@ def mining(chain: EvmChain) -> str:
 
 
 def is_paused(chain: EvmChain) -> bool:
-    """Say whether production was paused and not resumed yet."""
+    """Return whether production is paused."""
     return conditions(chain).paused
 
 
 def block_interval(chain: EvmChain) -> float:
-    """Return the seconds between blocks that are made by the clock."""
+    """Return the seconds between blocks of interval mining."""
     return conditions(chain).block_interval or chain.node.block_interval
 
 
 def signers(chain: EvmChain) -> tuple[tuple[bytes, Address], ...]:
-    """Return whom ecrecover answers for which signatures by now, as engines take it (devnet.md 4)."""
+    """Return the signers that ecrecover now returns for given signatures, in the engines' format (devnet.md 4)."""
     return signers_at(conditions(chain).signatures)
 
 
 def env_of_block(chain: EvmChain, header: Header) -> BlockEnv:
-    """Return the environment that a block of the chain was executed in, with the signers that were set before it."""
+    """Return the environment in which a block of the chain was executed, with the signers that were set before it."""
     env = env_of(header, chain.config)
     found = signers_at(conditions(chain).signatures, header.number)
     return replace(env, signers=found) if found else env
 
 
 def effect_of(chain: EvmChain, changes: Sequence[Change]) -> StateChanges:
-    """Return what changes by hand did together to the accounts and slots of the head, which has them already."""
+    """Return the combined effect of state edits on the accounts and slots of the head, which contains them already."""
     named = [one.address for one in changes if one.kind != STORAGE]
     accounts: dict[Address, AccountState | None] = dict.fromkeys(named)
     accounts.update(evm_state.accounts_now(chain.db, set(named)))
@@ -83,6 +83,6 @@ def effect_of(chain: EvmChain, changes: Sequence[Change]) -> StateChanges:
 
 
 def has_changes_by_hand(chain: EvmChain, last: int) -> bool:
-    """Say whether the state, or whose a signature is, was changed by hand before a block, or any before it."""
+    """Return whether the state or the signer of a signature was edited before a block or an earlier one."""
     signatures = conditions(chain).signatures
     return rows.has_changes_up_to(chain.db, last) or bool(signers_at(signatures, last))

@@ -1,4 +1,4 @@
-"""What monitoring and health ask of the C-Chain every few seconds: small questions to rows."""
+"""Cheap database queries that monitoring and health make every few seconds."""
 
 from typing import NamedTuple
 
@@ -28,7 +28,7 @@ class HeadFigures(NamedTuple):
     timestamp: int
     """Unix seconds."""
     base_fee: int | None
-    """Wei for each gas."""
+    """Wei for each unit of gas."""
     gas_used: int
     gas_limit: int
     size: int
@@ -37,7 +37,7 @@ class HeadFigures(NamedTuple):
 
 
 class Recent(NamedTuple):
-    """What the blocks since a moment hold together."""
+    """Totals of the blocks since a time."""
 
     blocks: int
     transactions: int
@@ -45,7 +45,7 @@ class Recent(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """What the pool holds."""
+    """Totals of the pool."""
 
     pending: int
     queued: int
@@ -54,7 +54,7 @@ class Waiting(NamedTuple):
 
 
 def head(chain: EvmChain) -> HeadFigures | None:
-    """Return the last block, or None when there is no genesis block."""
+    """Return the last block, or None if there is no genesis block."""
     row = chain.db.row(_HEAD)
     if row is None:
         return None
@@ -63,13 +63,13 @@ def head(chain: EvmChain) -> HeadFigures | None:
 
 
 def recent(chain: EvmChain, since: int) -> Recent:
-    """Return what blocks hold whose time is after `since` (Unix seconds)."""
+    """Return the totals of the blocks with a time after `since` (Unix seconds)."""
     ((blocks, transactions, gas_used),) = chain.db.rows(_RECENT, (since,))
     return Recent(blocks, int(transactions), int(gas_used))
 
 
 def waiting(chain: EvmChain, height: int) -> Waiting:
-    """Return what the pool holds on the block at a height, the last one."""
+    """Return the totals of the pool on the last block, whose height is given."""
     ((count, size, newest),) = chain.db.rows(_WAITING)
     tag = PoolTag(height, count, newest)
     pending, queued = pool.counts_of(chain, tag)
@@ -77,7 +77,7 @@ def waiting(chain: EvmChain, height: int) -> Waiting:
 
 
 MOVES = 2
-"""Seconds after a block in which nothing is due: the chain moves, and the pool need not be looked at."""
+"""Seconds after a block in which no block is due: the chain is advancing, so the pool is not read."""
 
 
 class Due(NamedTuple):
@@ -87,17 +87,18 @@ class Due(NamedTuple):
     since: int
     """Unix seconds by the node's clock."""
     transactions: int
-    """That could be in it."""
+    """Number of transactions that could be in the block."""
 
 
 def due(chain: EvmChain, now: int) -> Due | None:
-    """Return the block that could be made of the pool, or None while there is nothing to put in.
+    """Return the block that could be made from the pool, or None if no transaction can be included.
 
-    Queued transactions, and those that do not pay the next block's base fee, make no block due. Who
-    waits longer than the head is old waits since then: the chain went on without it, for better ones. None before the genesis too.
+    Queued transactions, and transactions that do not pay the next block's base fee, make no block due. For a
+    transaction older than the head the time counts from the head, because that block preferred better ones. The
+    result is None before the genesis block too.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         now: Unix seconds by the node's clock.
     """
     last = head(chain)
@@ -113,7 +114,7 @@ def due(chain: EvmChain, now: int) -> Due | None:
     ]
     if not queues:
         return None
-    # What waits arrived by wall time, and the caller's clock may be ahead of that.
+    # Arrival times are wall times, and the caller's clock may be ahead of that.
     ahead = now - clock.wall()
     oldest = ahead + min(queue.pending[0].received_at for queue in queues)
     count = sum(len(queue.pending) for queue in queues)
@@ -121,7 +122,7 @@ def due(chain: EvmChain, now: int) -> Due | None:
 
 
 def _can_run(chain: EvmChain, queue: AccountQueue, base_fee: int) -> bool:
-    """Say whether the sender's next transaction may be in a block: those behind it wait for it."""
+    """Return whether the sender's next transaction may be in a block; the sender's later ones depend on it."""
     if not queue.pending:
         return False
     return queue.pending[0].effective_tip(base_fee) >= chain.node.pool_min_tip

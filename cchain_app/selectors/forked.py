@@ -1,7 +1,7 @@
-"""State of the chain that this one is a fork of: asked for when it is first needed, and kept (devnet.md 13).
+"""State of the chain that this one is a fork of: fetched when it is first needed, and stored (devnet.md 13).
 
-Nothing is asked for on the event loop, nor within a transaction of the database: who meets something missing there
-gets `NotKept`, and `supplied` fetches it outside and begins the piece of work anew.
+Nothing is fetched on the event loop, nor within a database transaction. Code that needs missing state within a
+transaction gets `NotKept`; `supplied` fetches the state outside the transaction and runs the code again.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from primitives.hashing import EMPTY_HASH
 T = TypeVar("T")
 
 RINGS: Final = frozenset({BLOCK_HASHES, BEACON_ROOTS})
-"""Contracts of EIP-2935 and EIP-4788, in which each block overwrites slots of long ago."""
+"""Contracts of EIP-2935 and EIP-4788, in which each block overwrites old slots."""
 
 
 def upstream_of(chain: EvmChain) -> Upstream:
@@ -39,15 +39,15 @@ def upstream_of(chain: EvmChain) -> Upstream:
 
 
 def account(chain: EvmChain, fork: Fork, address: Address) -> AccountState | None:
-    """Return an account of which the rows have neither a change nor a current row.
+    """Return an account for which the rows have neither a change nor a current row.
 
     Raises:
-        UpstreamError: It was not kept, and is not told.
-        NotKept: Likewise, within a transaction.
-        WouldBlock: Likewise, on the event loop.
+        UpstreamError: It is not stored, and upstream does not return it.
+        NotKept: It is not stored, and this is within a transaction.
+        WouldBlock: It is not stored, and this is the event loop.
     """
     if rows.known_accounts(chain.db, [address]):
-        return None  # it did not exist at the pin, or our blocks deleted it
+        return None  # it did not exist at the fork block, or a later block deleted it
     _verify_outside(chain, NotKept(accounts=(address,)))
     return _fetch_accounts(chain, fork, [address])[address]
 
@@ -55,7 +55,7 @@ def account(chain: EvmChain, fork: Fork, address: Address) -> AccountState | Non
 def accounts(
     chain: EvmChain, fork: Fork, addresses: Sequence[Address]
 ) -> dict[Address, AccountState | None]:
-    """Return several such accounts, asked for at the same time. Raises as `account`."""
+    """Return several such accounts, fetched at the same time. Raises as `account`."""
     known = rows.known_accounts(chain.db, addresses)
     missing = [address for address in addresses if address not in known]
     found: dict[Address, AccountState | None] = dict.fromkeys(known)
@@ -66,12 +66,12 @@ def accounts(
 
 
 def slot(chain: EvmChain, fork: Fork, address: Address, key: Slot) -> Word:
-    """Return a slot of which the rows have neither a change nor a current row. Raises as `account`.
+    """Return a slot for which the rows have neither a change nor a current row. Raises as `account`.
 
-    Who had neither code nor nonce at the pin had no storage: nobody is asked.
+    An account with neither code nor nonce at the fork block had no storage, so nothing is fetched for it.
 
-    Unspecified: where nobody answers, slots of the ring buffers of EIP-2935 and EIP-4788 read zero and are not
-    kept: each block overwrites others of them, and blocks are to be made offline.
+    Unspecified: if upstream is unavailable, slots of the ring buffers of EIP-2935 and EIP-4788 read as zero, and this
+    is not stored: each block overwrites some of them, and blocks must be possible offline.
     """
     if rows.known_slots(chain.db, [address + key]):
         return ZERO_WORD
@@ -93,7 +93,7 @@ def slot(chain: EvmChain, fork: Fork, address: Address, key: Slot) -> Word:
 
 
 def block_hash(chain: EvmChain, number: int) -> Hash:
-    """Return the hash of a block before the pin. Raises as `account`."""
+    """Return the hash of a block before the fork block. Raises as `account`."""
     found = rows.known_hash(chain.db, number)
     if found is None:
         found = questions.block_hash(upstream_of(chain), number)
@@ -102,10 +102,10 @@ def block_hash(chain: EvmChain, number: int) -> Hash:
 
 
 def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
-    """Do work in a transaction of its own; where state is missing it is fetched first, and the work done anew.
+    """Run work that opens its own transaction; if state is missing, fetch it and run the work again.
 
     Raises:
-        UpstreamError: It is not told.
+        UpstreamError: Upstream does not return the state.
     """
     while True:
         try:
@@ -123,7 +123,7 @@ def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
 def fetch_accounts(
     upstream: Upstream, addresses: Sequence[Address], number: int
 ) -> dict[Address, questions.ForkedAccount]:
-    """Return accounts as they are at a height; the first alone, to learn how they are asked for."""
+    """Return accounts at a height; the first is fetched alone, to learn which methods upstream supports."""
     first = [questions.account(upstream, address, number) for address in addresses[:1]]
     others = upstream.ask_all(
         lambda address: questions.account(upstream, address, number), addresses[1:]
@@ -144,10 +144,10 @@ def _has_nothing(at_pin: AccountState | None) -> bool:
 
 
 def _verify_outside(chain: EvmChain, missing: NotKept) -> None:
-    """See that no transaction is held up by the network.
+    """Verify that waiting for the network delays neither a transaction nor the event loop.
 
     Raises:
-        NotKept: One would be.
+        NotKept: This is within a transaction.
         WouldBlock: This is the event loop.
     """
     if on_event_loop():

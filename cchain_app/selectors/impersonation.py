@@ -1,4 +1,4 @@
-"""Which accounts send without a key."""
+"""The accounts that may send without a key."""
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import signers
@@ -7,14 +7,14 @@ from primitives.evm import Address
 
 
 def is_impersonated(chain: EvmChain, account: Address) -> bool:
-    """Say whether everybody may send for an account."""
+    """Return whether an account is impersonated, so that every caller may send for it."""
     return rows.includes(chain.db, account)
 
 
 def accounts(chain: EvmChain) -> tuple[Address, ...]:
-    """Return the accounts that can send here: those with a key in this node, then those that are impersonated.
+    """Return the accounts that can send here: those with a key in this node, then the impersonated ones.
 
-    That every account is impersonated names none.
+    If all accounts are impersonated, the list does not contain them.
     """
     with_key = signers.addresses(chain)
     named = (one for one in rows.addresses(chain.db) if one not in with_key)

@@ -1,7 +1,4 @@
-"""Logs by address, topics and range of blocks: the question behind eth_getLogs.
-
-How the database is asked is in `log_statements`.
-"""
+"""Logs by address, topics and range of blocks: the query behind eth_getLogs."""
 
 from collections.abc import Collection, Iterator
 from operator import itemgetter
@@ -17,7 +14,7 @@ Statement = tuple[str, list[Any]]
 """A query, or a part of one, and its parameters."""
 
 MOST_EVENTS: Final = 512
-"""Events, counted for each address, beyond which looking at each costs more than it saves."""
+"""Most events, counted for each address, for which searching each event separately pays off."""
 
 _LOG: Final = "address, topic0, topic1, topic2, topic3, data"
 
@@ -29,7 +26,7 @@ _SEARCH: Final = f"""
     JOIN cchain_app_transaction sent ON sent.id = found.transaction_id
 """  # noqa: S608  # the names are these
 
-# In the order of the columns above: the height, and the index in the block; the index alone within one block.
+# Columns to sort by, as indexes of the columns above: height and index in the block; or the index alone.
 _place: Final = itemgetter(6, 11)
 _index: Final = itemgetter(11)
 
@@ -38,7 +35,7 @@ _BRANCH: Final = f"""
     FROM cchain_app_log log {{hint}} WHERE {{conditions}}
 """  # noqa: S608  # the names are these
 
-# One index gives the logs in chain order: SQLite would put them into a table of its own for the search above.
+# One index returns the logs in chain order. For the search above, SQLite would copy them to a temporary table.
 _WALK: Final = f"""
     SELECT {_LOG}, log.block_id, block.hash, block.timestamp, sent.hash, sent."index", log."index"
     FROM cchain_app_log log {{hint}}
@@ -47,10 +44,10 @@ _WALK: Final = f"""
     WHERE {{conditions}} ORDER BY log.id {{limit}}
 """  # noqa: S608  # the names are these
 
-# SQLite has no statistics, and takes one event to be rarer than a few addresses.
+# SQLite has no statistics, and assumes that one event is rarer than a few addresses.
 _BY_ADDRESS: Final = "INDEXED BY cchain_log_by_address"
 
-# From event to event by the index. The last row of each address has none, and ends its walk.
+# Steps from event to event in the index. The last row of each address has a null topic, which ends the recursion.
 _EVENTS: Final = """
     WITH RECURSIVE event(address, topic0) AS (
         SELECT column1, (
@@ -69,14 +66,14 @@ _EVENTS: Final = """
 
 
 def names_no_event(log_filter: LogFilter) -> bool:
-    """Say whether a filter has addresses and leaves their events open."""
+    """Return whether a filter has addresses but no events."""
     return bool(log_filter.addresses) and not any(log_filter.topics[:1])
 
 
 def events(addresses: Collection[Address]) -> Statement:
-    """Ask for the first topics of the logs that addresses have: MOST_EVENTS rows if too many.
+    """Build the query for the first topics of the addresses' logs; MOST_EVENTS rows mean too many.
 
-    A topic may come several times, and a null always does.
+    The result may contain a topic several times, and always contains nulls.
     """
     given = ", ".join(["(%s)"] * len(addresses))
     return _EVENTS.format(addresses=given), [*addresses, MOST_EVENTS]
@@ -91,18 +88,18 @@ def search(
     *,
     known: Collection[Word] | None = None,
 ) -> Statement | None:
-    """Ask for the logs of blocks first to last that match: the first ones in chain order, in any order.
+    """Build the query for the matching logs of blocks first to last: the first ones of the chain, in any order.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         log_filter: Addresses and topics.
         first: Height of the first block.
         last: Height of the last block, included.
-        most: Most logs to return; None is any number.
-        known: All first topics of the addresses' logs; None when nobody has looked.
+        most: Most logs to return; None for any number.
+        known: All first topics of the addresses' logs; None if they are not known.
 
     Returns:
-        The query, or None where `known` tells that there can be no such log.
+        The query, or None if `known` shows that no log can match.
     """
     terms = [
         ("log.id >= %s AND log.id < %s", [models.row_id(first), models.row_id(last + 1)]),
@@ -124,7 +121,7 @@ def search(
 
 
 def _is_in_order(log_filter: LogFilter) -> bool:
-    """Say whether one index has what a filter is about in chain order: of one event, and one address if any."""
+    """Return whether one index has the matches in chain order: the filter has one event, and at most one address."""
     first = log_filter.topics[:1]
     return len(log_filter.addresses) <= 1 and len(first) == 1 and len(first[0]) == 1
 
@@ -141,12 +138,12 @@ def _terms(log_filter: LogFilter) -> Iterator[Statement]:
         if alternatives:
             yield _in(f"topic{position}", alternatives)
         else:
-            # An open position still asks for a log that has so many topics.
+            # A position that matches anything still requires that the log has that many topics.
             yield f"topic{position} IS NOT NULL", []
 
 
 def _by_event(log_filter: LogFilter, known: Collection[Word] | None) -> Iterator[list[Statement]]:
-    """Yield what each part of the search adds to the conditions."""
+    """Yield the additional conditions of each part of the search."""
     if known is None:
         yield []
         return
@@ -169,47 +166,47 @@ class TooManyLogs(Exception):
 
 
 LogRow = tuple[Any, ...]
-"""What a `FoundLog` has, in its order, but for the topics: four of them, with None for those that there are not."""
+"""The fields of a `FoundLog` in its order, but with four topics, which are None if they are absent."""
 
 
 class FoundLog(NamedTuple):
-    """A log with its place in the chain."""
+    """A log with its position in the chain."""
 
     address: Address
     topics: tuple[Word, ...]
     data: bytes
     number: int
-    """Of its block."""
+    """The number of its block."""
     block_hash: Hash
     timestamp: int
-    """Of its block, Unix seconds."""
+    """The time of its block, in Unix seconds."""
     transaction_hash: Hash
     transaction_index: int
     log_index: int
-    """Within its block."""
+    """Its index in its block."""
 
 
 def find_logs(
     chain: EvmChain, log_filter: LogFilter, first: int, last: int, limit: int
 ) -> list[FoundLog]:
-    """Return the logs of blocks first to last that match, in chain order. Takes and raises what `find_rows` does."""
+    """Return the logs of blocks first to last that match, in chain order. As `find_rows`, but parsed."""
     return [found_log(row) for row in find_rows(chain, log_filter, first, last, limit)]
 
 
 def find_rows(
     chain: EvmChain, log_filter: LogFilter, first: int, last: int, limit: int
 ) -> list[LogRow]:
-    """Return the same as rows.
+    """Return the rows of the logs of blocks first to last that match, in chain order.
 
     Args:
-        chain: Which chain.
+        chain: The chain.
         log_filter: Addresses and topics.
         first: Height of the first block.
         last: Height of the last block, included.
         limit: Most logs to return; 0 means any number.
 
     Raises:
-        TooManyLogs: More than `limit` match.
+        TooManyLogs: More than `limit` logs match.
         WouldBlock: This is the event loop.
     """
     if on_event_loop():
@@ -220,13 +217,13 @@ def find_rows(
     rows = [] if statement is None else chain.db.rows(*statement)
     if limit and len(rows) > limit:
         raise TooManyLogs(limit)
-    # SQLite would sort them with all that is in them, though they come in this order.
+    # Sorted here, because SQLite would sort whole rows although they come in this order.
     rows.sort(key=_index if first == last else _place)
     return rows
 
 
 def _events(chain: EvmChain, log_filter: LogFilter) -> set[Word] | None:
-    """Return the first topics of the addresses' logs, or None when they are too many."""
+    """Return the first topics of the addresses' logs, or None if there are too many."""
     rows = chain.db.rows(*events(log_filter.addresses))
     if len(rows) == MOST_EVENTS:
         return None
@@ -234,7 +231,7 @@ def _events(chain: EvmChain, log_filter: LogFilter) -> set[Word] | None:
 
 
 def found_log(row: LogRow) -> FoundLog:
-    """Return a row as a log."""
+    """Convert a row to a log."""
     address, topic0, topic1, topic2, topic3, data, *place = row
     topics = tuple(topic for topic in (topic0, topic1, topic2, topic3) if topic is not None)
     return FoundLog(address, topics, data, *place)

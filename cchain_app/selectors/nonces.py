@@ -1,4 +1,4 @@
-"""Which transaction of a sender had a nonce: found by what the state says at heights, in few questions."""
+"""Finds the transaction of a sender with a nonce, by a binary search over the states of heights."""
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
@@ -8,12 +8,12 @@ from primitives.evm import Address
 
 
 def find_by_nonce(chain: EvmChain, sender: Address, nonce: int) -> blocks.Place | None:
-    """Return the block that holds a sender's transaction with this nonce and its index there, or None.
+    """Return the block that contains a sender's transaction with this nonce and its index in it, or None.
 
-    There may be none although the nonce is used: creations and authorizations use nonces too.
+    A used nonce may have no transaction, because creations and authorizations use nonces too.
 
     Raises:
-        StatePruned: It was used before the first state that is kept.
+        StatePruned: It was used before the first state that is stored.
     """
     oldest = history.first_state(chain.db)
     first, last = max(chain.first_number, oldest), blocks.head(chain).number

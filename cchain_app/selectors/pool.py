@@ -1,4 +1,4 @@
-"""The pool as clients see it: what waits, what can run now, which nonce comes next."""
+"""The pool as clients see it: its contents, executable and queued transactions, and pending nonces."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ from primitives.evm import Address, Hash
 
 
 class PoolContent(NamedTuple):
-    """All waiting transactions by sender, in ascending order of nonces."""
+    """All pending and queued transactions by sender, in ascending order of nonces."""
 
     pending: dict[Address, list[Transaction]]
     queued: dict[Address, list[Transaction]]
@@ -30,7 +30,7 @@ class PoolContent(NamedTuple):
 
 @contextmanager
 def read_ahead(chain: EvmChain) -> Iterator[None]:
-    """Have that asked together which the body asks first, where it builds a block on the remembered head."""
+    """Prefetch in one query the first reads of a body that builds a block on the remembered head."""
     head = chain.memory.blocks.head
     asked = []
     if head is not None:
@@ -41,27 +41,27 @@ def read_ahead(chain: EvmChain) -> Iterator[None]:
 
 
 def version(chain: EvmChain) -> Hashable:
-    """Return a value that differs when the pool has changed."""
+    """Return a value that changes whenever the pool changes."""
     if chain.node.profile == "embedded":
         return chain.memory.pool.changes
     return rows.version(chain.db)
 
 
 def is_empty(chain: EvmChain) -> bool:
-    """Return whether nothing waits."""
+    """Return whether the pool is empty."""
     return rows.is_empty(chain.db)
 
 
 def transaction(chain: EvmChain, transaction_hash: Hash) -> Transaction | None:
-    """Return a waiting transaction, or None when it is not in the pool."""
+    """Return a transaction of the pool, or None if it is not there."""
     return transactions(chain, [transaction_hash]).get(transaction_hash)
 
 
 def find(chain: EvmChain, transaction_hash: Hash) -> blocks.Place | Transaction | None:
-    """Return where a transaction is mined, else the waiting transaction, else None.
+    """Return the block and index of a mined transaction, else the transaction in the pool, else None.
 
-    What was acknowledged is always one of the first two: a transaction that was in no block and a
-    moment later is no more in the pool has been mined in between, and is looked for again.
+    An acknowledged transaction is always mined or in the pool. A transaction that was in no block, and a moment later
+    is not in the pool either, has been mined in between, so its block is looked up again.
     """
     place = blocks.find_transaction(chain, transaction_hash)
     if place is not None:
@@ -74,7 +74,7 @@ def find(chain: EvmChain, transaction_hash: Hash) -> blocks.Place | Transaction 
 
 
 def transactions(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, Transaction]:
-    """Return those of the transactions that are in the pool, by hash."""
+    """Return the transactions that are in the pool, by hash."""
     memory = chain.memory.transactions
     wanted = list(hashes)
     found = {
@@ -85,12 +85,12 @@ def transactions(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, Transact
 
 
 def next_nonce(chain: EvmChain, address: Address) -> int:
-    """Return the nonce after the account's pending transactions: the pending nonce."""
+    """Return an account's pending nonce: the nonce after its pending transactions."""
     return next_nonces(chain, [address])[address]
 
 
 def next_nonces(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, int]:
-    """Return the pending nonces of accounts; what waits of those that are not remembered is read at once."""
+    """Return the pending nonces of accounts; the transactions of accounts that are not cached are read in one query."""
     memory = chain.memory
     tag = memory.pool.tag(memory.state)
     remembers = chain.node.profile == "embedded"
@@ -120,7 +120,7 @@ def next_nonces(chain: EvmChain, addresses: Iterable[Address]) -> dict[Address, 
 
 
 def queues(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, AccountQueue]:
-    """Split waiting transactions by sender, and each sender's by what can run on the head."""
+    """Split transactions by sender, and each sender's into executable and queued ones at the head."""
     by_sender: defaultdict[Address, list[PoolEntry]] = defaultdict(list)
     for entry in entries:
         by_sender[entry.sender].append(entry)
@@ -131,7 +131,7 @@ def queues(chain: EvmChain, entries: Iterable[PoolEntry]) -> dict[Address, Accou
 
 
 def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> PoolContent:
-    """Return what waits, of these senders or of all."""
+    """Return the pool's transactions, of these senders or of all."""
     if addresses is None:
         entries = _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
     else:
@@ -152,7 +152,7 @@ def content(chain: EvmChain, addresses: Iterable[Address] | None = None) -> Pool
 
 
 def counts(chain: EvmChain) -> tuple[int, int]:
-    """Return how many transactions can run now and how many are queued."""
+    """Return the number of executable transactions, and the number of queued ones."""
     split_up = queues(
         chain, _of_head(chain, lambda: rows.entries(chain.db, chain.memory.pool))
     ).values()
@@ -162,13 +162,13 @@ def counts(chain: EvmChain) -> tuple[int, int]:
 
 
 def counts_of(chain: EvmChain, tag: PoolTag) -> tuple[int, int]:
-    """Return the same for a pool that may have been counted already."""
-    blocks.head(chain)  # a memory that begins forgets what was counted
+    """Return these numbers from memory if the pool with this tag was counted before."""
+    blocks.head(chain)  # starting the memory resets the cached counts
     return chain.memory.counts.of(tag, lambda: counts(chain))
 
 
 def pending_hashes(chain: EvmChain) -> list[Hash]:
-    """Return the hashes of what can run now, in order of arrival."""
+    """Return the hashes of executable transactions, in order of arrival."""
     pending = [
         entry
         for queue in queues(
@@ -180,27 +180,27 @@ def pending_hashes(chain: EvmChain) -> list[Hash]:
 
 
 def newest_hashes(chain: EvmChain, limit: int) -> list[Hash]:
-    """Return the hashes of the transactions that came last, at most `limit`, newest last."""
+    """Return the hashes of the transactions that arrived last, at most `limit`, newest last."""
     return rows.newest(chain.db, limit)
 
 
 def raws_of(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, bytes]:
-    """Return the envelopes of those of the transactions that wait, by hash."""
+    """Return the envelopes of the transactions that are in the pool, by hash."""
     return {tx_hash: raw for tx_hash, (_, raw) in rows.envelopes(chain.db, hashes).items()}
 
 
 def _entries_of(chain: EvmChain, senders: Sequence[Address]) -> list[PoolEntry]:
-    """Return what waits of some senders, as it is on the remembered head."""
+    """Return the pool's transactions of some senders at the remembered head."""
     with chain.db.read_ahead(questions.of_senders(chain.db, senders)):
         return _of_head(chain, lambda: rows.entries_of(chain.db, senders))
 
 
 def _of_head(chain: EvmChain, read: Callable[[], list[PoolEntry]]) -> list[PoolEntry]:
-    """Return waiting transactions as they are on the remembered head.
+    """Return the pool's transactions at the remembered head.
 
-    A block takes its transactions out of the pool as it becomes the head of the database. Without
-    a look at that, they would be neither waiting nor mined until this process has heard of it, and
-    a pending nonce would go back.
+    A block removes its transactions from the pool in the moment it becomes the head of the database. Unless this
+    process checks for that, these transactions would be neither pending nor mined until the block is announced, and
+    a pending nonce would decrease.
     """
     while True:
         head = blocks.head(chain)

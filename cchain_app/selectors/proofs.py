@@ -13,12 +13,12 @@ from primitives.evm import Address, Hash, Slot
 def prove(
     chain: EvmChain, address: Address, slots: Sequence[Slot], block: AcceptedBlock
 ) -> StateProof:
-    """Return an account and slots of it after a block, with proofs from its state root.
+    """Return an account and some of its slots after a block, with proofs from its state root.
 
     Raises:
         ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
-        NoForkedProof: The chain is a fork, whose trie has what changed alone.
-        TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
+        NoForkedProof: The chain is a fork, whose trie contains only changed accounts.
+        TrieError: The stored trie is not the head's (never, unless the rows were edited).
     """
     if chain.fork is not None:
         raise NoForkedProof(block.number)

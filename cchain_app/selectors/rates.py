@@ -1,4 +1,4 @@
-"""How fast the C-Chain goes, minute by minute."""
+"""The C-Chain's transactions, gas and blocks per minute."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,7 @@ _BLOCKS = Blocks("cchain_app_block", "number", "timestamp", ("transaction_count"
 
 
 class Minute(NamedTuple):
-    """What the blocks of a minute hold together."""
+    """Totals of the blocks of a minute."""
 
     blocks: int
     transactions: int
@@ -17,5 +17,5 @@ class Minute(NamedTuple):
 
 
 def minutes(chain: EvmChain, now: int) -> list[Minute]:
-    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far as `per_minute` knows them."""
+    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far as `per_minute` has them."""
     return [Minute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]

@@ -1,12 +1,12 @@
-"""The state trie built anew of the rows of accounts and slots, to see whether these are the head's state.
+"""Rebuilds the state trie from the rows of accounts and slots, to verify that they are the head's state.
 
-It needs neither the nodes that are stored nor anything that the process remembers. The trie may be larger than memory:
-it grows in a file of its own.
+It uses neither the stored nodes nor the memory of the process. The trie may be larger than memory: it is built in a
+temporary file.
 
 StateDiffers
-├── RootDiffers     accounts and slots make another state root than the head's
+├── RootDiffers     accounts and slots have another state root than the head
 ├── NodesDiffer     the stored nodes are not the trie's
-└── CodeMissing     an account has code that is not there
+└── CodeMissing     an account's code is not stored
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,7 +25,7 @@ from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
 
 _PART: Final = 5_000
-"""Accounts and slots that are put into the trie together."""
+"""Accounts and slots that are added to the trie in one update."""
 _ADDRESS_BYTES: Final = 20
 
 _ACCOUNTS: Final = (
@@ -45,7 +45,7 @@ class StateDiffers(Exception):
 
 
 class RootDiffers(StateDiffers):
-    """Accounts and slots make another root than the head's header has."""
+    """The root of accounts and slots differs from that in the head's header."""
 
     def __init__(self, number: int, wanted: Hash, found: Hash | str) -> None:
         shown = found if isinstance(found, str) else f"0x{found.hex()}"
@@ -56,7 +56,7 @@ class RootDiffers(StateDiffers):
 
 
 class NodesDiffer(StateDiffers):
-    """A stored node is missing, too many, or another one."""
+    """A stored node is missing, superfluous or different."""
 
     def __init__(self, key: bytes) -> None:
         super().__init__(f"the stored node {key.hex()} of the state trie is not the trie's")
@@ -64,7 +64,7 @@ class NodesDiffer(StateDiffers):
 
 
 class CodeMissing(StateDiffers):
-    """An account's code is not there."""
+    """An account's code is not stored."""
 
     def __init__(self, address: Address) -> None:
         super().__init__(f"the code of 0x{address.hex()} is missing")
@@ -72,17 +72,17 @@ class CodeMissing(StateDiffers):
 
 
 def verify_state(db: Database, trie: StateTrie, directory: Path) -> Hash | None:
-    """See that the rows are the head's state, and return its root; None where there is no chain.
+    """Verify that the rows are the head's state, and return its root; None if there is no chain.
 
     Args:
-        db: Where the chain is; within a transaction, so that all is of one moment.
-        trie: Makes the nodes; one that remembers nothing.
-        directory: Where there is room for a trie as large as the one that is stored.
+        db: The chain's database, within a transaction, so that all rows are of the same moment.
+        trie: Computes the nodes; it must not have a cache.
+        directory: A directory with space for a trie as large as the stored one.
 
     Raises:
         StateDiffers: By a subclass.
-        ScratchUnusable: There is no room, or the trie cannot be written or read there.
-        OSError: Nothing can be written there.
+        ScratchUnusable: The space is not enough, or the trie cannot be written or read there.
+        OSError: The directory is not writable.
     """
     pointer = stored.head_pointer(db)
     if pointer is None:
@@ -123,17 +123,17 @@ def _build(
 
 
 _Leaf = tuple[bytes, AccountState | Word]
-"""An address and its account, or address and slot and its value."""
+"""An address and its account, or an address with a slot and its value."""
 
 
 def _rows(db: Database) -> Iterator[_Leaf]:
-    """Yield each account, and behind it its slots."""
+    """Yield each account, followed by its slots."""
     slots = evm_state.in_pieces(db, _SLOTS)
     slot = next(slots, None)
     for address, nonce, balance, code_hash in evm_state.in_pieces(db, _ACCOUNTS):
         own = bytes(address)
         while slot is not None and bytes(slot[0])[:_ADDRESS_BYTES] < own:
-            yield bytes(slot[0]), Word(bytes(slot[1]))  # nobody's: the trie will say so
+            yield bytes(slot[0]), Word(bytes(slot[1]))  # has no account: the trie will reject it
             slot = next(slots, None)
         yield own, AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
         while slot is not None and bytes(slot[0])[:_ADDRESS_BYTES] == own:
@@ -145,7 +145,7 @@ def _rows(db: Database) -> Iterator[_Leaf]:
 
 
 def _with_leaves(db: Database, part: Sequence[_Leaf]) -> list[_Leaf]:
-    """Leave out what a fork's trie does not have: what was fetched and no block has changed."""
+    """Leave out fetched accounts and slots that no block has changed, which a fork's trie does not contain."""
     known = forked.leaves_of(db, [key for key, _ in part])
     return [one for one in part if one[0] in known]
 
@@ -163,7 +163,7 @@ def _as_changes(part: Sequence[_Leaf]) -> StateChanges:
 
 
 def _by_hand_undone(db: Database, number: int, *, is_fork: bool) -> StateChanges | None:
-    """Return the change from the rows to the head's trie, which has nothing of what was changed by hand after it."""
+    """Return the changes from the rows to the head's trie, which does not contain later state edits."""
     pending = development.changes_before(db, number + 1)
     if not pending:
         return None
@@ -189,7 +189,7 @@ def _by_hand_undone(db: Database, number: int, *, is_fork: bool) -> StateChanges
 
 
 def _compare(db: Database, nodes: ScratchNodes) -> None:
-    """Compare the nodes that are stored with those that were made."""
+    """Compare the stored nodes with the computed ones."""
     stored_nodes = ((bytes(key), bytes(rlp)) for key, rlp in evm_state.in_pieces(db, _NODES))
     for made, there in zip_longest(nodes.in_order(), stored_nodes):
         if made != there:

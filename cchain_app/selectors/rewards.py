@@ -1,4 +1,4 @@
-"""What blocks of proof of work pay to those who mined them, of many blocks. Of one: `blocks.rewards_in`."""
+"""Proof-of-work rewards of a range of blocks. `blocks.rewards_in` has those of one block."""
 
 from collections.abc import Iterator, Set
 from typing import Final, NamedTuple
@@ -13,7 +13,7 @@ from primitives import rlp
 from primitives.evm import Address, Hash
 
 HEIGHTS_AT_ONCE: Final = 2_000
-"""So many blocks are looked through between two looks at the clock."""
+"""Blocks that are searched between two checks of the deadline."""
 
 _ROWS: Final = """
 SELECT number, hash, header, ommers FROM cchain_app_block
@@ -23,7 +23,7 @@ _MINED_BY: Final = "AND (miner IN ({marks}) OR ommers IS NOT NULL)"
 
 
 class PaidReward(NamedTuple):
-    """A reward, and the block that pays it."""
+    """A reward, and its block."""
 
     number: int
     block: Hash
@@ -33,16 +33,16 @@ class PaidReward(NamedTuple):
 def rewards_between(
     chain: EvmChain, heights: range, authors: Set[Address] | None, deadline: Deadline
 ) -> Iterator[PaidReward]:
-    """Yield what blocks pay for work, in the order of the chain: nothing since the Merge.
+    """Yield the proof-of-work rewards of blocks, in the order of the chain; blocks since the Merge have none.
 
     Args:
         chain: The chain.
-        heights: Of the blocks, none above the head.
-        authors: Who is paid; None: anybody.
-        deadline: When to give up.
+        heights: The heights of the blocks, none above the head.
+        authors: The recipients to search for; None for any.
+        deadline: When to stop.
 
     Raises:
-        TraceTimedOut: At the deadline.
+        TraceTimedOut: The deadline has passed.
     """
     if not heights or (authors is not None and not authors):
         return

@@ -1,4 +1,4 @@
-"""Whose keys the node has: the keyring's of the settings, and those of accounts that it made for others."""
+"""Accounts whose keys the node has: those of the keyring in the settings, and those that the node created."""
 
 from collections.abc import Iterable
 
@@ -12,7 +12,7 @@ def key_of(chain: EvmChain, account: Address) -> bytes:
     """Return an account's private key.
 
     Raises:
-        UnknownAccount: The node has none: also of an account that it made while NODE_MNEMONIC was another.
+        UnknownAccount: The node has no key; also for an account that it created under another NODE_MNEMONIC.
     """
     if account in chain.keyring:
         return chain.keyring.key_of(account)
@@ -23,12 +23,12 @@ def key_of(chain: EvmChain, account: Address) -> bytes:
 
 
 def has_key(chain: EvmChain, account: Address) -> bool:
-    """Say whether the node can sign for an account."""
+    """Return whether the node can sign for an account."""
     return bool(with_keys(chain, [account]))
 
 
 def with_keys(chain: EvmChain, accounts: Iterable[Address]) -> set[Address]:
-    """Return those of the accounts that the node can sign for."""
+    """Return the accounts that the node can sign for."""
     wanted = set(accounts)
     given = {account for account in wanted if account in chain.keyring}
     others = wanted - given
@@ -37,7 +37,7 @@ def with_keys(chain: EvmChain, accounts: Iterable[Address]) -> set[Address]:
 
 
 def addresses(chain: EvmChain) -> tuple[Address, ...]:
-    """Return the accounts whose keys the node has: the settings' first, then in the order in which they were made."""
+    """Return the accounts whose keys the node has: the settings' first, then created ones in order of creation."""
     made = [
         account
         for number, account in rows.numbers(chain.db)

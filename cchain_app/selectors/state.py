@@ -1,4 +1,4 @@
-"""State at a height, from memory at the head and from rows elsewhere."""
+"""State at a height: from memory at the head, and from rows elsewhere."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -17,14 +17,14 @@ from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
 _MOST_AHEAD: Final = 256
-"""Slots that are read in one statement for a call that asks for one after another."""
+"""Most slots that are read in one statement for a call that reads consecutive slots."""
 
 _SLOTS: Final = 1 << 256
-"""Slots that an account has."""
+"""Number of slots of an account."""
 
 
 class StateAt:
-    """State after one block, as an engine asks for it (a `StateReader`)."""
+    """State after one block, in the form that engines read (a `StateReader`)."""
 
     __slots__ = ("_ahead", "_blocks", "_chain", "_db", "_end", "_last", "_number", "_state")
 
@@ -35,20 +35,20 @@ class StateAt:
         self._state = chain.memory.state
         self._blocks = chain.memory.blocks
         self._last: Address | None = None
-        """Whose slots were read last."""
+        """The account whose slots were read last."""
         self._end = 0
-        """The number of the slot behind them."""
+        """The number of the slot after them."""
         self._ahead = 1
-        """How many were read together; 0 where nothing is kept, so that there is no use in it."""
+        """Number of slots that were read together; 0 if slots are not cached, which makes reading ahead useless."""
 
     @property
     def memory(self) -> NativeMemory | None:
-        """What the native engine may read by itself: a memory, as of this height, with no account watched."""
+        """The memory that the native engine may read directly, as of this height; no account is watched."""
         native = self._state.native
         return None if native is None else (native, self._number, None)
 
     def account(self, address: Address) -> AccountState | None:
-        """Return the account, or None when it does not exist."""
+        """Return the account, or None if it does not exist."""
         found = self._state.account(address, self._number)
         if isinstance(found, Missing):
             version = self._state.version_at(self._number)
@@ -70,20 +70,20 @@ class StateAt:
             found = evm_state.slot_at(self._db, address, slot, self._number)
             if found == ZERO_WORD and (fork := self._chain.fork) is not None:
                 found = forked.slot(self._chain, fork, address, slot)
-                if found != ZERO_WORD:  # likewise
+                if found != ZERO_WORD:  # as in `account`
                     found = evm_state.slot_at(self._db, address, slot, self._number)
             self._state.remember_slot(address, slot, found, version)
         return found
 
     def _after_reading_ahead(self, address: Address, slot: Slot) -> Word | Missing:
-        """Read a slot with those behind it, if it stands behind the last one that was read; else do nothing.
+        """Read a slot and some following ones, if it follows the slot that was read last; else do nothing.
 
-        An array's elements are asked for like that, one by one: each would be a statement of its own. Of those that
-        nobody asks for there are four times as many as were asked for, at most.
+        Calls read the elements of an array like that, one by one, which would take a statement for each. At most four
+        times as many slots are read as are needed.
         """
         number = int.from_bytes(slot, "big")
         if self._last == address and self._end - self._ahead <= number < self._end:
-            self._ahead = 0  # it was read, and was not kept
+            self._ahead = 0  # the slot was read ahead, but was not cached
         follows = self._last == address and self._end == number
         if not self._ahead or not follows or self._state.version_at(self._number) is None:
             self._last, self._end = address, number + 1
@@ -117,9 +117,9 @@ class StateAt:
 
 
 class StateBefore(StateAt):
-    """State before a block that is executed again: what the block changed is read at once.
+    """State before a block that is executed again. The values that the block changed are read in one query.
 
-    Most of what a block reads it changes too.
+    A block changes most of the values that it reads.
     """
 
     __slots__ = ("_accounts", "_slots")
@@ -131,11 +131,11 @@ class StateBefore(StateAt):
     @property
     @override
     def memory(self) -> None:
-        """Nothing: what the block changed is not in the memory."""
+        """None, because the values that the block changed are not in the memory."""
 
     @override
     def account(self, address: Address) -> AccountState | None:
-        """Return the account, or None when it does not exist."""
+        """Return the account, or None if it does not exist."""
         if address in self._accounts:
             return self._accounts[address]
         return super().account(address)
@@ -148,36 +148,36 @@ class StateBefore(StateAt):
 
 
 def state_at(chain: EvmChain, number: int) -> StateAt:
-    """Return state after block `number`, which must not be above the head."""
+    """Return the state after block `number`, which must not be above the head."""
     return StateAt(chain, number)
 
 
 def state_after(chain: EvmChain, block: AcceptedBlock) -> StateReader:
-    """Return state after an accepted block or the pending one."""
+    """Return the state after an accepted block or the pending one."""
     if isinstance(block, PendingBlock):
         return block.state
     return state_at(chain, block.number)
 
 
 def state_before_block(chain: EvmChain, number: int) -> StateBefore:
-    """Return state before block `number`, an accepted one or the pending one, for executing it again."""
+    """Return the state before block `number`, an accepted one or the pending one, for executing it again."""
     return states_before_blocks(chain, number, number)[0]
 
 
 def states_before_blocks(chain: EvmChain, first: int, last: int) -> list[StateBefore]:
-    """Return the same for each block from height `first` to `last`, in as many statements as for one."""
+    """Return the states before the blocks from height `first` to `last`, in as many statements as for one."""
     changed = evm_state.before_blocks(chain.db, first, last)
     return [StateBefore(chain, number, values) for number, values in changed.items()]
 
 
 def code_at(state: StateReader, address: Address) -> bytes:
-    """Return the code of an account, empty when it has none."""
+    """Return the code of an account, empty if it has none."""
     account = state.account(address)
     return b"" if account is None else state.code(account.code_hash)
 
 
 def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int) -> None:
-    """Bring accounts into memory in one statement, when `number` is the head."""
+    """Load accounts into memory in one statement, if `number` is the head."""
     state = chain.memory.state
     version = state.version_at(number)
     wanted = {a for a in addresses if isinstance(state.account(a, number), Missing)}
@@ -187,7 +187,7 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
     if (fork := chain.fork) is not None and len(found) < len(wanted):
         forked.accounts(chain, fork, [one for one in wanted if one not in found])
         found = evm_state.accounts_now(chain.db, wanted)
-    # The rows are as of the database's head; if that has moved on, so must the memory first.
+    # The rows are those of the database's head; if that has changed, the memory must follow first.
     if stored.head_number(chain.db) == number:
         state.remember_accounts([(address, found.get(address)) for address in wanted], version)
 
@@ -198,9 +198,9 @@ def prefetch(
     slots: Iterable[tuple[Address, Slot]],
     number: int,
 ) -> None:
-    """Bring accounts and slots into memory, when `number` is the head; slots not of a fork.
+    """Load accounts and slots into memory, if `number` is the head; slots are not loaded on a fork.
 
-    In a statement for all accounts and one for all slots, each with a look at the head.
+    One statement reads all accounts and one all slots; each is followed by a check of the head.
     """
     prefetch_accounts(chain, list(accounts), number)
     _prefetch_places(chain, list(slots), number)
@@ -209,9 +209,9 @@ def prefetch(
 def prefetch_slots(
     chain: EvmChain, address: Address, slots: Sequence[Slot], number: int
 ) -> dict[Slot, Word]:
-    """Bring slots of an account into memory in one statement, when `number` is the head; not of a fork.
+    """Load slots of an account into memory in one statement, if `number` is the head and the chain is not a fork.
 
-    Return those that had to be read.
+    Return the slots that had to be read.
     """
     read = _prefetch_places(chain, [(address, one) for one in slots], number)
     return {slot: value for (_, slot), value in read.items()}
@@ -220,14 +220,14 @@ def prefetch_slots(
 def _prefetch_places(
     chain: EvmChain, places: Sequence[tuple[Address, Slot]], number: int
 ) -> dict[tuple[Address, Slot], Word]:
-    """Do so for slots of whatever accounts."""
+    """Load slots of any accounts, as `prefetch_slots`."""
     state = chain.memory.state
     version = state.version_at(number)
     wanted = [one for one in places if isinstance(state.slot(*one, number), Missing)]
     if not wanted or chain.fork is not None or blocks.head(chain).number != number:
         return {}
     found = evm_state.slots_now(chain.db, [address + slot for address, slot in wanted])
-    # As above.
+    # As in `prefetch_accounts`.
     if stored.head_number(chain.db) != number:
         return {}
     read = {(address, slot): found[address + slot] for address, slot in wanted}

@@ -1,7 +1,7 @@
-"""State by ranges, in the order of the trie: slots of an account, accounts; and what differs between blocks.
+"""State by ranges, in the order of the trie: slots of an account, accounts; and differences between blocks.
 
-Nothing is kept in that order: keys are hashed anew each time, and the first few found. That takes as
-long as there are keys, so there is a deadline.
+Nothing is stored in that order: each query hashes all keys, and takes the lowest hashes. The time that takes grows
+with the number of keys, so there is a deadline.
 
     RangeTimedOut
 """
@@ -25,11 +25,11 @@ from primitives.hashing import keccak256
 T = TypeVar("T")
 
 _LOOK: Final = 500
-"""So many things are gone through between two looks at the clock."""
+"""Items that are processed between two checks of the deadline."""
 
 
 class RangeTimedOut(Exception):
-    """There is more to be gone through than there is time."""
+    """There are more items than can be processed in the time."""
 
     def __init__(self) -> None:
         super().__init__("execution timeout")
@@ -39,7 +39,7 @@ class FoundSlot(NamedTuple):
     """A slot that is not zero."""
 
     hash: Hash
-    """Keccak-256 of the slot: by it slots are in order."""
+    """Keccak-256 of the slot, which defines the order of slots."""
     slot: Slot
     value: Word
 
@@ -48,7 +48,7 @@ class FoundAccount(NamedTuple):
     """An account."""
 
     hash: Hash
-    """Keccak-256 of the address: by it accounts are in order."""
+    """Keccak-256 of the address, which defines the order of accounts."""
     address: Address
     state: AccountState
     storage_root: Hash
@@ -59,7 +59,7 @@ class SlotRange(NamedTuple):
 
     slots: list[FoundSlot]
     next: Hash | None
-    """Of the slot that follows; None: there is none."""
+    """The hash of the next slot; None if there are no further slots."""
 
 
 class AccountRange(NamedTuple):
@@ -67,7 +67,7 @@ class AccountRange(NamedTuple):
 
     accounts: list[FoundAccount]
     next: Hash | None
-    """Of the account that follows; None: there is none."""
+    """The hash of the next account; None if there are no further accounts."""
 
 
 def storage_range(
@@ -84,12 +84,12 @@ def storage_range(
 
     Args:
         chain: The chain.
-        number: Height of a block; the slots are those of the state after it,
-        above: if given, with these changes made to it.
+        number: Height of a block; the slots are those of the state after it.
+        above: Changes to apply to that state, or None.
         address: The account.
-        start: The first hash, or what it begins with.
-        most: How many.
-        seconds: How long it may take.
+        start: The first hash, or a prefix of it.
+        most: Most slots to return.
+        seconds: The time limit.
 
     Raises:
         RangeTimedOut: It takes longer.
@@ -120,9 +120,9 @@ def account_range(
     Args:
         chain: The chain.
         block: The block.
-        start: The first hash, or what it begins with.
-        most: How many.
-        seconds: How long it may take.
+        start: The first hash, or a prefix of it.
+        most: Most accounts to return.
+        seconds: The time limit.
 
     Raises:
         RangeTimedOut: It takes longer.
@@ -168,7 +168,7 @@ def modified_accounts(chain: EvmChain, start: int, end: int, *, seconds: float) 
         chain: The chain.
         start: Height of the earlier block.
         end: Height of the later one.
-        seconds: How long it may take.
+        seconds: The time limit.
 
     Raises:
         RangeTimedOut: It takes longer.
@@ -176,7 +176,7 @@ def modified_accounts(chain: EvmChain, start: int, end: int, *, seconds: float) 
     db, modified = chain.db, set()
     accounts = state_ranges.changed_accounts(db, start + 1, end)
     for address, count in _within(accounts, seconds):
-        # What one block alone changed is different; several may have changed it there and back.
+        # An account that a single block changed is different; several blocks may have restored the old value.
         if count == 1 or evm_state.account_at(db, address, start) != evm_state.account_at(
             db, address, end
         ):

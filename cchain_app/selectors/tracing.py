@@ -1,7 +1,7 @@
-"""Blocks of the chain executed once more, and what they did recorded (tracing.md 1, 11 and 18).
+"""Re-execution of blocks of the chain, with a recording of their effects (tracing.md 1, 11 and 18).
 
-The state is the parent's, whatever the height; executed is the block up to the transaction that is
-asked about, and nothing else. What came of it is held against the stored receipts.
+It starts from the parent's state at any height, and executes only the block up to the requested
+transaction. The results are compared with the stored receipts.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,36 +35,36 @@ class TransactionIndexOutOfRange(Exception):
 
 
 class TraceDiffers(Exception):
-    """A re-execution that came to something else than the stored receipt: a fault of this node."""
+    """A re-execution whose result differs from the stored receipt: a fault of this node."""
 
     def __init__(self, executed: Hash, difference: str) -> None:
-        """Take the hash of a transaction or block, and what differs in words."""
+        """Take the hash of a transaction or block, and a description of the difference."""
         super().__init__(f"re-execution of 0x{executed.hex()} differs: {difference}")
 
 
 def trace_block(
     chain: EvmChain, block: AcceptedBlock, recording: Recording, *, time_limit: float
 ) -> Traces:
-    """Return what each transaction of an accepted block does, in one execution. Raises as `trace_transaction`."""
+    """Return the traces of all transactions of a block, from one execution. Raises as `trace_transaction`."""
     return _trace(chain, block, range(len(block.transactions)), recording, time_limit)
 
 
 def trace_transaction(
     chain: EvmChain, block: AcceptedBlock, index: int, recording: Recording, *, time_limit: float
 ) -> TransactionTrace:
-    """Return what one transaction of an accepted block does; those before it are executed with it.
+    """Return the trace of one transaction of an accepted block; the transactions before it are executed too.
 
     Args:
         chain: The chain.
         block: The block.
-        index: Of the transaction in the block.
+        index: The transaction's index in the block.
         recording: What to record.
         time_limit: Seconds for each transaction.
 
     Raises:
         GenesisNotTraceable: The block is block 0.
-        TraceDiffers: It did something else when the block was accepted.
-        TraceTooLarge: More would be recorded than the recording allows.
+        TraceDiffers: The result differs from that in the accepted block.
+        TraceTooLarge: The trace exceeds the recording's limit.
         TraceTimedOut: A transaction took too long.
     """
     (traced,) = _trace(chain, block, range(index, index + 1), recording, time_limit)
@@ -72,16 +72,16 @@ def trace_transaction(
 
 
 class BlockReplay:
-    """An accepted block executed once more part by part, each on the state that those before it left.
+    """Executes an accepted block again, part by part, each on the state that the previous parts left.
 
-    For who does not want all of it at once: the clock can be looked at between parts, what they recorded
-    be dropped, and one that cannot be recorded be passed over, while each transaction is executed once.
+    A caller that does not need the whole block can check the time between parts, drop recordings that it has used,
+    and skip transactions that cannot be recorded; still each transaction is executed only once.
 
     Args:
         chain: The chain.
         block: The block, which is not block 0.
-        state: Before the transaction at `position`, of another replay that had come so far.
-        position: Of the first transaction that is executed.
+        state: The state before the transaction at `position`, from another replay that has reached it.
+        position: The index of the first transaction to execute.
     """
 
     def __init__(
@@ -94,9 +94,9 @@ class BlockReplay:
         self._chain = chain
         self.block = block
         self.state = state or PendingState(state_before_block(chain, block.number))
-        """Before the transaction that comes next."""
+        """The state before the next transaction."""
         self.position = position
-        """Of that transaction."""
+        """The index of the next transaction."""
 
     @property
     def ended(self) -> bool:
@@ -104,13 +104,13 @@ class BlockReplay:
         return self.position == len(self.block.transactions)
 
     def trace(self, count: int, recording: Recording, *, time_limit: float) -> Traces:
-        """Return what the next transactions do. Where it raises none of them was executed.
+        """Return the traces of the next transactions. If it raises, none of them counts as executed.
 
         Raises as `trace_transaction`.
         """
         length = len(self.block.transactions)
         part = range(self.position, min(self.position + count, length))
-        # After the last one nobody goes on.
+        # The state after the last transaction is not needed.
         recording = recording._replace(changes=part.stop < length)
         traced = self._execute(part, recording, time_limit)
         for index, one in zip(part, traced.transactions, strict=True):
@@ -121,7 +121,7 @@ class BlockReplay:
     def each(
         self, recording: Recording, *, time_limit: float, deadline: Deadline
     ) -> Iterator[TransactionTrace]:
-        """Yield what the transactions that are left do, one by one.
+        """Yield the traces of the remaining transactions, one by one.
 
         Raises as `trace`; TraceTimedOut also at the deadline.
         """
@@ -129,21 +129,21 @@ class BlockReplay:
             yield from self.trace(1, recording, time_limit=min(time_limit, deadline.left()))
 
     def pass_over(self, count: int = 1, *, time_limit: float | None = None) -> None:
-        """Execute the next transactions, and record nothing.
+        """Execute the next transactions without recording them.
 
         Raises:
-            TraceDiffers: They cannot be executed any more.
-            TraceTimedOut: One took longer than the time limit, in seconds.
+            TraceDiffers: They can no longer be executed.
+            TraceTimedOut: A transaction took longer than the time limit, in seconds.
         """
         part = range(self.position, min(self.position + count, len(self.block.transactions)))
         self._go_on(self._execute(part, Recording(changes=True), time_limit))
 
     def give_up(self) -> None:
-        """Leave out all that come next."""
+        """Skip all remaining transactions without executing them."""
         self.position = len(self.block.transactions)
 
     def _execute(self, part: range, recording: Recording, time_limit: float | None) -> BlockTrace:
-        # The system calls before the first transaction are made each time; they set the same slots.
+        # Each part repeats the system calls before the first transaction, which set the same slots again.
         transactions = self.block.transactions[part.start : part.stop]
         return _run(self._chain, self.block, transactions, self.state, recording, 0, time_limit)
 
@@ -160,7 +160,7 @@ def _changes(traced: BlockTrace) -> Iterator[StateChanges]:
 def _trace(
     chain: EvmChain, block: AcceptedBlock, recorded: range, recording: Recording, time_limit: float
 ) -> Traces:
-    """Execute a block up to the last transaction that is recorded."""
+    """Execute a block up to the last transaction to be recorded."""
     if not block.number:
         raise GenesisNotTraceable
     if not block.transactions:
@@ -183,7 +183,7 @@ def _run(  # noqa: PLR0917  # arguments come by position
     first: int,
     time_limit: float | None,
 ) -> BlockTrace:
-    """Execute transactions of a block on a state; those from `first` on are recorded."""
+    """Execute transactions of a block on a state, and record those from `first` on."""
     try:
         return chain.engine.trace_block(
             env_of_block(chain, block.header),
@@ -198,7 +198,7 @@ def _run(  # noqa: PLR0917  # arguments come by position
 
 
 def _compare(block: AcceptedBlock, index: int, traced: TransactionTrace) -> None:
-    """Hold a re-execution against the receipt."""
+    """Compare a re-execution with the receipt."""
     receipt = block.receipts[index]
     before = block.receipts[index - 1].cumulative_gas_used if index else 0
     for what, found, stored in (
@@ -216,16 +216,16 @@ def _compare(block: AcceptedBlock, index: int, traced: TransactionTrace) -> None
 def changes_in(
     chain: EvmChain, block: AcceptedBlock, count: int, *, time_limit: float
 ) -> list[StateChanges]:
-    """Return what an accepted block's system calls change that come first, and each of its first transactions.
+    """Return the state changes of a block's initial system calls, then those of each of its first transactions.
 
     Args:
         chain: The chain.
         block: The block, which is not block 0.
-        count: Of transactions.
-        time_limit: Seconds for each.
+        count: The number of transactions.
+        time_limit: Seconds for each transaction.
 
     Raises:
-        TraceDiffers: The block cannot be executed any more.
+        TraceDiffers: The block can no longer be executed.
         TraceTimedOut: A transaction took too long.
     """
     before, recording = state_before_block(chain, block.number), Recording(changes=True)
@@ -237,15 +237,15 @@ def changes_in(
 def state_before(
     chain: EvmChain, block: AcceptedBlock, index: int, *, time_limit: float
 ) -> PendingState:
-    """Return the state that a transaction of an accepted block met.
+    """Return the state before a transaction of an accepted block.
 
     The system calls at the block's beginning and the transactions before it are executed. Index 0 is
-    there in a block without transactions too.
+    valid in a block without transactions too.
 
     Raises:
         GenesisNotTraceable: The block is block 0.
         TransactionIndexOutOfRange: The block has no such transaction.
-        TraceDiffers: The block cannot be executed any more.
+        TraceDiffers: The block can no longer be executed.
         TraceTimedOut: A transaction took too long.
     """
     if not block.number:

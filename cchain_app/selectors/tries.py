@@ -1,7 +1,7 @@
 """The state trie at a height, and the roots of states that were never stored.
 
-The trie is stored as of the head only. That of an earlier height is the head's with the changes since
-then undone on top, and checked against that height's state root.
+Only the head's trie is stored. The trie of an earlier height is the head's trie with an overlay that reverts the later
+changes; its root is checked against that height's state root.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -38,7 +38,7 @@ _SLOTS: Final = (
 )
 
 ROWS_AT_ONCE: Final = 5_000
-"""So many changed accounts or slots are read between two looks at the clock."""
+"""Changed accounts or slots that are read between two checks of the deadline."""
 
 
 class ProofWindowPassed(Exception):
@@ -54,15 +54,15 @@ class ProofWindowPassed(Exception):
 
 
 def at_height(chain: EvmChain, number: int, ask: Callable[[Hash, NodeReader], T]) -> T:
-    """Ask the state trie after block `number`, of which `ask` is given the root and who reads its nodes.
+    """Call `ask` with the root of the state trie after block `number` and a reader of its nodes.
 
-    It is asked again when a block was committed meanwhile: then the nodes are another trie's.
+    If a block was committed meanwhile, the nodes are those of another trie, and `ask` is called again.
 
     Raises:
         ProofWindowPassed: The height is further below the head than NODE_PROOF_WINDOW.
-        StatePruned: Its state was given up.
-        TraceTimedOut: More has changed since than can be read in the time of a call.
-        TrieError: The stored trie is not the head's (never, unless rows were changed by hand).
+        StatePruned: The state of that height was pruned.
+        TraceTimedOut: More has changed since that height than can be read in the time limit of a call.
+        TrieError: The stored trie is not the head's (never, unless the rows were edited).
     """
     for attempt in range(_TRIES):
         head = blocks.catch_up(chain)
@@ -78,7 +78,7 @@ def at_height(chain: EvmChain, number: int, ask: Callable[[Hash, NodeReader], T]
 
 
 def after_block(chain: EvmChain, block: AcceptedBlock, ask: Callable[[Hash, NodeReader], T]) -> T:
-    """Ask the state trie after an accepted block or the pending one. As `at_height`."""
+    """Call `ask` with the state trie after an accepted block or the pending one. As `at_height`."""
     if not isinstance(block, PendingBlock):
         return at_height(chain, block.number, ask)
 
@@ -89,7 +89,7 @@ def after_block(chain: EvmChain, block: AcceptedBlock, ask: Callable[[Hash, Node
 
 
 def root_after(chain: EvmChain, block: AcceptedBlock) -> Hash:
-    """Return the root of the trie as it is here after a block: a fork's begins empty after its pin."""
+    """Return the root of the stored trie after a block; a fork's trie is empty at its fork block."""
     fork = chain.fork
     return (
         EMPTY_ROOT if fork is not None and block.number == fork.number else block.header.state_root
@@ -97,9 +97,9 @@ def root_after(chain: EvmChain, block: AcceptedBlock) -> Hash:
 
 
 class RootsAfter:
-    """The roots of states that follow that of an accepted block or the pending one; nothing is stored.
+    """Computes the roots of states that follow an accepted block or the pending one; nothing is stored.
 
-    What was changed by hand on the block is in its state, and in the trie with the next one.
+    State edits on the block are part of its state, but enter the trie only with the next block.
 
     Args:
         chain: The chain.
@@ -114,8 +114,8 @@ class RootsAfter:
         self._block = block
         self._root = root_after(chain, block)
         self._accounts: dict[Address, AccountState | None] = {}
-        """Of a fork: those that changed since the block."""
-        # Without a cache: that is for the next block, and follows one line of blocks alone.
+        """On a fork: the accounts that changed since the block."""
+        # Without a cache, because the cache is for the next block, and follows a single branch of blocks.
         self._trie = select_trie(chain.node.engine, cached=False)
         self._changed: dict[bytes, bytes | None] = {}
         self._below: NodeReader | None = None
@@ -153,12 +153,12 @@ class RootsAfter:
             try:
                 return update(self._root, self._below)
             except TrieError:
-                pass  # a block was committed since: below, on the new head
+                pass  # a block was committed since: repeat on the new head
         return after_block(self._chain, self._block, update)
 
 
 def intermediate_roots(chain: EvmChain, block: AcceptedBlock, *, time_limit: float) -> list[Hash]:
-    """Return the state root after each transaction of a block; system calls before them count to the first.
+    """Return the state root after each transaction of a block; the first includes the system calls before it.
 
     Args:
         chain: The chain.
@@ -168,7 +168,7 @@ def intermediate_roots(chain: EvmChain, block: AcceptedBlock, *, time_limit: flo
     Raises:
         GenesisNotTraceable: It is block 0.
         ProofWindowPassed: It is further below the head than NODE_PROOF_WINDOW.
-        TraceDiffers: The block cannot be executed any more.
+        TraceDiffers: The block can no longer be executed.
         TraceTimedOut: A transaction took too long.
     """
     parent = blocks.by_number(chain, block.number - 1) if block.number else None
@@ -196,18 +196,18 @@ def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, N
 def changes_back(
     chain: EvmChain, number: int, made_there: Sequence[Change], pending: Sequence[Change]
 ) -> StateChanges:
-    """Return the change from the head's trie back to that of block `number`.
+    """Return the changes from the head's trie back to the trie of block `number`.
 
-    Tries have nothing of what was changed by hand after their block, states have (devnet.md 10).
+    State edits after a block are part of its state, but not of its trie (devnet.md 10).
 
     Args:
         chain: The chain.
-        number: Of the block.
-        made_there: What was changed by hand after it.
-        pending: What was changed by hand after the head.
+        number: The height of the block.
+        made_there: The state edits after the block.
+        pending: The state edits after the head.
 
     Raises:
-        StatePruned: The state of that height was given up.
+        StatePruned: The state of that height was pruned.
         TraceTimedOut: As `at_height`.
     """
     absent = forked.leaves_above(chain.db, number) if chain.fork is not None else frozenset()
@@ -223,7 +223,7 @@ def _by_hand(chain: EvmChain, number: int) -> list[Change]:
 
 
 def _effect(state: StateReader, changes: Sequence[Change]) -> StateChanges:
-    """Return what changes by hand did together to a state, which has them."""
+    """Return the combined effect of state edits on a state that contains them."""
     named = {one.address for one in changes if one.kind != STORAGE}
     accounts = {address: state.account(address) for address in named}
     was = before(changes, accounts)
@@ -238,7 +238,7 @@ def _accounts_back(
     *,
     absent: Set[bytes],
 ) -> dict[Address, AccountChange]:
-    """Return the changes of accounts; `absent`: what a fork's trie at that height does not have."""
+    """Return the changes of accounts; `absent` contains the keys that a fork's trie lacks at that height."""
     then: dict[Address, AccountState | None] = {}
     for address, nonce, balance, code_hash in _in_parts(chain, _ACCOUNTS, number + 1):
         state = evm_state.account_of(nonce, balance, code_hash)
@@ -287,14 +287,14 @@ def _slots_back(
 def _leave_out(
     chain: EvmChain, now: dict[Any, Any], then: dict[Any, Any], absent: Set[bytes], nothing: object
 ) -> None:
-    """Let accounts or slots be nothing where a fork's trie does not have them.
+    """Replace accounts or slots that a fork's trie does not contain by `nothing`.
 
     Args:
         chain: The fork.
-        now: What they are, in the head's trie: nothing, if no block has changed them yet.
-        then: What they were, in an earlier trie: nothing too, if later blocks were the first to change them.
-        absent: Those.
-        nothing: What stands for it.
+        now: Values in the head's trie, which lacks a key if no block has changed it yet.
+        then: Values in an earlier trie, which also lacks a key if only later blocks changed it.
+        absent: The keys that only later blocks changed.
+        nothing: The value of an absent key.
     """
     wanted = [*then]
     known = forked.leaves_of(chain.db, wanted)
@@ -306,10 +306,10 @@ def _leave_out(
 
 
 def _in_parts(chain: EvmChain, statement: str, number: int) -> Iterator[list[Any]]:
-    """Yield the changes of a block and all later ones in their order, read in parts within the time of a call.
+    """Yield the changes of a block and of all later ones in order, read in parts within the time limit of a call.
 
     Raises:
-        TraceTimedOut: There are too many.
+        TraceTimedOut: There are too many changes.
     """
     deadline = Deadline(chain.node.rpc_call_timeout)
     first = models.row_id(number)
