@@ -1,5 +1,5 @@
-"""Blocks that never were: what eth_simulateV1 runs, one after another, on an accepted one (tracing.md 14). Pure.
+"""Hypothetical blocks of eth_simulateV1, executed one after another on an accepted block (tracing.md 14). Pure.
 
-`plan` says which blocks there are, `calls` what transaction a call becomes; `execution` runs them, and
-`assembly` makes blocks of what they did.
+`plan` determines the blocks, `calls` converts calls to transactions, `execution` executes them, and
+`assembly` builds blocks from the results.
 """

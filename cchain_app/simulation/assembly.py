@@ -1,4 +1,4 @@
-"""From calls that were run to the block that they make: header, transactions and receipts as of a real one."""
+"""Assembly of executed calls into a block, with header, transactions and receipts like those of a real block."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,7 +14,7 @@ from primitives.evm import Hash
 
 
 class StateRoots(Protocol):
-    """What works out the roots of states that follow one another."""
+    """Computes the roots of consecutive states."""
 
     def after(self, changes: StateChanges) -> Hash:
         """Return the root after changes to the state of the last root."""
@@ -24,17 +24,17 @@ class StateRoots(Protocol):
 
 
 class SimulatedCall(NamedTuple):
-    """What became of a call."""
+    """A call and its result."""
 
     prepared: PreparedCall
     trace: TransactionTrace
     logs: tuple[Log | None, ...]
-    """With movements of value, if they were asked for, None for one that was undone; the receipt has the logs of
+    """The logs, if requested with value transfers, where a reverted transfer is None. The receipt has the logs of
     the trace."""
 
 
 class SimulatedBlock(NamedTuple):
-    """A block that was simulated."""
+    """A simulated block."""
 
     block: AcceptedBlock
     calls: tuple[SimulatedCall, ...]
@@ -50,11 +50,11 @@ def assemble_block(
     """Return the block as if it had been accepted.
 
     Args:
-        env: What it was executed in.
+        env: The environment in which it was executed.
         calls: Its transactions.
-        executed: What they did.
-        withdrawals: Paid at its end; before Shanghai there are none.
-        roots: As of the state before it; afterwards as of the one after it.
+        executed: Their results.
+        withdrawals: Paid at its end; empty before Shanghai.
+        roots: Has the root of the state before the block; afterwards that of the state after it.
     """
     made = assemble(
         env,
@@ -76,11 +76,11 @@ def assemble_block(
 def executed_block(
     calls: Sequence[SimulatedCall], changes: StateChanges, requests_hash: Hash | None
 ) -> ExecutedBlock:
-    """Return calls that were run one by one as the outcome of a block.
+    """Combine calls that were executed one by one into the result of a block.
 
     Args:
-        calls: All of the block.
-        changes: Theirs and those of system calls and withdrawals together.
+        calls: All calls of the block.
+        changes: The combined state changes of the calls, system calls and withdrawals.
         requests_hash: EIP-7685; None before Prague.
     """
     return ExecutedBlock(

@@ -1,6 +1,6 @@
-"""What a call of a simulation becomes: a transaction without a signature, and a message for the engine.
+"""Conversion of a simulation's call to a transaction without a signature, and a message for the engine.
 
-What was left out is chosen, and what speaks against the call before it runs is said, in geth's order
+Omitted fields are chosen, and calls that could not be executed are rejected, in geth's order
 (tracing.md 14).
 """
 
@@ -22,24 +22,24 @@ MAXIMUM_NONCE: Final = 2**64 - 1
 
 
 class GasLeft(NamedTuple):
-    """What a call may have."""
+    """The gas that a call may use."""
 
     block: int
-    """Of the block's gas limit."""
+    """Gas left in the block's gas limit."""
     request: int
-    """Of what all calls of the request may use together."""
+    """Gas left for all calls of the request together."""
 
 
 class PreparedCall(NamedTuple):
-    """A call that is ready to run."""
+    """A call that is ready for execution."""
 
     request: CallRequest
     transaction: Transaction
     message: CallMessage
     capped: bool
-    """Whether it was given less gas than it wants, for what all calls may use together."""
+    """Whether it gets less gas than it requests, because of the limit for all calls together."""
     blob_fee: int
-    """Wei that its blobs cost, which the engine does not charge."""
+    """Price of its blobs in wei, which the engine does not charge."""
 
 
 def prepare(
@@ -50,20 +50,20 @@ def prepare(
     *,
     validate: bool,
 ) -> PreparedCall:
-    """Return a call with all that was left out chosen.
+    """Return a call with all omitted fields chosen.
 
-    Unspecified: it is the fee cap that the sender must be able to pay, as of a transaction, and without
-    validation too where one is named.
+    Unspecified: as for a transaction, the sender must be able to pay the fee cap. If the call names a fee cap, this
+    holds without validation too.
 
     Args:
         request: The call.
         account: Its sender.
-        env: Of its block.
-        left: The gas it may have.
-        validate: Whether nonce and price are held against the state and the block.
+        env: The environment of its block.
+        left: The gas that it may use.
+        validate: Whether nonce and price are checked against the state and the block.
 
     Raises:
-        BlockGasLimitReached: It wants more gas than the block has left.
+        BlockGasLimitReached: It requests more gas than the block has left.
         CallNotApplied: By a subclass: nonce, price or funds are not right.
     """
     account = account or NOBODY
@@ -83,7 +83,7 @@ def prepare(
 
 
 def _blob_price(env: BlockEnv) -> int:
-    """Return the price of a blob gas in a block, in wei; 0 before Cancun."""
+    """Return the price of one unit of blob gas in a block, in wei; 0 before Cancun."""
     if env.blob_base_fee is not None:
         return env.blob_base_fee
     if env.excess_blob_gas is None or env.blob_base_fee_update_fraction is None:
@@ -117,7 +117,7 @@ def _refusal(
     *,
     validate: bool,
 ) -> str | None:
-    """Return what speaks against a call, in geth's words."""
+    """Return geth's message if a call cannot be executed, else None."""
     if validate and (words := _wrong_nonce(transaction, account)) is not None:
         return words
     sender, cap = transaction.sender, transaction.max_fee_per_gas

@@ -1,49 +1,49 @@
-"""Why a simulation is refused as a whole. The words are geth's; the codes stand in `api.errors`.
+"""Errors that reject a simulation as a whole. The messages are geth's; the codes are in `api.errors`.
 
     SimulationRefused
-    ├── NoBlocks                  nothing is to be simulated
-    ├── TooManyBlocks             more than can be simulated at once, filled gaps included
-    ├── TooManyCalls              of one block, or of all together
+    ├── NoBlocks                  there are no blocks to simulate
+    ├── TooManyBlocks             more blocks than the limit, with those that fill gaps
+    ├── TooManyCalls              in one block, or in all blocks together
     ├── BlockNumberNotAscending   a block is not above the one before it
     ├── TimestampNotAscending     a block is not later than the one before it
-    ├── TimestampTooHigh          a block would be later than a header can say
-    ├── PriceTooHigh              a base fee that no engine can read
-    ├── BlockGasLimitReached      a call wants more gas than the block has left
+    ├── TimestampTooHigh          a block's time does not fit in a header
+    ├── PriceTooHigh              engines cannot read the base fee
+    ├── BlockGasLimitReached      a call requests more gas than the block has left
     └── CallNotApplied            a call could not begin, for another reason than the following
         ├── NonceTooLow
         ├── NonceTooHigh
         ├── TipAboveFee
         ├── FeeBelowBaseFee
         ├── NotEnoughFunds
-        ├── NotEnoughGas          not even for what it costs before it begins
+        ├── NotEnoughGas          less than the call's intrinsic gas
         └── InitCodeTooLarge
 
-A call that fails while it runs is no reason: that is its result.
+A call that fails during its execution raises no error: the failure is its result.
 """
 
 from typing import Final
 
 
 class SimulationRefused(Exception):
-    """A simulation that was not run, or not to its end."""
+    """A simulation that was not executed, or not to its end."""
 
 
 class NoBlocks(SimulationRefused):
-    """Nothing is to be simulated."""
+    """There are no blocks to simulate."""
 
     def __init__(self) -> None:
         super().__init__("empty input")
 
 
 class TooManyBlocks(SimulationRefused):
-    """More blocks than can be simulated at once, with those that fill gaps."""
+    """More blocks than the limit, counting those that fill gaps."""
 
     def __init__(self) -> None:
         super().__init__("too many blocks")
 
 
 class TooManyCalls(SimulationRefused):
-    """More calls than a block can have, or all blocks together."""
+    """More calls than a block, or all blocks together, may have."""
 
     def __init__(self, where: str, have: int, most: int) -> None:
         super().__init__(f"too many calls{where}: {have} > {most}")
@@ -64,21 +64,21 @@ class TimestampNotAscending(SimulationRefused):
 
 
 class TimestampTooHigh(SimulationRefused):
-    """A block would be later than a header can say."""
+    """A block's time does not fit in a header."""
 
     def __init__(self) -> None:
         super().__init__("block timestamp higher than 2^64-1")
 
 
 class PriceTooHigh(SimulationRefused):
-    """A base fee, or one for blobs, of more bits than engines take."""
+    """A base fee, or blob base fee, with more bits than engines can read."""
 
     def __init__(self, price: str, bits: int) -> None:
         super().__init__(f"{price} higher than 2^{bits}-1")
 
 
 class BlockGasLimitReached(SimulationRefused):
-    """A call wants more gas than the calls before it have left of the block's."""
+    """A call requests more gas than the earlier calls have left of the block's limit."""
 
     def __init__(self, remaining: int, required: int) -> None:
         super().__init__(f"block gas limit reached: remaining: {remaining}, required: {required}")
@@ -96,15 +96,15 @@ class NonceTooLow(CallNotApplied):
 
 
 class NonceTooHigh(CallNotApplied):
-    """The sender has not come to the nonce yet."""
+    """The nonce is higher than the sender's next one."""
 
 
 class TipAboveFee(CallNotApplied):
-    """The priority fee is higher than the fee it is part of."""
+    """The priority fee is higher than the fee cap."""
 
 
 class FeeBelowBaseFee(CallNotApplied):
-    """The fee does not pay the base fee."""
+    """The fee cap is lower than the base fee."""
 
 
 class NotEnoughFunds(CallNotApplied):
@@ -112,7 +112,7 @@ class NotEnoughFunds(CallNotApplied):
 
 
 class NotEnoughGas(CallNotApplied):
-    """The gas does not pay for what the call costs before it begins."""
+    """The gas limit is lower than the call's intrinsic gas."""
 
 
 class InitCodeTooLarge(CallNotApplied):
@@ -132,11 +132,11 @@ _BY_WORDS: Final[tuple[tuple[str, type[CallNotApplied]], ...]] = (
 
 
 def not_applied(words: str, gas: int) -> CallNotApplied:
-    """Return the refusal of a call, from geth's words for why it could not begin.
+    """Return the error of a call that could not begin, selected by geth's message.
 
     Args:
-        words: Of an engine, or of `evm.failures`.
-        gas: That the call was given.
+        words: The message, from an engine or `evm.failures`.
+        gas: The gas limit of the call.
     """
     for start, kind in _BY_WORDS:
         if words.startswith(start):

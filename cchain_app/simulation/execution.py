@@ -1,6 +1,6 @@
-"""The execution of planned blocks, each on the state that the one before it left.
+"""The execution of planned blocks, each on the state that the previous one left.
 
-Nothing is stored: state is carried in overlays, and each block's root is worked out as of a real one.
+Nothing is stored: overlays hold the state, and each block's state root is computed as for a real block.
 """
 
 import time
@@ -49,36 +49,36 @@ from primitives.evm import ZERO_HASH, Address
 
 BASE_FEE_BITS: Final = 64
 BLOB_BASE_FEE_BITS: Final = 128
-"""What engines can read."""
+"""Bits of prices that engines can read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How blocks are simulated."""
+    """The options of a simulation."""
 
     validate: bool = False
-    """Whether nonces and prices are held against state and block, as of transactions."""
+    """Whether nonces and prices are checked against state and block, as for transactions."""
     transfers: bool = False
-    """Whether movements of value are among the logs."""
+    """Whether the logs include value transfers."""
     signers: tuple[tuple[bytes, Address], ...] = ()
-    """Whom ecrecover answers for signatures, as `BlockEnv` has it."""
+    """Signers that ecrecover returns for given signatures, as in `BlockEnv`."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What all calls of a request may use together."""
+    """The resources left for all calls of a request together."""
 
     gas: int
     bytes: int
-    """Of what calls return and log."""
+    """Bytes of returned data and logs."""
     deadline: float
-    """By the monotonic clock, in seconds."""
+    """In seconds of the monotonic clock."""
 
     def seconds(self) -> float:
-        """Return how many seconds are left.
+        """Return the seconds that are left.
 
         Raises:
-            TraceTimedOut: None.
+            TraceTimedOut: The deadline has passed.
         """
         left = self.deadline - time.monotonic()
         if left <= 0:
@@ -86,10 +86,10 @@ class Budget:
         return left
 
     def use(self, trace: TransactionTrace) -> None:
-        """Count what a call used.
+        """Subtract the resources that a call used.
 
         Raises:
-            TraceTooLarge: There is more to be told than is allowed.
+            TraceTooLarge: The bytes exceed the limit.
         """
         self.gas -= trace.gas_used
         self.bytes -= len(trace.output) + sum(len(log.data) for log in trace.logs)
@@ -98,19 +98,19 @@ class Budget:
 
 
 class Simulation:
-    """Runs blocks on an accepted one. For one request: it goes on from where it is.
+    """Executes blocks on top of an accepted one. It serves one request, and keeps the state of the last block.
 
-    Unspecified: a precompile that is moved is back at its place in the next block, as in geth. Blobs cost their
+    Unspecified: a precompile that is moved is back at its old address in the next block, as in geth. Blobs cost their
     block's price also without validation, at most the sender's balance.
 
     Args:
         config: The chain's rules.
-        engine: Who executes.
-        roots: As of the state after `base`.
+        engine: Executes the calls.
+        roots: Has the root of the state after `base`.
         base: The accepted block.
-        state: After it.
-        options: How it is done.
-        budget: What may be used.
+        state: The state after it.
+        options: The options of the simulation.
+        budget: The resources for all calls.
     """
 
     def __init__(
@@ -133,7 +133,7 @@ class Simulation:
         self._budget = budget
 
     def run(self, requests: Sequence[BlockRequest]) -> list[SimulatedBlock]:
-        """Simulate blocks, those that fill gaps included.
+        """Simulate blocks, including those that fill gaps.
 
         Raises:
             SimulationRefused: The blocks are not in order, are too many, or a call cannot begin.
@@ -165,7 +165,7 @@ class Simulation:
         return SimulatedBlock(block, tuple(calls))
 
     def _env(self, planned: PlannedBlock) -> BlockEnv:
-        """Return a block's environment; what it does not name is as in the block before."""
+        """Return a block's environment; values that it does not override are those of the block before."""
         override, parent, config = planned.request.override, self._parent, self._config
         header = parent.header
         env = next_env(
@@ -180,7 +180,7 @@ class Simulation:
             fork=config.fork_at(planned.number, planned.timestamp, header.difficulty),
             coinbase=header.coinbase,
             difficulty=header.difficulty,
-            prev_randao=ZERO_HASH,  # also where blocks of the chain have a fresh one (tracing.md 14)
+            prev_randao=ZERO_HASH,  # also where blocks of the chain have a random one (tracing.md 14)
             signers=self._options.signers,
         )
         beacon_root = planned.request.beacon_root
@@ -248,7 +248,7 @@ class Simulation:
 
 
 def _readable(env: BlockEnv) -> BlockEnv:
-    """Return the environment if engines can read its prices."""
+    """Return the environment; raise `PriceTooHigh` if engines cannot read its prices."""
     for name, price, bits in (
         ("block base fee", env.base_fee, BASE_FEE_BITS),
         ("blob base fee", env.blob_base_fee, BLOB_BASE_FEE_BITS),
@@ -261,7 +261,7 @@ def _readable(env: BlockEnv) -> BlockEnv:
 def _overflow_nonce(
     request: CallRequest, account: AccountState | None, state: PendingState
 ) -> None:
-    """Set the nonce of a caller that had the highest one to 0, as geth does without validation."""
+    """Set the nonce of a caller that had the maximum to 0, as geth without validation."""
     after = state.account(request.sender)
     if account is None or after is None or request.to is None:
         return
@@ -274,7 +274,7 @@ def _changed(address: Address, before: AccountState, after: AccountState) -> Sta
 
 
 def _credits(withdrawals: Sequence[Withdrawal], env: BlockEnv) -> dict[Address, int]:
-    """Return how much wei a block's reward and withdrawals give to whom."""
+    """Return the wei that each account receives from a block's reward and withdrawals."""
     reward = block_reward(env.fork)
     paid: dict[Address, int] = {env.coinbase: reward} if reward else {}
     for one in withdrawals:

@@ -1,6 +1,6 @@
-"""Which blocks a simulation has: their numbers and times, the gaps filled, and how many are allowed.
+"""The blocks of a simulation: their numbers and times, the filled gaps, and the limits on their count.
 
-All that can be said before anything runs (tracing.md 14).
+All checks that need no execution (tracing.md 14).
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,19 +22,19 @@ from cchain_app.txs.request import CallRequest
 from primitives.evm import Address, Hash
 
 MOST_BLOCKS: Final = 256
-"""From the accepted block on, those that fill gaps included."""
+"""Most blocks after the accepted block, counting those that fill gaps."""
 
 MOST_CALLS_OF_BLOCK: Final = 5_000
 MOST_CALLS: Final = 10_000
-"""Of all blocks together."""
+"""Most calls of all blocks together."""
 
 BLOCK_SECONDS: Final = 12
-"""How much later than the one before a block is that names no time."""
+"""Seconds after the previous block for a block that names no time."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockRequest:
-    """A block as it is asked for."""
+    """A block of the request."""
 
     calls: Sequence[CallRequest] = ()
     override: BlockOverride = field(default_factory=BlockOverride)
@@ -44,7 +44,7 @@ class BlockRequest:
 
 
 class PlannedBlock(NamedTuple):
-    """A block with its place."""
+    """A block with its number and time."""
 
     number: int
     timestamp: int
@@ -53,10 +53,10 @@ class PlannedBlock(NamedTuple):
 
 
 def plan(base: Header, requests: Sequence[BlockRequest]) -> list[PlannedBlock]:
-    """Return all blocks in order, each right above the one before; the first one follows `base`.
+    """Return all blocks in order, with consecutive numbers; the first one follows `base`.
 
     Raises:
-        SimulationRefused: By the subclass that says which rule is broken.
+        SimulationRefused: By a subclass for the rule that is violated.
     """
     _check_sizes(requests)
     planned: list[PlannedBlock] = []

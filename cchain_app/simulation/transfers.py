@@ -1,4 +1,4 @@
-"""Movements of value as logs, among those that contracts emit (tracing.md 14, `traceTransfers`)."""
+"""Value transfers as logs, among the logs that contracts emit (tracing.md 14, `traceTransfers`)."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -8,27 +8,27 @@ from cchain_app.evm.tracing import Frame, FrameLog
 from primitives.evm import ZERO_ADDRESS, Address, Word
 
 TRANSFER_ADDRESS: Final = Address(b"\xee" * 20)
-"""Who seems to have emitted them: nobody."""
+"""The emitter in logs of value transfers; no contract has this address."""
 
 TRANSFER_TOPIC: Final = Word(
     bytes.fromhex("ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef")
 )
-"""Transfer(address,address,uint256), as of a token."""
+"""Transfer(address,address,uint256), as for a token."""
 
 _MOVING: Final = frozenset({"CALL", "CREATE", "CREATE2", "SELFDESTRUCT"})
 
 
 def logs_with_transfers(frames: Sequence[Frame]) -> Iterator[Log | None]:
-    """Yield the logs of a call in order, each movement of value where it happened.
+    """Yield the logs of a call in order, with each value transfer at its position.
 
-    A movement that was undone, because its frame or one around it failed, is None: it counts for the indices of
+    A transfer that was reverted, because its frame or an outer one failed, is None: it counts for the indices of
     the logs after it, as in geth.
 
-    Unspecified: a log that a contract emitted in a failed frame is left out and does not count, since engines
-    forget it. In geth it counts.
+    Unspecified: a log that a contract emitted in a failed frame is left out and does not count, because engines
+    discard it. In geth it counts.
 
     Args:
-        frames: Of the whole call, depth first, with their logs.
+        frames: All frames of the call, depth first, with their logs.
     """
     open_frames: list[_OpenFrame] = []
     failed: int | None = None
@@ -56,7 +56,7 @@ def logs_with_transfers(frames: Sequence[Frame]) -> Iterator[Log | None]:
 
 
 class _OpenFrame:
-    """A frame whose calls are being gone through."""
+    """A frame whose inner calls are being processed."""
 
     def __init__(self, logs: Sequence[FrameLog]) -> None:
         self._logs = logs
@@ -64,12 +64,12 @@ class _OpenFrame:
         self._calls = 0
 
     def next_call(self) -> Iterator[Log]:
-        """Yield the logs before its next call, which is told of by that."""
+        """Yield the logs before the frame's next call, and count that call."""
         yield from self.logs_before(self._calls + 1)
         self._calls += 1
 
     def logs_before(self, calls: int | None) -> Iterator[Log]:
-        """Yield the logs with fewer calls before them, or all that are left."""
+        """Yield the logs that have fewer than `calls` calls before them, or all remaining logs."""
         while self._told < len(self._logs):
             found = self._logs[self._told]
             if calls is not None and found.position >= calls:

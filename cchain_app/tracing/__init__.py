@@ -1,1 +1,1 @@
-"""How traces are written down: from what an engine recorded to what tools read. Pure."""
+"""The formats of traces: they convert an engine's recording to the JSON that tools read. Pure."""

@@ -1,7 +1,7 @@
-"""go-ethereum's callTracer: frames nested in each other (tracing.md 4), up to 1,024 deep.
+"""go-ethereum's callTracer: nested frames (tracing.md 4), up to 1,024 deep.
 
-Written from the flat list of frames, without recursion. Its 4byteTracer, which counts the
-selectors that were called (tracing.md 7), is here too.
+They are written from the flat list of frames, without recursion. This module also has go-ethereum's 4byteTracer,
+which counts the called selectors (tracing.md 7).
 """
 
 from collections import Counter
@@ -21,16 +21,16 @@ _SELECTOR = 4
 def write_calls(
     output: Output, trace: TransactionTrace, config: CallConfig, first_log: int
 ) -> None:
-    """Write the top frame with all that it called.
+    """Write the top frame with all its inner calls.
 
     Args:
-        output: Takes it.
-        trace: What was recorded, with frames.
-        config: What is to be shown.
+        output: Receives the answer.
+        trace: The recording, with frames.
+        config: What to show.
         first_log: Index in the block of the transaction's first log.
 
     Raises:
-        TraceTooLarge: There is no room for it.
+        TraceTooLarge: The answer is too long.
     """
     writing = Nesting(output)
     for frame in trace.frames[:1] if config.only_top_call else trace.frames:
@@ -50,16 +50,16 @@ def write_calls(
 
 
 class Nesting:
-    """Frames given depth first, written into each other: `calls` stand amid a frame's members."""
+    """Writes nested frames, which are given depth first: `calls` is between the other members of a frame."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
         self._tails: list[bytes] = []
-        """What is still to be written of each open frame, the top one's first."""
+        """The remaining members of each open frame, from the top frame down."""
         self._has_calls: list[bool] = []
 
     def begin(self, depth: int, head: bytes, tail: bytes) -> None:
-        """Write a frame's first members, after the frames that end before it."""
+        """Close the frames that end before this one, and write its first members."""
         self._close(depth)
         if self._has_calls:
             self._output.write(b"," if self._has_calls[-1] else b',"calls":[')
@@ -69,7 +69,7 @@ class Nesting:
         self._has_calls.append(False)
 
     def end(self) -> None:
-        """Write what is left of all frames."""
+        """Write the remaining members of all frames."""
         self._close(0)
 
     def _close(self, depth: int) -> None:
@@ -81,7 +81,7 @@ class Nesting:
 
 def head_members(frame: Frame, gas: int, gas_used: int) -> bytes:
     """Return the members of a frame from `from` to `revertReason`."""
-    # Hexadecimal text as it is: encoding a dictionary of it would take most of the time of a trace.
+    # Formatted as text, because encoding a dictionary would take most of the time of a trace.
     to = output = ""
     if frame.to and not (frame.type in _CREATIONS and frame.error is not None):
         to = f',"to":"0x{frame.to.hex()}"'
@@ -114,7 +114,7 @@ def log_members(log: FrameLog, first_log: int) -> dict[str, Any]:
 
 
 def write_selectors(output: Output, trace: TransactionTrace) -> None:
-    """Write how often each selector was called, with how many bytes after it: 4byteTracer."""
+    """Write how often each selector was called, with the size of the remaining input: 4byteTracer."""
     counted = Counter(
         f"{data(frame.input[:_SELECTOR])}-{len(frame.input) - _SELECTOR}"
         for frame in trace.frames

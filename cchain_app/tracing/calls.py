@@ -1,6 +1,6 @@
-"""Which frames somebody looks for, and what became of them: for searches, by rows or by execution alike.
+"""Filters and outcomes of frames, for searches by rows or by execution.
 
-Rules: tracing.md 12 (trace_filter) and 13 (who created a contract).
+Rules: tracing.md 12 (trace_filter) and 13 (a contract's creator).
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,43 +14,43 @@ from cchain_app.tracing.parity import PlacedFrame, placed
 from primitives.evm import Address, Hash
 
 SHOWN_FAILURES: Final = (None, failures.REVERTED)
-"""With these a creation's entry names its address; with any other nothing came of it."""
+"""With these errors a creation's entry contains its address; with any other error it has no result."""
 
 
 @dataclass(frozen=True, slots=True)
 class HalfRecorded:
-    """How far the calls of a block are recorded which takes longer than one turn."""
+    """The progress of recording the calls of a block that takes longer than one turn."""
 
     block: Hash
     position: int
-    """Of the transaction that comes next."""
+    """The index of the next transaction."""
     place: int
-    """Of the row that comes next, among the block's."""
+    """The index of the next row among the block's rows."""
     singly: int
-    """Transactions before this position are recorded one by one: together they were too large."""
+    """Transactions before this index are recorded one by one, because their recording was too large together."""
     state: PendingState
-    """Before the next transaction."""
+    """The state before the next transaction."""
 
 
 class CallFilter(NamedTuple):
-    """Which frames are looked for; without addresses all."""
+    """A filter of frames; without addresses it matches all."""
 
     senders: frozenset[Address] = frozenset()
-    """Who calls or creates; of a SELFDESTRUCT the contract."""
+    """Callers and creators; for a SELFDESTRUCT the contract."""
     recipients: frozenset[Address] = frozenset()
-    """Who is called, what is created, who gets the balance of a SELFDESTRUCT."""
+    """Called accounts, created contracts, and recipients of a SELFDESTRUCT's balance."""
     intersection: bool = False
-    """Whether a frame must match both where both are given; else one will do."""
+    """If both are given: whether a frame must match both of them, not just one."""
 
     @property
     def authors(self) -> frozenset[Address] | None:
-        """Whose rewards match, since nobody sends them; None: everybody's."""
+        """Recipients of the rewards that match (rewards have no sender); None if all rewards match."""
         if not self.senders and not self.recipients:
             return None
         return frozenset() if self.intersection and self.senders else self.recipients
 
     def matches(self, frame: Frame) -> bool:
-        """Say whether a frame is one of them."""
+        """Return whether a frame matches."""
         found = []
         if self.senders:
             found.append(frame.sender in self.senders)
@@ -66,7 +66,7 @@ def _recipient(frame: Frame) -> Address | None:
 
 
 def outcomes(frames: Sequence[PlacedFrame]) -> Iterator[bool]:
-    """Yield of each frame whether neither it nor one around it failed."""
+    """Yield for each frame whether it succeeded, which requires that its outer frames succeeded."""
     around: list[bool] = []
     for one in frames:
         del around[one.frame.depth :]
@@ -76,7 +76,7 @@ def outcomes(frames: Sequence[PlacedFrame]) -> Iterator[bool]:
 
 
 def creator_of(created: Address, frames: Sequence[Frame]) -> Address | None:
-    """Return who created a contract in a transaction with these frames, the last time; None if nobody did."""
+    """Return the creator of a contract's last creation in a transaction; None if the transaction did not create it."""
     shown = placed(frames)
     creators = [
         one.frame.sender

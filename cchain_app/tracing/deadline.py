@@ -1,4 +1,4 @@
-"""A time by which several traces have to be done, all of them together."""
+"""A time limit for several traces together."""
 
 import time
 
@@ -6,16 +6,16 @@ from cchain_app.evm.tracing import TraceTimedOut
 
 
 class Deadline:
-    """So many seconds from when it is made."""
+    """A deadline a number of seconds after its creation."""
 
     def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Return how many seconds are left, more than none.
+        """Return the seconds that are left, always more than 0.
 
         Raises:
-            TraceTimedOut: None are.
+            TraceTimedOut: The deadline has passed.
         """
         left = self._end - time.monotonic()
         if left <= 0:

@@ -1,4 +1,4 @@
-"""Durations as Go reads them: `5s`, `1m30s`, `1.5h`, `-300ms`."""
+"""Durations in Go's format: `5s`, `1m30s`, `1.5h`, `-300ms`."""
 
 import re
 from typing import Final
@@ -21,14 +21,14 @@ _MOST_SECONDS: Final = (2**63 - 1) / 1e9
 
 
 class InvalidDuration(Exception):
-    """A text that Go does not take for a duration."""
+    """A text that is not a duration in Go."""
 
 
 def parse_duration(text: str) -> float:
     """Return the seconds of a duration, which may be negative.
 
     Raises:
-        InvalidDuration: The text is none; the words are Go's.
+        InvalidDuration: The text is not a duration; the message is Go's.
     """
     digits = text[1:] if text[:1] in {"-", "+"} else text
     if digits == "0":

@@ -1,8 +1,8 @@
-"""go-ethereum's erc7562Tracer: callTracer's frames with what ERC-4337 bundlers check (tracing.md 7).
+"""go-ethereum's erc7562Tracer: callTracer's frames with the data that ERC-4337 bundlers check (tracing.md 7).
 
-Unspecified: an instruction that finds too few items on the stack counts, and accesses nothing;
-go-ethereum's tracer crashes there. `outOfGas` stays false where a change was not allowed, since
-that is no lack of gas, whatever go-ethereum's words for it say.
+Unspecified: an instruction that finds too few items on the stack is counted, and accesses nothing;
+go-ethereum's tracer crashes there. `outOfGas` stays false if a state change was not allowed, because
+that is no lack of gas, whatever go-ethereum's message for it says.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _GAS: Final = OPCODES["GAS"]
 def write_accesses(
     output: Output, trace: TransactionTrace, config: Erc7562Config, first_log: int
 ) -> None:
-    """Write the top frame with all that it called.
+    """Write the top frame with all its inner calls.
 
     Args:
         output: Receives the answer.

@@ -1,6 +1,6 @@
-"""go-ethereum's flatCallTracer: Parity's entries as go-ethereum writes them (tracing.md 5).
+"""go-ethereum's flatCallTracer: Parity's entries in go-ethereum's variant (tracing.md 5).
 
-The entries of `trace_*` look alike and differ in gas, errors and results; they are in `parity`.
+The entries of `trace_*` are similar, but differ in gas, errors and results; they are in `parity`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ _WORDS_BY_START: Final[Mapping[str, str]] = {
     "stack limit reached": "Out of stack",
 }
 _HIDDEN: Final = frozenset({"CALL", "STATICCALL"})
-"""Calls that are not shown where a precompile is called."""
+"""Types of calls that are hidden if they call a precompile."""
 
 
 def write_flat(
@@ -39,13 +39,13 @@ def write_flat(
     """Write the frames as a list, depth first.
 
     Args:
-        output: Takes it.
-        trace: What was recorded, with frames.
-        config: What is to be shown.
-        context: Where the transaction is.
+        output: Receives the answer.
+        trace: The recording, with frames.
+        config: What to show.
+        context: The position of the transaction.
 
     Raises:
-        TraceTooLarge: There is no room for it.
+        TraceTooLarge: The answer is too long.
     """
     shown = [_charged(frame, trace) for frame in trace.frames if _is_shown(frame, config)]
     separator = b"["
@@ -62,14 +62,14 @@ def _is_shown(frame: Frame, config: FlatConfig) -> bool:
 
 
 def _charged(frame: Frame, trace: TransactionTrace) -> Frame:
-    """Return a frame with the gas that is shown: of the top one the transaction's."""
+    """Return a frame with the gas that is shown: for the top frame the transaction's."""
     if frame.depth:
         return frame
     return frame._replace(gas=trace.gas_limit, gas_used=trace.gas_used)
 
 
 def _addresses(frames: Iterable[Frame]) -> Iterator[list[int]]:
-    """Yield, for each frame, which call of its caller it is and so on from the top."""
+    """Yield the path of each frame: the index of the call in each frame from the top down."""
     path: list[int] = []
     for frame in frames:
         if frame.depth > len(path):
@@ -81,7 +81,7 @@ def _addresses(frames: Iterable[Frame]) -> Iterator[list[int]]:
 
 
 def _counts(frames: list[Frame]) -> list[int]:
-    """Return how many calls each frame has."""
+    """Return the number of inner calls of each frame."""
     counts = [0] * len(frames)
     callers: list[int] = []
     for index, frame in enumerate(frames):
@@ -166,7 +166,7 @@ def _destruction(frame: Frame) -> Json:
 
 
 def _words(error: str) -> str:
-    """Return Parity's word for go-ethereum's, or that where there is none (tracing.md 8)."""
+    """Return Parity's message for go-ethereum's, or go-ethereum's if Parity has none (tracing.md 8)."""
     found = _WORDS.get(error)
     if found is not None:
         return found

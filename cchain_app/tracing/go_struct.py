@@ -1,6 +1,6 @@
 """JSON objects as Go's encoding/json reads them into structs.
 
-Names of members match without regard to case, unknown members are ignored, null is as if left out.
+Names of members match regardless of case, unknown members are ignored, and a null member counts as absent.
 """
 
 from typing import Any
@@ -9,7 +9,7 @@ from primitives.hexadecimal import HexError, decode_quantity
 
 
 class GoStruct:
-    """The members of a JSON object, read as Go reads them into a struct. Errors have Go's words."""
+    """The members of a JSON object, read as Go reads them into a struct. Errors have Go's messages."""
 
     def __init__(self, value: object, struct: str, type_name: str, error: type[Exception]) -> None:
         self._struct = struct
@@ -21,11 +21,11 @@ class GoStruct:
         self._given: dict[str, Any] = {str(name).lower(): member for name, member in value.items()}
 
     def anything(self, name: str) -> object:
-        """Return a member as it is, None if it is not there."""
+        """Return a member as it is, None if it is absent."""
         return self._given.get(name.lower())
 
     def flag(self, name: str) -> bool:
-        """Return a member that is true or false; it is false if it is not there."""
+        """Return a boolean member, false if it is absent."""
         value = self.anything(name)
         if value is None:
             return False
@@ -34,16 +34,16 @@ class GoStruct:
         return value
 
     def text(self, name: str) -> str | None:
-        """Return a member that is a text."""
+        """Return a string member, None if it is absent."""
         value = self.anything(name)
         if value is not None and not isinstance(value, str):
             raise self._unreadable(kind_of(value), name, "string")
         return value
 
     def number(self, name: str, type_name: str = "uint64") -> int:
-        """Return a member that is a whole number, 0 if it is not there.
+        """Return an integer member, 0 if it is absent.
 
-        Unspecified: none may be negative.
+        Unspecified: negative numbers are rejected.
         """
         value = self.anything(name)
         if value is None:
@@ -55,7 +55,7 @@ class GoStruct:
         return value
 
     def quantities(self, name: str) -> list[int] | None:
-        """Return a member that is an array of quantities, None if it is not there."""
+        """Return a member that is an array of quantities, None if it is absent."""
         value = self.anything(name)
         if value is None:
             return None

@@ -1,4 +1,4 @@
-"""Answers about traces of accepted blocks, kept for who asks again. They never change."""
+"""A cache of traces of accepted blocks, which never change."""
 
 import threading
 from collections import OrderedDict
@@ -9,24 +9,24 @@ from primitives.counting import Asked
 from primitives.evm import Hash
 
 LARGEST_PART: Final = 4
-"""An answer that takes more than this part (one fourth) of the room is not kept: it would push out all others."""
+"""An answer larger than this part (one fourth) of the cache is not cached, because it would evict all others."""
 
 _ENTRY: Final = 500
-"""Bytes that an entry takes besides its answer, about."""
+"""Approximate bytes of an entry besides its answer."""
 
 
 class TraceKey(NamedTuple):
-    """What an answer is about."""
+    """The key of an answer."""
 
     block: Hash
     position: int | None
-    """Of the transaction in the block; None: all of the block."""
+    """The index of the transaction in the block; None for the whole block."""
     options: Hashable
-    """Everything else that makes the answer another one."""
+    """All other values that affect the answer."""
 
 
 class KeptTraces:
-    """A cache of answers, bounded in bytes. The answer whose last use is longest ago is dropped first.
+    """A cache of answers, limited in bytes. The least recently used answer is dropped first.
 
     Safe to use from any thread.
     """
@@ -43,11 +43,11 @@ class KeptTraces:
 
     @property
     def weight(self) -> int:
-        """Bytes that all of it takes, about."""
+        """Approximate bytes of all entries."""
         return self._bytes
 
     def get(self, key: TraceKey) -> bytes | None:
-        """Return the answer if it is kept."""
+        """Return the answer if it is cached."""
         with self._lock:
             found = self._answers.get(key)
             if found is None:
@@ -58,11 +58,11 @@ class KeptTraces:
             return found
 
     def keep(self, key: TraceKey, answer: bytes) -> None:
-        """Keep an answer in place of any former one, and forget others when there are too many bytes."""
+        """Cache an answer, replacing an earlier one, and drop others if the cache is too large."""
         weight = len(answer) + _ENTRY
         if weight > self._most_bytes // LARGEST_PART:
             return
-        # An encoder leaves its bytes up to half as large again as what is in them.
+        # An encoder's buffer may be half as large again as its contents.
         answer = bytes(memoryview(answer))
         with self._lock:
             former = self._answers.pop(key, None)

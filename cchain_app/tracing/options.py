@@ -1,14 +1,14 @@
-"""Options of `debug_trace*` as go-ethereum reads them: which tracer, how it is set up (tracing.md 2).
+"""Options of `debug_trace*` as go-ethereum reads them: the tracer and its settings (tracing.md 2).
 
-Member names match without regard to case, unknown ones are ignored, null is as if left out.
+Names of members match regardless of case, unknown members are ignored, and a null member counts as absent.
 
     BadTraceConfig
-    ├── UnreadableOptions      a member is of a type that Go does not read into it
-    ├── UnreadableTracerConfig likewise, in what is for the tracer
-    ├── BadTimeout             the time limit is no duration
-    ├── TracerNotFound         there is no tracer of this name
+    ├── UnreadableOptions      a member has a type that Go does not accept
+    ├── UnreadableTracerConfig the same in the tracer's settings
+    ├── BadTimeout             the time limit is not a duration
+    ├── TracerNotFound         no tracer has this name
     ├── DiffWithEmpty          prestateTracer cannot show empty accounts as a difference
-    └── TooManyMuxes           muxTracer in muxTracer, too deep
+    └── TooManyMuxes           muxTracers are nested too deep
 """
 
 from collections.abc import Callable, Mapping
@@ -32,26 +32,26 @@ ERC7562: Final = "erc7562Tracer"
 TRACERS: Final = (CALL, FLAT_CALL, PRESTATE, FOUR_BYTE, NOOP, MUX, KECCAK, ERC7562)
 
 MOST_MUXES: Final = 4
-"""Unspecified: how deep muxTracer may stand in itself. go-ethereum sets no bound."""
+"""Unspecified: most levels of nested muxTracers. go-ethereum has no limit."""
 
 _SHOWN: Final = 64
-"""Characters of a tracer's name that an error repeats: it may be a program."""
+"""Characters of a tracer's name that an error repeats, because the name may be a program."""
 
 
 class BadTraceConfig(Exception):
-    """Options that name no trace. The words are go-ethereum's."""
+    """Invalid options of a trace. The messages are go-ethereum's."""
 
 
 class UnreadableOptions(BadTraceConfig):
-    """A member is of another type: the parameter itself is invalid."""
+    """A member has the wrong type, so the parameter itself is invalid."""
 
 
 class UnreadableTracerConfig(BadTraceConfig):
-    """A member of what is for the tracer is of another type."""
+    """A member of the tracer's settings has the wrong type."""
 
 
 class BadTimeout(BadTraceConfig):
-    """The time limit is no duration of Go's."""
+    """The time limit is not a duration of Go's."""
 
 
 class TracerNotFound(BadTraceConfig):
@@ -66,47 +66,47 @@ class TracerNotFound(BadTraceConfig):
 
 
 class DiffWithEmpty(BadTraceConfig):
-    """Empty accounts were asked for in a difference."""
+    """Empty accounts were requested in a difference."""
 
     def __init__(self) -> None:
         super().__init__("cannot use diffMode with includeEmpty")
 
 
 class TooManyMuxes(BadTraceConfig):
-    """A muxTracer in a muxTracer, and so on."""
+    """muxTracers that are nested too deep."""
 
     def __init__(self) -> None:
         super().__init__(f"{MUX} nested more than {MOST_MUXES} deep")
 
 
 class TraceContext(NamedTuple):
-    """Where the transaction is; of a call nowhere."""
+    """The position of the transaction; a call has none."""
 
     block_hash: Hash | None = None
     block_number: int = 0
     transaction_hash: Hash | None = None
     position: int = 0
-    """In the block, from 0."""
+    """Index in the block, from 0."""
     first_log: int = 0
     """Index in the block of its first log."""
 
 
 class CallConfig(NamedTuple):
-    """What callTracer shows."""
+    """The options of callTracer."""
 
     only_top_call: bool = False
     with_log: bool = False
 
 
 class FlatConfig(NamedTuple):
-    """What flatCallTracer shows."""
+    """The options of flatCallTracer."""
 
     convert_parity_errors: bool = False
     include_precompiles: bool = False
 
 
 class PrestateConfig(NamedTuple):
-    """What prestateTracer shows."""
+    """The options of prestateTracer."""
 
     diff_mode: bool = False
     disable_code: bool = False
@@ -118,11 +118,11 @@ _IGNORED_NAMES: Final = "POP ADD SUB MUL DIV EQ LT GT SLT SGT SHL SHR AND OR NOT
 IGNORED_OPCODES: Final = frozenset(
     {opcodes.OPCODES[name] for name in _IGNORED_NAMES.split()} | set(range(0x5F, 0xA0))
 )
-"""PUSH0 to SWAP16 and simple arithmetic: erc7562Tracer does not count them unless asked to."""
+"""PUSH0 to SWAP16 and simple arithmetic, which erc7562Tracer does not count by default."""
 
 
 class Erc7562Config(NamedTuple):
-    """What erc7562Tracer shows."""
+    """The options of erc7562Tracer."""
 
     with_log: bool = False
     ignored_opcodes: frozenset[int] = IGNORED_OPCODES
@@ -133,16 +133,16 @@ TracerConfig = CallConfig | FlatConfig | PrestateConfig | Erc7562Config
 
 
 class Tracer(NamedTuple):
-    """A tracer with its settings. Equal ones give equal answers."""
+    """A tracer with its settings. Equal tracers give equal answers."""
 
     name: str
     config: TracerConfig | None = None
-    """None where there is nothing to set."""
+    """None for a tracer without settings."""
     tracers: tuple["Tracer", ...] = ()
-    """Those of a muxTracer, by their names."""
+    """The tracers of a muxTracer, by their names."""
 
     def recording(self) -> Recording:
-        """Return what it needs of an engine."""
+        """Return the recording that it needs from an engine."""
         if self.name == MUX:
             needs = [tracer.recording() for tracer in self.tracers]
             return Recording(
@@ -160,27 +160,27 @@ class Tracer(NamedTuple):
 
 
 class TraceConfig(NamedTuple):
-    """What a trace is to show. Hashable; the time limit does not change the answer."""
+    """The options of a trace. Hashable; the time limit does not affect the answer."""
 
     tracer: Tracer | None = None
-    """None: the struct logger."""
+    """None for the struct logger."""
     steps: StepOptions = StepOptions()
-    """Of the struct logger."""
+    """The options of the struct logger."""
     timeout: float | None = None
-    """Seconds for each transaction; None: the node's own limit."""
+    """Seconds for each transaction; None for the node's own limit."""
 
     def recording(self, most_bytes: int = UNBOUNDED) -> Recording:
-        """Return what an engine has to record for it."""
+        """Return the recording that it needs from an engine."""
         if self.tracer is None:
             return Recording(steps=self.steps, most_bytes=most_bytes)
         return self.tracer.recording()._replace(most_bytes=most_bytes)
 
 
 def parse_trace_config(value: object) -> TraceConfig:
-    """Read the options of a request: an object of JSON, or None.
+    """Read the options of a request: a JSON object, or None.
 
     Raises:
-        BadTraceConfig: By a subclass, that they cannot be read or name no trace.
+        BadTraceConfig: By a subclass, if the options cannot be read or are invalid.
     """
     if value is None:
         return TraceConfig()
@@ -257,8 +257,8 @@ def _prestate(config: object) -> PrestateConfig:
 def _erc7562(config: object) -> Erc7562Config:
     """Read the options of erc7562Tracer.
 
-    Unspecified: `stackTopItemsSize` has no effect, as in go-ethereum, which looks at the top item
-    alone; a negative one, which go-ethereum crashes on, is refused.
+    Unspecified: `stackTopItemsSize` has no effect, as in go-ethereum, which only looks at the top item;
+    a negative number, with which go-ethereum crashes, is rejected.
     """
     given = _tracer_members(config, "erc7562TracerConfig")
     given.number("stackTopItemsSize", "int")

@@ -1,4 +1,4 @@
-"""Traces as Otterscan reads them: its list of calls, and the operations inside a transaction (tracing.md 13)."""
+"""Traces in Otterscan's format: its list of calls, and the operations inside a transaction (tracing.md 13)."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
@@ -31,11 +31,11 @@ def calls(frames: Iterable[Frame]) -> Iterator[Json]:
 
 
 def operations(frames: Iterable[Frame]) -> Iterator[Json]:
-    """Yield what moved value inside a transaction, and what was created: ots_getInternalOperations.
+    """Yield the value transfers and contract creations inside a transaction: ots_getInternalOperations.
 
-    The transaction itself is not among it. What was undone by a revert is, as with Erigon.
+    The transaction itself is not included. Reverted operations are included, as in Erigon.
 
-    Unspecified: a creation that came to no address (balance, nonce, depth) is left out.
+    Unspecified: a creation that failed before it had an address (balance, nonce, depth) is left out.
     """
     for frame in frames:
         operation = _OPERATIONS.get(frame.type)

@@ -1,4 +1,4 @@
-"""JSON of a trace while it is written: parts that are joined at the end, up to so many bytes."""
+"""The JSON of a trace while it is written: parts that are joined at the end, with a limit on their size."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -13,7 +13,7 @@ Members = Mapping[str, Any]
 
 
 class Output:
-    """An answer that grows."""
+    """An answer that is being written."""
 
     def __init__(self, most_bytes: int = UNBOUNDED) -> None:
         self._left = most_bytes
@@ -23,7 +23,7 @@ class Output:
         """Add JSON text as it is.
 
         Raises:
-            TraceTooLarge: There is no room for it.
+            TraceTooLarge: The answer is too long.
         """
         self._left -= len(part)
         if self._left < 0:
@@ -31,24 +31,24 @@ class Output:
         self._parts.append(part)
 
     def write_value(self, value: object) -> None:
-        """Add a value. Raises as `write`."""
+        """Add a value as JSON. Raises as `write`."""
         self.write(_encode(value))
 
     def joined(self) -> bytes:
-        """Return all of it."""
+        """Return the whole answer."""
         return b"".join(self._parts)
 
 
 def members(values: Members) -> bytes:
-    """Return the members of an object without its braces; what is None is left out."""
+    """Return the members of an object without its braces; members that are None are left out."""
     return _encode({name: value for name, value in values.items() if value is not None})[1:-1]
 
 
 def data(value: bytes) -> str:
-    """Return the text of a byte string, an address or a hash."""
+    """Return the hexadecimal text of a byte string, an address or a hash."""
     return "0x" + value.hex()
 
 
 def data_or_none(value: bytes | None) -> str | None:
-    """Return the text of a byte string, None where there is none or nothing in it."""
+    """Return the hexadecimal text of a byte string, None if it is None or empty."""
     return data(value) if value else None

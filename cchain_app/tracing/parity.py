@@ -1,7 +1,7 @@
-"""Traces in Parity's form: the entries of `trace_*`, one for each frame (tracing.md 12).
+"""Traces in Parity's format: the entries of `trace_*`, one for each frame (tracing.md 12).
 
-They come from frames alone, so that frames of rows are written as those of an execution. State
-differences are in `state_diff`; go-ethereum's flatCallTracer looks alike and differs.
+They are made from frames alone, so frames from rows and from an execution give the same entries. State
+differences are in `state_diff`; go-ethereum's flatCallTracer is similar, with differences.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,27 +35,27 @@ _WORDS_BY_START: Final = {
 
 
 class TransactionPlace(NamedTuple):
-    """Where in the chain a transaction is."""
+    """The position of a transaction in the chain."""
 
     block_hash: Hash
     block_number: int
     transaction_hash: Hash
     position: int
-    """In the block, from 0."""
+    """Index in the block, from 0."""
 
 
 class PlacedFrame(NamedTuple):
-    """A frame, and where it is in the tree of those that are shown."""
+    """A frame, and its position in the tree of shown frames."""
 
     frame: Frame
     address: tuple[int, ...]
-    """Of it and of each frame around it but the first: which call of its caller it is."""
+    """Its path: the index of the call in each frame from the top down."""
     children: int
-    """Frames that it called itself."""
+    """Number of calls that the frame made directly."""
 
 
 def words(error: str) -> str:
-    """Return Parity's words for why a frame failed; where it has none, the given ones (tracing.md 8)."""
+    """Return Parity's message for a frame's error, or the error itself if Parity has none (tracing.md 8)."""
     found = _WORDS.get(error)
     if found is not None:
         return found
@@ -63,12 +63,12 @@ def words(error: str) -> str:
 
 
 def is_shown(frame: Frame) -> bool:
-    """Return whether a frame has an entry: calls of precompiles below the top have only with value."""
+    """Return whether a frame has an entry: inner calls of precompiles have an entry only if they transfer value."""
     return not frame.precompile or frame.depth == 0 or bool(frame.value)
 
 
 def placed(frames: Sequence[Frame]) -> list[PlacedFrame]:
-    """Return the frames that are shown, in order, with their places in the tree."""
+    """Return the shown frames in order, with their positions in the tree."""
     found: list[tuple[Frame, tuple[int, ...]]] = []
     children: list[int] = []
     around: list[int] = []
@@ -86,7 +86,7 @@ def placed(frames: Sequence[Frame]) -> list[PlacedFrame]:
 
 
 def entries(frames: Sequence[Frame]) -> Iterator[Json]:
-    """Yield what `trace` of a results object has: entries that name neither block nor transaction."""
+    """Yield the entries of a results object's `trace`, which name neither block nor transaction."""
     for one in placed(frames):
         yield _entry(one)
 
@@ -111,7 +111,7 @@ def localized_entry(one: PlacedFrame, place: TransactionPlace) -> Json:
 def reward_entry(
     author: Address, wei: int, block_hash: Hash, block_number: int, *, of_uncle: bool
 ) -> Json:
-    """Return the entry of what a block of proof of work pays to one of those who mined."""
+    """Return the entry of a proof-of-work reward."""
     return {
         "action": {
             "author": data(author),
@@ -181,9 +181,9 @@ _ACTIONS: Final = {"call": _call, "create": _creation, "suicide": _selfdestruct}
 
 
 def _result(frame: Frame, kind: str) -> Json | None:
-    """Return what came of a frame; nothing of a SELFDESTRUCT, and of a failure that is no revert.
+    """Return the result of a frame; None for a SELFDESTRUCT, and for a failure other than a revert.
 
-    Unspecified: a creation that reverts shows its address, as with Reth; Erigon shows no result.
+    Unspecified: a creation that reverts shows its address, as in Reth; Erigon shows no result.
     """
     if kind == "suicide" or frame.error not in (None, failures.REVERTED):
         return None

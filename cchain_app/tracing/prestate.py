@@ -1,4 +1,4 @@
-"""go-ethereum's prestateTracer: what a transaction touched, before it or as a difference (tracing.md 6)."""
+"""go-ethereum's prestateTracer: the accessed state before a transaction, or its changes (tracing.md 6)."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,14 +14,14 @@ from primitives.hashing import EMPTY_HASH
 Json = dict[str, Any]
 
 _NOBODY = AccountState(0, 0, EMPTY_HASH)
-"""Stands for an account that does not exist."""
+"""Represents an account that does not exist."""
 
 
 def write_prestate(output: Output, trace: TransactionTrace, config: PrestateConfig) -> None:
-    """Write the accounts by their addresses, or `post` and `pre` of those that changed.
+    """Write the accessed accounts by address, or `post` and `pre` of the changed ones.
 
     Raises:
-        TraceTooLarge: There is no room for it.
+        TraceTooLarge: The answer is too long.
     """
     state = trace.state or TouchedState()
     if config.diff_mode:
@@ -67,7 +67,7 @@ def _write_difference(output: Output, state: TouchedState, config: PrestateConfi
 
 
 class _Accounts:
-    """An object of accounts, one written after the other."""
+    """Writes an object of accounts, one after the other."""
 
     def __init__(self, output: Output) -> None:
         self._output = output
@@ -83,7 +83,7 @@ class _Accounts:
 
 
 class _Changed:
-    """The accounts that a transaction changed, those too of which only slots changed and are asked for."""
+    """The accounts that a transaction changed, including those with only changed slots if slots are requested."""
 
     def __init__(self, state: TouchedState, *, with_slots: bool) -> None:
         self._state = state
@@ -105,7 +105,7 @@ class _Changed:
             self.slots[address] |= self._cleared(address)
 
     def _cleared(self, address: Address) -> dict[Slot, SlotChange]:
-        """Return the touched slots of an account whose storage was deleted, and not written again."""
+        """Return the accessed slots of an account whose storage was deleted, unless they were written again."""
         return {
             slot: SlotChange(before, ZERO_WORD)
             for slot, before in self._state.slots.get(address, {}).items()
@@ -113,7 +113,7 @@ class _Changed:
         }
 
     def account(self, address: Address) -> AccountChange:
-        """Return an account before and after; the same where only slots changed."""
+        """Return an account before and after; both are equal if only slots changed."""
         change = self._state.changes.accounts.get(address)
         if change is None:
             account = self._state.accounts.get(address)
@@ -127,7 +127,7 @@ class _Changed:
         slots: Mapping[Slot, SlotChange],
         config: PrestateConfig,
     ) -> Json:
-        """Return those members of an account that are others than before."""
+        """Return the members of an account that differ from those before."""
         members: Json = {}
         if after.balance != before.balance:
             members["balance"] = hex(after.balance)

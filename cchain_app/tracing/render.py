@@ -1,4 +1,4 @@
-"""Traces as `debug_trace*` answers them: one entry point for all of go-ethereum's tracers."""
+"""Renders the answers of `debug_trace*`: one entry point for all of go-ethereum's tracers."""
 
 from cchain_app.evm import failures
 from cchain_app.evm.tracing import UNBOUNDED, TransactionTrace
@@ -29,13 +29,13 @@ def render(
     """Return the answer about one transaction or call as JSON.
 
     Args:
-        trace: What an engine recorded; what `config.recording()` asks for has to be in it.
-        config: What is to be shown.
-        context: Where the transaction is; of a call nowhere.
-        most_bytes: How long the answer may be.
+        trace: An engine's recording, with everything that `config.recording()` requests.
+        config: What to show.
+        context: The position of the transaction; a call has none.
+        most_bytes: Longest permitted answer.
 
     Raises:
-        TraceTooLarge: It would be longer.
+        TraceTooLarge: The answer would be longer.
     """
     output = Output(most_bytes)
     if config.tracer is None:
@@ -66,7 +66,7 @@ def _write(output: Output, trace: TransactionTrace, tracer: Tracer, context: Tra
 def _write_each(
     output: Output, trace: TransactionTrace, tracers: tuple[Tracer, ...], context: TraceContext
 ) -> None:
-    """Write what each tracer of a muxTracer answers, by their names; noopTracer is one without any."""
+    """Write the answer of each tracer of a muxTracer, by name; a noopTracer has no tracers, and writes an empty object."""
     output.write(b"{")
     for place, tracer in enumerate(tracers):
         output.write(b'%b"%b":' % (b"," if place else b"", tracer.name.encode()))
@@ -75,7 +75,7 @@ def _write_each(
 
 
 def _write_steps(output: Output, trace: TransactionTrace) -> None:
-    """Write what the struct logger says (tracing.md 3)."""
+    """Write the answer of the struct logger (tracing.md 3)."""
     returned = trace.output if trace.error in {None, failures.REVERTED} else b""
     head = {
         "gas": trace.gas_used,
@@ -88,6 +88,6 @@ def _write_steps(output: Output, trace: TransactionTrace) -> None:
 
 
 def _write_preimages(output: Output, trace: TransactionTrace) -> None:
-    """Write what was hashed by KECCAK256, by its hash (tracing.md 7)."""
+    """Write the data that KECCAK256 hashed, by hash (tracing.md 7)."""
     found = {data(keccak256(preimage)): data(preimage) for preimage in trace.preimages}
     output.write_value(dict(sorted(found.items())))

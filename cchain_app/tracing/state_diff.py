@@ -1,4 +1,4 @@
-"""What a transaction changed, in Parity's form: `stateDiff` of a results object (tracing.md 12)."""
+"""The state changes of a transaction in Parity's format: `stateDiff` of a results object (tracing.md 12)."""
 
 from collections.abc import Callable, Iterable
 from typing import Any, Final
@@ -18,8 +18,8 @@ def state_diff(state: TouchedState, code_of: Callable[[Hash], bytes]) -> Json:
     """Return the changed accounts by address, fees included.
 
     Args:
-        state: What the transaction touched and changed.
-        code_of: Code by its hash, where the transaction neither met nor made it.
+        state: The state that the transaction accessed and changed.
+        code_of: Returns code by its hash, if the transaction neither accessed nor created it.
     """
     changes = state.changes
     codes = _Codes(state, code_of)
@@ -39,11 +39,11 @@ def state_diff(state: TouchedState, code_of: Callable[[Hash], bytes]) -> Json:
 
 
 _UNCHANGED: Final = AccountState(0, 0, EMPTY_HASH)
-"""Stands on both sides for an account of which only slots have changed."""
+"""Used as both values of an account of which only slots have changed."""
 
 
 class _Codes:
-    """Code as text by its hash: what was met, what was made, else what somebody else knows."""
+    """Code as text by its hash: accessed code, created code, else code from `code_of`."""
 
     def __init__(self, state: TouchedState, code_of: Callable[[Hash], bytes]) -> None:
         self._known = {EMPTY_HASH: b"", **state.changes.codes}
@@ -71,7 +71,7 @@ def _storage(
     after: AccountState | None,
     changes: Iterable[tuple[Slot, SlotChange]],
 ) -> Json:
-    """Return the changed slots: of an account that came they came too, of one that went they went."""
+    """Return the changed slots; they are added if the account was created, and removed if it was deleted."""
     return {
         data(slot): _difference(
             None if before is None else data(change.before),
