@@ -1,7 +1,7 @@
 """eth_subscribe: subscriptions to heads, logs and transactions, and their notifications.
 
 Announcements of heads contain a number and a hash, and some are lost; heads are sent in order, each once. A
-block is encoded once, and matched once for all log subscriptions with the same filter. `jsonrpc.hub` has the
+block is encoded once, and matched once for all log subscriptions with the same filter. `jsonrpc.websocket.hub` has the
 sockets. Notifications are sent on the event loop of a web process.
 """
 
