@@ -12,21 +12,25 @@ class AccountSettings(ExplorerSettings):
 
     accounts: int = flag(
         10,
-        "Accounts of NODE_MNEMONIC that a local network has coins for and this node signs for.",
+        "Number of accounts of NODE_MNEMONIC that a local network funds and for which this node signs.",
         least=0,
         most=1000,
         options=("-a",),
     )
     mnemonic: str = flag(
         "test test test test test test test test test test test junk",
-        "The words (BIP-39) that these accounts' keys are derived from. With others than these, known to everybody, the "
-        "keys do not sign for web pages (NODE_ALLOWED_ORIGINS).",
+        "Mnemonic (BIP-39) from which the keys of these accounts are derived. With any other than the public "
+        "default, the keys do not sign for web pages (NODE_ALLOWED_ORIGINS).",
         secret=True,
         options=("-m",),
     )
     derivation_path: str = flag(
-        "m/44'/60'/0'/0/", "Where they are (BIP-32); an account's number is added."
+        "m/44'/60'/0'/0/",
+        "Derivation path of these accounts (BIP-32); the account's number is appended.",
     )
     balance: int = flag(
-        10_000, "Coins that each of them has when a local network begins.", least=0, most=10**15
+        10_000,
+        "Coins that each of these accounts has at the beginning of a local network.",
+        least=0,
+        most=10**15,
     )

@@ -12,42 +12,45 @@ class ExplorerSettings(PoolSettings):
 
     faucet: int = flag(
         10,
-        "Coins that the faucet (page `/faucet`, `POST /faucet`) gives an address at once, on either chain: on a local "
-        "network, and where NODE_FAUCET_KEY_FILE names a key. 0: there is none.",
+        "Coins that the faucet (page `/faucet`, `POST /faucet`) pays to an address per request, on either "
+        "chain; available on a local network, and with NODE_FAUCET_KEY_FILE. 0: no faucet.",
         least=0,
         most=1_000_000,
     )
     faucet_hourly: int = flag(
         1000,
-        "Most coins that the faucet gives in an hour, on both chains and by all processes together; 0: any.",
+        "Maximum coins that the faucet pays per hour, on both chains and by all processes together; 0: "
+        "unlimited.",
         least=0,
         most=10**9,
     )
     faucet_key_file: str = flag(
         "",
-        "File with the private key, in hex, that the faucet pays with. Default: the local network's own.",
+        "File with the private key, in hex, from which the faucet pays. Default: the local network's own.",
     )
     solc_directory: str = flag(
         "",
-        "Directory with Solidity's compilers, npm's packages `solc` in its `node_modules`, also by other names: "
-        "`npm install solc-0.8.20@npm:solc@0.8.20`. Empty: contracts are not verified, ABIs can be given.",
+        "Directory with Solidity compilers: the npm packages `solc` in its `node_modules`, also under other "
+        "names: `npm install solc-0.8.20@npm:solc@0.8.20`. Empty: contracts cannot be verified, but ABIs can "
+        "be submitted.",
     )
     solc_socket: str = flag(
         "",
-        "Unix socket of the process that runs the compilers, `python -m nodeproject.processes.compilers`; it and the node's other "
-        "processes have the same. Empty: these run the compilers of NODE_SOLC_DIRECTORY themselves.",
+        "Unix socket of the process that runs the compilers, `python -m nodeproject.compilers`; must be the "
+        "same for it and for the node's other processes. Empty: these run the compilers of "
+        "NODE_SOLC_DIRECTORY themselves.",
     )
     solc_seconds: float = flag(
         120.0,
-        "Most seconds for the verification of a contract, with all its compilations.",
+        "Maximum seconds for the verification of a contract, including all its compilations.",
         least=1,
     )
     solc_memory: int = flag(
-        2_000_000_000, "Most bytes of memory that a compiler may have.", least=64 * 1024 * 1024
+        2_000_000_000, "Maximum memory of a compiler, in bytes.", least=64 * 1024 * 1024
     )
     source_limit: int = flag(
-        10_000_000, "Largest submission of a contract's sources, in bytes.", least=1
+        10_000_000, "Maximum size of a submission of a contract's sources, in bytes.", least=1
     )
     verifications: int = flag(
-        100, "Most verifications that may wait; a tenth of them of one client.", least=1
+        100, "Maximum waiting verifications; at most a tenth of them from one client.", least=1
     )

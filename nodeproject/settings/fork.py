@@ -12,51 +12,56 @@ class ForkSettings:
 
     fork_url: tuple[str, ...] = flag(
         (),
-        "JSON-RPC URL of a chain that the local one goes on from, or URL@BLOCK; several take turns, the next "
-        "after a failure. What stands behind the host is kept secret.",
+        "JSON-RPC URL of the chain that the local chain forks, or URL@BLOCK; several are used in turn, the "
+        "next after a failure. The part after the host is kept secret.",
         form=FORK_URL,
         secret=True,
         options=("-f",),
     )
     fork_block_number: str = flag(
         "",
-        "The block that a fork goes on from; negative: so many before the last one. Default: the last one.",
+        "Block at which the fork starts; a negative number counts back from the last block. Default: the last"
+        " block.",
         form=WHOLE,
         options=(),
     )
     fork_transaction_hash: str = flag(
         "",
-        "A transaction: a fork goes on from the block before its own, which is replayed up to and with it. Instead "
-        "of NODE_FORK_BLOCK_NUMBER.",
+        "Transaction up to which a fork replays the remote chain: the fork starts at the block before the "
+        "transaction's, and replays that block up to and including the transaction. Alternative to "
+        "NODE_FORK_BLOCK_NUMBER.",
         form=TRANSACTION_HASH,
         options=(),
     )
     fork_headers: tuple[str, ...] = flag(
         (),
-        "Headers for that URL, each `NAME: VALUE`; no other scheme, host or port gets them, whatever URL "
-        "anvil_setRpcUrl or anvil_reset name.",
+        "Headers for NODE_FORK_URL, each `NAME: VALUE`; they are sent to no other scheme, host or port, "
+        "whatever URL anvil_setRpcUrl or anvil_reset name.",
         form=HEADER,
         secret=True,
         options=("--fork-header",),
     )
     fork_url_callers: str = flag(
         "local",
-        "Callers that may name another such URL (anvil_setRpcUrl, anvil_reset, hardhat_reset). `local`: programs on "
-        "this machine. `any`: web pages and other machines as well.",
+        "Callers that may set another fork URL (anvil_setRpcUrl, anvil_reset, hardhat_reset). `local`: "
+        "programs on this machine. `any`: also web pages and other machines.",
         choices=("local", "any"),
     )
     fork_retries: int = flag(
-        5, "Tries after one that failed and may work later.", least=0, options=("--retries",)
+        5,
+        "Retries of a request to NODE_FORK_URL after a temporary failure.",
+        least=0,
+        options=("--retries",),
     )
     fork_timeout: float = flag(
-        45.0, "Seconds for one question to that URL, with all its tries.", least=0.1
+        45.0, "Seconds for one request to NODE_FORK_URL, including all its retries.", least=0.1
     )
     fork_retry_backoff: float = flag(
-        1.0, "Seconds before each further try, unless the server names others.", least=0.0
+        1.0, "Seconds before each retry, unless the server asks for another delay.", least=0.0
     )
     fork_chain_id: int = flag(
         0,
-        "Chain ID of a fork. 0: NODE_CHAIN_ID, else that chain's.",
+        "Chain ID of a fork. 0: NODE_CHAIN_ID, or else the remote chain's.",
         least=0,
         most=2**63 - 1,
         options=(),

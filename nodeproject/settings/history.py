@@ -16,18 +16,20 @@ class HistorySettings(ForkSettings):
 
     history_state: int = flag(
         0,
-        "Blocks below the head whose states are kept, 128 at least; calls, proofs and traces further down then fail, and "
-        "no snapshot there can be reverted to. 0: all.",
+        "Blocks below the head whose states are kept, at least 128; older calls, proofs and traces fail, and "
+        "older snapshots cannot be reverted to. 0: all.",
         least=0,
     )
     history_calls: int = flag(
         0,
-        "Blocks below the head whose calls inside of transactions (NODE_TRACE_INDEX) are kept as rows; searches further "
-        "down execute blocks anew or find less. 0: all.",
+        "Blocks below the head whose calls inside of transactions (NODE_TRACE_INDEX) are kept as rows; "
+        "searches in older blocks execute these again or find less. 0: all.",
         least=0,
     )
     history_health: int = flag(
-        0, "Days for which changes of health checks are kept, of the last 10000. 0: any.", least=0
+        0,
+        "Days for which changes of health checks are kept, among the last 10000. 0: unlimited.",
+        least=0,
     )
 
     @property

@@ -30,25 +30,25 @@ class NodeSettings(SnowSettings):
     )
     network_id: int = flag(
         12345,
-        "1 mainnet, 5 testnet, 12345 local, any other a network of yours.",
+        "1 mainnet, 5 testnet, 12345 local, any other number a custom network.",
         least=1,
         most=2**32 - 1,
     )
     data_dir: str = flag(
         "",
-        "Keys, database and genesis. Default: `data/network-<id>` in a checkout; "
-        "`~/.local/share/nunatak/network-<id>` (in XDG_DATA_HOME where that is set) of an installed package.",
+        "Directory of keys, database and genesis. Default: `data/network-<id>` in a checkout; "
+        "`~/.local/share/nunatak/network-<id>` (in XDG_DATA_HOME if that is set) for an installed package.",
         options=(),
     )
     genesis: str = flag(
         "",
-        "The C-Chain's genesis file (geth's JSON). Default: the network's own.",
+        "The C-Chain's genesis file (geth's JSON). Default: the network's built-in genesis.",
         options=("--init",),
     )
     hardfork: str = flag(
         "",
-        "The rules that a new local chain has from its first block on: a hard fork by name, from `frontier` "
-        "to `osaka`. Default: the genesis file's.",
+        "Hard fork whose rules apply from the first block of a new local chain, from `frontier` to `osaka`. "
+        "Default: the genesis file's.",
         form=HARDFORK,
         options=(),
     )
@@ -60,42 +60,43 @@ class NodeSettings(SnowSettings):
     )
     base_fee: int = flag(
         -1,
-        "Base fee of the first block of a new local chain, in wei for each gas; below NODE_MIN_BASE_FEE it "
-        "is the chain's floor too. -1: the genesis file's.",
+        "Base fee of the first block of a new local chain, in wei per gas; if it is below NODE_MIN_BASE_FEE, "
+        "it is also the chain's minimum. -1: the genesis file's.",
         least=-1,
         options=("--block-base-fee-per-gas",),
     )
     state: str = flag(
         "",
-        "File with the state of a local chain, in Anvil's format: loaded at the start if it is there, written "
-        "at the end.",
+        "File with the state of a local chain in Anvil's format: loaded at the start if it exists, written "
+        "when the node ends.",
         options=(),
     )
     platform_genesis: str = flag(
         "",
-        "The P-Chain's genesis file (the reference's JSON). Default: a network of this one node.",
+        "The P-Chain's genesis file (the reference's JSON). Default: a network with this node as its only "
+        "validator.",
     )
     parameters: str = flag(
         "specification",
-        "Amounts, limits and rules of the P-Chain: 6 decimals, or the reference's own with 9, whose local "
-        "network has five validators of its own.",
+        "Amounts, limits and rules of the P-Chain: the specification's with 6 decimals, or the reference's "
+        "with 9, whose local network has five built-in validators.",
         choices=("specification", "avalanchego"),
     )
     staking_cert_file: str = flag(
-        "", "Staking certificate. Default: made in the data directory at first start."
+        "", "Staking certificate. Default: created in the data directory at the first start."
     )
     staking_key_file: str = flag("", "Key of the staking certificate. Default: likewise.")
     signer_key_file: str = flag("", "BLS key, 32 bytes. Default: likewise.")
     chain_id: int = flag(
         0,
-        "Overrides the EVM chain ID of the genesis file when not 0.",
+        "EVM chain ID that overrides the genesis file's, unless 0.",
         least=0,
         most=2**63 - 1,
         options=(),
     )
     http_host: str = flag(
         "127.0.0.1",
-        "Address that HTTP and WebSocket listen on. `::`, `*` or nothing: all addresses, IPv4 and IPv6.",
+        "Address that HTTP and WebSocket listen on. `::`, `*` or empty: all addresses, IPv4 and IPv6.",
         options=("--host",),
     )
     http_port: int = flag(
@@ -110,41 +111,46 @@ class NodeSettings(SnowSettings):
         9651, "Port that peers connect to; 0: one that is free.", least=0, most=65_535
     )
     public_ip: str = flag(
-        "", "Address that this node tells its peers, IP or IP:PORT. Default: where it listens."
+        "",
+        "Address that this node advertises to its peers, IP or IP:PORT. Default: the address on which it "
+        "listens.",
     )
     network_allow_private_ips: str = flag(
         "auto",
-        "Whether private addresses that validators claim are dialled (10.0.0.0/8, 127.0.0.0/8 and so on); those of "
-        "NODE_BOOTSTRAP always are. `auto`: on all networks but 1 and 5.",
+        "Whether the node connects to private addresses that validators claim (10.0.0.0/8, 127.0.0.0/8 and so"
+        " on); it always connects to those of NODE_BOOTSTRAP. `auto`: on all networks but 1 and 5.",
         choices=("auto", "true", "false"),
     )
     bootstrap: tuple[str, ...] = flag(
-        (), "Nodes (IP:PORT) from which this one fetches the chains and which it follows."
+        (), "Nodes (IP:PORT) from which this node fetches the chains and which it follows."
     )
     chains: tuple[str, ...] = flag(
         ("P", "C"),
-        "Chains that this node takes part in; `P` alone is what a network of the reference's nodes "
-        "needs, whose C-Chain is another one.",
+        "Chains that this node takes part in. Use `P` in a network of the reference's nodes, because their "
+        "C-Chain is a different one.",
         choices=("P", "C"),
     )
     producer: str = flag(
         "",
-        "Node ID of the one that makes all blocks where NODE_CONSENSUS is `sole`. Default: this node; with "
-        "NODE_BOOTSTRAP whom the node named that told the genesis, else its first validator.",
+        "Node ID of the producer of all blocks if NODE_CONSENSUS is `sole`. Default: this node; with "
+        "NODE_BOOTSTRAP the producer named by the node that provided the genesis, or its first validator.",
     )
     consensus: str = flag(
         "sole",
-        "Who decides on blocks, the same on all nodes of a network. `sole`: the one node that makes them "
-        "(NODE_PRODUCER). `snowman`: the validators vote, and each proposes in its slots.",
+        "How blocks are decided, the same on all nodes of a network. `sole`: by the one node that produces "
+        "them (NODE_PRODUCER). `snowman`: the validators vote, and each proposes blocks in its slots.",
         choices=("sole", "snowman"),
     )
     network: bool = flag(
-        True, "Whether this node talks to others; in the production profile `runnetwork` does."
+        True,
+        "Whether this node connects to peers; in the production profile `runnetwork` does that.",
     )
     health_interval: float = flag(5.0, "Seconds between health checks.", least=0.05)
     server: str = flag("uvicorn", "The web server.", choices=("uvicorn", "daphne"))
     web_workers: int = flag(
-        1, "Processes of the web server; in the embedded profile all but one only read.", least=1
+        1,
+        "Processes of the web server; in the embedded profile all but one only answer reads.",
+        least=1,
     )
     log_level: str = flag(
         "INFO",
@@ -153,74 +159,74 @@ class NodeSettings(SnowSettings):
     )
     log_format: str = flag(
         "text",
-        "How the log is written: `text` for people, `json` with an object on each line.",
+        "Format of the log: `text` for people, `json` with an object on each line.",
         choices=("text", "json"),
     )
     log_transactions: str = flag(
         "local",
-        "Whether the log tells of each transaction of the C-Chain, of console.log and of calls. `local`: on "
-        "the local network alone.",
+        "Whether to log each transaction of the C-Chain, the output of console.log, and calls. `local`: only "
+        "on the local network.",
         choices=("local", "on", "off"),
     )
     quiet: bool = flag(
         default=False,
-        meaning="Say nothing at the start, neither addresses nor keys, and log nothing below a warning.",
+        meaning="Print nothing at the start, neither addresses nor keys, and log nothing below a warning.",
         options=("--silent", "-q"),
     )
     config_out: str = flag(
         "",
-        "File that the start writes accounts, keys and fees of a local chain to, as JSON.",
+        "File to which the start writes accounts, keys and fees of a local chain, as JSON.",
         options=(),
     )
     client_name: str = flag(
         "",
-        "What web3_clientVersion begins with, for tools that look for a name: `anvil/v1.7.1`, "
+        "First part of web3_clientVersion, for tools that expect a certain name: `anvil/v1.7.1`, "
         "`HardhatNetwork/3`.",
         form=CLIENT_NAME,
         options=(),
     )
     engine: str = flag(
         "auto",
-        "EVM engine; `auto` takes `native` where it is built.",
+        "EVM engine; `auto` uses `native` if it is built.",
         choices=("auto", "native", "reference"),
     )
 
     database_url: str = flag(
         "",
-        "Database. Default: SQLite in the data directory; production needs PostgreSQL. Parameters of libpq stand "
-        "behind `?`, such as `sslmode=verify-full`, or the directory of a socket (`host`).",
+        "Database. Default: SQLite in the data directory; production needs PostgreSQL. Parameters of libpq "
+        "follow `?`, such as `sslmode=verify-full`, or the directory of a socket (`host`).",
         secret=True,
     )
     database_pool: int = flag(
         32,
-        "Most PostgreSQL connections of one process; more than its threads (NODE_RPC_THREADS).",
+        "Maximum PostgreSQL connections of one process; must exceed its threads (NODE_RPC_THREADS).",
         least=1,
     )
     sqlite_synchronous: str = flag(
         "NORMAL",
-        "`NORMAL` survives a kill of the node, `FULL` also a loss of power, at a cost per block. "
-        "Blocks that peers may have seen always wait for the disk.",
+        "`NORMAL` survives a kill of the node, `FULL` also a power failure, at a cost per block. Blocks that "
+        "peers may have seen are always flushed to the disk.",
         choices=("NORMAL", "FULL"),
     )
     redis_url: str = flag(
         "redis://127.0.0.1:6379/0",
-        "Broker, channel layer and shared limits. `rediss://` verifies the server's certificate (`?ssl_ca_certs=FILE` "
-        "for an authority of yours); `unix:///PATH?db=0` is a socket.",
+        "Broker, channel layer and shared limits. `rediss://` verifies the server's certificate "
+        "(`?ssl_ca_certs=FILE` for your own authority); `unix:///PATH?db=0` is a socket.",
         form=REDIS_URL,
         secret=True,
     )
 
     mining: str = flag(
         "auto",
-        "When the C-Chain makes blocks: on a transaction's arrival, by the clock, or on command.",
+        "When the C-Chain produces blocks: on a transaction's arrival, by the clock, or on command.",
         choices=("auto", "interval", "manual"),
         constants={"--no-mining": "manual"},
         options=(),
     )
     development: bool = flag(
         True,
-        "Whether there are development methods (evm_, anvil_, hardhat_): on the local network alone, and only "
-        "where this node decides alone.",
+        "Whether development methods (evm_, anvil_, hardhat_) are available; only on the local network, and "
+        "only if this node decides alone.",
     )
     block_interval: float = flag(
         2.0,
@@ -231,141 +237,153 @@ class NodeSettings(SnowSettings):
     )
     min_base_fee: int = flag(
         1_000_000_000,
-        "Floor of the base fee, in wei for each gas, where the genesis names none; all nodes of a "
-        "network have the same.",
+        "Minimum base fee, in wei per gas, if the genesis names none; must be the same on all nodes of a "
+        "network.",
         least=0,
     )
 
     allowed_hosts: tuple[str, ...] = flag(
         ("localhost",),
-        "Names by which the node may be asked, RPC and admin (the Host header); `*` for all. IP "
-        "addresses always may.",
+        "Host names by which clients may address the node, RPC and admin (the Host header); `*` for all. IP "
+        "addresses are always allowed.",
     )
     allowed_origins: tuple[str, ...] = flag(
         ("*",),
-        "Origins of web pages that may call the node (CORS), such as `http://localhost:3000` or `https://*.example.com`; "
-        "`*` for all. The keys of a NODE_MNEMONIC of your own, of NODE_FAUCET_KEY_FILE and, off the local network, of "
-        "the keystore serve only pages whose origin is named here: `*` names none.",
+        "Origins of web pages that may call the node (CORS), such as `http://localhost:3000` or "
+        "`https://*.example.com`; `*` for all. The keys of your own NODE_MNEMONIC, of NODE_FAUCET_KEY_FILE "
+        "and, outside of the local network, of the keystore are only used for pages whose origin is listed "
+        "here explicitly; `*` is not enough.",
     )
     trusted_proxies: tuple[str, ...] = flag(
         (),
-        "Addresses of proxies whose X-Forwarded-For and X-Forwarded-Prefix are believed.",
+        "Addresses of proxies whose X-Forwarded-For and X-Forwarded-Prefix headers are trusted.",
         form=_NETWORK,
     )
     base_path: str = flag(
         "",
-        "Path of a proxy below which it serves the node's pages, such as `/node`. Default: the X-Forwarded-Prefix of "
-        "a trusted proxy, or of one on this machine.",
+        "Path below which a proxy serves the node's pages, such as `/node`. Default: the X-Forwarded-Prefix "
+        "of a trusted proxy, or of a proxy on this machine.",
         form=BASE_PATH,
     )
     rate_limit: int = flag(
         -1,
-        "C-Chain calls a second and IP. -1: 40 on networks 1 and 5, else none. 0: none.",
+        "Maximum C-Chain calls per second and IP. -1: 40 on networks 1 and 5, otherwise unlimited. 0: "
+        "unlimited.",
         least=-1,
     )
-    body_limit: int = flag(5 * 1024 * 1024, "Largest request body, in bytes.", least=1)
+    body_limit: int = flag(5 * 1024 * 1024, "Maximum size of a request body, in bytes.", least=1)
     page_body_limit: int = flag(
-        262_144, "Largest body of a request to the admin's pages, in bytes.", least=1
+        262_144, "Maximum body of a request to the admin's pages, in bytes.", least=1
     )
     request_memory: int = flag(
         128 * 1024 * 1024,
-        "Bytes of requests that a process reads and answers at once, a quarter of them for one client; who does not "
-        "fit hears that the server is busy. As many again may wait for who reads a WebSocket slowly.",
+        "Bytes of requests that a process reads and answers concurrently, a quarter of them for one client; "
+        "further requests get the error that the server is busy. The same amount may wait for slow readers of"
+        " WebSockets.",
         least=1,
     )
     connections: int = flag(
         0,
-        "Most connections of one process, HTTP and WebSocket together. 0: what its descriptors "
+        "Maximum connections of one process, HTTP and WebSocket together. 0: as many as its file descriptors "
         "allow, up to 16384.",
         least=0,
     )
     address_connections: int = flag(
         0,
-        "Most connections of one address (IPv6: of its /64), trusted proxies aside. "
-        "0: three quarters of all.",
+        "Maximum connections of one address (IPv6: of its /64), except trusted proxies. 0: three quarters of "
+        "all.",
         least=0,
     )
-    batch_limit: int = flag(1000, "Most calls in a batch.", least=1)
+    batch_limit: int = flag(1000, "Maximum calls in a batch.", least=1)
     response_limit: int = flag(
-        25_000_000, "Bytes after which a batch gets no more answers.", least=1
+        25_000_000, "Bytes after which a batch gets no further answers.", least=1
     )
-    ws_message_limit: int = flag(32 * 1024 * 1024, "Largest WebSocket message, in bytes.", least=1)
-    ws_subscriptions: int = flag(1000, "Most subscriptions of one connection.", least=0)
+    ws_message_limit: int = flag(
+        32 * 1024 * 1024, "Maximum size of a WebSocket message, in bytes.", least=1
+    )
+    ws_subscriptions: int = flag(1000, "Maximum subscriptions of one connection.", least=0)
     ws_connections: int = flag(
         10_000,
-        "Most WebSocket connections of one process; one client has three quarters at most.",
+        "Maximum WebSocket connections of one process; one client may have at most three quarters of them.",
         least=0,
     )
     rpc_threads: int = flag(16, "Threads for calls that read the database or execute.", least=1)
     rpc_gas_cap: int = flag(
         -1,
-        "Most gas that eth_call and eth_estimateGas may use; 0: any. -1: 50,000,000, on a chain to develop against "
-        "at least as much as a block has.",
+        "Maximum gas of eth_call and eth_estimateGas; 0: unlimited. -1: 50,000,000, on a development chain at"
+        " least a block's gas limit.",
         least=-1,
     )
-    rpc_call_timeout: float = flag(5.0, "Seconds after which a call is given up.", least=0.01)
+    rpc_call_timeout: float = flag(5.0, "Seconds after which a call is aborted.", least=0.01)
     rpc_tx_fee_cap: float = flag(
         -1.0,
-        "Most coins a sent transaction may pay in fees; 0: any. -1: 100, on a chain to develop against any.",
+        "Maximum fee of a submitted transaction, in coins; 0: unlimited. -1: 100, on a development chain "
+        "unlimited.",
         least=-1,
     )
     trace_timeout: float = flag(
         30.0,
-        "Most seconds for the trace of one transaction; a client that names no time has 5.",
+        "Maximum seconds for the trace of one transaction; a client that names no timeout gets 5.",
         least=0.01,
     )
     trace_bytes: int = flag(
         32_000_000,
-        "Bytes of the largest answer with traces; a client has a quarter of NODE_REQUEST_MEMORY for it.",
+        "Maximum size of an answer with traces, in bytes; one client may use a quarter of NODE_REQUEST_MEMORY"
+        " for it.",
         least=1,
     )
     trace_calls: int = flag(
-        4, "Calls that trace at the same time; as many again wait for their turn.", least=1
+        4, "Tracing calls that run concurrently; the same number may wait.", least=1
     )
     trace_cache: int = flag(
         64_000_000,
-        "Bytes of answers with traces of blocks that are kept in the memory of each process.",
+        "Bytes of answers with block traces that each process keeps in memory.",
         least=0,
     )
     trace_index: str = flag(
         "local",
-        "Whether the calls inside of transactions are written as rows, behind the blocks, for who searches "
-        "them by address. `local`: on the local network alone.",
+        "Whether calls inside of transactions are stored as rows, after their blocks, so that they can be "
+        "searched by address. `local`: only on the local network.",
         choices=("local", "on", "off"),
     )
     token_index: str = flag(
         "local",
-        "Whether transfers and holders of tokens are written as rows, behind the blocks, for the explorer's "
-        "pages. `local`: on the local network alone.",
+        "Whether transfers and holders of tokens are stored as rows, after their blocks, for the explorer's "
+        "pages. `local`: only on the local network.",
         choices=("local", "on", "off"),
     )
-    logs_block_range: int = flag(0, "Most blocks that eth_getLogs may search; 0: any.", least=0)
-    logs_results: int = flag(10_000, "Most logs that eth_getLogs may return; 0: any.", least=0)
+    logs_block_range: int = flag(
+        0, "Maximum blocks that eth_getLogs searches; 0: unlimited.", least=0
+    )
+    logs_results: int = flag(
+        10_000, "Maximum logs that eth_getLogs returns; 0: unlimited.", least=0
+    )
     proof_window: int = flag(
-        43_200, "Most blocks below the head for which eth_getProof answers.", least=0
+        43_200, "Maximum blocks below the head for which eth_getProof answers.", least=0
     )
     filter_lifetime: int = flag(
-        300, "Seconds after which a filter that nobody polls is dropped.", least=1
+        300, "Seconds after which a filter is dropped if it is not polled.", least=1
     )
     filters: int = flag(
         10_000,
-        "Most filters of all clients, counted by each 4 KiB. The client that has most loses the one "
-        "it polled longest ago.",
+        "Maximum filters of all clients, where each 4 KiB count as one. The client with the most filters "
+        "loses its least recently polled one.",
         least=1,
     )
     cache_accounts: int = flag(100_000, "Accounts kept in the memory of each process.", least=0)
     cache_slots: int = flag(500_000, "Storage slots kept in the memory of each process.", least=0)
     cache_blocks: int = flag(256, "Blocks kept in the memory of each process.", least=0)
-    keystore_users: int = flag(1000, "Most users of this node's keystore.", least=0)
+    keystore_users: int = flag(1000, "Maximum users of this node's keystore.", least=0)
 
     secret_key_file: str = flag(
-        "", "File with Django's secret key. Default: made in the data directory at first start."
+        "",
+        "File with Django's secret key. Default: created in the data directory at the first start.",
     )
-    admin_user: str = flag("admin", "Name of the admin user that the first start makes.")
+    admin_user: str = flag("admin", "Name of the admin user that the first start creates.")
     admin_https: bool = flag(
         False,
-        "Whether people reach the admin by HTTPS alone, through a proxy that names it in X-Forwarded-Proto: its "
-        "cookies are for HTTPS then.",
+        "Whether the admin is only reached over HTTPS, through a proxy that sets X-Forwarded-Proto: its "
+        "cookies are then restricted to HTTPS.",
     )
 
     @property

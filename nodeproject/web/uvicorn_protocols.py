@@ -18,7 +18,7 @@ from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 _DOORS = this_node().doors
 
 
-class Protocol(direct.DirectProtocol):
+class Protocol(fast_path.DirectProtocol):
     """The direct fast path to this node's endpoints."""
 
     heads = RequestHeads(by_path(_DOORS.endpoints()))

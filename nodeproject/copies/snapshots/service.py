@@ -128,7 +128,7 @@ class Snapshots:
             head = cchain_blocks.catch_up(self._evm)
             rewound(self._evm, head.number, head.hash)
         time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
-        behind = followers.wait_for_all(followers.directory_of(self._settings.directory), number)
+        behind = registry.wait_for_all(registry.directory_of(self._settings.directory), number)
         return Restored(snapshot, behind)
 
     def delete(self, name: str) -> None:
