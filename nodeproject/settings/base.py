@@ -15,7 +15,7 @@ from nodeproject.settings.given import NODE
 from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
 from nodeproject.startup.installation import BASE_DIR
 
-ROOT_URLCONF = "nodeproject.urls"
+ROOT_URLCONF = "nodeproject.web.urls"
 ASGI_APPLICATION = "nodeproject.asgi.application"
 
 

@@ -212,7 +212,7 @@ def test_the_image_can_run_compilers_that_are_put_into_its_volume() -> None:
 
 def test_compilers_have_containers_without_keys_passwords_and_data() -> None:
     place = deployed.image_environment()["NODE_SOLC_DIRECTORY"]
-    command = ["python", "-m", "nodeproject.processes.compilers"]
+    command = ["python", "-m", "nodeproject.compilers"]
     assert find_spec(command[-1]) is not None
 
     composed = deployed.compose()["services"][COMPILERS]

@@ -110,7 +110,7 @@ def compilers(tmp_path: Path) -> Path:
 def compiling(image: Path, compilers: Path, socket: Path) -> Iterator[None]:
     """Run the container of the compilers, with nothing but its own settings."""
     process = subprocess.Popen(
-        [f"{ENVIRONMENT}/bin/python", "-m", "nodeproject.processes.compilers"],
+        [f"{ENVIRONMENT}/bin/python", "-m", "nodeproject.compilers"],
         cwd=image,
         env={
             "PATH": "/usr/local/bin:/usr/bin:/bin",

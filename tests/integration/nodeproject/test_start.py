@@ -14,7 +14,7 @@ from nodeproject.processes.workers import EmbeddedWorkers
 EmbeddedWorkers()
 first = set(sys.modules)
 asyncio.run(asgi.Pages().load())
-print(" ".join(first & {*sys.argv[1].split()}), "|", " ".join({"nodeproject.urls", "cchain_app.admin"} - {*sys.modules}))
+print(" ".join(first & {*sys.argv[1].split()}), "|", " ".join({"nodeproject.web.urls", "cchain_app.admin"} - {*sys.modules}))
 """
 
 FAILED = """
@@ -40,7 +40,7 @@ load_admins()
 print("whole" if admin.site.is_registered(Peer) else "partial")
 """
 
-UNUSED = "nodeproject.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn"
+UNUSED = "nodeproject.web.urls cchain_app.admin unfold.admin ninja twisted psycopg structlog zxcvbn"
 
 
 def test_a_start_on_sqlite_loads_no_pages_and_no_other_server(tmp_path: Path) -> None:

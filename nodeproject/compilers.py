@@ -1,4 +1,4 @@
-"""Run Solidity compilers for the node's other processes: `python -m nodeproject.processes.compilers` (docs/verification.md).
+"""Run Solidity compilers for the node's other processes: `python -m nodeproject.compilers` (docs/verification.md).
 
 This process needs neither the node's database nor its data directory, and reads only the settings NODE_SOLC_….
 """
