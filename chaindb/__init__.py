@@ -1,1 +1,1 @@
-"""How chain values live in Django: fields, bulk writes, transactions and locks. Knows no chain."""
+"""Chain values in Django: fields, bulk writes, transactions and locks. Independent of any chain."""

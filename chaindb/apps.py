@@ -1,10 +1,10 @@
-"""The Django app of what both chains keep: the node's clock, and how often the rows went back."""
+"""The Django app of the data that both chains share: the node's clock and the rewind counter."""
 
 from django.apps import AppConfig
 
 
 class ChaindbConfig(AppConfig):
-    """Registers their rows."""
+    """Registers the models of this package."""
 
     name = "chaindb"
     verbose_name = "Node"

@@ -1,6 +1,6 @@
-"""Work with passwords, bounded: how much of it runs at once, and what wrong guesses cost.
+"""Limits for password checks: how many run concurrently, and how long wrong guesses lock.
 
-Who guesses whose password, and the words of a refusal, are their owners': the keystore's and the admin's.
+The callers (the keystore and the admin) decide whose attempts are counted and word the errors.
 """
 
 import time
@@ -13,17 +13,17 @@ from django.core.cache import BaseCache
 
 
 class NoSlot(Exception):
-    """As much work as may wait does already."""
+    """All slots are taken, including those for waiting work."""
 
 
 class Slots:
-    """Slots for costly work; who has one may have to wait for those in front."""
+    """Slots for costly work. A caller that has a slot may still wait for earlier callers."""
 
     full: ClassVar[type[Exception]] = NoSlot
-    """What is raised where all slots are taken."""
+    """The exception to raise if all slots are taken."""
 
     def __init__(self, *, at_once: int, slots: int) -> None:
-        """Take how many work at once, and how many there are with those who wait."""
+        """Take the number of concurrent workers, and the number of slots including waiting work."""
         self.at_once = at_once
         self.slots = slots
         self._slots = BoundedSemaphore(at_once)
@@ -31,10 +31,10 @@ class Slots:
 
     @contextmanager
     def slot(self) -> Iterator[None]:
-        """Take a slot for as long as the work lasts.
+        """Hold a slot while the work runs.
 
         Raises:
-            NoSlot: All of them are taken; a subclass names its own exception.
+            NoSlot: All slots are taken; a subclass names its own exception.
         """
         if not self._taken.acquire(blocking=False):
             raise self.full
@@ -46,23 +46,23 @@ class Slots:
 
 
 class Limit(NamedTuple):
-    """How many wrong passwords are free, and what the others cost."""
+    """How many wrong passwords are free, and how long further ones lock."""
 
     free: int
     longest: int
-    """Seconds that one more locks at most."""
+    """Seconds that one further failure locks at most."""
     remembered: int
-    """Seconds for which they are counted."""
+    """Seconds for which failures are counted."""
 
     def seconds_after(self, failures: int) -> int:
-        """Return for how long so many failures lock."""
+        """Return for how many seconds this number of failures locks."""
         return 0 if failures < self.free else min(self.longest, 1 << min(failures - self.free, 30))
 
 
 class Failures:
-    """Wrong passwords by whom they are counted against, in a cache that processes may share.
+    """Wrong passwords, counted by key in a cache that processes may share.
 
-    Time is wall time, not the node's clock, which callers may move.
+    Times are wall time, not the node's clock, which callers may move.
     """
 
     def __init__(self, cache: BaseCache, limit: Limit) -> None:
@@ -70,24 +70,24 @@ class Failures:
         self._limit = limit
 
     def seconds_locked(self, key: str) -> int:
-        """Return for how long the next password has to wait; 0 when it may be tried."""
+        """Return the seconds until the next password may be tried, or 0 if it may be tried now."""
         seconds = self._cache.get(_until(key), 0.0) - time.time()
         return int(seconds) + 1 if seconds > 0 else 0
 
     def count(self, key: str) -> None:
-        """Count a wrong password, and lock where there were too many."""
+        """Count a wrong password, and lock the key if there were too many."""
         limit = self._limit
         self._cache.add(key, 0, limit.remembered)
         try:
             failures = self._cache.incr(key)
-        except ValueError:  # it was forgotten in between
+        except ValueError:  # the entry expired in between
             self._cache.set(key, failures := 1, limit.remembered)
         seconds = limit.seconds_after(failures)
         if seconds:
             self._cache.set(_until(key), time.time() + seconds, seconds + 1)
 
     def forget(self, key: str) -> None:
-        """Make the count zero: the password was right."""
+        """Reset the count, because the password was right."""
         self._cache.delete(key)
 
 

@@ -1,8 +1,8 @@
-"""Blocks that are being made or checked at this moment: what the health check calls outstanding.
+"""Blocks that are being built or verified now: the outstanding blocks of the health check.
 
-Each process has a table of its own. In production, where blocks are made by other processes than
-those that answer, work that lasts also has an entry in the shared cache, under one of a fixed number of
-keys, so that all of them can be read at once.
+Each process has its own table. In production the processes that build blocks are not those that
+answer requests, so work that takes long also has an entry in the shared cache. There is a fixed
+number of cache keys, so that one request reads all entries.
 """
 
 import itertools
@@ -19,17 +19,18 @@ from zlib import crc32
 from django.core.cache import cache
 
 SLOTS = 128
-"""Keys for each chain. Two threads of the node that get the same one hide each other: harmless, and
-rare, since a chain has one maker of blocks at a time and the others wait for its lock."""
+"""Keys for each chain. If two threads of the node get the same key, one hides the other. That is
+harmless and rare, since a chain has one block builder at a time and the others wait for its lock."""
 
 LIFETIME = 600
-"""Seconds after which the entry of a process that was killed is forgotten."""
+"""Seconds after which the entry of a killed process expires."""
 
 SHARED_AFTER = 0.1
-"""Seconds after which others hear of a block in the making. Most are made by then, and nobody waits for the cache."""
+"""Seconds after which a block in progress is published to other processes. Most blocks are finished
+by then, so that they never wait for the cache."""
 
 IDLE = 10.0
-"""Seconds without work after which the thread that looks after it ends: it would keep all of its node in memory."""
+"""Seconds without work after which the watcher thread ends: it would keep its whole node in memory."""
 
 _log = logging.getLogger(__name__)
 
@@ -37,54 +38,54 @@ _log = logging.getLogger(__name__)
 class _Work(NamedTuple):
     height: int
     began: float
-    """Unix seconds, wall time: other machines read it."""
+    """Unix seconds, wall time, because other machines read it."""
     started: float
-    """Seconds, by the monotonic clock."""
+    """Seconds of the monotonic clock."""
     key: str
-    """Of its entry in the cache, if it comes to that."""
+    """Key of the entry in the cache, if the work gets one."""
 
 
 Observer = Callable[[float], object]
-"""Takes the seconds that a block was worked on until it was committed."""
+"""Takes the seconds from the start of work on a block until its commit."""
 
 
 class _Begun(threading.local):
-    """When this thread began with the blocks that it works on: height and seconds."""
+    """The first height and the start time of the blocks that this thread works on."""
 
     at: tuple[int, float] | None = None
 
 
 class Building:
-    """The blocks of one chain that are in the making. Threads share it.
+    """The blocks of one chain that are in progress. Thread-safe.
 
     Args:
-        name: The chain's, in keys of the cache; no other chain of the node has it.
-        profile: Where it is `embedded` no other process makes blocks, and the cache is left alone.
+        name: Name of the chain in cache keys, unique among the chains of the node.
+        profile: With `embedded` no other process builds blocks, and the cache is not used.
     """
 
     def __init__(self, name: str, profile: str) -> None:
         self._name = name
         self._is_alone = profile == "embedded"
         self.within: Callable[[], AbstractContextManager[None]] = nullcontext
-        """Is entered while a block is made, or checked and accepted."""
+        """Context manager that is entered while a block is built, or verified and accepted."""
         self._observer: Observer | None = None
         self._numbers = itertools.count()
         self._table: dict[int, _Work] = {}
         self._begun = _Begun()
         self._shared_keys: dict[int, str] = {}
-        """Of the table's, what has an entry in the cache."""
+        """Cache keys of the blocks in the table that have an entry in the cache."""
         self._work_begins = threading.Event()
         self._watching = threading.Lock()
         self._watcher: threading.Thread | None = None
 
     def observe(self, observer: Observer | None) -> None:
-        """Tell somebody in this process of each block that it has made, or checked and accepted."""
+        """Set the observer of the blocks that this process has built, or verified and accepted."""
         self._observer = observer
 
     def accepted(self, height: int) -> None:
-        """Note that blocks were committed, up to a height, by the thread that has worked on them.
+        """Note that this thread has committed the blocks that it worked on, up to a height.
 
-        Several that were accepted together share their time.
+        Blocks that were accepted together share their time equally.
         """
         begun, self._begun.at = self._begun.at, None
         if begun is None or self._observer is None:
@@ -97,7 +98,7 @@ class Building:
 
     @contextmanager
     def count(self, height: int) -> Iterator[None]:
-        """Count a block as outstanding while it is made, or checked and accepted."""
+        """Count a block as outstanding while it is built, or verified and accepted."""
         number, started = next(self._numbers), time.monotonic()
         self._begun.at = (height, started)
         key = self._key(_slot_of(os.getpid()))
@@ -108,13 +109,13 @@ class Building:
             with self.within():
                 yield
         finally:
-            # If it came to nothing, what this thread does next is no part of it.
+            # If no block was committed, this thread's next work must not count as part of it.
             self._begun.at = None
             del self._table[number]
             self._unshare(number)
 
     def outstanding(self) -> list[tuple[int, float]]:
-        """Return height and age in seconds of the blocks that any process works on, oldest first."""
+        """Return height and age in seconds of the blocks in progress in any process, oldest first."""
         found = [] if self._is_alone else self._of_others()
         found += [(work.height, work.began) for work in self._table.copy().values()]
         now = time.time()
@@ -124,10 +125,10 @@ class Building:
         ]
 
     def _watch(self) -> None:
-        """See that somebody looks after a moment whether this work still goes on."""
+        """Ensure that the watcher thread runs, which publishes work that takes long."""
         self._work_begins.set()
         with self._watching:
-            if self._watcher is None or not self._watcher.is_alive():  # or its process was forked
+            if self._watcher is None or not self._watcher.is_alive():  # or the process was forked
                 work, name = self._share_what_lasts, f"building-{self._name}"
                 self._watcher = threading.Thread(target=work, name=name, daemon=True)
                 self._watcher.start()
@@ -143,7 +144,7 @@ class Building:
                         self._share(number, work)
 
     def _is_idle(self) -> bool:
-        """Wait for work, and say whether there was none for long: then the next one begins with a thread of its own."""
+        """Wait for work. Return whether none came for `IDLE` seconds; new work then starts a new thread."""
         if self._work_begins.wait(IDLE):
             return False
         with self._watching:
@@ -156,10 +157,10 @@ class Building:
         self._shared_keys[number] = work.key
         try:
             cache.set(work.key, (work.height, work.began), LIFETIME)
-        except Exception as error:  # whatever the cache says, the block is made
+        except Exception as error:  # a failing cache must not stop the block
             _log.warning("the cache is away; a block in the making is not shown: %s", error)
         if number not in self._table:
-            # It has ended meanwhile, and what it forgot may not have been there yet.
+            # The work has ended meanwhile, possibly before the entry that it deletes was written.
             self._shared_keys.pop(number, None)
             _forget(work.key)
 
@@ -169,9 +170,9 @@ class Building:
             _forget(key)
 
     def _of_others(self) -> list[tuple[int, float]]:
-        """Return height and beginning of what other processes have shared.
+        """Return height and start time of the blocks that other processes have published.
 
-        A cache that is away fails the question: the health check that asks has to say so.
+        An unreachable cache raises an error, because the health check has to report it.
         """
         own = set(self._shared_keys.copy().values())
         keys = [key for slot in range(SLOTS) if (key := self._key(slot)) not in own]
@@ -184,12 +185,12 @@ class Building:
 def _forget(key: str) -> None:
     try:
         cache.delete(key)
-    except Exception as error:  # as above
+    except Exception as error:  # a failing cache must not stop the block
         _log.warning("the cache is away; a finished block is shown a while: %s", error)
 
 
 def _slot_of(pid: int) -> int:
-    """Return the slot of a process for this thread; two may have the same one."""
+    """Return the slot of this thread of a process. Two threads may have the same slot."""
     return crc32(f"{_HOST}.{pid}.{threading.get_ident()}".encode()) % SLOTS
 
 

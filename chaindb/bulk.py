@@ -1,11 +1,12 @@
-"""Statements that write many rows of one model at once, in each database's own way.
+"""Bulk writes: statements that write many rows of one model, in the fastest way of each database.
 
-SQLite runs a statement once for each row, unless they are many (`packed`). PostgreSQL would read, plan and answer each
-of them, which costs more than to write the row: there one statement takes all rows, a list for each column, and is
-prepared. Few rows stand in the text of a message with others.
+SQLite runs a statement once for each row; many rows are packed into one statement (`packed`).
+PostgreSQL would parse, plan and answer one statement for each row, which costs more than writing
+the row. There one prepared statement takes all rows, as one array for each column. A few rows are
+written as literals in a statement that shares a message with other statements.
 """
 
-# ruff: noqa: S608  # names of tables and columns are the models'
+# ruff: noqa: S608  # names of tables and columns come from the models
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -21,41 +22,42 @@ from chaindb.packed import Pack
 Row = Sequence[Any]
 Columns = tuple[str, ...]
 Question = tuple[str, Sequence[Any]]
-"""A statement with the values for its marks."""
+"""A statement with the values of its placeholders."""
 Rows = list[tuple[Any, ...]]
 _Field: TypeAlias = "Field[Any, Any]"
 
 _AT_ONCE: Final = 1_000
-"""Rows that are written at once, at most."""
+"""Maximum rows for each write."""
 
 _FEW: Final = 50
-"""Rows of a statement that is sent with others."""
+"""Maximum rows of a statement that is sent together with others."""
 
 _MANY: Final = 50
-"""From so many rows on they are packed into one statement on SQLite; fewer are bound sooner."""
+"""Minimum rows that SQLite gets packed in one statement; fewer are faster as bound parameters."""
 
 _PLAIN: Final[Mapping[str, Callable[[Any], Any]]] = {
     "bytea": bytes, "bigint": int, "integer": int, "smallint": int, "numeric": int,
     "text": str, "varchar": str,
 }  # fmt: skip
-"""What values of a column's type become: a list of subclasses, like hashes beside bytes, has no one type."""
+"""Conversion of values by column type. A list of different subclasses, like hashes and bytes, has
+no single type."""
 
 
 _PACKS: Final[Mapping[str, Pack]] = {
     "BLOB": packed.blobs, "bigint": packed.integers, "bool": packed.integers, "integer": packed.integers,
     "smallint": packed.integers, "text": packed.texts, "varchar": packed.texts,
 }  # fmt: skip
-"""How the values of a column's type are packed on SQLite."""
+"""How values are packed for SQLite, by column type."""
 
 
 class BulkStatement(Protocol):
-    """Writes rows of one kind."""
+    """Writes rows of one model and one set of columns."""
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
-        """Yield rows in parts that are written at once, none of them empty."""
+        """Yield the rows in non-empty parts, each for one write."""
 
     def of_few(self, rows: Sequence[Row]) -> Question | None:
-        """Return a statement that writes a part, for a message with others; None: it is to be run by itself."""
+        """Return a statement for a message with others that writes a part; None: use `run`."""
 
     def run(self, connection: BaseDatabaseWrapper, rows: Sequence[Row]) -> None:
         """Write a part."""
@@ -64,15 +66,15 @@ class BulkStatement(Protocol):
 def bulk_statement(
     connection: BaseDatabaseWrapper, verb: str, model: type[Model], columns: Columns, keys: Columns
 ) -> BulkStatement:
-    """Return what writes rows of a model.
+    """Return the statement that writes rows of a model.
 
     Args:
-        connection: To the database in which they are.
-        verb: `insert`; `upsert`, which overwrites rows that have the same first column, the primary key; `update`,
-            by `keys`; or `delete`, by `columns`.
-        model: Whose rows.
-        columns: Fields that a row has values for, by name.
-        keys: Of an update: fields by which rows are found; their values follow the others.
+        connection: To the database of the rows.
+        verb: `insert`; `upsert`, which overwrites rows that have the same first column, the primary
+            key; `update`, by `keys`; or `delete`, by `columns`.
+        model: Model of the rows.
+        columns: Names of the fields that a row has values for.
+        keys: For `update`: fields by which rows are selected; their values follow the others.
     """
     kind = _ListByList if connection.vendor == "postgresql" else _RowByRow
     fields = [_field(model, name) for name in (*columns, *keys)]
@@ -80,7 +82,7 @@ def bulk_statement(
 
 
 class _RowByRow:
-    """A statement of SQLite with a mark for each value of a row; insertions of many rows are packed."""
+    """A SQLite statement with a placeholder for each value of a row. Insertions of many rows are packed."""
 
     def __init__(
         self,
@@ -107,7 +109,7 @@ class _RowByRow:
             for place, field in enumerate(fields)
             if isinstance(field, UnsignedField)
         }
-        """Places of integers beyond 63 bits, and how many digits they have."""
+        """Digits of the integers beyond 63 bits, by position in the row."""
         self._vendor = connection.vendor
         self._head = _insert(table, names)
         self._tail = _overwrite(names) if verb == "upsert" else ""
@@ -120,7 +122,7 @@ class _RowByRow:
         return _in_parts(rows)
 
     def of_few(self, rows: Sequence[Row]) -> None:
-        """Return that no message takes statements here."""
+        """Return None: SQLite has no messages with several statements."""
         del rows
 
     def run(self, connection: BaseDatabaseWrapper, rows: Sequence[Row]) -> None:
@@ -133,7 +135,7 @@ class _RowByRow:
                 cursor.executemany(self._sql, rows)
 
     def _adapt(self, row: Row) -> list[Any]:
-        """Give big integers the form that this database's columns have."""
+        """Convert big integers to the form of this database's columns."""
         values = list(row)
         for place, digits in self._wide.items():
             if values[place] is not None:
@@ -142,7 +144,7 @@ class _RowByRow:
 
 
 class _ListByList:
-    """A statement of PostgreSQL with a mark for each column: a list of the rows' values."""
+    """A PostgreSQL statement with a placeholder for each column: an array of the rows' values."""
 
     def __init__(
         self,
@@ -153,13 +155,13 @@ class _ListByList:
         written: int,
     ) -> None:
         table, names = _names(connection, model, fields)
-        # Without their lengths, to which a cast would cut in silence what an insertion refuses.
+        # Types without lengths: a cast with a length truncates silently where an insertion fails.
         types = [_type(field, connection) for field in fields]
         given = f"unnest({', '.join(f'%s::{one}[]' for one in types)})"
         named = f"{given} AS given({', '.join(f'g{place}' for place in range(len(names)))})"
         equal = [f"{name} = g{place}" for place, name in enumerate(names)]
         matching = [f"{table}.{one}" for one in equal]
-        # Rows are written, and numbered, in the order in which `unnest` gives them.
+        # Rows are written and numbered in the order of `unnest`.
         self._sql = {
             "insert": lambda: f"{_insert(table, names)} SELECT * FROM {given}",
             "upsert": lambda: f"{_insert(table, names)} SELECT * FROM {given} {_overwrite(names)}",
@@ -181,7 +183,7 @@ class _ListByList:
             ),
         }[verb]
         self._key = {"insert": None, "delete": None, "upsert": slice(1), "update": slice(written, None)}[verb]  # fmt: skip
-        """What of a row says which one it overwrites: of several that say the same the last one counts."""
+        """Slice of a row that identifies the row to overwrite. If several rows share it, the last counts."""
         self._plain = [_PLAIN.get(one) for one in types]
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -189,7 +191,7 @@ class _ListByList:
         return _in_parts(rows)
 
     def of_few(self, rows: Sequence[Row]) -> Question | None:
-        """Return a statement with a mark for each value: it is planned sooner than one with lists."""
+        """Return a statement with a placeholder for each value. It is planned faster than arrays."""
         if len(rows) > _FEW:
             return None
         rows = list(self._last_ones(rows))
@@ -198,7 +200,7 @@ class _ListByList:
         return self._of_few(len(rows)), [value for row in rows for value in row]
 
     def run(self, connection: Any, rows: Sequence[Row]) -> None:
-        """Write rows by the prepared statement; lists go to the server as such."""
+        """Write rows with the prepared statement, which takes arrays as parameters."""
         with connection.prepared_cursor() as cursor:
             cursor.execute(self._sql, self._lists(rows))
 
@@ -246,13 +248,13 @@ def _marks(names: Sequence[str]) -> str:
 def _names(
     connection: BaseDatabaseWrapper, model: type[Model], fields: Iterable[_Field]
 ) -> tuple[str, list[str]]:
-    """Return table and columns as they stand in a statement."""
+    """Return the quoted names of the table and the columns."""
     quote = connection.ops.quote_name
     return str(quote(model._meta.db_table)), [str(quote(field.column or "")) for field in fields]
 
 
 def _type(field: _Field, connection: BaseDatabaseWrapper) -> str:
-    """Return the type of a field's column, without its length."""
+    """Return the column type of a field, without its length."""
     return str(field.db_type(connection)).partition("(")[0]
 
 

@@ -1,6 +1,6 @@
-"""Which chain is meant where both have the same machinery: pointers, the network, figures.
+"""Chain names for code that serves both chains: pointers, the network, metrics.
 
-A node need not take part in all of them (NODE_CHAINS).
+A node may take part in only some of them (NODE_CHAINS).
 """
 
 from enum import StrEnum
@@ -11,11 +11,11 @@ MISSING_VOTES = (
     "this node is a validator and does not take part in the C-Chain (NODE_CHAINS=P): the network's C-Chain and "
     "X-Chain miss the votes of its stake, and may stop for that; see docs/network.md"
 )
-"""Warning about a validator on a network whose validators vote."""
+"""Warning about a validator in a network whose validators vote on blocks."""
 
 
 class Chain(StrEnum):
-    """The two chains of a node, by the letter of their paths."""
+    """The two chains of a node. The value is the letter in their URL paths."""
 
     P = "P"
     C = "C"
@@ -27,7 +27,7 @@ class Chain(StrEnum):
 
     @property
     def absence(self) -> str:
-        """What is said of the chain where it is asked for and this node does not take part in it."""
+        """Message for requests about the chain if this node does not take part in it."""
         return f"this node does not take part in the {self}-Chain (NODE_CHAINS)"
 
 

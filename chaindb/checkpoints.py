@@ -1,11 +1,13 @@
-"""SQLite's checkpoints, made beside the writers: what was appended to the write-ahead log comes into the database's file.
+"""SQLite checkpoints in a separate thread: copy the write-ahead log into the database file.
 
-SQLite leaves that to the connection whose commit makes the log long: one block in some hundred waited 15 ms for four
-thousand pages. Here a thread copies most of them while others write, and what came meanwhile when it is its turn
-to write. A log that is copied as a whole is begun anew by the next writer, unless somebody still reads from it.
+By default SQLite does this in the connection whose commit makes the log long: one block in a few
+hundred waited 15 ms for four thousand pages. Here a thread copies most pages while others write,
+then takes its turn as a writer and copies the pages that were added meanwhile. When the whole log
+is copied, the next writer restarts it, unless a reader still uses it.
 
-The log is looked at as SQLite documents it ("WAL-mode File Format", 4): behind a header of 32 bytes come frames, each
-of 24 bytes and a page; those count that have the two salts of the header, which change when the log is begun anew.
+The log is read as SQLite documents it ("WAL-mode File Format", 4): frames follow a header of 32
+bytes, each of 24 bytes and a page. A frame is valid if it has the two salts of the header, which
+change when the log is restarted.
 """
 
 import logging
@@ -20,16 +22,16 @@ from chaindb.connections import release
 from chaindb.database import Database
 
 PAGES: Final = 4_000
-"""Frames with which a log is long."""
+"""Frames from which the log counts as long."""
 
 MORE_PAGES: Final = 1_000
-"""Frames after which it is copied again, where it was not begun anew."""
+"""Frames after which the log is copied again if it was not restarted."""
 
 PAUSE: Final = 0.05
-"""Seconds between two looks at the log, while there are commits."""
+"""Seconds between two checks of the log, while there are commits."""
 
 RETRY: Final = 1.0
-"""Seconds until the next look after one that failed."""
+"""Seconds until the next check after a failed one."""
 
 _HEADER: Final = 32
 _FRAME_HEADER: Final = 24
@@ -41,19 +43,20 @@ _log: Final = logging.getLogger(__name__)
 
 
 class _Seen(NamedTuple):
-    """A log as it was when it was copied."""
+    """State of the log when it was last copied."""
 
     salts: bytes
     frames: int
 
 
 class Checkpointer:
-    """Copies the write-ahead log of a SQLite database, in a thread of its own, whenever it has become long.
+    """Copies the write-ahead log of a SQLite database, in its own thread, whenever it has become long.
 
-    Without it, each connection does it at four times that length (`nodeproject.settings.databases`).
+    Without this object, each connection makes a checkpoint at four times that length
+    (`nodeproject.settings.databases`).
 
     Args:
-        db: The database, as the node's writers have it.
+        db: The database object that the node's writers use.
     """
 
     def __init__(self, db: Database) -> None:
@@ -70,7 +73,7 @@ class Checkpointer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread, and wait for that."""
+        """End the thread and wait until it has ended."""
         self._ending.set()
         self._committed.set()
         self._thread.join()
@@ -82,10 +85,10 @@ class Checkpointer:
             self._ending.wait(self._try_to_look())
 
     def _try_to_look(self) -> float:
-        """Look; return the seconds until the next look."""
+        """Check the log; return the seconds until the next check."""
         try:
             self.look()
-        except (DatabaseError, OSError) as error:  # a full disk, which writers will hear of as well
+        except (DatabaseError, OSError) as error:  # a full disk, which writers report as well
             _log.warning("the write-ahead log is not copied: %s", error)
             return RETRY
         else:
@@ -94,19 +97,19 @@ class Checkpointer:
             release()
 
     def look(self) -> bool:
-        """Copy the log if it is long, as far as readers let it; say whether it was.
+        """Copy the log if it is long, as far as readers permit. Return whether it was long.
 
         Raises:
-            DatabaseError: SQLite cannot.
+            DatabaseError: SQLite cannot make a checkpoint.
             OSError: The log cannot be read.
         """
         salts = self._salts_if_long()
         if salts is None:
             return False
-        # The first takes as long as ten blocks, the second as long as one or two: little is left for the third.
+        # The first takes as long as ten blocks, the second as one or two: little is left for the third.
         self._checkpoint()
         frames, copied = self._checkpoint()
-        # Else somebody reads what was before, and the rest would be no short work.
+        # Otherwise a reader still uses an older state, and copying the rest would take long.
         if copied == frames:
             with self._db.turn():
                 frames, _ = self._checkpoint()
@@ -114,9 +117,9 @@ class Checkpointer:
         return True
 
     def _salts_if_long(self) -> bytes | None:
-        """Return the log's salts, or None while it is short."""
+        """Return the salts of the log if it is long, else None."""
         with suppress(FileNotFoundError):
-            # Nobody locks this file: that it is closed here releases no lock of SQLite's.
+            # SQLite takes no locks on this file, so closing it releases none.
             descriptor = os.open(self._path, os.O_RDONLY)
             try:
                 header = os.pread(descriptor, _HEADER, 0)
@@ -131,7 +134,7 @@ class Checkpointer:
         return None
 
     def _checkpoint(self) -> tuple[int, int]:
-        """Copy what no reader keeps from it; return the frames that there are, and how many are copied by now."""
+        """Copy the frames that no reader blocks; return the number of frames, and of copied frames."""
         found = self._db.row("PRAGMA wal_checkpoint(PASSIVE)")
         assert found is not None
         _, frames, copied = found

@@ -1,11 +1,12 @@
 """The node's clock: wall time plus an offset in the database, the same for both chains.
 
-Pure code gets time as an argument; services take it from here. The offset is moved on a local network alone
-(design: staking time travel), and forward only, unless a chain to develop against goes back (then as far as the
-other chain's last block allows) or both chains do, to a named snapshot.
+Pure code gets the time as an argument; services take it from here. The offset changes only on a
+local network (design: staking time travel). It only moves forward, with two exceptions: a
+development chain is rewound (then as far as the other chain's last block allows), or both chains
+are restored to a named snapshot.
 
-Unspecified: a C-Chain to develop against that goes back further than the P-Chain's last block has a time before the
-node's from then on, by as much as is missing; both go forward together.
+Unspecified: if a development C-Chain is rewound further than the P-Chain's last block, its time is
+behind the node's clock from then on, by the difference; both move forward together.
 """
 
 import time
@@ -16,19 +17,20 @@ from chaindb.database import Database
 from chaindb.models import Clock
 
 _DATABASE: Final = Database()
-"""The node's own, where its clock is, wherever the rows of its chains are."""
+"""The node's own database, which has the clock even if the rows of the chains are elsewhere."""
 
 
 LATEST: Final = 253_370_764_800
-"""Unix seconds, the beginning of the year 9999: the last year that answers can say, and the node's clock is never set later.
+"""Unix seconds of the beginning of the year 9999, the last year that responses can express. The
+node's clock is never set later.
 
-Unspecified: a block's own time may be later; the clock does not go on from it then."""
+Unspecified: a block's own timestamp may be later; the clock then does not follow it."""
 
 _OFFSET: Final[Question] = ('SELECT "offset", behind FROM chaindb_clock', ())
 
 
 class ClockTooLate(Exception):
-    """The clock was to be moved beyond `LATEST`."""
+    """The clock was to be moved past `LATEST`."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(f"{seconds} seconds later it would be after the year 9998")
@@ -46,37 +48,38 @@ def now(db: Database = _DATABASE) -> int:
     """Return the node's time in Unix seconds.
 
     Args:
-        db: Who has read ahead what `questions` says, if the clock is in that database.
+        db: A database that may have read `questions` ahead, if the clock is in it.
     """
     return int(time.time()) + offset(db)
 
 
 def cchain_now(db: Database = _DATABASE) -> int:
-    """Return the time at which the C-Chain's next block is made, in Unix seconds. As `now`."""
+    """Return the timestamp of the C-Chain's next block in Unix seconds. `db` is as for `now`."""
     return int(time.time()) + cchain_offset(db)
 
 
 def questions(db: Database) -> list[Question]:
-    """Return what `now` will ask a database: nothing where the clock is in another one."""
+    """Return the queries of `now` to this database: none if the clock is in another database."""
     return [_OFFSET] if db.alias == _DATABASE.alias else []
 
 
 def wall() -> int:
-    """Return wall time in Unix seconds: for what waits, which does not wait longer when the clock is moved."""
+    """Return wall time in Unix seconds, for waiting that must not depend on moves of the clock."""
     return int(time.time())
 
 
 def offset(db: Database = _DATABASE) -> int:
     """Return how many seconds the node's clock is ahead of wall time.
 
-    Read anew each time: whoever moves it may be another process, and both chains must agree.
+    The offset is read from the database each time, because another process may move the clock and
+    both chains must agree.
     """
     ahead, _ = _read(db)
     return ahead
 
 
 def cchain_offset(db: Database = _DATABASE) -> int:
-    """Return how many seconds the C-Chain's time is ahead of wall time. As `offset`."""
+    """Return how many seconds the C-Chain's time is ahead of wall time. `db` is as for `now`."""
     ahead, behind = _read(db)
     return ahead - behind
 
@@ -91,7 +94,7 @@ def move(seconds: int) -> int:
 
     Raises:
         ClockMovesForward: `seconds` is negative.
-        ClockTooLate: It would show a time after `LATEST`.
+        ClockTooLate: The clock would show a time after `LATEST`.
     """
     if seconds < 0:
         raise ClockMovesForward
@@ -104,9 +107,9 @@ def move(seconds: int) -> int:
 
 
 def reach(moment: int) -> int:
-    """Move the clock forward to a moment (Unix seconds), unless it shows it already.
+    """Move the clock forward to a time (Unix seconds), unless it has already passed it.
 
-    Returns by how many seconds. The caller holds the transaction.
+    Return by how many seconds it moved. The caller holds the transaction.
     """
     row = _held()
     behind = max(0, min(moment, LATEST) - wall() - row.offset)
@@ -117,16 +120,17 @@ def reach(moment: int) -> int:
 
 
 def show(moment: int, *, least: int) -> int:
-    """Set the clock to a moment (Unix seconds), back too, but not below `least` nor beyond `LATEST`; return the new offset.
+    """Set the clock to a time (Unix seconds), forward or back; return the new offset.
 
-    The C-Chain's time is that moment, also below `least`. For chains to develop against alone, that go back
-    themselves. The caller holds the transaction.
+    The clock stays between `least` and `LATEST`. The C-Chain's time is the given time, even if that
+    is before `least`. Only for development chains that are being rewound. The caller holds the
+    transaction.
     """
     return restore(moment - wall(), least=least)
 
 
 def restore(seconds: int, *, least: int) -> int:
-    """Let the clock be so many seconds ahead of wall time, or behind it, but not below `least`. As `show`."""
+    """Set the offset to wall time, which may be negative, but no time before `least`. As `show`."""
     ahead = min(max(seconds, least - wall()), LATEST - wall())
     behind = max(ahead - seconds, 0)
     _DATABASE.upsert(Clock, ("id", "offset", "behind"), [(1, ahead, behind)])
@@ -134,6 +138,6 @@ def restore(seconds: int, *, least: int) -> int:
 
 
 def _held() -> Clock:
-    """Return the clock's row; until the transaction ends nobody else moves it."""
+    """Return the clock's row, locked until the transaction ends."""
     row, _ = Clock.objects.select_for_update().get_or_create(id=1, defaults={"offset": 0})
     return row

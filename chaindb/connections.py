@@ -1,4 +1,4 @@
-"""What may run on the event loop and what may not, and database connections of threads that work for it."""
+"""Rules for code on the event loop, and database connections of the threads that work for it."""
 
 import asyncio
 from collections.abc import Callable
@@ -13,10 +13,11 @@ T = TypeVar("T")
 
 
 def release() -> None:
-    """Give this thread's connections back after a piece of work.
+    """Release this thread's connections after a piece of work.
 
-    PostgreSQL's come from a pool that other threads wait for. SQLite's cost nothing when idle, and
-    a lot when opened anew (pragmas, statement and page caches), so they stay, unless broken.
+    PostgreSQL connections come from a pool that other threads wait for. SQLite connections cost
+    nothing while idle and much to reopen (pragmas, statement and page caches), so they stay open
+    unless they are broken.
     """
     for connection in connections.all(initialized_only=True):
         if connection.vendor == "postgresql":
@@ -26,15 +27,15 @@ def release() -> None:
 
 
 async def in_thread(work: Callable[..., T], *args: object) -> T:
-    """Run work that reads the database in a thread, and release its connections after."""
+    """Run work that reads the database in a thread, then release the thread's connections."""
     return await asyncio.to_thread(_released, work, *args)
 
 
 class OneThread:
-    """A thread that does one piece of work after the other, and releases its connections after each.
+    """A thread that runs work sequentially and releases its connections after each piece.
 
     Args:
-        name: The thread's.
+        name: Name of the thread.
         lock: Held during each piece of work.
     """
 
@@ -43,7 +44,7 @@ class OneThread:
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     async def run(self, work: Callable[..., T], *args: object) -> T:
-        """Do work in the thread. Whoever does not wait for its end any more does not stop it."""
+        """Run work in the thread. A caller that stops waiting does not stop the work."""
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._executor, self._do, work, *args)
 
@@ -56,7 +57,7 @@ class OneThread:
 
 
 def _released(work: Callable[..., T], *args: object) -> T:
-    """Do work, and release this thread's connections."""
+    """Run work, then release this thread's connections."""
     try:
         return work(*args)
     finally:
@@ -64,11 +65,11 @@ def _released(work: Callable[..., T], *args: object) -> T:
 
 
 class WouldBlock(Exception):
-    """A read that was tried on the event loop needs the database or a long time: use a thread."""
+    """A read on the event loop needs the database or takes too long: run it in a thread."""
 
 
 WOULD_BLOCK: Final = (SynchronousOnlyOperation, WouldBlock)
-"""How handlers say on the event loop that they would have to wait."""
+"""Exceptions by which handlers report on the event loop that they would have to wait."""
 
 
 def on_event_loop() -> bool:

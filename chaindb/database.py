@@ -1,7 +1,7 @@
-"""One database of the node, under its Django alias: plain SQL, bulk writes, transactions and locks.
+"""One database of the node, by its Django alias: plain SQL, bulk writes, transactions and locks.
 
-A chain holds the one that its rows are in and passes it on, so nothing here knows which chain it is.
-Rules and shapes of rows are their owners'; what fields look like is `fields`.
+A chain passes in the database of its rows, so this module does not depend on the chain. The owners
+of the rows define rules and tables; `fields` defines the column types.
 """
 
 import os
@@ -27,22 +27,22 @@ __all__ = ["Database", "Question", "Row", "Rows"]
 M = TypeVar("M", bound=Model)
 
 _NOTICED = 0.5
-"""Seconds of waiting within the process that count against them."""
+"""Seconds of waiting within the process from which they shorten SQLite's own timeout."""
 
 _MOST_KEYS = 500
-"""Keys in one statement; databases have a limit, and plans for more are no better."""
+"""Maximum keys in one statement. Databases have a limit, and larger statements are not planned better."""
 
 
 class _Mine(threading.local):
-    """What one thread has with a database."""
+    """State of one thread for a database."""
 
     def __init__(self) -> None:
         self.ahead: dict[tuple[str, tuple[Any, ...]], Rows] = {}
-        """What it has read ahead, by the query."""
+        """Prefetched rows, by query."""
         self.waiting: list[Question] | None = None
-        """Statements to be sent together; None where each is sent by itself."""
+        """Statements to send together; None if each statement is sent separately."""
         self.lost = False
-        """Whether some that were sent together have failed: nothing is done without them."""
+        """Whether statements that were sent together have failed; later statements then fail too."""
 
 
 def _hashable(question: Question) -> tuple[str, tuple[Any, ...]]:
@@ -51,24 +51,24 @@ def _hashable(question: Question) -> tuple[str, tuple[Any, ...]]:
 
 
 def _nothing() -> None:
-    """Do nothing: nobody asked for more."""
+    """Do nothing. Default of `after_writing`."""
 
 
 class Database:
-    """A database by its alias; threads share the object, Django gives each its own connection.
+    """A database by its alias. Threads share the object; Django gives each its own connection.
 
-    Plain SQL is for the few questions that every block and every submission asks: building a query of
-    the ORM costs several times what the database takes to answer it by key. Bulk writes are for what
-    a block commits: model instances cost ten times what the database takes for a row.
+    Plain SQL is for the few queries of every block and every submission: building an ORM query takes
+    several times as long as a lookup by key in the database. Bulk writes are for the rows of a block:
+    a model instance takes ten times as long as writing its row.
     """
 
     def __init__(self, alias: str = DEFAULT_DB_ALIAS) -> None:
         self.alias = alias
-        # Schemas of one PostgreSQL database share its advisory locks; each alias has numbers of its own.
+        # Schemas of one PostgreSQL database share its advisory locks, so each alias has its own numbers.
         self._lock_space = 0 if alias == DEFAULT_DB_ALIAS else crc32(alias.encode()) >> 1 << 32
         self._writing = FairLock()
         self.after_writing: Callable[[], object] = _nothing
-        """Is called after each transaction of SQLite's that was committed, when others may write."""
+        """Is called after each committed SQLite transaction, when others may write again."""
         self._mine = _Mine()
         self._statements: dict[tuple[Any, ...], BulkStatement] = {}
 
@@ -82,7 +82,7 @@ class Database:
         return connections[self.alias]
 
     def has_table(self, name: str) -> bool:
-        """Return whether a table is there. Where SQLite's file is missing none is made for the question."""
+        """Return whether a table exists. A missing SQLite file is not created by this check."""
         connection = self.connection
         if connection.vendor == "sqlite" and not os.path.exists(connection.settings_dict["NAME"]):
             return False
@@ -97,20 +97,21 @@ class Database:
     def atomic(self, *, durable: bool = False) -> Iterator[None]:
         """Run the body in a transaction; see `django.db.transaction.atomic`.
 
-        On SQLite those of this process begin in the order in which they were asked for: each holds the write
-        lock from its beginning, and SQLite hands that to nobody in particular.
+        On SQLite, transactions of this process start in the order of the calls. Each holds the write
+        lock from its start, and SQLite itself hands that lock over in no particular order.
 
         Raises:
-            OperationalError: On SQLite: others have held the lock for as long as SQLite would have waited.
+            OperationalError: On SQLite: others held the lock for as long as SQLite would have waited.
         """
         with self.turn(), transaction.atomic(using=self.alias, durable=durable):
             yield
 
     @contextmanager
     def as_of_one_moment(self) -> Iterator[None]:
-        """Have this thread's connection see the database as of one moment; nobody who writes waits for it.
+        """Let this thread's connection read the database as of one moment, without blocking writers.
 
-        It only reads, for as long as it likes. SQLite's write-ahead log grows meanwhile, by what others write.
+        The body only reads and may take any time. Meanwhile SQLite's write-ahead log grows by all
+        writes of others.
         """
         connection = self.connection
         assert not connection.in_atomic_block, "a moment begins outside of transactions"
@@ -129,16 +130,16 @@ class Database:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Keep others of this process from writing to SQLite during the body; on PostgreSQL nobody is kept from it.
+        """Keep other threads of this process from writing to SQLite in the body; no-op on PostgreSQL.
 
         Raises:
-            OperationalError: Others have held the lock for `BUSY_SECONDS`.
+            OperationalError: Others held the lock for `BUSY_SECONDS`.
         """
         connection = self.connection
         if connection.vendor != "sqlite" or connection.in_atomic_block:
             yield
             return
-        # What is to happen after a commit happens within the turn, and may begin a transaction of its own.
+        # Callbacks after a commit run within the turn and may start their own transaction.
         until = time.monotonic() + BUSY_SECONDS
         with ExitStack() as turn:
             try:
@@ -147,7 +148,7 @@ class Database:
                 raise OperationalError("database is locked") from error
             left = until - time.monotonic()
             if left < BUSY_SECONDS - _NOTICED:
-                # Another process may have the lock, too: for both together no longer than for one.
+                # Another process may have the lock too: wait no longer for both than for one.
                 self.execute(f"PRAGMA busy_timeout = {max(1, round(1000 * left))}")
                 usual = f"PRAGMA busy_timeout = {round(1000 * BUSY_SECONDS)}"
                 turn.callback(self.execute, usual)
@@ -158,7 +159,7 @@ class Database:
         """Wait for a lock and hold it until the current transaction ends.
 
         Raises:
-            NotInTransaction: There is no transaction to hold it.
+            NotInTransaction: There is no transaction to hold the lock.
         """
         connection = self.connection
         if not connection.in_atomic_block:
@@ -167,10 +168,10 @@ class Database:
             self.execute("SELECT pg_advisory_xact_lock(%s)", [self._key(lock)])
 
     def try_acquire(self, lock: Lock) -> bool:
-        """Hold a lock until the current transaction ends, unless somebody has it; say whether it is held.
+        """Take a lock until the current transaction ends if it is free. Return whether it was taken.
 
         Raises:
-            NotInTransaction: There is no transaction to hold it.
+            NotInTransaction: There is no transaction to hold the lock.
         """
         connection = self.connection
         if not connection.in_atomic_block:
@@ -182,18 +183,18 @@ class Database:
         return found is not None and bool(found[0])
 
     def lock_questions(self, lock: Lock) -> list[Question]:
-        """Return what `try_acquire` asks: nothing on SQLite."""
+        """Return the queries of `try_acquire`: none on SQLite."""
         if self.connection.vendor != "postgresql":
             return []
         return [("SELECT pg_try_advisory_xact_lock(%s)", [self._key(lock)])]
 
     def flush(self) -> None:
-        """See that all that was committed is on the disk: before others hear of it. No statement.
+        """Wait until all commits are on disk, before they become visible to others. Runs no statement.
 
-        With NODE_SQLITE_SYNCHRONOUS=NORMAL a commit survives the end of the process, and reaches the disk
-        some time later; that will do as long as nobody else has seen it. Until then it is in SQLite's
-        write-ahead log; copying that waits for the disk by itself. Nobody locks that file, so closing it
-        here releases no lock of SQLite's. PostgreSQL waits for the disk at each commit.
+        With NODE_SQLITE_SYNCHRONOUS=NORMAL a commit survives the end of the process but reaches the
+        disk later, which suffices until others have seen it. Until then it is in SQLite's write-ahead
+        log; a checkpoint waits for the disk anyway. SQLite takes no locks on that file, so closing it
+        here releases none. PostgreSQL waits for the disk at each commit.
         """
         connection = self.connection
         if connection.vendor != "sqlite":
@@ -209,13 +210,13 @@ class Database:
 
     @contextmanager
     def atomic_together(self) -> Iterator[None]:
-        """Run the body in a durable transaction that takes few messages to PostgreSQL.
+        """Run the body in a durable transaction that sends few messages to PostgreSQL.
 
-        What is written goes with the next question, and the rest in the end; that message commits the transaction, and
-        the first one begins it, where it is not the ORM's or one of many rows. Locks are taken with the next question
-        too. Each message costs both processes far more than a statement in it. Queries of the ORM come behind what
-        waits. An error of a statement is raised by the message that it is in, and undoes all, but for what is before a
-        savepoint.
+        Writes and locks are sent with the next query, the rest at the end. The last message commits
+        the transaction. The first one begins it, unless that is an ORM query or a bulk write. Each
+        message costs both processes far more than a statement in it. ORM queries are sent after the
+        queued statements. An error of a statement is raised by the message that contains it, and
+        undoes the whole transaction except what precedes a savepoint.
         """
         with self.atomic(durable=True):
             connection = self.connection
@@ -227,20 +228,20 @@ class Database:
                 with connection.execute_wrapper(self._send_before):
                     yield
                     if not connection.needs_rollback:
-                        # Tests have another transaction around it.
+                        # Tests wrap another transaction around this one.
                         is_all = len(connection.atomic_blocks) == 1 and connection.commit_on_exit
                         self._send((), commits=is_all)
             finally:
                 self._mine.waiting, self._mine.lost = None, False
 
     def send_waiting(self) -> None:
-        """Send what waits to be sent together, and wait until it is done."""
+        """Send the queued statements and wait until they have run."""
         self._send(())
 
     def answers(self, questions: Sequence[Question]) -> list[Rows]:
-        """Return the rows of each of some queries; PostgreSQL is asked all of them at once.
+        """Return the rows of each query. PostgreSQL gets all queries in one message.
 
-        Each sees what is committed when it runs.
+        Each query sees the data that is committed when it runs.
         """
         if questions and self.connection.vendor == "postgresql":
             return self._send(questions)
@@ -248,12 +249,13 @@ class Database:
 
     @contextmanager
     def read_ahead(self, questions: Sequence[Question]) -> Iterator[None]:
-        """Have PostgreSQL answer some queries at once that the body asks one by one.
+        """Prefetch in one message to PostgreSQL the results of queries that the body runs one by one.
 
-        Each answer is given once, as of the body's beginning, to who asks this object the very same in this thread;
-        none after the thread has written through it or has waited for a lock. What is asked besides, or again, is
-        asked as ever. What is remembered for longer must not be able to change between the beginning and the question,
-        or it is looked at again before it counts.
+        Each prefetched result serves exactly one identical query from this thread and is as of the
+        body's beginning. Prefetched results are discarded as soon as the thread writes or waits for a
+        lock. Any other or repeated query goes to the database. If a result is cached for longer, its
+        value must not be able to change between the prefetch and the query, or the caller must check
+        it again before using it.
         """
         mine = self._mine
         asked = []
@@ -287,7 +289,7 @@ class Database:
             return found
 
     def execute(self, sql: str, params: Sequence[Any] = ()) -> None:
-        """Run a statement that answers nothing."""
+        """Run a statement that returns no rows."""
         mine = self._mine
         mine.ahead.clear()
         if mine.waiting is not None:
@@ -297,7 +299,7 @@ class Database:
             cursor.execute(sql, params)
 
     def _known(self, sql: str, params: Sequence[Any]) -> Rows | None:
-        """Return what was read ahead, once; or what is answered behind statements that wait."""
+        """Return the prefetched rows, once; or send the query after the queued statements, if any."""
         mine = self._mine
         known = mine.ahead.pop(_hashable((sql, params)), None) if mine.ahead else None
         if known is None and mine.waiting is not None:
@@ -312,15 +314,17 @@ class Database:
         many: bool,  # noqa: FBT001  # Django's
         context: Any,
     ) -> Any:
-        """Run a statement behind what waits, as one of Django's `execute_wrappers`."""
+        """Run a statement after the queued ones. One of Django's `execute_wrappers`."""
         if sql.startswith("ROLLBACK TO SAVEPOINT"):
-            # What waits, or was lost, came behind the savepoint, which was sent by itself.
+            # Queued or failed statements came after the savepoint, which was sent separately.
             self._mine.waiting, self._mine.lost = [], False
         self._send(())
         return execute(sql, params, many, context)
 
     def _send(self, questions: Sequence[Question], *, commits: bool = False) -> list[Rows]:
-        """Send PostgreSQL what waits, and questions behind it, in one message; return their answers.
+        """Send the queued statements and then the queries to PostgreSQL, in one message.
+
+        Return the rows of the queries.
 
         Raises:
             TransactionManagementError: An earlier message of the transaction has failed.
@@ -334,7 +338,7 @@ class Database:
             return []
         if waiting:
             mine.waiting = []
-        connection: Any = self.connection  # PostgreSQL's has what Django's own have not
+        connection: Any = self.connection  # the PostgreSQL backend adds `send`
         try:
             found: list[Rows] = connection.send(everything, commits=commits)
         except BaseException:
@@ -343,16 +347,16 @@ class Database:
         return found[len(waiting) :]
 
     def rows_by_keys(self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()) -> Rows:
-        """Return the rows of a query for many keys; `{keys}` in it stands for their list.
+        """Return the rows of a query for many keys; the list of keys replaces `{keys}` in the query.
 
-        The values of `before` belong to the marks in front of it.
+        `before` has the values of the placeholders in front of `{keys}`.
         """
         return [row for one in self.key_questions(sql, keys, before) for row in self.rows(*one)]
 
     def key_questions(
         self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()
     ) -> list[Question]:
-        """Return what `rows_by_keys` asks: a statement for each part of many keys."""
+        """Return the queries of `rows_by_keys`: one for each part of the keys."""
         parts = [keys[start : start + _MOST_KEYS] for start in range(0, len(keys), _MOST_KEYS)]
         return [
             (sql.replace("{keys}", ", ".join(["%s"] * len(part))), (*before, *part))
@@ -377,7 +381,7 @@ class Database:
         self._write("update", model, columns, keys, rows)
 
     def delete(self, model: type[Model], columns: Columns, rows: Iterable[Row]) -> None:
-        """Delete the rows that have the given values in `columns`, one row of values for each."""
+        """Delete the rows that have the given values in `columns`; each of `rows` has one such set."""
         self._write("delete", model, columns, (), rows)
 
     def _key(self, lock: Lock) -> int:
@@ -386,7 +390,7 @@ class Database:
     def _write(
         self, verb: str, model: type[Model], columns: Columns, keys: Columns, rows: Iterable[Row]
     ) -> None:
-        """Run a bulk statement; those that were made once are kept, one for each kind of row."""
+        """Run a bulk statement. Statements are cached by kind of row."""
         name = (verb, model, columns, keys)
         statement = self._statements.get(name)
         if statement is None:

@@ -1,9 +1,9 @@
-"""Model fields for the values of the chains, exact on PostgreSQL and on SQLite.
+"""Model fields for chain values, exact on PostgreSQL and on SQLite.
 
-Bytes are binary in the database and come back as `HexBytes`: bytes that read as 0x text.
-Identifiers of the P-Chain come back as `primitives.ids`: bytes that read as cb58. Integers
-beyond 63 bits are numeric on PostgreSQL and zero-padded decimal text on SQLite (whose numbers are
-64-bit or floating), so that they compare and sort rightly on both.
+Bytes are binary in the database and come back as `HexBytes`, whose text form is 0x-prefixed hex.
+Identifiers of the P-Chain come back as `primitives.ids`, whose text form is cb58. Integers beyond
+63 bits are numeric on PostgreSQL and zero-padded decimal text on SQLite (whose numbers are 64-bit
+or floating-point), so that both compare and sort them correctly.
 """
 
 from typing import Any, ClassVar
@@ -30,10 +30,10 @@ class HexBytes(bytes):
 
 
 class BytesField(models.BinaryField):  # type: ignore[type-arg]  # generic only in the stubs
-    """Bytes of any length; text given to it is read as hex."""
+    """Bytes of any length; text values are read as hex."""
 
     def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> HexBytes | None:
-        """Return the column's value as bytes that read as hex."""
+        """Return the column's value as `HexBytes`."""
         return None if value is None else HexBytes(value)
 
     @override
@@ -87,13 +87,13 @@ class WordField(FixedBytesField):
 
 
 class IdentifierField(FixedBytesField):
-    """An identifier that knows its text form; text given to it is read as that, or as 0x hex."""
+    """An identifier with a text form; text values are read in that form or as 0x-prefixed hex."""
 
     identifier: ClassVar[type[FixedId]]
 
     @override
     def from_db_value(self, value: Any, _expression: Any, _connection: Any) -> Any:
-        """Return the column's value as the identifier that it is."""
+        """Return the column's value as an identifier."""
         return None if value is None else self.identifier(bytes(value))
 
     @override
@@ -117,31 +117,31 @@ class IdentifierField(FixedBytesField):
 
 
 class IDField(IdentifierField):
-    """32 bytes: a transaction, block, subnet, blockchain, asset or UTXO of the P-Chain."""
+    """32 bytes: the ID of a transaction, block, subnet, blockchain, asset or UTXO of the P-Chain."""
 
     identifier = ID
 
 
 class NodeIDField(IdentifierField):
-    """20 bytes: a node."""
+    """20 bytes: a node ID."""
 
     identifier = NodeID
     length = NodeID.SIZE
 
 
 class ShortIDField(IdentifierField):
-    """20 bytes: an address of the P-Chain."""
+    """20 bytes: a P-Chain address."""
 
     identifier = ShortID
     length = ShortID.SIZE
 
 
 class RowIdField(models.BigIntegerField):  # type: ignore[type-arg]  # generic only in the stubs
-    """The key of a table that is kept by a number of 63 bits.
+    """A 63-bit integer that is the primary key of a table.
 
-    SQLite keeps a table by its rowid, and takes a key for that only where its type is INTEGER, not BIGINT ("CREATE
-    TABLE", ROWIDs and the INTEGER PRIMARY KEY): any other key has an index of its own, to be written with each row
-    and to be read before each.
+    SQLite stores a table by its rowid, and uses a primary key as rowid only if its type is INTEGER,
+    not BIGINT ("CREATE TABLE", ROWIDs and the INTEGER PRIMARY KEY). Any other primary key needs a
+    separate index, which is written with each row and read before each.
     """
 
     @override
@@ -211,19 +211,19 @@ class UInt256Field(UnsignedField):
 
 
 def for_database(number: int, digits: int, vendor: str) -> int | str:
-    """Return a big integer as the column of this database takes it (for `bulk`)."""
+    """Return a big integer in the form of the column in this database (for `bulk`)."""
     return number if vendor == "postgresql" else f"{number:0{digits}d}"
 
 
 PLACES = 1 << 24
-"""Most rows of one kind in a block."""
+"""Maximum rows of one kind in a block."""
 
 HEIGHTS = 1 << 39
-"""Blocks that keys of 63 bits can hold then."""
+"""Number of blocks that 63-bit keys can then express."""
 
 
 def row_id(height: int, place: int = 0) -> int:
-    """Return the key of the row at a place of a block; of the block's first with place 0."""
+    """Return the key of the row at a position in a block; position 0 is the block's first row."""
     return height * PLACES + place
 
 

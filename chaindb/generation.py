@@ -1,6 +1,7 @@
-"""How often the rows of a database were replaced by earlier ones: what is remembered of them asks for this.
+"""The rewind counter: how often the rows of a database were replaced by earlier ones.
 
-Heights and hashes do not tell: a chain that went back may grow to where it was again, with other blocks.
+Caches of those rows compare it. Heights and hashes do not suffice: after a rewind a chain may grow
+to the same height with other blocks.
 """
 
 from typing import Final
@@ -12,15 +13,15 @@ QUESTION: Final[Question] = ("SELECT number FROM chaindb_generation", ())
 
 
 def number(db: Database) -> int:
-    """Return how often the rows went back: 0 of most databases. One statement."""
+    """Return how often the rows were rewound, usually 0. Runs one statement."""
     found = db.row(*QUESTION)
     return 0 if found is None else int(found[0])
 
 
 def advance(db: Database) -> int:
-    """Note that the rows go back in this transaction, and return the new number.
+    """Count a rewind of the rows in this transaction, and return the new number.
 
-    The caller holds the locks of all that goes back.
+    The caller holds the locks of all rows that are rewound.
     """
     row, _ = db.objects(Generation).select_for_update().get_or_create(id=1, defaults={"number": 0})
     row.number += 1

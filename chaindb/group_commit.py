@@ -1,8 +1,8 @@
-"""Work of several threads that is committed together, in one transaction of the database. Pure.
+"""Group commit: one database transaction for the work of several threads. Pure.
 
-A transaction costs the same for one piece of work as for fifty. On SQLite there is more to it: who waits
-for the write lock tries again after longer and longer pauses, so many that write at once keep one that
-writes seldom, like a maker of blocks, from it for seconds.
+A transaction costs the same for one piece of work as for fifty. On SQLite there is a second reason:
+a connection that waits for the write lock retries after longer and longer pauses. So many frequent
+writers keep a rare one, like a block builder, from the lock for seconds.
 """
 
 import threading
@@ -20,7 +20,7 @@ R = TypeVar("R")
 
 @dataclass(slots=True, eq=False)
 class _Share(Generic[W, R]):
-    """What one thread brings, and in the end its results."""
+    """The work of one thread, and later its results."""
 
     work: Sequence[W]
     results: list[R] = field(default_factory=list)
@@ -29,10 +29,10 @@ class _Share(Generic[W, R]):
 
 
 class GroupCommit(Generic[W, R]):
-    """One queue of work; threads share it. One of them does at a time what all have brought by then.
+    """A queue of work that threads share. One thread at a time commits all work queued so far.
 
     Args:
-        commit: Does pieces of work in order, in one transaction, and returns a result for each.
+        commit: Runs pieces of work in order, in one transaction, and returns a result for each.
     """
 
     def __init__(self, commit: Callable[[Sequence[W]], Sequence[R]]) -> None:
@@ -44,16 +44,16 @@ class GroupCommit(Generic[W, R]):
         """Return the results of pieces of work, in order, once they are committed.
 
         Raises:
-            BaseException: What `commit` raised; then nothing of what was done together is stored, and
-                each thread that took part raises it.
-            WaitedTooLong: The work of other threads took `QUEUE_SECONDS`; this work was not begun.
+            BaseException: The exception of `commit`. Then nothing of the joint transaction is stored,
+                and each thread that took part raises it.
+            WaitedTooLong: The work of other threads took `QUEUE_SECONDS`; this work was not started.
         """
         share: _Share[W, R] = _Share(work)
         self._waiting.append(share)
         if not self._committing.acquire(timeout=QUEUE_SECONDS):
             try:
                 self._waiting.remove(share)
-            except ValueError:  # another thread commits it just now
+            except ValueError:  # another thread is committing it
                 self._committing.acquire()
             else:
                 raise WaitedTooLong
@@ -67,7 +67,7 @@ class GroupCommit(Generic[W, R]):
         return share.results
 
     def _brought(self) -> list[_Share[W, R]]:
-        """Take what waits; others go on to bring more."""
+        """Take all queued work; other threads may continue to queue more."""
         shares = []
         while self._waiting:
             shares.append(self._waiting.popleft())

@@ -1,34 +1,36 @@
-"""How long indexes are written at a time: rows of calls and of tokens, which come behind the blocks."""
+"""Time slices for writing the indexes of calls and of tokens, which lag behind the blocks."""
 
 import time
 from collections.abc import Callable
 from typing import Final
 
 SHARE: Final = {"embedded": 0.1, "production": 0.8}
-"""Seconds of each in which an index is written, by profile: the embedded worker makes the blocks, too."""
+"""Seconds of each second in which an index is written, by profile: the embedded worker also builds the blocks."""
 
 REST_SECONDS: Final = 5.0
-"""From one time to the next while a thread that shares the interpreter has much to answer.
+"""Seconds between two slices while a thread that shares the interpreter is busy with requests.
 
-Not a shorter time in each second: blocks are read together, and who stops early has read most of them in vain. And who
-writes takes more from the thread that answers than its own time: whenever it gets the interpreter back from the
-database the other one waits for a switch interval."""
+Shorter slices in each second would not help: blocks are read in batches, and stopping early wastes
+most of the reading. A writer also takes more from the serving thread than its own time: whenever
+the writer returns from the database and needs the interpreter, the other thread waits for a switch
+interval."""
 
 MUCH: Final = 0.5
-"""Of its time, which the thread that answers computes."""
+"""Share of its time that the serving thread computes from which it counts as busy."""
 
 LOOK_SECONDS: Final = 0.5
-"""It is looked at no more often than that: in a shorter time one answer would be much."""
+"""Minimum seconds between two checks; in a shorter time a single response would count as busy."""
 
 
 class IndexingTime:
-    """How long each index may be written when its second has come. One for all indexes of a process.
+    """Decides how long each index may be written in its turn. One object for all indexes of a process.
 
-    Unspecified: while a node has much to answer its indexes may fall behind; they catch up when it has less.
+    Unspecified: while a node is busy with requests its indexes may fall behind; they catch up when it
+    is less busy.
 
     Args:
-        profile: Whether the process does all (`embedded`), or is a worker.
-        clock: Tells seconds.
+        profile: `embedded` if the process does everything, else it is a worker.
+        clock: Returns seconds.
     """
 
     def __init__(self, profile: str, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -38,22 +40,22 @@ class IndexingTime:
         self._looked_at = self._used = 0.0
         self._has_much_to_answer = False
         self._written_at: dict[str, float] = {}
-        """When each index was, by its name."""
+        """When each index was last written, by name."""
 
     def beside(self, processor_time: Callable[[], float]) -> None:
         """Give way to a thread of this process from now on.
 
         Args:
-            processor_time: Tells for how many seconds it has computed.
+            processor_time: Returns the seconds that the thread has computed.
         """
         self._looked_at, self._used = self._clock(), processor_time()
         self._processor_time = processor_time
 
     def seconds(self, index: str) -> float:
-        """Return for how long an index may be written now, which is asked for every second; 0: not at all.
+        """Return for how many seconds an index may be written now, or 0. Called every second.
 
         Args:
-            index: Its name.
+            index: Name of the index.
         """
         now = self._clock()
         if self._processor_time is not None:

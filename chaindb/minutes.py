@@ -1,4 +1,4 @@
-"""How much the blocks of each of the last minutes hold, from the latest rows alone."""
+"""Sums over the blocks of each of the last minutes, computed from the latest rows only."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 from chaindb.database import Database
 
 WINDOW: Final = 30
-"""Minutes that are looked at."""
+"""Minutes that are summed."""
 MOST_BLOCKS: Final = 2_000
-"""Rows that are looked at: a chain may make more in a minute than anybody wants to read for a page."""
+"""Rows that are read at most: a chain may produce more in a minute than a page should read."""
 
 _SUMS: Final = """
 SELECT CASE WHEN age < 0 THEN 0 WHEN age < {seconds} THEN age / 60 ELSE {window} END AS minute,
@@ -19,27 +19,27 @@ GROUP BY 1
 
 
 class Blocks(NamedTuple):
-    """The blocks of a chain, as their table has them."""
+    """Table and columns of the blocks of a chain."""
 
     table: str
     height: str
-    """The column of their heights, by which they are found."""
+    """Column of the height, by which the rows are sorted."""
     time: str
-    """That of their times in Unix seconds."""
+    """Column of the timestamp in Unix seconds."""
     columns: Sequence[str]
-    """What is summed."""
+    """Columns to sum."""
 
 
 def per_minute(db: Database, blocks: Blocks, now: int) -> list[tuple[int, ...]]:
-    """Return for each of the last minutes, the oldest first, its blocks and the sums of columns of theirs.
+    """Return for each of the last minutes, oldest first, the number of blocks and their column sums.
 
-    The last one ends now. There are `WINDOW` of them; fewer, none at worst, where the latest `MOST_BLOCKS` blocks
-    do not reach back so far: of an older minute nobody knows all.
+    The last minute ends now. There are `WINDOW` minutes; fewer, possibly none, if the latest
+    `MOST_BLOCKS` blocks do not reach back that far, because older minutes would be incomplete.
 
     Args:
-        db: Where the blocks are.
-        blocks: Which they are.
-        now: Unix seconds. A block that is ahead of that counts as made now.
+        db: The database of the blocks.
+        blocks: Table and columns to read.
+        now: Unix seconds. A block with a later timestamp counts as produced now.
     """
     sql = _SUMS.format(
         seconds=60 * WINDOW,
@@ -55,6 +55,6 @@ def per_minute(db: Database, blocks: Blocks, now: int) -> list[tuple[int, ...]]:
     looked_at = sum(sums[0] for sums in found.values())
     known = WINDOW
     if looked_at >= MOST_BLOCKS and WINDOW not in found:
-        known = max(found)  # its older part may lie beyond what was looked at
+        known = max(found)  # the older part of this minute may not have been read
     nothing = (0,) * (1 + len(blocks.columns))
     return [found.get(minute, nothing) for minute in reversed(range(known))]

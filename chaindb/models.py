@@ -1,4 +1,4 @@
-"""The rows that belong to no chain: how far the node's clock is ahead, and how often its rows went back."""
+"""Rows that belong to no chain: the offset of the node's clock, and the rewind counter."""
 
 from typing import ClassVar
 
@@ -7,7 +7,7 @@ from typing_extensions import override
 
 
 class Clock(models.Model):
-    """The one row is the node's clock, once it has been moved; without it the clock is wall time."""
+    """The single row has the clock's offset once it was moved; without it the clock is wall time."""
 
     id = models.SmallIntegerField(primary_key=True, default=1)
     offset = models.BigIntegerField(help_text="Seconds ahead of wall time; below zero: behind it")
@@ -29,9 +29,9 @@ class Clock(models.Model):
 
 
 class Generation(models.Model):
-    """The one row counts how often the rows of this database were replaced by earlier ones; without it never.
+    """The single row counts how often this database was rewound; without it the count is 0.
 
-    It never goes back itself.
+    The counter itself is never rewound.
     """
 
     id = models.SmallIntegerField(primary_key=True, default=1)

@@ -1,7 +1,8 @@
-"""Filters that keep failures which repeat for one cause from flooding the log.
+"""Log filters that keep repeated failures with one cause from flooding the log.
 
-An outage of a server has a line at each end: failures in between are counted, not written. A database that is busy or
-takes no writes has one line a minute, without a traceback.
+An outage of a server is logged once at its start and once at its end; failures in between are
+counted, not logged. A database that is busy or rejects writes is logged once a minute, without a
+traceback.
 """
 
 import logging
@@ -20,14 +21,14 @@ from chaindb.servers import Server, away
 from chaindb.unavailable import unavailable
 
 SILENCE_SECONDS: Final = 60.0
-"""Seconds between two lines about the same reason."""
+"""Seconds between two log lines about the same reason."""
 
 _DEPTH = 8
-"""So many causes of an exception are looked at."""
+"""Number of causes of an exception that are examined."""
 
 
 class OutageFilter(logging.Filter):
-    """Drops the records of failures that a server is to blame for which is away (`chaindb.servers`)."""
+    """Drops records of failures that are caused by a server outage (`chaindb.servers`)."""
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
@@ -35,10 +36,10 @@ class OutageFilter(logging.Filter):
 
 
 class UnavailableFilter(logging.Filter):
-    """Lets a record pass once a minute for each reason of `chaindb.unavailable`, without its traceback.
+    """Passes one record a minute for each reason of `chaindb.unavailable`, without its traceback.
 
     Args:
-        clock: Seconds from some moment on.
+        clock: Returns seconds since any fixed time.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -46,16 +47,18 @@ class UnavailableFilter(logging.Filter):
         self._clock = clock
         self._lock = threading.Lock()
         self._written: dict[str, float] = {}
-        """When a record passed last, by reason."""
+        """When a record last passed, by reason."""
         self._dropped: dict[str, int] = {}
-        """How many were dropped since then."""
+        """Number of records dropped since then."""
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
         reasons = (words for error in _errors(record) if (words := unavailable(error)))
         reason = next(reasons, "")
         if getattr(record, "status_code", None) == HTTPStatus.SERVICE_UNAVAILABLE:
-            reason = reason or "the request was refused"  # Django has a line for each such answer
+            reason = (
+                reason or "the request was refused"
+            )  # Django logs a line for each such response
         if not reason:
             return True
         now = self._clock()
@@ -66,14 +69,14 @@ class UnavailableFilter(logging.Filter):
             self._written[reason] = now
             dropped = self._dropped.pop(reason, 0)
         more = f" ({dropped} more failures since the last such line)" if dropped else ""
-        # No handler shows the record in another form: the node has one.
+        # No other handler needs the original record, because the node has only one.
         record.msg, record.args = "%s: %s%s", (record.getMessage(), reason, more)
         record.exc_info = record.exc_text = None
         return True
 
 
 def _errors(record: logging.LogRecord) -> Iterator[BaseException]:
-    """Walk the exceptions that a record tells of, with their trace or in its words."""
+    """Yield the exceptions of a record: its traceback's, and those among its arguments."""
     if record.exc_info and record.exc_info[1] is not None:
         yield record.exc_info[1]
     args = record.args.values() if isinstance(record.args, dict) else record.args or ()
@@ -82,20 +85,22 @@ def _errors(record: logging.LogRecord) -> Iterator[BaseException]:
 
 def _is_blamed(error: BaseException) -> bool:
     if away(error):
-        return True  # whoever raised it has counted it
+        return True  # the code that raised it has counted it
     server = _server(error)
     if server is None:
         return False
     if server.failed():
         return True
-    if on_event_loop():  # nothing may wait there: this one is written, and the next ones are known
+    if (
+        on_event_loop()
+    ):  # must not wait there: pass this record, and the server check covers later ones
         threading.Thread(target=server.suspect, args=[error], daemon=True).start()
         return False
     return bool(server.suspect(error))
 
 
 def _server(error: BaseException | None) -> Server | None:
-    """Return the server whose loss an exception may be."""
+    """Return the server whose outage may have caused an exception."""
     import psycopg
 
     from chaindb.postgresql import session

@@ -1,9 +1,9 @@
-"""Pointers to what happened on a chain, sent to every event loop of the node that follows it.
+"""Pointers to chain events, sent to every event loop of the node that follows the chain.
 
-A pointer is a number or a hash, never a payload: who receives it reads the rows or its memory. In the
-embedded profile a message goes straight to every bound loop; in production it goes through a group
-of the channel layer. That may lose messages, so receivers heal by looking at the database now and
-then. What the messages of a chain are stands in its own `notifications`.
+A pointer is a number or a hash, never a payload: receivers read the rows or their memory. In the
+embedded profile a message goes directly to every bound loop; in production it goes through a group of
+the channel layer. The channel layer may lose messages, so receivers also check the database
+periodically. The `notifications` module of each chain defines its messages.
 """
 
 import asyncio
@@ -22,26 +22,26 @@ from chaindb.chains import Chain
 from chaindb.servers import PATIENCE, Server
 
 Message = dict[str, Any]
-"""Its `type` says what happened."""
+"""The key `type` has the kind of event."""
 
 Deliver = Callable[[Message], object]
-"""Takes a message, on the loop that it was bound with; it must not block."""
+"""Takes a message, on the loop that it was bound with. It must not block."""
 
 RETRY = 1.0
-"""Seconds after which a layer that failed is joined again."""
+"""Seconds after which groups are joined again when the channel layer failed."""
 
 CANCEL_AGAIN = 1.0
-"""Seconds after which who still follows is cancelled once more."""
+"""Seconds after which a task that still follows is cancelled once more."""
 
 REJOIN = 3600.0
-"""Seconds after which groups are joined again: a layer forgets members after a day."""
+"""Seconds after which groups are joined again, because a channel layer forgets members after a day."""
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Listener:
-    """A loop that follows, the chains that it wants to hear of, and who takes the messages."""
+    """An event loop that follows, the chains that it follows, and the receiver of the messages."""
 
     loop: asyncio.AbstractEventLoop
     chains: frozenset[str]
@@ -49,19 +49,19 @@ class _Listener:
 
 
 class Pointers:
-    """The pointers of one node, as one of its processes sends and hears them. Threads share it.
+    """Sends and receives the pointers of one node in one of its processes. Thread-safe.
 
     A chain is named by its first alias.
 
     Args:
-        profile: Where it is `embedded` there is no other process, and the channel layer is left alone.
+        profile: With `embedded` there is no other process, and the channel layer is not used.
     """
 
     def __init__(self, profile: str) -> None:
         self._is_alone = profile == "embedded"
         self._lock = threading.Lock()
         self._listeners: tuple[_Listener, ...] = ()
-        """Senders read it without a lock, so it is never changed but replaced."""
+        """Senders read it without a lock, so it is replaced, never changed."""
         self._own_loop: asyncio.AbstractEventLoop | None = None
 
     def bind(
@@ -70,9 +70,9 @@ class Pointers:
         deliver: Deliver,
         chains: Collection[str] = tuple(Chain),
     ) -> Callable[[], None]:
-        """Deliver all messages of some chains on an event loop; return what ends that.
+        """Deliver all messages of some chains on an event loop. Return a function that stops this.
 
-        It goes on while the channel layer is away and comes back; what was sent meanwhile is lost.
+        Delivery survives an outage of the channel layer; messages sent during the outage are lost.
         """
         listener = _Listener(loop, frozenset(chains), deliver)
         with self._lock:
@@ -89,7 +89,7 @@ class Pointers:
         return unbind
 
     def send(self, chain: str, message: Message) -> None:
-        """Hand a message on without waiting for it. For services, after commit only."""
+        """Send a message without waiting for delivery. For services, only after commit."""
         if self._is_alone:
             for listener in self._listeners:
                 if chain in listener.chains:
@@ -97,8 +97,10 @@ class Pointers:
             return
         server = redis_server()
         if server.failed():
-            return  # followers find it by their tick
-        sending = self._send(chain, message, server)  # which keeps this object, and so its thread
+            return  # followers find the event at their next periodic check
+        sending = self._send(
+            chain, message, server
+        )  # keeps a reference to this object and its thread
         asyncio.run_coroutine_threadsafe(sending, self._sending_loop()).add_done_callback(_report)
 
     async def _send(self, chain: str, message: Message, server: Server) -> None:
@@ -107,7 +109,7 @@ class Pointers:
         try:
             async with asyncio.timeout(PATIENCE):
                 await layer.group_send(group_of(chain), message)
-        except Exception as error:  # a server that is away needs no more words
+        except Exception as error:  # the outage of a server is already logged
             if not await asyncio.to_thread(server.suspect, error):
                 raise
 
@@ -122,7 +124,7 @@ class Pointers:
             self._remove(listener)
 
     def _sending_loop(self) -> asyncio.AbstractEventLoop:
-        """Return a bound loop that runs, else one in a thread of its own (in workers)."""
+        """Return a bound loop that runs, else a loop in its own thread (in workers)."""
         for listener in self._listeners:
             if listener.loop.is_running():
                 return listener.loop
@@ -130,19 +132,19 @@ class Pointers:
             if self._own_loop is None:
                 self._own_loop = loop = asyncio.new_event_loop()
                 threading.Thread(target=_run, args=[loop], name="pointers", daemon=True).start()
-                # The thread ends with this object; at the end of the process it just stops.
+                # The thread ends with this object; at the end of the process it is just stopped.
                 weakref.finalize(self, loop.call_soon_threadsafe, loop.stop).atexit = False
             return self._own_loop
 
 
 def group_of(chain: str) -> str:
-    """Return the channel layer's group of a chain's pointers."""
+    """Return the channel layer group of a chain's pointers."""
     return f"{chain.lower()}chain.pointers"
 
 
 def redis_server() -> Server:
     """Return the server behind the channel layer."""
-    # Only here: Redis' client takes a fifth of a second to import, and the embedded profile has none.
+    # Imported here: the Redis client takes 0.2 s to import, and the embedded profile has no Redis.
     from chaindb.redis_cache import server
 
     return server()
@@ -151,7 +153,8 @@ def redis_server() -> Server:
 async def _follow_until_cancelled(listener: _Listener) -> None:
     """Follow, and end when cancelled.
 
-    The channel layer may swallow that when it comes just as an answer does, and then wait on for ever.
+    The channel layer may swallow a cancellation that arrives together with a message, and then wait
+    forever.
     """
     following = asyncio.create_task(_follow(listener))
     try:
@@ -163,18 +166,18 @@ async def _follow_until_cancelled(listener: _Listener) -> None:
 
 
 async def _follow(listener: _Listener) -> None:
-    """Deliver what a channel of this loop's own receives from the groups, for ever."""
+    """Deliver forever the messages that this loop's own channel receives from the groups."""
     while True:
         try:
             await _receive(listener)
-        except Exception as error:  # whatever it is, following goes on
+        except Exception as error:  # following must continue after any failure
             if not await asyncio.to_thread(redis_server().suspect, error):
                 _tell(error)
             await asyncio.sleep(RETRY)
 
 
 def _tell(error: Exception) -> None:
-    """Log why following ended while the server answers: in a line, where it was a connection from before an outage."""
+    """Log why following failed although the server answers, briefly for a connection lost in an outage."""
     from chaindb.redis_cache import LOST
 
     if isinstance(error, LOST):
@@ -195,12 +198,12 @@ async def _receive(listener: _Listener) -> None:
             message = await layer.receive(channel)
             try:
                 listener.deliver(message)
-            except Exception:  # the next message may be one that can be delivered
+            except Exception:  # the next message may be deliverable
                 _log.exception("a pointer could not be delivered")
     finally:
         rejoining.cancel()
         for chain in listener.chains:
-            with contextlib.suppress(Exception):  # it is away, or the loop ends
+            with contextlib.suppress(Exception):  # the server is away, or the loop ends
                 await layer.group_discard(group_of(chain), channel)
 
 
@@ -214,7 +217,7 @@ async def _rejoin(layer: Any, channel: str, chains: Collection[str]) -> None:
         await asyncio.sleep(REJOIN)
         try:
             await _join(layer, channel, chains)
-        except Exception:  # as above
+        except Exception:  # rejoining must continue after any failure
             _log.exception("the groups of pointers could not be joined again")
 
 

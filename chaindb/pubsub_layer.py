@@ -1,8 +1,9 @@
-"""A channel layer by Redis' publish and subscribe: what is sent to a group reaches who listens at that moment.
+"""A channel layer on Redis publish/subscribe: a group message reaches the channels that listen then.
 
-`channels_redis` has two layers: one that keeps messages in sorted sets and asks for them by scripts, which costs each
-process of the node a few milliseconds a message; and one that looks ten times a second, and hides it when Redis is
-lost. Here a channel waits at its own connection, and whoever receives is told of the loss.
+`channels_redis` has two layers. One keeps messages in sorted sets and reads them by scripts, which
+costs each process of the node a few milliseconds per message. The other polls ten times a second and
+hides the loss of Redis. Here each channel waits at its own connection, and a loss raises an error in
+the receiver.
 """
 
 import asyncio
@@ -25,21 +26,23 @@ from typing_extensions import override
 from chaindb.redis_cache import SECONDS
 
 SILENCE: Final = 10.0
-"""Seconds without a message after which Redis is asked whether it is there."""
+"""Seconds without a message after which Redis is pinged."""
 
 
 @dataclass(slots=True, eq=False)
 class _Channel:
     listening: PubSub
     groups: set[bytes] = field(default_factory=set)
-    """By their names at Redis."""
+    """Names of the groups in Redis."""
 
 
 class PubSubLayer(BaseChannelLayer):
-    """Groups whose messages Redis hands to all that listen, and keeps for nobody. Event loops share it.
+    """Groups whose messages Redis forwards to current listeners and does not store.
+
+    Event loops share the object.
 
     Args:
-        url: Redis'.
+        url: URL of Redis.
     """
 
     extensions: Final = ["groups"]
@@ -47,21 +50,21 @@ class PubSubLayer(BaseChannelLayer):
     def __init__(self, url: str) -> None:
         super().__init__()
         self._url = url
-        # Redis hands messages on whatever the number of the database; another node may have another one.
+        # Redis publishes across all of its databases, and another node may use another database.
         self._database = redis.ConnectionPool.from_url(url).connection_kwargs.get("db", 0)
         self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Redis] = WeakKeyDictionary()
         self._channels: dict[str, _Channel] = {}
 
     @override
     async def new_channel(self, prefix: str = "pointers") -> str:
-        """Return the name of a channel that is in no group yet."""
+        """Return the name of a new channel, which is in no group yet."""
         name = f"{prefix}.{secrets.token_hex(8)}"
         self._channels[name] = _Channel(self._client().pubsub())
         return name
 
     @override
     async def group_add(self, group: str, channel: str) -> None:
-        """Let a channel have what is sent to a group from now on.
+        """Let a channel receive the messages of a group from now on.
 
         Raises:
             redis.ConnectionError, redis.TimeoutError: Redis does not answer.
@@ -72,7 +75,7 @@ class PubSubLayer(BaseChannelLayer):
 
     @override
     async def group_discard(self, group: str, channel: str) -> None:
-        """Let a channel have nothing more of a group; one that is in none is closed. Redis need not be there."""
+        """Remove a channel from a group and close it if it was the last. Redis may be unreachable."""
         leaving = self._channels.get(channel)
         if leaving is None:
             return
@@ -86,8 +89,8 @@ class PubSubLayer(BaseChannelLayer):
         """Return the next message of a channel's groups.
 
         Raises:
-            redis.ConnectionError, redis.TimeoutError: Redis is lost, and with it what was sent meanwhile. The channel
-                hears nothing more.
+            redis.ConnectionError, redis.TimeoutError: Redis was lost, and so were the messages sent
+                meanwhile. The channel receives nothing from then on.
         """
         listening, groups = self._channels[channel].listening, self._channels[channel].groups
         is_asked = False
@@ -104,7 +107,7 @@ class PubSubLayer(BaseChannelLayer):
 
     @override
     async def group_send(self, group: str, message: Mapping[str, Any]) -> None:
-        """Hand a message to Redis.
+        """Publish a message to a group.
 
         Raises:
             redis.ConnectionError, redis.TimeoutError: Redis does not answer.
@@ -115,7 +118,7 @@ class PubSubLayer(BaseChannelLayer):
         return f"{self._database}.{group}"
 
     def _client(self) -> Redis:
-        """Return this event loop's client: connections cannot be taken to another one."""
+        """Return this event loop's client. Connections cannot be used from another loop."""
         loop = asyncio.get_running_loop()
         client = self._clients.get(loop)
         if client is None:
@@ -123,7 +126,7 @@ class PubSubLayer(BaseChannelLayer):
                 self._url,
                 socket_timeout=SILENCE + SECONDS,
                 socket_connect_timeout=SECONDS,
-                # A connection that was closed is opened again for a message that is sent. Who listens has to know.
+                # Publishing reopens a closed connection. A receiver must get an error instead.
                 retry=Retry(NoBackoff(), 0),
             )
             _close_before(loop, client)
@@ -131,12 +134,12 @@ class PubSubLayer(BaseChannelLayer):
 
 
 def _close_before(loop: asyncio.AbstractEventLoop, client: Redis) -> None:
-    """Have a client closed when its event loop is: nobody else knows when that ends."""
+    """Close a client together with its event loop, because only the loop knows when it ends."""
     close_loop = loop.close
 
     def close() -> None:
         if not loop.is_closed():
-            with suppress(redis.RedisError):  # it is away, and so are its connections
+            with suppress(redis.RedisError):  # Redis is away, and so are the connections
                 loop.run_until_complete(client.aclose())
         close_loop()
 

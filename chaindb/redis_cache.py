@@ -1,4 +1,4 @@
-"""Django's cache in Redis, for a server that may be away or hang: no call waits for it for long."""
+"""Django's Redis cache backend with bounded waits for a server that is unreachable or hangs."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,10 +17,10 @@ from chaindb.servers import Server, ServerAway
 T = TypeVar("T")
 
 SECONDS: Final = 0.6
-"""Until a command is given up, and until a connection is: all of them are quick ones."""
+"""Timeout of a command and of a connection attempt; all commands are fast ones."""
 
 _PREFIX: Final = re.compile(r"Error (-?\d+ )?connecting to \S+?\. ")
-"""What redis-py begins a message with: the address, which is known."""
+"""Prefix of redis-py's messages: the address, which is already known."""
 _MAX_MESSAGE: Final = 400
 _CAUSES: Final = {
     "Connection refused": "connection refused",
@@ -28,16 +28,16 @@ _CAUSES: Final = {
     "not known": "its name is unknown",
     "No such file": "No such file or directory: see the files that NODE_REDIS_URL names",
 }
-"""By a part of redis-py's message; other messages are quoted."""
+"""Explanation by a part of redis-py's message; other messages are quoted."""
 
 LOST: Final = (redis.ConnectionError, redis.TimeoutError)
-"""What Redis' client raises when the server does not answer."""
+"""Exceptions of the Redis client when the server does not answer."""
 
 
 def options() -> dict[str, Any]:
-    """Return the manners of a connection.
+    """Return the options of a connection.
 
-    One that the server has closed is opened again once; what hangs is not waited for a second time.
+    A connection that the server has closed is reopened once. A timeout is not retried.
     """
     return {
         "socket_timeout": SECONDS,
@@ -51,7 +51,7 @@ class RedisAway(ServerAway, redis.ConnectionError):
 
 
 class RedisCache(backend.RedisCache):
-    """The cache of the production profile. Raises `RedisAway` at once while Redis is known to be away."""
+    """The cache of the production profile. Raises `RedisAway` immediately while Redis is known to be away."""
 
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, {**params, "OPTIONS": {**options(), **params.get("OPTIONS", {})}})
@@ -79,11 +79,11 @@ class _Client(redis.Redis):
 
 
 def list_lengths(keys: Sequence[str]) -> dict[str, int]:
-    """Return how long the lists under some keys are, in one question; 0 of one that is not there.
+    """Return the lengths of the lists under some keys, in one request; a missing list has length 0.
 
     Raises:
         RedisAway: Redis does not answer.
-        redis.RedisError: It answers, but not this: the connection was lost, or the question is refused.
+        redis.RedisError: Redis answers, but the connection was lost or the command is refused.
     """
     with _Client.from_url(settings.NODE.redis_url, **options()) as client:
         asked = client.pipeline(transaction=False)
@@ -93,11 +93,11 @@ def list_lengths(keys: Sequence[str]) -> dict[str, int]:
 
 
 def _asked(command: Callable[[], T]) -> T:
-    """Run a command, unless there is nobody to run it.
+    """Run a command, unless Redis is known to be away.
 
     Raises:
         RedisAway: Redis does not answer.
-        redis.RedisError: It does, and the command failed.
+        redis.RedisError: Redis answers, but the command failed.
     """
     if words := server().failed():
         raise RedisAway(words)
@@ -111,9 +111,10 @@ def _asked(command: Callable[[], T]) -> T:
 
 @cache
 def server() -> Server:
-    """Return the node's Redis.
+    """Return the node's Redis server.
 
-    One for the process, since Django makes a cache for each thread, and all ask whether the server is away.
+    One object for the process, since Django makes a cache for each thread, and all share what is known
+    about an outage.
     """
     url = settings.NODE.redis_url
     where = redis.ConnectionPool.from_url(url).connection_kwargs

@@ -1,4 +1,4 @@
-"""Tables of SQLite that an older version keeps by a key that is no rowid (see `fields.RowIdField`)."""
+"""Migration of SQLite tables whose primary key is not the rowid (see `fields.RowIdField`)."""
 
 import re
 from typing import Any, Final, NamedTuple
@@ -9,22 +9,22 @@ _OLD_KEY: Final = re.compile(r'(?P<column>"\w+") bigint NOT NULL PRIMARY KEY')
 
 
 class _Made(NamedTuple):
-    """A name of the schema, and the statement that makes what bears it."""
+    """Name and SQL statement of an object in the schema."""
 
     name: str
     statement: str
 
 
 def keep_by_rowid(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    """Make such tables anew with their rows, one after the other, in the running transaction. Code of a migration.
+    """Rebuild these tables with their rows, one by one, in the running transaction. For a migration.
 
-    Foreign keys must not be enforced meanwhile; Django's schema editor sees to that. Takes the disk space of all of
-    these tables once more until the transaction ends.
+    Foreign keys must not be enforced meanwhile; Django's schema editor ensures that. Until the
+    transaction ends, the tables take their disk space twice.
     """
     if schema_editor.connection.vendor != "sqlite":
         return
     old = [table for table in _made(schema_editor, "table") if _OLD_KEY.search(table.statement)]
-    # SQLite renames no table while a view is about one that is missing.
+    # SQLite does not rename a table while a view refers to a missing table.
     views = _made(schema_editor, "view") if old else []
     for view in reversed(views):
         schema_editor.execute(f'DROP VIEW "{view.name}"')
@@ -35,7 +35,7 @@ def keep_by_rowid(_apps: Any, schema_editor: BaseDatabaseSchemaEditor) -> None:
 
 
 def _make_anew(schema_editor: BaseDatabaseSchemaEditor, table: _Made) -> None:
-    """Make a table anew ("ALTER TABLE" of SQLite's documentation, Making Other Kinds Of Table Schema Changes)."""
+    """Rebuild a table (SQLite's "ALTER TABLE", Making Other Kinds Of Table Schema Changes)."""
     indexes = _made(schema_editor, "index", table.name)
     new = f"new__{table.name}"
     named = table.statement.replace(f'"{table.name}"', f'"{new}"', 1)
@@ -43,7 +43,7 @@ def _make_anew(schema_editor: BaseDatabaseSchemaEditor, table: _Made) -> None:
     assert key is not None, "such are chosen"
     column = key["column"]
     schema_editor.execute(_OLD_KEY.sub(r"\g<column> integer NOT NULL PRIMARY KEY", named))
-    schema_editor.execute(f'INSERT INTO "{new}" SELECT * FROM "{table.name}" ORDER BY {column}')  # noqa: S608  # names are the schema's
+    schema_editor.execute(f'INSERT INTO "{new}" SELECT * FROM "{table.name}" ORDER BY {column}')  # noqa: S608  # names come from the schema
     schema_editor.execute(f'DROP TABLE "{table.name}"')
     schema_editor.execute(f'ALTER TABLE "{new}" RENAME TO "{table.name}"')
     for index in indexes:
@@ -53,7 +53,9 @@ def _make_anew(schema_editor: BaseDatabaseSchemaEditor, table: _Made) -> None:
 def _made(
     schema_editor: BaseDatabaseSchemaEditor, kind: str, table: str | None = None
 ) -> list[_Made]:
-    """Return what of a kind was made by a statement of its own, oldest first; indexes of one table."""
+    """Return the schema objects of one kind that have SQL of their own, oldest first.
+
+    With `table`, only those of the table."""
     statement = "SELECT name, sql FROM sqlite_master WHERE type = %s AND sql IS NOT NULL"
     asked = [kind]
     if table is not None:

@@ -1,7 +1,8 @@
-"""All rows of a table, out of one database and into another, whichever of both kinds either is.
+"""Copy all rows of a table between databases, each of which may be PostgreSQL or SQLite.
 
-On the way a row is plain values in which no database has a hand: int, float, bool, str, bytes, None and times with their zone;
-integers of 256 bits are decimal text. Rows are read and written in parts, so a table may be larger than memory.
+On the way a row consists of database-independent values: int, float, bool, str, bytes, None and
+datetimes with a time zone; 256-bit integers are decimal text. Rows are read and written in parts, so
+a table may be larger than memory.
 """
 
 import json
@@ -16,13 +17,13 @@ from chaindb.database import Database, Row
 from chaindb.fields import BytesField, UInt64Field, UInt256Field, for_database
 
 PART: Final = 1_000
-"""Rows that are read or written together."""
+"""Rows that are read or written in one part."""
 
 Convert = Callable[[Any], Any]
 
 
 class UnknownColumn(Exception):
-    """A column of a kind that nobody has said how to carry (never, unless a model is new)."""
+    """A column of a type that cannot be copied (only possible for a new model)."""
 
     def __init__(self, field: "models.Field[Any, Any]") -> None:
         super().__init__(f"{field} has a type that cannot be carried to another database")
@@ -35,7 +36,7 @@ class Table:
         model: The model.
 
     Raises:
-        UnknownColumn: Not all of its columns can be carried.
+        UnknownColumn: The model has a column that cannot be copied.
     """
 
     def __init__(self, model: type[models.Model]) -> None:
@@ -47,16 +48,16 @@ class Table:
         self._order = ", ".join(f'"{field.column}"' for field in model._meta.pk_fields)
         kinds = [_kind(field) for field in self._fields]
         self.types: tuple[type, ...] = tuple(type_ for type_, _ in kinds)
-        """Of the plain values of each column, which may also be None."""
+        """Types of the plain values of each column, which may also be None."""
         self._plain = [convert for _, convert in kinds]
 
     def count(self, db: Database) -> int:
         """Return how many rows there are."""
-        found = db.row(f'SELECT count(*) FROM "{self.name}"')  # noqa: S608  # names are the models'
+        found = db.row(f'SELECT count(*) FROM "{self.name}"')  # noqa: S608  # names come from the models
         return int(found[0]) if found else 0
 
     def read(self, db: Database) -> Iterator[Row]:
-        """Yield all rows in the order of their keys, as plain values. Within a transaction, to be of one moment."""
+        """Yield all rows as plain values, sorted by key. A transaction makes them consistent."""
         listed = ", ".join(f'"{name}"' for name in self.columns)
         statement = f'SELECT {listed} FROM "{self.name}" ORDER BY {self._order}'  # noqa: S608  # as above
         with db.connection.chunked_cursor() as cursor:
@@ -66,7 +67,7 @@ class Table:
                     yield tuple(map(_converted, self._plain, row))
 
     def write(self, db: Database, rows: Iterable[Row]) -> int:
-        """Insert rows as `read` gives them, within the caller's transaction; return how many there were."""
+        """Insert rows from `read` within the caller's transaction; return the number of rows."""
         write = _copy if db.connection.vendor == "postgresql" else _insert
         return write(db, self, rows)
 
@@ -75,12 +76,12 @@ class Table:
         db.execute(f'DELETE FROM "{self.name}"')  # noqa: S608  # as above
 
     def for_sqlite(self) -> list[Convert]:
-        """Return what makes of each plain value the one that SQLite's column has."""
+        """Return for each column a function from the plain value to the value in SQLite."""
         return [_for_sqlite(field) for field in self._fields]
 
 
 def _carried(field: "models.Field[Any, Any]") -> "models.Field[Any, Any]":
-    """Return the field that says what is in a column; of a key of another table that table's."""
+    """Return the field that defines a column's values: for a foreign key, the field that it refers to."""
     while isinstance(field, models.ForeignKey):
         field = field.target_field
     return field
@@ -91,7 +92,7 @@ def _converted(convert: Convert, value: Any) -> Any:
 
 
 def _kind(field: "models.Field[Any, Any]") -> tuple[type, Convert]:
-    """Return the type of a column's plain values, and what makes one of what either database gives."""
+    """Return the type of a column's plain values, and the function that converts to it."""
     kinds: tuple[tuple[type[models.Field[Any, Any]], type, Convert], ...] = (
         (BytesField, bytes, bytes),
         (UInt256Field, str, lambda value: str(int(value))),
@@ -111,7 +112,7 @@ def _kind(field: "models.Field[Any, Any]") -> tuple[type, Convert]:
 
 
 def _moment(value: Any) -> datetime:
-    """Return a time with its zone; SQLite has it as text, in UTC."""
+    """Return a time with its time zone. SQLite has it as text, in UTC."""
     found: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
@@ -129,7 +130,7 @@ def _for_sqlite(field: "models.Field[Any, Any]") -> Convert:
 
 
 def _copy(db: Database, table: Table, rows: Iterable[Row]) -> int:
-    """Insert rows by COPY, which takes a third of the time of statements."""
+    """Insert rows by COPY, which takes a third of the time of INSERT statements."""
     listed = ", ".join(f'"{name}"' for name in table.columns)
     written = 0
     connection = db.connection

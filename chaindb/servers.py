@@ -1,16 +1,16 @@
-"""The servers that a node of the production profile needs, PostgreSQL and Redis: whether they answer.
+"""Availability of the servers that a node of the production profile needs: PostgreSQL and Redis.
 
-A server that is away is found out once, by whoever needs it first, and remembered: everybody else fails at
-once with the same words, until a thread that looks twice a second finds it back. The log has a line where an
-outage begins and one where it ends, with the number of failures between.
+The first caller that needs a lost server detects the outage. From then on every caller fails
+immediately with the same message, until a thread that checks twice a second finds the server again.
+The log has a line at the start of an outage and a line at its end, with the number of failures.
 
-One that hangs is a lost one too. Nobody can tell a hung server from one that works on a long statement by
-waiting, so whoever has waited for a while has the server asked over a connection of its own: while that is
-answered, a statement may take as long as it takes.
+A server that hangs counts as lost too. A waiting caller cannot distinguish a hung server from one that
+runs a long statement. So after a while it sends a query over a separate connection. As long as that
+is answered, a statement may take any time.
 
-A login at a server with much to do can take longer than anybody wants to wait for a hung one. So a question
-without an answer makes an outage only while nothing else comes from the server, whoever receives it; and it
-stays asked, that nobody burdens the server with a second one.
+A login at a busy server can take longer than the timeout for a hung one. So an unanswered query
+counts as an outage only if no other data arrives from the server on any connection. The query stays
+pending, so that the server is not burdened with a second one.
 """
 
 import logging
@@ -23,29 +23,29 @@ from typing import Final
 from weakref import WeakSet
 
 SILENCE: Final = 0.4
-"""Seconds without a byte after which it is asked whether the server lives."""
+"""Seconds without a byte after which a query checks whether the server is alive."""
 PATIENCE: Final = 1.3
-"""Seconds without a byte after a question in which a server that lives has answered: a slow login takes more
-than one. With `SILENCE` it is what a call loses at most, and 2 s are promised."""
+"""Seconds without a byte after such a query within which a live server answers: a slow login takes more
+than one. A call loses at most this plus `SILENCE`, and 2 s are promised."""
 LOOK: Final = 0.5
-"""Seconds between two looks at a server that is away."""
+"""Seconds between two checks of a server that is away."""
 
 _log: Final = logging.getLogger(__name__)
 _servers: Final[WeakSet["Server"]] = WeakSet()
-"""Those of this process: what was forked from it has to look for itself."""
+"""Servers of this process. A forked process has to check for itself."""
 
 
 class ServerAway(Exception):
-    """A server does not answer; the message names it, and nothing secret."""
+    """A server does not answer. The message names the server and contains no secrets."""
 
 
 class _Question:
-    """A question to a server, asked in a thread of its own.
+    """A query that checks a server, run in its own thread.
 
     Args:
-        server: who is asked; for the thread's name.
-        ask: returns with the answer, else raises.
-        explain: puts into words why there is none.
+        server: Name of the server, for the thread's name.
+        ask: Returns when the server has answered, else raises.
+        explain: Describes why the server did not answer.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class _Question:
         self.began = time.monotonic()
         self.ended = threading.Event()
         self.refusal: str | None = None
-        """Why the server did not answer; empty when it has, None as long as nothing came."""
+        """Why the server did not answer; empty if it did, None while nothing has arrived."""
         self._ask = ask
         self._explain = explain
         threading.Thread(target=self._run, name=f"ask-{server}", daemon=True).start()
@@ -63,22 +63,22 @@ class _Question:
         try:
             self._ask()
             self.refusal = ""
-        except TimeoutError:  # nothing came
+        except TimeoutError:  # nothing arrived
             pass
-        except Exception as error:  # whatever it is, it is no answer
+        except Exception as error:  # any other exception is a refusal
             self.refusal = self._explain(error)
         self.ended.set()
 
 
 class Server:
-    """A server as this process sees it. Safe to use from any thread.
+    """A server as this process sees it. Thread-safe.
 
     Args:
-        name: what kind it is: "PostgreSQL".
-        address: where it is, without user and password.
-        ask: returns when the server has answered a question on a new connection, else raises why not:
-            `TimeoutError` when it has said nothing.
-        explain: puts into words why it did not.
+        name: Kind of the server, for example "PostgreSQL".
+        address: Its address, without user and password.
+        ask: Returns when the server has answered a query on a new connection, else raises the reason:
+            `TimeoutError` if it has sent nothing.
+        explain: Describes why the server did not answer.
     """
 
     def __init__(
@@ -94,40 +94,41 @@ class Server:
         self._explain = explain
         self._asking = threading.Lock()
         self._answered = -math.inf
-        """When it answered a question last, by the monotonic clock."""
+        """When it last answered a query, by the monotonic clock."""
         self._heard = -math.inf
-        """When something else came from it last, by the same clock."""
+        """When other data last arrived from it, by the same clock."""
         self._question: _Question | None = None
-        """The one that has no answer yet."""
+        """The query that has no answer yet."""
         self._away = ""
-        """What is told of the outage that lasts; empty when there is none."""
+        """Message about the current outage, or empty."""
         self._began = 0.0
         self._failures = 0
         _servers.add(self)
 
     @property
     def away(self) -> str:
-        """Say that the server does not answer, and why; empty while it does."""
+        """Message that the server does not answer, and why; empty if it answers."""
         return self._away
 
     def failed(self) -> str:
-        """Count something that failed since the server is away; return the words of it, if it is."""
+        """Count a failure if the server is away; return the message about the outage, or ""."""
         if self._away:
             self._failures += 1
         return self._away
 
     def heard(self) -> None:
-        """Note that something has come from the server. Cheap: it is called for each answer."""
+        """Note that data has arrived from the server. Called for each answer, so it is cheap."""
         self._heard = time.monotonic()
 
     def suspect(self, error: BaseException | None = None) -> str:
-        """Find out whether the server is to blame for a failure; return the words of its outage, if so.
+        """Check whether the server caused a failure; return the message about its outage, if so.
 
-        Waits for `PATIENCE` at most, and not at all in an outage that is known.
+        Waits for `PATIENCE` at most, and not at all during a known outage.
 
         Args:
-            error: what went wrong; None: nothing came for `SILENCE`, and whoever was heard since is trusted.
-                After an error an answer alone is trusted: a server that ends says good-bye to many.
+            error: The failure. None: nothing arrived for `SILENCE`; data that arrived since proves
+                that the server is alive. After an error only an answered query proves it, because a
+                server that shuts down still sends messages on many connections.
         """
         asked = time.monotonic()
         with self._asking:
@@ -135,7 +136,7 @@ class Server:
                 return self.failed()
             since = asked if error is not None else asked - SILENCE
             if self._answered > since or (error is None and self._heard > since):
-                return ""  # somebody else has found out meanwhile
+                return ""  # another thread has found out meanwhile
             refusal = self._answer()
             if not refusal:
                 return ""
@@ -143,7 +144,7 @@ class Server:
             return self.failed()
 
     def _answer(self) -> str:
-        """Wait for the answer to a question; return why there is none, or nothing while the server lives."""
+        """Wait for the answer to a query. Return why it failed, or "" if the server is alive."""
         if self._question is None or self._question.ended.is_set():
             self._question = _Question(self.name, self._ask, self._explain)
         question = self._question
@@ -159,17 +160,19 @@ class Server:
         self._away = f"{self.name} at {self.address} does not answer: {why}"
         self._began = time.monotonic()
         self._failures = 0
-        self._question = None  # a connection that was lost answers nothing when the server is back
+        self._question = (
+            None  # a query on a lost connection is not answered when the server is back
+        )
         _log.error("%s", self._away)
         threading.Thread(target=self._watch, name=f"watch-{self.name}", daemon=True).start()
 
     def _watch(self) -> None:
-        """Look for the server until it is back."""
+        """Check the server periodically until it is back."""
         while True:
             time.sleep(LOOK)
             try:
                 self._ask()
-            except Exception:  # noqa: S112  # it is away, as everybody knows
+            except Exception:  # noqa: S112  # still away, which is already logged
                 continue
             break
         lasted, failures = time.monotonic() - self._began, self._failures
@@ -177,18 +180,18 @@ class Server:
             "%s at %s answers again after %.1f s; %d operations failed meanwhile",
             self.name, self.address, lasted, failures,
         )  # fmt: skip
-        # Last: whoever sees that the outage is over finds it in the log.
+        # Last, so that the log line precedes any notice that the outage is over.
         self._answered, self._away = time.monotonic(), ""
 
     def _forget(self) -> None:
-        """Begin anew in a process that was forked: no thread of its parent's looks here."""
+        """Reset the state in a forked process, which has no threads of its parent."""
         self._asking = threading.Lock()
         self._question = None
         self._away = ""
 
 
 def away(error: BaseException | None) -> str:
-    """Return the words of the outage behind an exception; empty if it has another cause."""
+    """Return the message about the outage behind an exception; empty if it has another cause."""
     for _ in range(8):
         if error is None or isinstance(error, ServerAway):
             break
@@ -197,13 +200,13 @@ def away(error: BaseException | None) -> str:
 
 
 def outages() -> list[str]:
-    """Return what is told of servers of this process that are away."""
+    """Return the messages about this process's servers that are away."""
     return sorted(words for server in list(_servers) if (words := server.away))
 
 
 def _forget() -> None:
     for server in list(_servers):
-        server._forget()  # noqa: SLF001  # its own module
+        server._forget()  # noqa: SLF001  # same module
 
 
 os.register_at_fork(after_in_child=_forget)

@@ -1,6 +1,7 @@
-"""Why the database, or a server, cannot do its part at the moment: reasons for which a request may be repeated.
+"""Reasons why a database or another server is temporarily unavailable, so that a request may be retried.
 
-Clients get these words with -32000 over JSON-RPC and with 503 over HTTP, and the log one line a minute for each.
+Clients get the reason with -32000 over JSON-RPC and with 503 over HTTP. The log has one line a minute
+for each reason.
 """
 
 import errno
@@ -22,7 +23,7 @@ _BUSY: Final = (
     "40P01",  # a deadlock
     "53300",  # too many connections
 )
-"""SQLite's names of errors, or how they begin, and SQLSTATEs."""
+"""SQLite's error names, or prefixes of them, and SQLSTATEs."""
 
 _REFUSALS: Final = {
     "SQLITE_FULL": _FULL,
@@ -36,10 +37,11 @@ _REFUSALS: Final = {
     "42501": "it does not let this node write",
     "58030": "its disk fails",
 }
-"""Likewise. The databases' own messages contain paths."""
+"""Reasons by such a code. The databases' own messages contain paths."""
 
 _LOST: Final = ("08", "57P0")
-"""How SQLSTATEs begin of connections that failed, or were ended by the server. It names none where it just went away."""
+"""Prefixes of the SQLSTATEs of connections that failed or that the server ended. A server that just
+disappeared gives no SQLSTATE."""
 
 _DEPTH: Final = 8
 """Causes of an exception that are examined."""
@@ -81,14 +83,14 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _code(error: BaseException) -> str:
-    """Return the code that a database's driver gives to an error; Django's errors have the driver's as their cause."""
+    """Return the error code of the database driver. For Django's errors it is the code of their cause."""
     cause = error.__cause__ or error
     return str(getattr(cause, "sqlite_errorname", None) or getattr(cause, "sqlstate", None) or "")
 
 
 def _lost(error: BaseException) -> str:
     """Return the server to which a connection was lost, if that is the error."""
-    # By names: a node on SQLite does not import the drivers of the servers.
+    # Compared by name, because a node on SQLite does not import the drivers of the servers.
     names = {f"{one.__module__.partition('.')[0]}.{one.__name__}" for one in type(error).__mro__}
     code = getattr(error, "sqlstate", None)
     if "psycopg.OperationalError" in names and (code is None or code.startswith(_LOST)):
@@ -97,7 +99,7 @@ def _lost(error: BaseException) -> str:
 
 
 def _waits_for_pool(error: BaseException) -> bool:
-    """Return whether no connection of PostgreSQL's pool was free."""
+    """Return whether a wait for a free connection of PostgreSQL's pool timed out."""
     return type(error).__module__.startswith("psycopg_pool") and type(error).__name__ in {
         "PoolTimeout",
         "TooManyRequests",

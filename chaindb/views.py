@@ -1,8 +1,8 @@
-"""SQL views for people who query, written once for both databases. Migrations make them.
+"""SQL views for users who run queries, written once for both databases. Migrations create them.
 
-A view is its tables and its columns; `{form:table.column}` in them is a column shown in a form:
-`hex` bytes as 0x text, `time` Unix seconds as a timestamp, `number` a big integer exactly, `real`
-one to reckon with, `integer` one that fits 63 bits, to add up.
+A view consists of its tables and its columns. `{form:table.column}` is a column in some form: `hex`
+shows bytes as 0x text, `time` Unix seconds as a timestamp, `number` a big integer exactly, `real` as
+a number to calculate with, `integer` as a number within 63 bits, for sums.
 """
 
 import re
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 View = tuple[str, str]
-"""Tables (what stands behind FROM) and columns (what stands before it)."""
+"""Tables (the text after FROM) and columns (the text after SELECT)."""
 
 _FORMS = {
     "postgresql": {
@@ -22,7 +22,7 @@ _FORMS = {
         "integer": "{0}",
     },
     "sqlite": {
-        # SQLite's || and hex() make text of null.
+        # SQLite's || and hex() turn null into text.
         "hex": "CASE WHEN {0} IS NULL THEN NULL ELSE '0x' || lower(hex({0})) END",
         "time": "datetime({0}, 'unixepoch')",
         "number": "CASE WHEN {0} IS NULL THEN NULL "
@@ -35,7 +35,7 @@ _SHOWN = re.compile(r"\{(?P<form>[a-z]+):(?P<table>\w+)\.(?P<column>\w+)\}")
 
 
 def create(schema_editor: BaseDatabaseSchemaEditor, views: Mapping[str, View]) -> None:
-    """Make views, in their order."""
+    """Create views, in order."""
     forms = _FORMS[schema_editor.connection.vendor]
 
     def show(found: re.Match[str]) -> str:
@@ -44,16 +44,16 @@ def create(schema_editor: BaseDatabaseSchemaEditor, views: Mapping[str, View]) -
 
     for name, (tables, columns) in views.items():
         shown = _SHOWN.sub(show, columns)
-        schema_editor.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM {tables}")  # noqa: S608  # written by us
+        schema_editor.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM {tables}")  # noqa: S608  # fixed SQL of migrations
 
 
 def drop(schema_editor: BaseDatabaseSchemaEditor, views: Mapping[str, View]) -> None:
-    """Take views away, last made first."""
+    """Drop views, in reverse order."""
     for name in reversed(list(views)):
         schema_editor.execute(f"DROP VIEW {name}")
 
 
 def named(column: str, names: Mapping[int, str]) -> str:
-    """Return the expression that shows a number by its name."""
+    """Return the SQL expression that shows a number by its name."""
     cases = " ".join(f"WHEN {number} THEN '{name}'" for number, name in names.items())
     return f"CASE {column} {cases} END"

@@ -1,8 +1,9 @@
-"""Wakes a chain's maker of blocks when there is something to put into one.
+"""Wakes a chain's block producer when there is work for a block.
 
-In production that is the process `runproducer`, which PostgreSQL itself wakes: whoever stores work notifies
-in the same transaction, so no broker stands between a transaction and its block. In the embedded profile
-it is a Celery task, asked for once at a time and known by name only, so that there is no circle of imports.
+In production the producer is the process `runproducer`, and PostgreSQL itself wakes it: the
+transaction that stores the work also notifies, so no broker is between a transaction and its block.
+In the embedded profile the producer is a Celery task. Only one request for it is pending at a time,
+and it is referenced by name only, to avoid circular imports.
 """
 
 import logging
@@ -18,19 +19,19 @@ from chaindb.database import Database
 from chaindb.locks import Lock
 
 _LIFETIME = 2
-"""Seconds after which a request that no worker answered is made again."""
+"""Seconds after which a request that no worker has started is sent again."""
 
 _log = logging.getLogger(__name__)
 
 
 class Wakeup:
-    """Asks for one kind of work.
+    """Requests one kind of work.
 
     Args:
-        task: the Celery task that does it, by name.
-        lock: held by the session of the process that does it in production, as long as that lives.
-        db: where what is to be done is stored.
-        profile: in "production" PostgreSQL wakes that process; elsewhere Celery does the work.
+        task: Name of the Celery task that does the work.
+        lock: Held by the session of the process that does the work in production, as long as it lives.
+        db: Database that stores the pending work.
+        profile: In "production" PostgreSQL wakes that process; otherwise Celery does the work.
     """
 
     def __init__(self, task: str, lock: Lock, db: Database, profile: str) -> None:
@@ -39,29 +40,29 @@ class Wakeup:
         self.db = db
         self._in_production = profile == "production"
         self.channel = f"node_{lock.name.lower()}"
-        """PostgreSQL's channel of notifications."""
+        """PostgreSQL notification channel."""
         self._requested = f"{task}-{self.db.alias}-requested"
         self._lock = threading.Lock()
         self._is_attended = False
-        """Whether a thread of this process is at the work, and looks once more before it ends."""
+        """Whether a thread of this process is doing the work, and checks once more before it ends."""
         self._asked = threading.Event()
-        """Whether it was asked since that thread looked last."""
+        """Whether work was requested since that thread's last check."""
 
     def request(self) -> None:
-        """Ask for the work, once the current transaction has stored it; without one, at once."""
+        """Request the work when the current transaction commits; without a transaction, immediately."""
         if self._in_production:
             self.db.execute("SELECT pg_notify(%s, '')", [self.channel])
         else:
             transaction.on_commit(self._send, using=self.db.alias)
 
     def answer(self) -> None:
-        """Note that somebody looks from now on: what comes later must ask again."""
+        """Note that the work is being checked now; later work must be requested again."""
         if not self._in_production:
             cache.delete(self._requested)
 
     @contextmanager
     def attending(self) -> Iterator[None]:
-        """Do the work in the body: who asks in this process meanwhile wakes the body, and sends no task.
+        """Do the work in the body. Requests in this process meanwhile wake the body and send no task.
 
         A request that the body has not seen by its end is sent then.
         """
@@ -79,9 +80,9 @@ class Wakeup:
                 self._send()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for a request so many seconds at most; whether there was one. For the body of `attending`.
+        """Wait for a request for at most some seconds. Return whether there was one.
 
-        In production PostgreSQL tells of requests, and this does not wait.
+        For the body of `attending`. In production PostgreSQL delivers requests, so this does not wait.
         """
         if self._in_production or not self._asked.wait(seconds):
             return False
@@ -89,17 +90,16 @@ class Wakeup:
         return True
 
     def is_unattended(self) -> bool:
-        """Say whether no producer's process lives: then the beat's tick does its work."""
+        """Return whether no producer process lives; the periodic task then does its work."""
         if not self._in_production:
             return True
         with self.db.atomic():
             return self.db.try_acquire(self.lock)
 
     def _send(self) -> None:
-        """Wake who is at the work; else send the task, unless that was done and no worker has begun yet.
+        """Wake the thread that does the work; else send the task, unless a sent one has not started yet.
 
-        A broker that does not take it is logged and forgiven: what is to be done is stored, and the
-        beat's tick finds it.
+        A failure of the broker is only logged: the work is stored, and the periodic task finds it.
         """
         with self._lock:
             if self._is_attended:
@@ -108,5 +108,7 @@ class Wakeup:
         try:
             if cache.add(self._requested, 1, _LIFETIME):
                 current_app.signature(self.task).apply_async(expires=60)
-        except Exception as error:  # whatever broker or cache say, the work is stored
+        except (
+            Exception
+        ) as error:  # a failing broker or cache must not matter, since the work is stored
             _log.warning("the broker is away; the next tick makes the block: %s", error)

@@ -1,4 +1,4 @@
-"""Keep tables by their rowids that versions before have kept by an index of their own."""
+"""Key tables by their rowids that earlier versions keyed by a separate index."""
 
 from django.db import migrations
 

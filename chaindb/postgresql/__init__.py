@@ -1,1 +1,1 @@
-"""Django's PostgreSQL backend for a server that may be away or hang: no call waits for it for long."""
+"""Django's PostgreSQL backend with bounded waits for a server that is unreachable or hangs."""

@@ -1,4 +1,4 @@
-"""The backend itself, by the name under which Django looks for it."""
+"""The backend itself, in the module that Django imports."""
 
 import time
 from collections.abc import Sequence
@@ -20,31 +20,31 @@ _BEGIN: Final[Question] = ("BEGIN", ())
 _COMMIT: Final[Question] = ("COMMIT", ())
 
 TRUSTED: Final = 0.5
-"""Seconds since its last answer in which a connection of the pool is not asked whether it lives.
+"""Seconds after its last answer in which a pooled connection is used without a check.
 
-That is a message of its own; who meets the server's end in this time meets it with a statement instead."""
+The check is a separate message. If the server fails within this time, a statement fails instead."""
 
 
 class PreparingCursor(psycopg.Cursor[Any]):
-    """A cursor whose statements the server keeps, read and planned, for the next ones with the same text."""
+    """A cursor whose statements the server prepares, for later statements with the same text."""
 
     @override
     def execute(self, query: Any, params: Any = None, **_: Any) -> Self:
-        # In their binary form, which is the shorter one.
+        # Send the values in binary form, which is shorter.
         return super().execute(query.replace("%s", "%b"), params, prepare=True)
 
 
 class DatabaseOperations(operations.DatabaseOperations):
-    """Shows statements that were prepared, too, to who captures them."""
+    """Shows prepared statements too in captured queries."""
 
     @override
     def last_executed_query(self, cursor: Any, sql: Any, params: Any) -> str:
-        """Return the last statement with its values; of one that was prepared, with the marks for them."""
+        """Return the last statement with its values, or with placeholders if it was prepared."""
         return super().last_executed_query(cursor, sql, params) or str(sql)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Gives no connection to a server that is known to be away: the answer is there at once."""
+    """Fails immediately, without a connection attempt, if the server is known to be unreachable."""
 
     ops_class = DatabaseOperations
 
@@ -58,39 +58,39 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 connection = super().get_new_connection(conn_params)
                 if self.pool is None or _lives(connection, self.pool):
                     return connection
-            except PoolTimeout as error:  # the pool's time-out is short, since nobody says why
+            except PoolTimeout as error:  # has no reason; the pool's timeout is short, so ask again
                 if words := server().suspect(error):
                     raise PostgresqlAway(words) from error
                 if time.monotonic() > until:
                     raise
 
     def _configure_connection(self, connection: Any) -> bool:
-        """Set up a new session; Django calls it for connections of the pool, too."""
+        """Set up a new session. Django calls it for pooled connections too."""
         super()._configure_connection(connection)  # type: ignore[misc]  # Django's own
         set_parameters(connection)
         return True
 
     def send(self, statements: Sequence[Question], *, commits: bool = False) -> list[Rows]:
-        """Run statements in one message; return the rows of each, none for one that answers nothing.
+        """Run statements in one message; return the rows of each, an empty list if it has none.
 
-        The first message of a transaction begins it too, which the driver would do by one before it: as the server
-        does by itself, since OPTIONS sets no level of isolation.
+        The first message of a transaction also begins it. Otherwise the driver would send a separate
+        message. A plain BEGIN suffices, since OPTIONS sets no isolation level.
 
         Args:
-            statements: With their values, in their order.
-            commits: End the transaction with the message. Django's own commit, which is to follow, sends nothing then.
+            statements: SQL and values, in order.
+            commits: End the transaction with the message. Django's own commit then sends nothing.
         """
         self.ensure_connection()
         connection = self.connection
         begins = self.in_atomic_block and connection.info.transaction_status == _IDLE
         before, after = [_BEGIN] * begins, [_COMMIT] * commits
         if begins:
-            connection.autocommit = True  # so that it sends none of its own
+            connection.autocommit = True  # so that the driver sends no BEGIN of its own
         try:
             found = self._run([*before, *statements, *after])
         finally:
             if begins and connection.info.transaction_status == _IDLE:
-                connection.autocommit = False  # it did not come to that
+                connection.autocommit = False  # the transaction was not begun
         return found[len(before) : len(before) + len(statements)]
 
     def _run(self, statements: Sequence[Question]) -> list[Rows]:
@@ -102,12 +102,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
             found = []
             for place in range(len(statements)):
                 if place and not cursor.nextset():
-                    raise AssertionError(f"no answer to statement {place}")  # one was empty
+                    raise AssertionError(f"no answer to statement {place}")  # a statement was empty
                 found.append(cursor.fetchall() if cursor.description else [])
             return found
 
     def prepared_cursor(self) -> CursorWrapper:
-        """Return a cursor for statements that are run again and again, with values that go to the server as such."""
+        """Return a cursor for statements that are run repeatedly, with values sent separately."""
         self.ensure_connection()
         with self.wrap_database_errors:
             wrapped: CursorWrapper = self._prepare_cursor(PreparingCursor(self.connection))  # type: ignore[attr-defined]  # Django's own, as in `BaseDatabaseWrapper._cursor`
@@ -115,7 +115,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _lives(connection: Connection, pool: ConnectionPool[Connection]) -> bool:
-    """Return whether a connection of a pool can be used; else the pool has it back, and makes another one."""
+    """Return whether a pooled connection is usable; else give it back so that the pool replaces it."""
     if connection.answered_within(TRUSTED):
         return True
     try:

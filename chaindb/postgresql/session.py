@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that notice when the server is lost, or silent for another reason than work."""
+"""PostgreSQL connections that notice when the server is lost, or silent for any reason but work."""
 
 import json
 import re
@@ -16,10 +16,10 @@ from chaindb.locks import BUSY_SECONDS
 from chaindb.servers import SILENCE, Server, ServerAway
 
 _BEAT: Final = 0.1
-"""Seconds after which a wait looks at the clock."""
+"""Seconds after which a wait checks the clock."""
 
 SESSION: Final = {
-    # A block commits in far less. They end transactions that would hold a lock forever.
+    # A block commits in far less. These end transactions that would hold a lock forever.
     "statement_timeout": "60000",
     "lock_timeout": f"{round(1000 * BUSY_SECONDS)}",
     "idle_in_transaction_session_timeout": "60000",
@@ -28,15 +28,15 @@ SESSION: Final = {
     "tcp_keepalives_interval": "2",
     "tcp_keepalives_count": "3",
 }
-"""Parameters of each session. They are set by a statement, because poolers refuse `options` at the login."""
+"""Parameters of each session. A statement sets them, because poolers reject `options` at login."""
 _SET: Final = """
 SELECT set_config(name, (%s::jsonb)->>name, false) FROM pg_settings
 WHERE name = ANY(%s) AND source <> 'client'
 """
 """Parameters that the operator sets by `options` in NODE_DATABASE_URL keep their values."""
 
-# A login that fails has no SQLSTATE, so it is recognised by the server's words, of which libpq gives no others.
-# They are English unless `lc_messages` says otherwise; unrecognised messages are quoted.
+# A failed login has no SQLSTATE in libpq, so the cause is recognised by the server's message. Messages
+# are in English unless `lc_messages` says otherwise; unrecognised messages are quoted.
 _CAUSES: Final = (
     (re.compile(r"the database system is "), "it is starting up or shutting down"),
     (re.compile(r"password authentication failed"), "it refuses this node's password"),
@@ -45,7 +45,7 @@ _CAUSES: Final = (
     (re.compile(r"failed to resolve host|could not translate host name"), "its name is unknown"),
 )
 _PREFIX: Final = re.compile(r'connection (?:to server )?(?:at|on socket) "[^"]*"[^:]* failed: ')
-"""What libpq begins a message with: the address, which is known."""
+"""Prefix of libpq's messages: the address, which is already known."""
 _MAX_MESSAGE: Final = 400
 _FULL: Final = (
     "too many connections",
@@ -53,7 +53,7 @@ _FULL: Final = (
     "connection slots",
     "connections allowed",
 )
-"""It answers, though it has no room for one more connection: those that there are go on."""
+"""The server answers, but has no free connection slot; existing connections continue to work."""
 
 
 class PostgresqlAway(ServerAway, psycopg.OperationalError):
@@ -61,14 +61,14 @@ class PostgresqlAway(ServerAway, psycopg.OperationalError):
 
 
 class Connection(psycopg.Connection[Any]):
-    """A connection whose waits end when the server does not live any more."""
+    """A connection whose waits end when the server is no longer alive."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._answered = time.monotonic()
 
     def answered_within(self, seconds: float) -> bool:
-        """Return whether the server has said something to it, not longer ago, and it is open."""
+        """Return whether the connection is open and the server answered within the last seconds."""
         return not self.closed and time.monotonic() - self._answered < seconds
 
     def _hear(self) -> None:
@@ -82,7 +82,7 @@ class Connection(psycopg.Connection[Any]):
         try:
             return super().wait(_while_it_lives(gen, self._hear), interval, timeout)
         except PostgresqlAway:
-            self.close()  # nobody knows what the server has done of it
+            self.close()  # it is unknown which statements the server has run
             raise
         except psycopg.OperationalError as error:
             if self.pgconn.status != pq.ConnStatus.OK and (words := server().suspect(error)):
@@ -98,11 +98,13 @@ def set_parameters(connection: psycopg.Connection[Any]) -> None:
 def _while_it_lives(
     gen: Generator[Any, Any, Any], heard: Callable[[], object]
 ) -> Generator[Any, Any, Any]:
-    """Hand on what a wait yields and is sent, and end it when nothing comes of a server that is away.
+    """Run a wait, and end it when the server is silent and found to be away.
+
+    Passes on the values that the wait yields and is sent.
 
     Args:
         gen: The wait.
-        heard: Called when something has come.
+        heard: Called when data has arrived.
     """
     silent_since: float | None = None
     read = False
@@ -114,12 +116,12 @@ def _while_it_lives(
                 silent_since = None
             else:
                 now = time.monotonic()
-                silent_since = silent_since or now - _BEAT  # it has lasted for one
+                silent_since = silent_since or now - _BEAT  # the silence has lasted one beat
                 if now - silent_since >= SILENCE and (words := server().suspect()):
                     raise PostgresqlAway(words)
             read = bool(ready & waiting.Ready.R)
             state = gen.send(ready)
-            if read:  # and it was not the end of the connection: that raises
+            if read:  # and not because the connection ended, which raises
                 heard()
     except StopIteration as done:
         if read:
@@ -129,15 +131,16 @@ def _while_it_lives(
 
 @cache
 def server() -> Server:
-    """Return the database's server.
+    """Return the database server.
 
-    One for the process, since Django makes a connection for each thread, and all ask whether it is away.
+    One object for the process, since Django opens a connection for each thread, and all share what is
+    known about an outage.
     """
     return Server("PostgreSQL", address(connections["default"].settings_dict), _ask, _explain)
 
 
 def address(settings: Mapping[str, Any]) -> str:
-    """Return where an entry of DATABASES finds its server: hosts with ports, or directories of sockets."""
+    """Return the address of the server in an entry of DATABASES: hosts with ports, or socket paths."""
     hosts = str(settings["HOST"] or settings["OPTIONS"].get("hostaddr", "")).split(",")
     ports = str(settings["PORT"]).split(",")
     if len(ports) == 1:
@@ -154,11 +157,11 @@ def _place(host: str, port: str) -> str:
 
 
 def _ask() -> None:
-    """Have the server answer on a new connection.
+    """Check on a new connection that the server answers.
 
     Raises:
-        OperationalError: It does not.
-        TimeoutError: It has said nothing.
+        OperationalError: The server refuses the connection or the query.
+        TimeoutError: The server did not answer.
     """
     parameters = connections["default"].get_connection_params()
     try:

@@ -1,5 +1,5 @@
-"""Named copies of a database: kept beside it, and put back into it while others use it.
+"""Named copies of a database: stored beside it, and restored into it while others use it.
 
-`errors` has why one is refused, `port` what both kinds can do, `sqlite` copies in files, `postgresql` copies
-in schemas. Which tables are put back, and what is written down with a copy, is their caller's.
+`errors` has the reasons for a refusal, `port` the common interface, `sqlite` stores copies in files,
+`postgresql` in schemas. The caller decides which tables are restored and how a copy is described.
 """

@@ -1,21 +1,21 @@
-"""Why a named snapshot is refused. Here are the reasons that lie in its name, or in the database.
+"""Reasons why a named snapshot is refused because of its name or the database.
 
 SnapshotRefused
-├── BadName            the name has other characters, or too many
-├── NameTaken          there is one of that name
-├── NoSuchSnapshot     there is none
+├── BadName            the name is too long or has invalid characters
+├── NameTaken          a snapshot of that name exists
+├── NoSuchSnapshot     no snapshot of that name exists
 ├── OtherTables        it has other tables or columns than the database
-├── UnreadableSnapshot what is there cannot be read
-└── NotPermitted       the database's user may not keep any
+├── UnreadableSnapshot its contents cannot be read
+└── NotPermitted       the database user may not store snapshots
 """
 
 
 class SnapshotRefused(Exception):
-    """A snapshot is not saved, restored or deleted; a subclass says why."""
+    """A snapshot is not saved, restored or deleted; the subclass is the reason."""
 
 
 class BadName(SnapshotRefused):
-    """The name is none for a snapshot."""
+    """The name is not valid for a snapshot."""
 
     def __init__(self, name: str) -> None:
         super().__init__(
@@ -25,7 +25,7 @@ class BadName(SnapshotRefused):
 
 
 class NameTaken(SnapshotRefused):
-    """There is a snapshot of the name."""
+    """A snapshot of the name exists already."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is a snapshot {name} already: --replace overwrites it")
@@ -33,7 +33,7 @@ class NameTaken(SnapshotRefused):
 
 
 class NoSuchSnapshot(SnapshotRefused):
-    """There is no snapshot of the name."""
+    """No snapshot of the name exists."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"there is no snapshot {name}")
@@ -41,7 +41,7 @@ class NoSuchSnapshot(SnapshotRefused):
 
 
 class OtherTables(SnapshotRefused):
-    """A table of the database is not in the snapshot, or has other columns there."""
+    """A table of the database is missing in the snapshot, or has other columns there."""
 
     def __init__(self, name: str, table: str) -> None:
         super().__init__(
@@ -52,7 +52,7 @@ class OtherTables(SnapshotRefused):
 
 
 class UnreadableSnapshot(SnapshotRefused):
-    """What is kept under the name is no snapshot, or is damaged."""
+    """The data stored under the name is not a snapshot, or is damaged."""
 
     def __init__(self, name: str, reason: object) -> None:
         super().__init__(f"the snapshot {name} cannot be read: {reason}")
@@ -60,7 +60,7 @@ class UnreadableSnapshot(SnapshotRefused):
 
 
 class NotPermitted(SnapshotRefused):
-    """The database's user may not make schemas."""
+    """The database user may not create schemas."""
 
     def __init__(self, reason: object) -> None:
         super().__init__(

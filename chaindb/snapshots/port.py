@@ -1,4 +1,4 @@
-"""What copies of a database can do, whichever database it is."""
+"""The interface for copies of a database, for either kind of database."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -10,80 +10,80 @@ _NAME: Final = re.compile(r"[a-z0-9_-]{1,40}")
 
 
 class Stored(NamedTuple):
-    """A copy as it is kept."""
+    """A stored copy."""
 
     name: str
     description: str
-    """What was written down with it."""
+    """Description that was stored with it."""
     size: int
-    """Bytes that it takes."""
+    """Size in bytes."""
 
 
 class Copies(Protocol):
-    """The named copies of one database. Blocking: for threads, outside of transactions."""
+    """The named copies of one database. Methods block: call them in threads, outside transactions."""
 
     def names(self) -> list[str]:
-        """Return the names of all that are there, in order."""
+        """Return the names of all copies, sorted."""
 
     def read(self, name: str) -> Stored:
-        """Return what is known of a copy.
+        """Return name, description and size of a copy.
 
         Raises:
-            NoSuchSnapshot: There is none of the name.
-            UnreadableSnapshot: What is there is none.
+            NoSuchSnapshot: No copy of the name exists.
+            UnreadableSnapshot: The stored data is not a copy.
         """
 
     def save(
         self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
     ) -> None:
-        """Copy the database as of one moment, while others write to it: wholly or not at all.
+        """Copy the database as of one moment, completely or not at all, while others write to it.
 
         Args:
-            name: Of the copy.
-            tables: What has to be in it.
-            describe: Is called once, and sees the database as of that moment; what it returns is kept
-                with the copy.
-            replace: Whether a copy of the same name goes.
+            name: Name of the copy.
+            tables: Tables that the copy must contain.
+            describe: Is called once, with the database as of that moment; its result is stored with the
+                copy.
+            replace: Whether to replace a copy of the same name.
 
         Raises:
-            NameTaken: There is one of the name.
-            NotPermitted: The database's user may not keep any.
+            NameTaken: A copy of the name exists.
+            NotPermitted: The database user may not store copies.
         """
 
     def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
-        """Put the rows of a copy in the place of the database's, in one transaction.
+        """Replace the rows of the database by those of a copy, in one transaction.
 
-        Who reads meanwhile sees all rows as they were before, or all as they are after; who writes waits.
+        Readers see all old rows or all new rows; writers wait.
 
         Args:
-            name: Of the copy.
-            tables: Whose rows.
-            also: Is called in the transaction, before the first row is touched; what it raises undoes all.
+            name: Name of the copy.
+            tables: Tables to restore.
+            also: Is called in the transaction before the first row changes. An exception undoes everything.
 
         Raises:
-            NoSuchSnapshot: There is none of the name.
-            OtherTables: It lacks one of the tables, or one of their columns.
-            UnreadableSnapshot: It is damaged.
+            NoSuchSnapshot: No copy of the name exists.
+            OtherTables: The copy lacks one of the tables, or one of their columns.
+            UnreadableSnapshot: The copy is damaged.
         """
 
     def delete(self, name: str) -> None:
         """Delete a copy.
 
         Raises:
-            NoSuchSnapshot: There is none of the name.
+            NoSuchSnapshot: No copy of the name exists.
         """
 
 
 def is_name(text: str) -> bool:
-    """Say whether a text can be a copy's name."""
+    """Return whether a text is valid as the name of a copy."""
     return _NAME.fullmatch(text) is not None
 
 
 def verified(name: str) -> str:
-    """Return a name if it can be a copy's.
+    """Return a name if it is valid for a copy.
 
     Raises:
-        BadName: It cannot.
+        BadName: The name is not valid.
     """
     if not is_name(name):
         raise BadName(name)

@@ -1,7 +1,7 @@
 """Copies of a PostgreSQL database: a schema for each, with the tables' rows and no indexes.
 
-One transaction makes a copy, so there is a whole one or none. Copies of copies are not made: a schema holds
-the tables that it is asked for.
+One transaction makes a copy, so there are no partial copies. A schema holds only the requested
+tables, so a copy never contains other copies.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,9 +30,9 @@ _LOCKS: Final = (
     Lock.KEYSTORE,
     Lock.INIT,
 )
-"""All that a transaction may hold of what is put back, each chain's before its pool's as everywhere.
+"""All locks that a transaction on restored tables may hold, each chain's before its pool's as elsewhere.
 
-Those of makers of blocks belong to their sessions: they go on, and find that the chain went back."""
+The locks of block producers belong to their sessions. Producers continue, and notice the rewind."""
 
 _NAMES: Final = "SELECT nspname FROM pg_namespace WHERE starts_with(nspname::text, 'snapshot_')"
 _SIZE: Final = """
@@ -55,11 +55,12 @@ WHERE n.nspname = current_schema() AND c.relname = %s AND a.attnum > 0 AND NOT a
 
 
 class PostgresqlCopies:
-    """The copies of a PostgreSQL database; see `port.Copies`, which this is.
+    """The copies of a PostgreSQL database; implements `port.Copies`.
 
     Args:
         db: The database.
-        held_first: Tables of which others, with no lock of the chains, lock a row before they write to any other.
+        held_first: Tables in which other processes lock a row before they write to any other table,
+            without a lock of the chains.
     """
 
     def __init__(self, db: Database, held_first: Sequence[str] = ()) -> None:
@@ -67,12 +68,12 @@ class PostgresqlCopies:
         self._held_first = held_first
 
     def names(self) -> list[str]:
-        """Return the names of all that are there, in order."""
+        """Return the names of all copies, sorted."""
         found = (str(row[0]).removeprefix(_PREFIX) for row in self._db.rows(_NAMES))
         return sorted(filter(is_name, found))
 
     def read(self, name: str) -> Stored:
-        """Return what is known of a copy; see `port.Copies`."""
+        """Return name, description and size of a copy; see `port.Copies`."""
         self._verify_there(name)
         try:
             found = self._db.row(f"SELECT text FROM {self._table(name, 'description')}")  # noqa: S608  # verified
@@ -86,9 +87,10 @@ class PostgresqlCopies:
     def save(
         self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
     ) -> None:
-        """Copy tables into a schema of their own; see `port.Copies`.
+        """Copy tables into a new schema; see `port.Copies`.
 
-        The transaction reads repeatably, so all tables are as of its first statement, and locks nobody out.
+        The transaction uses repeatable read, so all tables are as of its first statement, and it blocks
+        no other transaction.
         """
         schema = self._quote(_schema(name))
         try:
@@ -115,10 +117,10 @@ class PostgresqlCopies:
             raise
 
     def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
-        """Put the rows of a copy in the place of the database's; see `port.Copies`.
+        """Replace the rows of the database by those of a copy; see `port.Copies`.
 
-        Rows are deleted, not truncated: that would need a lock against readers, and readers of two tables
-        could wait for each other with it. Foreign keys are looked at in the end, when all rows are there.
+        Rows are deleted, not truncated: TRUNCATE needs a lock against readers, with which readers of two
+        tables could deadlock. Foreign keys are checked at the end, when all rows are there.
         """
         with self._db.atomic(durable=True):
             self._db.execute("SET LOCAL statement_timeout = 0")
@@ -135,10 +137,10 @@ class PostgresqlCopies:
             self._db.execute(f"DROP SCHEMA {self._quote(_schema(name))} CASCADE")
 
     def _lock(self, tables: Sequence[str]) -> None:
-        """Keep all others from writing; the locks that they take first come first, so that nobody is half-way."""
+        """Lock out all writers. Their first locks are taken first, so that none is half finished."""
         for lock in _LOCKS:
             self._db.acquire(lock)
-        if self._held_first:  # this mode, unlike the other one, waits for who has locked a row
+        if self._held_first:  # this mode, unlike the other one, waits for row locks
             self._db.execute(f"LOCK TABLE {self._listed(self._held_first)} IN EXCLUSIVE MODE")
         self._db.execute(f"LOCK TABLE {self._listed(tables)} IN SHARE ROW EXCLUSIVE MODE")
 
@@ -157,10 +159,10 @@ class PostgresqlCopies:
 
 
 def fill(db: Database, name: str, table: str) -> None:
-    """Put the rows of a table of a copy in the place of the database's.
+    """Replace the rows of a table in the database by those of a copy.
 
     Raises:
-        OtherTables: It has other columns there.
+        OtherTables: The table has other columns in the copy.
     """
     found = db.row("SELECT current_schema()")
     assert found is not None
@@ -170,18 +172,18 @@ def fill(db: Database, name: str, table: str) -> None:
     quote = db.connection.ops.quote_name
     own, kept = quote(table), f"{quote(_schema(name))}.{quote(table)}"
     listed = ", ".join(quote(one) for one in columns)
-    db.execute(f"DELETE FROM {own}")  # noqa: S608  # names are the models'
+    db.execute(f"DELETE FROM {own}")  # noqa: S608  # names come from the models
     db.execute(f"INSERT INTO {own} ({listed}) SELECT {listed} FROM {kept}")  # noqa: S608  # as above
     raise_sequences(db, table)
 
 
 def raise_sequences(db: Database, table: str) -> None:
-    """See that the next key is above all that are there. Numbers that were given out are not given again."""
+    """Raise the sequences above all existing keys. Keys that were used before are not used again."""
     own = db.connection.ops.quote_name(table)
     for sequence, column in db.rows(_SEQUENCES, [own, table, own]):
         key = db.connection.ops.quote_name(column)
         db.execute(
-            f"SELECT setval(%s, greatest((SELECT last_value FROM {sequence}), "  # noqa: S608  # PostgreSQL's own words
+            f"SELECT setval(%s, greatest((SELECT last_value FROM {sequence}), "  # noqa: S608  # quoted by PostgreSQL
             f"(SELECT COALESCE(max({key}), 1) FROM {own})))",
             [sequence],
         )

@@ -1,7 +1,8 @@
-"""Copies of a SQLite database: a file for each, made by SQLite's backup interface.
+"""Copies of a SQLite database: a file for each, made by SQLite's backup API.
 
-A copy is a database of its own with one table more, its description. It gets its name when it is whole and
-on the disk, so a kill leaves a nameless part at most, which the next one who saves deletes.
+A copy is a separate database with one additional table, its description. The file gets its final name
+when it is complete and on disk, so a killed process leaves at most a partial file, which the next
+save deletes.
 """
 
 import fcntl
@@ -23,15 +24,15 @@ from primitives.whole_files import to_disk
 _ENDING: Final = ".sqlite3"
 _PART: Final = ".partial"
 _PAGES: Final = 2048
-"""So many pages of 4 KiB are copied in one step, which nothing can interrupt."""
+"""Number of 4 KiB pages that are copied in one step, which cannot be interrupted."""
 
 
 class SqliteCopies:
-    """The copies of a SQLite database; see `port.Copies`, which this is.
+    """The copies of a SQLite database; implements `port.Copies`.
 
     Args:
         db: The database.
-        directory: Where they are; made when the first one is.
+        directory: Directory of the copies; created with the first one.
     """
 
     def __init__(self, db: Database, directory: Path) -> None:
@@ -39,28 +40,27 @@ class SqliteCopies:
         self._directory = directory
 
     def names(self) -> list[str]:
-        """Return the names of all that are there, in order."""
+        """Return the names of all copies, sorted."""
         found = (path.name.removesuffix(_ENDING) for path in self._directory.glob(f"*{_ENDING}"))
         return sorted(filter(is_name, found))
 
     def read(self, name: str) -> Stored:
-        """Return what is known of a copy; see `port.Copies`."""
+        """Return name, description and size of a copy; see `port.Copies`."""
         path = self._existing(name)
         try:
             with closing(sqlite3.connect(_read_only(path), uri=True)) as copy:
                 (description,) = copy.execute("SELECT text FROM description").fetchone()
-        except (sqlite3.DatabaseError, TypeError) as error:  # TypeError: there is no row
+        except (sqlite3.DatabaseError, TypeError) as error:  # TypeError: the row is missing
             raise UnreadableSnapshot(name, error) from error
         return Stored(name, str(description), path.stat().st_size)
 
     def save(
         self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
     ) -> None:
-        """Copy all of the database, other tables too; see `port.Copies`.
+        """Copy the whole database, including other tables; see `port.Copies`.
 
-        The copy is as of the moment at which the reading transaction begins, which keeps writers from nothing:
-        they append to the write-ahead log. Without that transaction SQLite would begin the copy anew after
-        each commit.
+        The copy is as of the start of the read transaction. That does not block writers: they append to
+        the write-ahead log. Without the transaction SQLite would restart the copy after each commit.
         """
         path = self._path(name)
         with self._alone():
@@ -81,15 +81,15 @@ class SqliteCopies:
                 raise
 
     def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
-        """Put the rows of a copy in the place of the database's; see `port.Copies`.
+        """Replace the rows of the database by those of a copy; see `port.Copies`.
 
-        The file is attached and read; rows are written by one transaction of the live database, as those of a
-        block are. The backup interface would overwrite the tables, too, that stay as they are.
+        The file is attached and read. One transaction of the live database writes the rows, as for a
+        block. The backup API would also overwrite the tables that are not restored.
         """
         path = self._existing(name)
         connection = self._db.connection
         with self._alone(), self._attached(connection, path):
-            # Tables are emptied and filled one after the other; only whole they hold together.
+            # Tables are replaced one by one; foreign keys between them hold only at the end.
             connection.disable_constraint_checking()
             try:
                 with self._db.atomic(durable=True):
@@ -126,7 +126,7 @@ class SqliteCopies:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Keep other processes from saving, restoring and deleting; what a killed one left of a copy goes."""
+        """Keep other processes from saving, restoring and deleting. Delete partial files of killed ones."""
         self._directory.mkdir(mode=0o700, exist_ok=True)
         with (self._directory / "lock").open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -145,17 +145,17 @@ class SqliteCopies:
 
 
 def fill(db: Database, name: str, table: str) -> None:
-    """Put the rows of a table of the attached copy in the place of the database's.
+    """Replace the rows of a table in the database by those of the attached copy.
 
     Raises:
-        OtherTables: It has other columns there.
+        OtherTables: The table has other columns in the copy.
     """
     columns = _columns(db, "main", table)
     if not columns or columns != _columns(db, "snapshot", table):
         raise OtherTables(name, table)
-    # Both statements have ways of their own in SQLite when they are as plain as this: pages are let go
-    # of without a look at rows, and rows and indexes are copied as they are.
-    db.execute(f'DELETE FROM main."{table}"')  # noqa: S608  # names are the models'
+    # SQLite has fast paths for statements as simple as these: it frees pages without visiting the rows,
+    # and copies rows and index entries unchanged.
+    db.execute(f'DELETE FROM main."{table}"')  # noqa: S608  # names come from the models
     db.execute(f'INSERT INTO main."{table}" SELECT * FROM snapshot."{table}"')  # noqa: S608  # as above
 
 
@@ -164,9 +164,9 @@ def _columns(db: Database, schema: str, table: str) -> list[str]:
 
 
 def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:
-    """Copy a database with its open transaction's view into a file that is whole without any other."""
+    """Copy a database, as its open transaction sees it, into a file that needs no other file."""
     with closing(sqlite3.connect(part, isolation_level=None)) as copy:
-        copy.execute("PRAGMA synchronous = OFF")  # it is brought to the disk once, when it is whole
+        copy.execute("PRAGMA synchronous = OFF")  # the complete file is synced once
         source.backup(copy, pages=_PAGES)
         copy.execute("PRAGMA journal_mode = DELETE")
         copy.execute("CREATE TABLE description (text TEXT NOT NULL)")
@@ -174,7 +174,7 @@ def _copy(source: sqlite3.Connection, part: Path, description: str) -> None:
 
 
 def _read_only(path: Path) -> str:
-    """Return the address by which SQLite opens a file that it must not write to."""
+    """Return the URI by which SQLite opens a file read-only."""
     return f"file:{quote(str(path.resolve()))}?mode=ro"
 
 
