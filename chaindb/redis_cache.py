@@ -113,7 +113,7 @@ def _asked(command: Callable[[], T]) -> T:
 def server() -> Server:
     """Return the node's Redis server.
 
-    One object for the process, since Django makes a cache for each thread, and all share what is known
+    One object for the process: Django makes a cache for each thread, and outages are shared knowledge.
     about an outage.
     """
     url = settings.NODE.redis_url

@@ -55,7 +55,8 @@ def _made(
 ) -> list[_Made]:
     """Return the schema objects of one kind that have SQL of their own, oldest first.
 
-    With `table`, only those of the table."""
+    With `table`, only those of the table.
+    """
     statement = "SELECT name, sql FROM sqlite_master WHERE type = %s AND sql IS NOT NULL"
     asked = [kind]
     if table is not None:

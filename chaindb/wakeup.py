@@ -1,9 +1,9 @@
 """Wakes a chain's block producer when there is work for a block.
 
-In production the producer is the process `runproducer`, and PostgreSQL itself wakes it: the
-transaction that stores the work also notifies, so no broker is between a transaction and its block.
-In the embedded profile the producer is a Celery task. Only one request for it is pending at a time,
-and it is referenced by name only, to avoid circular imports.
+The production producer is the process `runproducer`, and PostgreSQL itself wakes it: the transaction
+that stores the work also notifies, so no broker is between a transaction and its block. The embedded
+profile uses a Celery task. Only one request for it is pending at a time, and it is referenced by name
+only, to avoid circular imports.
 """
 
 import logging

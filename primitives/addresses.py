@@ -1,11 +1,11 @@
 """Addresses of the P-Chain as text: a chain, `-`, and bech32 with the network's prefix (pchain.md 1.5).
 
-Which chain an alias means and whether a prefix is this network's is for the caller to say.
+The caller decides which chain an alias means and whether a prefix is this network's.
 
     AddressError
     ├── MissingSeparator        no `-`
-    ├── InvalidBech32           what follows it is no bech32
-    └── WrongAddressLength      it is, of more or fewer than 20 bytes
+    ├── InvalidBech32           the text after it is not bech32
+    └── WrongAddressLength      the bech32 does not hold 20 bytes
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,10 @@ from typing import NamedTuple
 from primitives.ids import ShortID
 
 CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
-"""The letter of each group."""
+"""Letters by the value of a five-bit group."""
 MIN_LENGTH = 8
 MAX_LENGTH = 90
-"""Beyond it the checksum says little."""
+"""Maximum length of a text; beyond it the checksum detects errors less reliably."""
 
 _SEPARATOR = "1"
 _CHECKSUM_LENGTH = 6
@@ -27,16 +27,16 @@ _GROUPS = {letter: group for group, letter in enumerate(CHARSET)}
 
 
 class Bech32Error(Exception):
-    """A text that is no bech32."""
+    """A text that is not bech32."""
 
 
 def encode(prefix: str, data: bytes) -> str:
-    """Return the bech32 of bytes, with a prefix in lower case."""
+    """Return the bech32 encoding of bytes, with a lower-case prefix."""
     return encode_groups(prefix, _to_groups(data))
 
 
 def encode_groups(prefix: str, groups: list[int]) -> str:
-    """Return the bech32 of groups of five bits, with a prefix in lower case."""
+    """Return the bech32 encoding of five-bit groups, with a lower-case prefix."""
     remainder = _remainder(prefix, [*groups, *[0] * _CHECKSUM_LENGTH]) ^ 1
     checksum = (remainder >> shift & 31 for shift in range(25, -1, -5))
     return f"{prefix}{_SEPARATOR}{''.join(CHARSET[group] for group in (*groups, *checksum))}"
@@ -53,7 +53,7 @@ def decode(text: str) -> tuple[str, bytes]:
 
 
 def decode_groups(text: str) -> tuple[str, list[int]]:
-    """Return the prefix, in lower case, and the groups of five bits. Raises as `decode`."""
+    """Return the prefix, in lower case, and the five-bit groups. Raises as `decode`."""
     if not MIN_LENGTH <= len(text) <= MAX_LENGTH:
         raise Bech32Error(f"invalid bech32 string length {len(text)}")
     if text not in {text.lower(), text.upper()}:
@@ -76,7 +76,7 @@ def decode_groups(text: str) -> tuple[str, list[int]]:
 
 
 def _remainder(prefix: str, groups: Iterable[int]) -> int:
-    """Return the remainder of prefix and groups as a polynomial; 1 with a right checksum."""
+    """Return the remainder of prefix and groups as a polynomial; 1 if the checksum is correct."""
     high = (ord(character) >> 5 for character in prefix)
     low = (ord(character) & 31 for character in prefix)
     remainder = 1
@@ -100,7 +100,7 @@ def _to_bytes(groups: list[int]) -> bytes:
     for group in groups:
         bits = bits << 5 | group
     size, left_over = divmod(len(groups) * 5, 8)
-    # what fills the last group up is less than a group, and zero
+    # the padding of the last group is less than a group, and zero
     if left_over >= 5 or bits & (1 << left_over) - 1:
         raise Bech32Error("invalid incomplete group")
     return (bits >> left_over).to_bytes(size, "big")
@@ -110,18 +110,18 @@ SEPARATOR = "-"
 
 
 class AddressError(Exception):
-    """A text that is no address."""
+    """A text that is not an address."""
 
 
 class MissingSeparator(AddressError):
-    """No chain in front."""
+    """The text has no chain in front."""
 
     def __init__(self) -> None:
         super().__init__("no separator found in address")
 
 
 class InvalidBech32(AddressError):
-    """No bech32."""
+    """The text after the chain is not bech32."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -129,7 +129,7 @@ class InvalidBech32(AddressError):
 
 
 class WrongAddressLength(AddressError):
-    """The bech32 of something else."""
+    """The bech32 does not hold an address."""
 
     def __init__(self, got: int) -> None:
         super().__init__(f"invalid hash length: expected {ShortID.SIZE} bytes but got {got}")
@@ -146,19 +146,19 @@ class ParsedAddress(NamedTuple):
     short_id: ShortID
 
 
-@lru_cache(maxsize=2**14)  # a checksum takes its time, and lists name the same owners again
+@lru_cache(maxsize=2**14)  # checksums are slow, and lists repeat the same owners
 def format_address(chain_alias: str, hrp: str, short_id: ShortID) -> str:
     """Return the address of a key on a chain."""
     return f"{chain_alias}{SEPARATOR}{encode(hrp, short_id)}"
 
 
 def parse_address(text: str) -> ParsedAddress:
-    """Read an address, of any chain and with any prefix.
+    """Parse an address, of any chain and with any prefix.
 
     Raises:
-        MissingSeparator: There is no chain in front.
+        MissingSeparator: The text has no chain in front.
         InvalidBech32: Length, letters or checksum are wrong.
-        WrongAddressLength: It does not hold 20 bytes.
+        WrongAddressLength: The bech32 does not hold 20 bytes.
     """
     chain, separator, encoded = text.partition(SEPARATOR)
     if not separator:

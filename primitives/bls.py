@@ -1,13 +1,13 @@
 """BLS signatures on BLS12-381: public keys of 48 bytes, signatures of 96 (pchain.md 1.7).
 
-Two libraries can do the work: `bls_native` and, where the native crate is not built, `bls_py_ecc`,
-which is hundreds of times slower. Both answer alike to everything.
+There are two implementations: `bls_native`, and `bls_py_ecc` if the native crate is not built. The
+latter is hundreds of times slower. Both give the same results for all inputs.
 
     BlsError
     ├── InvalidSecretKey    not 32 bytes, zero, or not below the group's order
-    ├── InvalidPublicKey    among those to be added: length, encoding, subgroup, identity
-    ├── InvalidSignature    likewise; the identity is one
-    └── NothingToAggregate  a sum of nothing
+    ├── InvalidPublicKey    in an aggregation: wrong length, encoding or subgroup, or the identity
+    ├── InvalidSignature    likewise, but the identity is valid
+    └── NothingToAggregate  an empty aggregation
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Protocol
 
 ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
-"""How many points the groups have."""
+"""Order of the groups (number of points)."""
 
 SECRET_KEY_SIZE = 32
 PUBLIC_KEY_SIZE = 48
@@ -23,47 +23,47 @@ SIGNATURE_SIZE = 96
 
 
 class Suite(Enum):
-    """What is signed; the tag keeps signatures of one kind from counting as the other."""
+    """Kinds of signed data. Its tag keeps a signature of one kind from being valid as another kind."""
 
     MESSAGE = b"BLS_SIG_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
     POSSESSION = b"BLS_POP_BLS12381G2_XMD:SHA-256_SSWU_RO_POP_"
-    """Proofs of possession, and what a node says of its own address."""
+    """Proofs of possession, and signatures of a node over its own IP address."""
 
 
 class BlsError(Exception):
-    """A key that cannot be used."""
+    """An unusable key or signature."""
 
 
 class InvalidSecretKey(BlsError):
-    """Bytes that are no secret key."""
+    """Bytes that are not a secret key."""
 
     def __init__(self) -> None:
         super().__init__("invalid BLS secret key")
 
 
 class InvalidPublicKey(BlsError):
-    """Bytes that are no public key."""
+    """Bytes that are not a public key."""
 
     def __init__(self) -> None:
         super().__init__("invalid BLS public key")
 
 
 class InvalidSignature(BlsError):
-    """Bytes that are no signature."""
+    """Bytes that are not a signature."""
 
     def __init__(self) -> None:
         super().__init__("invalid BLS signature")
 
 
 class NothingToAggregate(BlsError):
-    """Neither keys nor signatures."""
+    """There are no keys or signatures to aggregate."""
 
     def __init__(self, what: str) -> None:
         super().__init__(f"no {what}")
 
 
 class Library(Protocol):
-    """What a library has to offer. Secret keys are valid ones, lengths are right."""
+    """Interface of an implementation. Callers pass valid secret keys and values of the right length."""
 
     def public_key(self, secret: bytes, /) -> bytes:
         """Return the public key of a secret key."""
@@ -72,20 +72,20 @@ class Library(Protocol):
         """Return the signature; the tag is that of a `Suite`."""
 
     def is_signature(self, signature: bytes, /) -> bool:
-        """Say whether bytes are a signature's: of a point in the subgroup, the identity too."""
+        """Return whether bytes encode a signature: any point in the subgroup, including the identity."""
 
     def verify(self, public_key: bytes, message: bytes, signature: bytes, tag: bytes, /) -> bool:
-        """Say whether the signature is this message's by this key; False for what is no key."""
+        """Return whether the signature is valid for key and message; False for an invalid key."""
 
     def aggregate_public_keys(self, keys: Sequence[bytes], /) -> bytes | None:
-        """Return the sum of keys, of one at least; None where one is no key."""
+        """Return the sum of one or more keys, or None if a key is invalid."""
 
     def aggregate_signatures(self, signatures: Sequence[bytes], /) -> bytes | None:
-        """Return the sum of signatures, of one at least; None where one is no signature."""
+        """Return the sum of one or more signatures, or None if a signature is invalid."""
 
 
 def load_library() -> Library:
-    """Return the native library where it is built, else the slow one."""
+    """Return the native library if it is built, else the slow one."""
     try:
         import primitives.bls_native as library
     except ImportError:
@@ -99,43 +99,43 @@ _library = load_library()
 
 
 def public_key(secret: bytes) -> bytes:
-    """Return the public key of a secret key of 32 bytes.
+    """Return the public key of a 32-byte secret key.
 
     Raises:
-        InvalidSecretKey: It is none.
+        InvalidSecretKey: The bytes are not a secret key.
     """
     _verify_secret(secret)
     return _library.public_key(secret)
 
 
 def prove_possession(secret: bytes) -> bytes:
-    """Return the proof that somebody has the secret key of its public key.
+    """Return the proof of possession of a secret key, for its public key.
 
     Raises:
-        InvalidSecretKey: It is none.
+        InvalidSecretKey: The bytes are not a secret key.
     """
     return sign(secret, public_key(secret), Suite.POSSESSION)
 
 
 def verify_possession(public_key: bytes, proof: bytes) -> bool:
-    """Say whether a proof of possession is this public key's. Raises as little as `verify`."""
+    """Return whether a proof of possession is valid for the public key. Never raises, like `verify`."""
     return verify(public_key, public_key, proof, Suite.POSSESSION)
 
 
 def sign(secret: bytes, message: bytes, suite: Suite = Suite.MESSAGE) -> bytes:
-    """Return the signature of a message with a secret key of 32 bytes.
+    """Return the signature of a message with a 32-byte secret key.
 
     Raises:
-        InvalidSecretKey: It is none.
+        InvalidSecretKey: The bytes are not a secret key.
     """
     _verify_secret(secret)
     return _library.sign(secret, message, suite.value)
 
 
 def is_signature(signature: bytes) -> bool:
-    """Say whether bytes are a signature's encoding, of whatever message and key.
+    """Return whether bytes encode a signature, for any message and key.
 
-    Length, encoding and subgroup are looked at. The identity is one, though nobody's.
+    Checks length, encoding and subgroup. The identity is valid, although no key produces it.
     """
     return len(signature) == SIGNATURE_SIZE and _library.is_signature(signature)
 
@@ -143,9 +143,9 @@ def is_signature(signature: bytes) -> bool:
 def verify(
     public_key: bytes, message: bytes, signature: bytes, suite: Suite = Suite.MESSAGE
 ) -> bool:
-    """Say whether a signature is this message's by this key.
+    """Return whether a signature is valid for the message and the public key.
 
-    What is no public key or no signature (length, encoding, subgroup, identity) is a False.
+    False if the public key or the signature is invalid (length, encoding, subgroup, identity).
     """
     if len(public_key) != PUBLIC_KEY_SIZE or len(signature) != SIGNATURE_SIZE:
         return False
@@ -155,12 +155,12 @@ def verify(
 def aggregate_public_keys(keys: Sequence[bytes]) -> bytes:
     """Return the key that verifies the sum of these keys' signatures of one message.
 
-    Who adds keys has seen a proof of possession of each: a key that was chosen to cancel others out
-    is refused by that proof and by nothing here.
+    The caller must have verified a proof of possession for each key. Only that proof excludes keys that
+    were chosen to cancel others out; this function does not.
 
     Raises:
-        NothingToAggregate: There is none.
-        InvalidPublicKey: One is none.
+        NothingToAggregate: There are no keys.
+        InvalidPublicKey: A key is invalid.
     """
     if not keys:
         raise NothingToAggregate("public keys")
@@ -176,8 +176,8 @@ def aggregate_signatures(signatures: Sequence[bytes]) -> bytes:
     """Return the sum of signatures.
 
     Raises:
-        NothingToAggregate: There is none.
-        InvalidSignature: One is none.
+        NothingToAggregate: There are no signatures.
+        InvalidSignature: A signature is invalid.
     """
     if not signatures:
         raise NothingToAggregate("signatures")

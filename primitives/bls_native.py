@@ -1,4 +1,4 @@
-"""BLS with the native crate, which holds blst. Called through `bls` only."""
+"""BLS with the native crate, which uses blst. Called through `bls` only."""
 
 from cchain_native import bls_aggregate_public_keys as aggregate_public_keys
 from cchain_native import bls_aggregate_signatures as aggregate_signatures

@@ -1,4 +1,4 @@
-"""BLS with py_ecc, which is Python: a check takes a large part of a second. Called through `bls`."""
+"""BLS with py_ecc in pure Python: a check takes a large part of a second. Called through `bls` only."""
 
 from collections.abc import Sequence
 
@@ -21,7 +21,7 @@ def sign(secret: bytes, message: bytes, tag: bytes) -> bytes:
 
 
 def is_signature(signature: bytes) -> bool:
-    """Say whether bytes are a signature's: of a point in the subgroup, the identity too."""
+    """Return whether bytes encode a signature: any point in the subgroup, including the identity."""
     from py_ecc.bls.g2_primitives import signature_to_G2, subgroup_check
 
     try:
@@ -31,12 +31,12 @@ def is_signature(signature: bytes) -> bool:
 
 
 def verify(public_key: bytes, message: bytes, signature: bytes, tag: bytes) -> bool:
-    """Say whether the signature is this message's by this key; False for what is no key."""
+    """Return whether the signature is valid for key and message; False for an invalid key."""
     return _of(tag).Verify(BLSPubkey(public_key), message, BLSSignature(signature))
 
 
 def aggregate_public_keys(keys: Sequence[bytes]) -> bytes | None:
-    """Return the sum of keys; None where one is no key."""
+    """Return the sum of keys, or None if a key is invalid."""
     from py_ecc.bls.g2_primitives import G1_to_pubkey, pubkey_to_G1
     from py_ecc.optimized_bls12_381.optimized_curve import Z1, add
 
@@ -49,7 +49,7 @@ def aggregate_public_keys(keys: Sequence[bytes]) -> bytes | None:
 
 
 def aggregate_signatures(signatures: Sequence[bytes]) -> bytes | None:
-    """Return the sum of signatures; None where one is no signature."""
+    """Return the sum of signatures, or None if a signature is invalid."""
     from py_ecc.bls.g2_primitives import G2_to_signature, signature_to_G2
     from py_ecc.optimized_bls12_381.optimized_curve import Z2, add
 

@@ -1,12 +1,12 @@
 """cb58: base58 of bytes and the last four bytes of their sha256 (pchain.md 1.2).
 
-Base58 is quadratic in its length: lengths are compared before anything is computed.
+Base58 takes quadratic time, so the length is checked before anything is computed.
 
     Cb58Error
     ├── InvalidBase58       a character outside the alphabet, or far too many characters
     ├── MissingChecksum     fewer than the four bytes of the checksum
-    ├── WrongChecksum       the checksum of other bytes
-    └── WrongSize           not as many bytes as were asked for
+    ├── WrongChecksum       the checksum does not match the bytes
+    └── WrongSize           not the expected number of bytes
 """
 
 from collections.abc import Iterable
@@ -17,40 +17,40 @@ from primitives.hashing import CHECKSUM_SIZE, checksum
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 MAX_SIZE = 2048
-"""How many bytes a text of unknown size may hold; what nodes exchange as cb58 has 20 to 65."""
+"""Maximum bytes in a text of unknown size. Values that nodes exchange as cb58 have 20 to 65."""
 
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 _PAIRS = [high + low for high in ALPHABET for low in ALPHABET]
-"""Two digits at a time: half the divisions."""
+"""All pairs of digits. Encoding two digits at a time halves the divisions."""
 
 
 class Cb58Error(Exception):
-    """A text that is not the cb58 of the bytes that were asked for."""
+    """A text that is not the cb58 of the expected bytes."""
 
 
 class InvalidBase58(Cb58Error):
-    """No base58."""
+    """The text is not base58."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"base58 decoding error: {reason}")
 
 
 class MissingChecksum(Cb58Error):
-    """Too short to hold a checksum."""
+    """The text is too short for a checksum."""
 
     def __init__(self) -> None:
         super().__init__("input string is smaller than the checksum size")
 
 
 class WrongChecksum(Cb58Error):
-    """Bytes and checksum do not belong together: a typing error."""
+    """The checksum does not match the bytes, for example because of a typing error."""
 
     def __init__(self) -> None:
         super().__init__("invalid input checksum")
 
 
 class WrongSize(Cb58Error):
-    """Of another size than asked for. `got` is None where the text alone shows it."""
+    """The size is not the expected one. `got` is None if the length of the text alone shows it."""
 
     def __init__(self, expected: int, got: int | None) -> None:
         found = "more" if got is None else str(got)
@@ -60,7 +60,7 @@ class WrongSize(Cb58Error):
 
 
 def encode(data: bytes) -> str:
-    """Return the cb58 of bytes."""
+    """Return the cb58 encoding of bytes."""
     payload = data + checksum(data)
     number = int.from_bytes(payload, "big")
     pairs = []
@@ -73,14 +73,14 @@ def encode(data: bytes) -> str:
 
 
 def decode(text: str, size: int | None = None) -> bytes:
-    """Read the bytes that a text stands for, exactly size of them where it is given.
+    """Decode cb58; with `size`, exactly that many bytes.
 
     Raises:
-        InvalidBase58: A character is no digit of base58, or no size is given and the text is longer
+        InvalidBase58: A character is not a base58 digit, or no size is given and the text is longer
             than that of `MAX_SIZE` bytes.
         MissingChecksum: There are fewer than four bytes.
-        WrongChecksum: They do not belong together.
-        WrongSize: There are more or fewer bytes than size.
+        WrongChecksum: The checksum does not match the bytes.
+        WrongSize: There are more or fewer bytes than `size`.
     """
     # base58 has at most 138 digits for 100 bytes
     limit = MAX_SIZE if size is None else size
@@ -111,5 +111,5 @@ def _decode_base58(text: str) -> bytes:
 
 
 def _leading(items: Iterable[object], item: object) -> int:
-    """Return how often item stands in front."""
+    """Return how often `item` occurs in a row at the start."""
     return sum(1 for _ in takewhile(item.__eq__, items))

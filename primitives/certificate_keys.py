@@ -1,6 +1,6 @@
-"""Keys of certificates: how a node signs with its own, and how others check it (p2p.md 4, 11.1).
+"""Signatures with certificate keys: a node signs with its own, and peers verify it (p2p.md 4, 11.1).
 
-What makes a certificate acceptable is in `primitives.identity`.
+`primitives.identity` defines which certificates are acceptable.
 """
 
 from functools import lru_cache
@@ -19,18 +19,18 @@ PrivateKey: TypeAlias = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
 PublicKey: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
 
 _REMEMBERED = 1024
-"""Certificates whose keys are kept: the same nodes sign again and again."""
+"""Certificates whose keys are cached, because the same nodes sign repeatedly."""
 
 
 @lru_cache(maxsize=_REMEMBERED)
 def public_key_of(der: bytes) -> PublicKey:
-    """Return the key of a certificate that nodes accept of each other.
+    """Return the public key of a certificate that nodes accept from each other.
 
     Raises:
-        CertificateError: It is none.
+        CertificateError: Nodes do not accept the certificate.
     """
     check_certificate(der)
-    # only these two kinds pass the check
+    # the check passes only these two kinds of key
     return cast(PublicKey, load_der_public_key(subject_public_key_info(der)))
 
 
@@ -42,7 +42,7 @@ def sign(key: PrivateKey, message: bytes) -> bytes:
 
 
 def verify(key: PublicKey, message: bytes, signature: bytes) -> bool:
-    """Say whether a signature is this message's by this key."""
+    """Return whether a signature is valid for the message and the key."""
     try:
         if isinstance(key, rsa.RSAPublicKey):
             key.verify(signature, message, PKCS1v15(), SHA256())

@@ -1,14 +1,14 @@
-"""Bytes as the P-Chain's API writes them: hex, usually with the end of their sha256 (pchain.md 1.3).
+"""Bytes as text in the P-Chain's API: hex, usually with the end of their sha256 (pchain.md 1.3).
 
-Plain 0x texts of the C-Chain are in `hexadecimal`.
+The plain 0x-prefixed hex of the C-Chain is in `hexadecimal`.
 
     EncodingError
-    ├── UnknownEncoding         a name that no encoding has
-    ├── UnsupportedEncoding     JSON, where there are only bytes
+    ├── UnknownEncoding         no encoding has this name
+    ├── UnsupportedEncoding     JSON, which bytes alone do not have
     ├── MissingHexPrefix        no 0x in front
-    ├── InvalidHex              half a byte, or something other than digits
+    ├── InvalidHex              an odd number of digits, or other characters than digits
     ├── MissingHexChecksum      fewer than the four bytes of the checksum
-    └── WrongHexChecksum        the checksum of other bytes
+    └── WrongHexChecksum        the checksum does not match the bytes
 """
 
 from binascii import unhexlify
@@ -21,11 +21,11 @@ PREFIX = "0x"
 
 
 class EncodingError(Exception):
-    """A text that stands for no bytes, or an encoding that there is not."""
+    """A text that cannot be decoded, or an unknown encoding."""
 
 
 class UnknownEncoding(EncodingError):
-    """A name that no encoding has."""
+    """No encoding has this name."""
 
     def __init__(self, name: str) -> None:
         super().__init__("invalid encoding")
@@ -33,58 +33,58 @@ class UnknownEncoding(EncodingError):
 
 
 class UnsupportedEncoding(EncodingError):
-    """JSON is a way to show transactions and blocks, not bytes."""
+    """JSON is an encoding of transactions and blocks, not of bytes."""
 
     def __init__(self) -> None:
         super().__init__("unsupported encoding in method")
 
 
 class MissingHexPrefix(EncodingError):
-    """Hex that does not begin with 0x."""
+    """The hex does not begin with 0x."""
 
     def __init__(self) -> None:
         super().__init__("missing 0x prefix to hex encoding")
 
 
 class InvalidHex(EncodingError):
-    """No hex."""
+    """The text is not hex."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"encoding/hex: {reason}")
 
 
 class MissingHexChecksum(EncodingError):
-    """Too short to hold a checksum."""
+    """The text is too short for a checksum."""
 
     def __init__(self) -> None:
         super().__init__("input string is smaller than the checksum size")
 
 
 class WrongHexChecksum(EncodingError):
-    """Bytes and checksum do not belong together."""
+    """The checksum does not match the bytes."""
 
     def __init__(self) -> None:
         super().__init__("invalid input checksum")
 
 
 class Encoding(StrEnum):
-    """How callers want bytes."""
+    """How a caller wants bytes to be encoded."""
 
     HEX = "hex"
-    """With a checksum."""
+    """Hex with a checksum."""
     HEXC = "hexc"
-    """The same."""
+    """The same as `HEX`."""
     HEXNC = "hexnc"
-    """Without."""
+    """Hex without a checksum."""
     JSON = "json"
-    """Not bytes but their meaning; for transactions and blocks only."""
+    """The decoded content instead of bytes; only for transactions and blocks."""
 
     @classmethod
     def parse(cls, name: str) -> Self:
         """Return the encoding of this name, in any letter case.
 
         Raises:
-            UnknownEncoding: There is none.
+            UnknownEncoding: No encoding has this name.
         """
         try:
             return cls(name.lower())
@@ -93,7 +93,7 @@ class Encoding(StrEnum):
 
 
 def encode(data: bytes, encoding: Encoding = Encoding.HEX) -> str:
-    """Return the text of bytes.
+    """Return the text form of bytes.
 
     Raises:
         UnsupportedEncoding: The encoding is JSON.
@@ -105,12 +105,12 @@ def encode(data: bytes, encoding: Encoding = Encoding.HEX) -> str:
 
 
 def decode(text: str, encoding: Encoding = Encoding.HEX) -> bytes:
-    """Read bytes; an empty text is none of them, in every encoding.
+    """Decode bytes. An empty text is no bytes, in every encoding.
 
     Raises:
         UnsupportedEncoding: The encoding is JSON.
         MissingHexPrefix: The text does not begin with 0x.
-        InvalidHex: It has something else than pairs of hex digits.
+        InvalidHex: The text is not pairs of hex digits.
         MissingHexChecksum: There are fewer than four bytes, in an encoding with a checksum.
         WrongHexChecksum: The last four bytes are not the checksum of the others.
     """

@@ -2,8 +2,8 @@
 
 The annotations of a dataclass are its layout: `U8` to `U64`, `bool`, `Text`, `Blob`, fixed bytes
 (`Annotated[bytes, Fixed(65)]`, identifiers), `tuple[X, ...]`, nested dataclasses, and
-`Annotated[Base, INTERFACE]` for a registered subclass of Base. They are compiled in
-`codec_compiler` to `codec_forms`; here are version and limits. Errors are drawn in `codec_errors`.
+`Annotated[Base, INTERFACE]` for a registered subclass of Base. `codec_compiler` compiles them to
+`codec_forms`; this module adds the version and the size limit. `codec_errors` has the errors.
 """
 
 import struct
@@ -28,12 +28,12 @@ U16 = Annotated[int, Number("H")]
 U32 = Annotated[int, Number("I")]
 U64 = Annotated[int, Number("Q")]
 Text = Annotated[str, TEXT]
-"""A length of two bytes and UTF-8. Bytes that are none come back unchanged (surrogateescape)."""
+"""A two-byte length and UTF-8. Invalid UTF-8 comes back unchanged (surrogateescape)."""
 Blob = Annotated[bytes, BLOB]
-"""A length of four bytes and bytes."""
+"""A four-byte length and bytes."""
 
 VERSION = b"\0\0"
-"""What every value that stands alone begins with. There has never been another version."""
+"""Prefix of every top-level value. There has never been another version."""
 
 DEFAULT_MAX_SIZE = 256 * 1024
 
@@ -41,10 +41,10 @@ Value = TypeVar("Value")
 
 
 class Codec:
-    """Types with their numbers, and a limit. Layouts are compiled when they are first used."""
+    """Registered types with their numbers, and a size limit. Layouts are compiled at their first use."""
 
     def __init__(self, types: Mapping[int, type], *, max_size: int = DEFAULT_MAX_SIZE) -> None:
-        """Take the types that may stand behind an interface, by number."""
+        """Take the types that interfaces may contain, by number."""
         self._max_size = max_size
         self._compiler = Compiler(types)
         self._forms: dict[object, Form] = {}
@@ -53,28 +53,28 @@ class Codec:
         """Return the number of a type.
 
         Raises:
-            UnregisteredType: It has none.
+            UnregisteredType: The type has no number.
         """
         return self._compiler.type_id(cls)
 
     def marshal(self, value: object, as_type: object = None) -> bytes:
-        """Return the bytes of a value that stands alone, the version in front.
+        """Return the bytes of a top-level value, prefixed by the version.
 
         Raises:
-            CodecError: As `pack`, and InputTooLarge for more than the codec's limit.
+            CodecError: As `pack`, and InputTooLarge above the codec's size limit.
         """
         data = VERSION + self.pack(value, as_type)
         self._verify_size(data)
         return data
 
     def pack(self, value: object, as_type: object = None) -> bytes:
-        """Return the bytes of a value within another; without as_type those of its own class.
+        """Return the bytes of a nested value; without `as_type`, in the layout of its own class.
 
         Raises:
             UnencodableValue: A number, text or byte string does not fit into its field.
-            UnregisteredType: The type behind an interface has no number.
-            RecursiveType: A type stands, behind an interface, within itself.
-            ZeroLengthElement: A list has elements without bytes.
+            UnregisteredType: The type of an interface value has no number.
+            RecursiveType: A type contains itself through an interface.
+            ZeroLengthElement: A list has elements of zero bytes.
         """
         form = self._form(type(value) if as_type is None else as_type)
         try:
@@ -89,13 +89,13 @@ class Codec:
     def unmarshal(self, as_type: object, data: bytes) -> Any: ...
 
     def unmarshal(self, as_type: object, data: bytes) -> Any:
-        """Read a value that stands alone: the version, then the value, then nothing.
+        """Read a top-level value: the version, the value, and nothing after it.
 
         Raises:
             InputTooLarge: There are more bytes than the codec's limit.
-            MissingVersion: There are fewer than two.
-            UnknownVersion: They are not zero.
-            TrailingBytes: Something follows.
+            MissingVersion: There are fewer than two bytes.
+            UnknownVersion: The version is not zero.
+            TrailingBytes: There are bytes after the value.
             CodecError: As `read`.
         """
         self._verify_size(data)
@@ -116,15 +116,15 @@ class Codec:
     def read(self, as_type: object, data: bytes, offset: int) -> tuple[Any, int]: ...
 
     def read(self, as_type: object, data: bytes, offset: int) -> tuple[Any, int]:
-        """Read the value at offset; also return where it ends. What follows is not looked at.
+        """Read the value at `offset`; also return its end. Bytes after it are not examined.
 
         Raises:
             InputTooShort: The bytes end before the value does.
-            UnknownTypeId: A number behind an interface belongs to no type.
-            WrongInterface: It belongs to a type that is not of the interface.
-            RecursiveType: It belongs to a type within which it stands.
-            InvalidBool: A truth value is neither 0 nor 1.
-            ZeroLengthElement: A list has elements without bytes.
+            UnknownTypeId: No type has the number of an interface value.
+            WrongInterface: The type of that number does not implement the interface.
+            RecursiveType: The type of that number contains this value already.
+            InvalidBool: A boolean is neither 0 nor 1.
+            ZeroLengthElement: A list has elements of zero bytes.
         """
         form = self._form(as_type)
         try:

@@ -1,8 +1,8 @@
-"""From annotations to forms: what `primitives.codec`'s annotations mean, and the types behind them.
+"""Compiles the annotations of `primitives.codec` to forms, and resolves the types of interfaces.
 
-An interface is closed against itself: within a value of a type no value of that type stands behind
-an interface. The reference refuses it too, and it bounds the depth of what strangers send. Forms
-are therefore made for a type *and* the types that it stands within.
+A type must not contain itself through an interface: within a value of a type, no interface holds a
+value of the same type. The reference rejects that too, and it bounds the depth of untrusted input.
+Forms are therefore made for a type *and* the types that contain it.
 """
 
 import struct
@@ -37,21 +37,21 @@ _TYPE_ID = struct.Struct(">I")
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """Marks an unsigned integer, by the letter that `struct` has for it."""
+    """Marks an unsigned integer, by its letter in `struct`."""
 
     letter: str
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Marks so many bytes, without a length in front: `Annotated[bytes, Fixed(65)]`."""
+    """Marks a fixed number of bytes without a length prefix: `Annotated[bytes, Fixed(65)]`."""
 
     size: int
 
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """Marks something else."""
+    """Marks any other kind of field."""
 
     name: str
 
@@ -59,16 +59,16 @@ class Marker:
 TEXT = Marker("text")
 BLOB = Marker("blob")
 INTERFACE = Marker("interface")
-"""Marks a class of which a registered subclass stands there, behind its number of four bytes."""
+"""Marks a base class; the field holds a registered subclass after its four-byte number."""
 
 _NO_TYPES: frozenset[type] = frozenset()
 
 
 class Compiler:
-    """Makes forms of annotations, for one registry of types."""
+    """Compiles annotations to forms, for one registry of types."""
 
     def __init__(self, types: Mapping[int, type]) -> None:
-        """Take the types behind interfaces, by number."""
+        """Take the types of interfaces, by number."""
         self._types = dict(types)
         self._type_ids = {registered: type_id for type_id, registered in types.items()}
         self._forms: dict[tuple[object, frozenset[type]], Form] = {}
@@ -77,7 +77,7 @@ class Compiler:
         """Return the number of a type.
 
         Raises:
-            UnregisteredType: It has none.
+            UnregisteredType: The type has no number.
         """
         try:
             return self._type_ids[cls]
@@ -85,7 +85,7 @@ class Compiler:
             raise UnregisteredType(cls) from None
 
     def form(self, annotation: object, within: frozenset[type] = _NO_TYPES) -> Form:
-        """Return the form of an annotation that stands within values of these types."""
+        """Return the form of an annotation that is nested in values of the types `within`."""
         key = annotation, within
         found = self._forms.get(key)
         if found is None:
@@ -93,12 +93,12 @@ class Compiler:
         return found
 
     def implementation(self, interface: type, type_id: int, within: frozenset[type]) -> Form:
-        """Return the form of the type with this number, behind an interface.
+        """Return the form of the type with this number, for an interface.
 
         Raises:
-            UnknownTypeId: There is no such type.
-            WrongInterface: It is not of the interface.
-            RecursiveType: It stands within itself.
+            UnknownTypeId: No type has this number.
+            WrongInterface: The type does not implement the interface.
+            RecursiveType: The type would contain itself.
         """
         found = self._types.get(type_id)
         if found is None:
@@ -121,7 +121,7 @@ class Compiler:
             return bool_form()
         assert isinstance(annotation, type), annotation
         if issubclass(annotation, FixedId):
-            # not through its constructor, which checks the size again
+            # skips the constructor, which checks the size again
             return fixed_form(annotation.SIZE, partial(bytes.__new__, annotation))
         return self._make_struct(annotation, within)
 
@@ -161,7 +161,7 @@ def _interface_form(compiler: Compiler, interface: type, within: frozenset[type]
 
 
 class _Readers(dict[int, Read]):
-    """The readers of an interface's types by number, each made when it is first needed."""
+    """The readers of an interface's types by number, each made at its first use."""
 
     def __init__(self, compiler: Compiler, interface: type, within: frozenset[type]) -> None:
         super().__init__()
@@ -176,7 +176,7 @@ class _Readers(dict[int, Read]):
 
 
 class _Writers(dict[type, Write]):
-    """The writers of an interface's types, numbers first, each made when it is first needed."""
+    """The writers of an interface's types, including the number, each made at its first use."""
 
     def __init__(self, compiler: Compiler, interface: type, within: frozenset[type]) -> None:
         super().__init__()

@@ -1,28 +1,28 @@
-"""Why bytes are no value of the linear codec, or a value has no bytes. In the reference's words.
+"""Errors of the linear codec, with the reference's messages.
 
 CodecError
-├── InputTooLarge        more bytes than the codec takes
-├── MissingVersion       not even the two bytes of the version
+├── InputTooLarge        more bytes than the codec's limit
+├── MissingVersion       fewer than the two bytes of the version
 ├── UnknownVersion       a version other than 0
-├── TrailingBytes        something behind the value
+├── TrailingBytes        bytes after the value
 ├── InputTooShort        the bytes end before the value does
-│   └── MissingTypeId    … where the number of a type belongs
-├── UnknownTypeId        a number that belongs to no type
-├── WrongInterface       a number of a type that does not belong there
-├── RecursiveType        a type within itself
+│   └── MissingTypeId    … at the number of a type
+├── UnknownTypeId        a number of no registered type
+├── WrongInterface       a number of a type that does not implement the interface
+├── RecursiveType        a type that contains itself
 ├── InvalidBool          neither 0 nor 1
-├── ZeroLengthElement    a list of elements without bytes
-├── UnregisteredType     a type without a number where one is needed
+├── ZeroLengthElement    a list of elements of zero bytes
+├── UnregisteredType     a type without a number, where one is needed
 └── UnencodableValue     a value that does not fit into its field
 """
 
 
 class CodecError(Exception):
-    """Bytes that are not what was expected, or a value that has no bytes."""
+    """Bytes that cannot be decoded, or a value that cannot be encoded."""
 
 
 class InputTooLarge(CodecError):
-    """More bytes than the codec takes."""
+    """More bytes than the codec's limit."""
 
     def __init__(self, size: int, limit: int) -> None:
         super().__init__(f"byte array exceeds maximum length: {size} > {limit}")
@@ -31,14 +31,14 @@ class InputTooLarge(CodecError):
 
 
 class MissingVersion(CodecError):
-    """Fewer than two bytes."""
+    """Fewer than the two bytes of the version."""
 
     def __init__(self) -> None:
         super().__init__("couldn't unpack codec version")
 
 
 class UnknownVersion(CodecError):
-    """Bytes of another codec."""
+    """A version of another codec."""
 
     def __init__(self, version: int) -> None:
         super().__init__("unknown codec version")
@@ -46,7 +46,7 @@ class UnknownVersion(CodecError):
 
 
 class TrailingBytes(CodecError):
-    """Bytes behind the value."""
+    """Bytes after the value."""
 
     def __init__(self, read: int, provided: int) -> None:
         super().__init__(f"trailing buffer space: read {read} provided {provided}")
@@ -55,21 +55,21 @@ class TrailingBytes(CodecError):
 
 
 class InputTooShort(CodecError):
-    """The bytes end too early."""
+    """The bytes end before the value does."""
 
     def __init__(self, place: str = "") -> None:
         super().__init__(f"{place}packer has insufficient length for input")
 
 
 class MissingTypeId(InputTooShort):
-    """The bytes end where the number of a type belongs."""
+    """The bytes end at the number of a type."""
 
     def __init__(self) -> None:
         super().__init__("couldn't unmarshal interface: ")
 
 
 class UnknownTypeId(CodecError):
-    """A number that belongs to no type."""
+    """A number of no registered type."""
 
     def __init__(self, type_id: int) -> None:
         super().__init__(f"couldn't unmarshal interface: unknown type ID {type_id}")
@@ -77,7 +77,7 @@ class UnknownTypeId(CodecError):
 
 
 class WrongInterface(CodecError):
-    """A type where another kind of type belongs."""
+    """A type that does not implement the interface."""
 
     def __init__(self, found: type, interface: type) -> None:
         super().__init__(
@@ -89,7 +89,7 @@ class WrongInterface(CodecError):
 
 
 class RecursiveType(CodecError):
-    """A type that stands, behind an interface, within itself; so depth is bounded."""
+    """A type that contains itself through an interface; the rule bounds the depth."""
 
     def __init__(self, found: type) -> None:
         super().__init__(f"recursive interface types: {found.__name__}")
@@ -97,21 +97,21 @@ class RecursiveType(CodecError):
 
 
 class InvalidBool(CodecError):
-    """A truth value of another number than 0 and 1."""
+    """A boolean that is neither 0 nor 1."""
 
     def __init__(self) -> None:
         super().__init__("unexpected value when unpacking bool")
 
 
 class ZeroLengthElement(CodecError):
-    """Elements that take no bytes: any number of them would fit into four bytes."""
+    """Elements of zero bytes, of which a four-byte length could announce any number."""
 
     def __init__(self) -> None:
         super().__init__("couldn't unmarshal slice of zero length values")
 
 
 class UnregisteredType(CodecError):
-    """A type that the codec does not know, or that is not of the interface."""
+    """A type that the codec does not know, or that does not implement the interface."""
 
     def __init__(self, found: type) -> None:
         super().__init__(f"can't marshal unregistered type {found.__name__}")

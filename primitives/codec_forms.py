@@ -1,8 +1,8 @@
-"""How a layout is written and read by the linear codec: `Form`, and how forms make up others.
+"""Readers and writers of the linear codec: `Form`, and functions that combine forms.
 
-Functions are composed once for each type, so that reading a transaction looks nothing up. While
-bytes are read `struct.error` stands for an end that comes too early, while values are written for
-one that does not fit; the codec translates it.
+Functions are composed once for each type, so that reading a transaction needs no look-ups.
+`struct.error` means that the bytes end too early while reading, or that a value does not fit while
+writing; the codec translates it.
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from primitives.codec_errors import (
 Write = Callable[[Any], bytes]
 Read = Callable[[bytes, int], tuple[Any, int]]
 Step = Callable[[bytes, int, list[Any]], int]
-"""Reads some fields of a struct, appends their values and returns where it has stopped."""
+"""Reads some fields of a struct, appends their values and returns the end offset."""
 
 
 class Item(NamedTuple):
-    """A value that `struct` knows: its letters, and what stands between it and the type's value."""
+    """A value that `struct` supports: its letters, and conversions from and to the type's value."""
 
     letters: str
     encode: Callable[[Any], Any] | None = None
@@ -32,14 +32,14 @@ class Item(NamedTuple):
 
 
 class Form(NamedTuple):
-    """How values of one type are written and read. A reader returns where it has stopped."""
+    """How values of one type are written and read. A reader also returns the end offset."""
 
     write: Write
     read: Read
     size: int | None = None
-    """How many bytes each value has, where all have the same number."""
+    """Size of each value in bytes, if all values have the same size."""
     item: Item | None = None
-    """The form as a part of a larger `struct`, where it can be one."""
+    """The form as a part of a larger `struct`, if possible."""
 
 
 _LENGTH = Struct(">I")
@@ -47,20 +47,20 @@ _TEXT_LENGTH = Struct(">H")
 
 
 def number_form(letter: str) -> Form:
-    """Return the form of an unsigned integer, by the letter that `struct` has for it."""
+    """Return the form of an unsigned integer, by its letter in `struct`."""
     return _item_form(Item(letter))
 
 
 def bool_form() -> Form:
-    """Return the form of a truth value: one byte."""
+    """Return the form of a boolean: one byte."""
     return _item_form(Item("B", decode=_decode_bool))
 
 
 def fixed_form(size: int, decode: Callable[[bytes], Any] | None = None) -> Form:
-    """Return the form of so many bytes; decode makes them what the type's values are."""
+    """Return the form of a fixed number of bytes; `decode` converts them to the type's values."""
 
     def encode(value: bytes) -> bytes:
-        # struct would fill up or cut off
+        # struct would pad or truncate
         if len(value) != size:
             raise UnencodableValue(f"expected {size} bytes but got {len(value)}")
         return value
@@ -89,7 +89,7 @@ def _item_form(item: Item) -> Form:
 
 
 def blob_form() -> Form:
-    """Return the form of bytes behind a length of four bytes."""
+    """Return the form of bytes after a four-byte length."""
 
     def write(value: bytes) -> bytes:
         return _LENGTH.pack(len(value)) + value
@@ -103,9 +103,9 @@ def blob_form() -> Form:
 
 
 def text_form() -> Form:
-    """Return the form of a text behind a length of two bytes.
+    """Return the form of text after a two-byte length.
 
-    The codec itself takes any bytes as a text: those that are no UTF-8 come back unchanged.
+    The codec accepts any bytes as text; invalid UTF-8 comes back unchanged.
     """
 
     def write(value: str) -> bytes:
@@ -127,7 +127,7 @@ def _slice(data: bytes, start: int, end: int) -> bytes:
 
 
 def list_form(element: Form) -> Form:
-    """Return the form of a tuple of such elements behind their number, four bytes."""
+    """Return the form of a tuple of such elements after their number in four bytes."""
     write_element = element.write
 
     def write(values: tuple[Any, ...]) -> bytes:
@@ -146,7 +146,7 @@ def _list_reader(element: Form) -> Read:
         offset += 4
         if count and element.size == 0:
             raise ZeroLengthElement
-        # without a list of that length: the number is not trusted, reading stops where bytes end
+        # allocates no list of that length: the number is untrusted, and reading stops where the bytes end
         values = []
         for _ in range(count):
             value, offset = read_element(data, offset)
@@ -172,7 +172,7 @@ def _items_reader(item: Item) -> Read:
 
 
 def struct_form(cls: Callable[..., Any], members: list[tuple[str, Form]]) -> Form:
-    """Return the form of a class whose attributes follow one another; it is called with them."""
+    """Return the form of a class whose attributes follow one another and are its arguments."""
     writers: list[Write] = []
     steps: list[Step] = []
     for names, items, form in _segments(members):
@@ -200,7 +200,7 @@ def struct_form(cls: Callable[..., Any], members: list[tuple[str, Form]]) -> For
 def _segments(
     members: list[tuple[str, Form]],
 ) -> list[tuple[list[str], list[Item], Form | None]]:
-    """Return the members in order: neighbours that `struct` knows as one, others alone."""
+    """Return the members in order: adjacent `struct` items as one segment, others separately."""
     segments: list[tuple[list[str], list[Item], Form | None]] = []
     for name, form in members:
         if form.item is None:
@@ -220,7 +220,7 @@ def _items_struct(items: list[Item]) -> Struct:
 def _items_writer(names: list[str], items: list[Item]) -> Write:
     pack = _items_struct(items).pack
     encoders = [(place, item.encode) for place, item in enumerate(items) if item.encode]
-    # attrgetter of one name returns no tuple; the first name twice, cut off, keeps one path
+    # attrgetter of a single name returns no tuple, so pass the first name twice and drop the first value
     attributes = attrgetter(names[0], *names)
 
     def write(value: Any) -> bytes:

@@ -1,7 +1,7 @@
-"""The little of DER that finds the public key in a certificate.
+"""A minimal DER parser that finds the public key in a certificate.
 
-X.509 libraries refuse certificates that the network accepts, those with the serial number 0 that
-its nodes make of themselves: so nothing of a certificate is judged here but its outer shape.
+X.509 libraries reject certificates that the network accepts, such as those with serial number 0 that
+its nodes generate. Therefore this module checks only the outer structure of a certificate.
 """
 
 from typing import NamedTuple
@@ -11,14 +11,14 @@ _EXPLICIT_VERSION = 0xA0
 
 
 class DerError(Exception):
-    """Bytes that are not the DER of what was expected."""
+    """Bytes that are not the expected DER."""
 
     def __init__(self) -> None:
         super().__init__("malformed certificate")
 
 
 class Element(NamedTuple):
-    """One element: its tag, what is in it, and all of it."""
+    """One element: its tag, its content, and all of its bytes."""
 
     tag: int
     content: bytes
@@ -29,7 +29,7 @@ def subject_public_key_info(certificate: bytes) -> bytes:
     """Return the DER of a certificate's public key.
 
     Raises:
-        DerError: The bytes have not the shape of one certificate.
+        DerError: The bytes do not have the structure of a certificate.
     """
     outer, end = _read(certificate, 0)
     if end != len(certificate):
@@ -55,14 +55,14 @@ def _children(parent: Element) -> list[Element]:
 
 
 def _read(data: bytes, start: int) -> tuple[Element, int]:
-    """Read the element at start; also return where it ends."""
+    """Read the element at `start`; also return its end."""
     header = data[start : start + 2]
     if len(header) < 2:
         raise DerError
     tag, size = header
     position = start + 2
     if size >= 0x80:
-        # no certificate has more than two bytes of length; 0x80 alone is indefinite, which is BER
+        # certificates have lengths of at most two bytes; 0x80 alone is indefinite, which is BER
         size_of_size = size - 0x80
         if size_of_size not in {1, 2}:
             raise DerError

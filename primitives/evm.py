@@ -1,4 +1,4 @@
-"""Types of the EVM's values that are plain bytes. Their text form is in `hexadecimal`."""
+"""Types of EVM values that are plain bytes. Their text form is in `hexadecimal`."""
 
 from typing import NewType
 

@@ -1,8 +1,8 @@
 """A lock that is handed to the thread that has waited longest. Pure.
 
-SQLite lets writers try again after longer and longer pauses until the lock happens to be free; Python's own
-lock goes to the quickest thread, and back to the one that has just released it. Either way a thread that
-writes seldom, like a block producer, can wait for seconds behind threads that write all the time.
+With SQLite's lock, writers retry after longer and longer pauses until the lock happens to be free.
+Python's own lock goes to the fastest thread, often the one that has just released it. Either way a
+thread that writes rarely, like a block producer, can wait for seconds behind frequent writers.
 """
 
 import threading
@@ -13,11 +13,11 @@ from typing import Self
 
 
 class WaitedTooLong(Exception):
-    """The lock was not handed over in the time that there was."""
+    """The lock was not handed over in the given time."""
 
 
 class FairLock:
-    """A reentrant lock: threads of one process hold it one after the other, in the order in which they came."""
+    """A reentrant lock that threads of one process hold in the order in which they asked for it."""
 
     def __init__(self) -> None:
         self._guard = threading.Lock()
@@ -74,7 +74,7 @@ class FairLock:
         self.release()
 
     def _acquire(self, seconds: float | None) -> bool:
-        """Take the lock within so many seconds (None: any time); return whether that was possible."""
+        """Take the lock within some seconds (None: no limit). Return whether that succeeded."""
         thread = threading.get_ident()
         if self._owner != thread and not self._wait(seconds):
             return False

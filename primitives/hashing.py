@@ -7,19 +7,20 @@ from sha3 import keccak_256
 from primitives.evm import Hash
 
 EMPTY_HASH = Hash(bytes.fromhex("c5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"))
-"""keccak256 of nothing: the code hash of an account without code."""
+"""keccak256 of the empty string: the code hash of an account without code."""
 
 EMPTY_ROOT = Hash(bytes.fromhex("56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421"))
 """keccak256 of the empty string's RLP: the root of a trie without entries."""
 
 CHECKSUM_SIZE = 4
-"""Bytes that texts of identifiers end with, against typing errors."""
+"""Checksum bytes at the end of the text form of identifiers, against typing errors."""
 
 
 def keccak256(data: bytes) -> Hash:
     """Return the Keccak-256 hash of data, as the EVM uses it (not SHA3-256).
 
-    The extension is called directly: eth_hash, which chooses among backends, costs six times more.
+    The extension is called directly, because eth_hash, which chooses among backends, takes six times
+    as long.
     """
     return Hash(keccak_256(data).digest())
 
@@ -37,7 +38,7 @@ def checksum(data: bytes) -> bytes:
 def ripemd160(data: bytes) -> bytes:
     """Return the RIPEMD-160 hash of data, 20 bytes.
 
-    OpenSSL's is four times as fast as pycryptodome's, but its builds may be without it.
+    OpenSSL's version is four times as fast as pycryptodome's, but some builds lack it.
     """
     try:
         return hashlib.new("ripemd160", data, usedforsecurity=False).digest()
@@ -48,5 +49,5 @@ def ripemd160(data: bytes) -> bytes:
 
 
 def hash160(data: bytes) -> bytes:
-    """Return RIPEMD-160 of SHA-256, 20 bytes: of public keys and certificates."""
+    """Return RIPEMD-160 of SHA-256, 20 bytes. Used for public keys and certificates."""
     return ripemd160(sha256(data))

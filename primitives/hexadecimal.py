@@ -1,17 +1,17 @@
-"""The 0x text of byte strings and quantities, as Ethereum's JSON-RPC writes them, and back.
+"""0x-prefixed hex of byte strings and quantities, as in Ethereum's JSON-RPC, and back.
 
 Strict and fast. The messages are go-ethereum's, without the `invalid argument N: ` that the RPC
-layer puts in front. The P-Chain's checksummed hex is another notation and not here.
+layer prepends. The P-Chain's hex with checksum is a different format (`checksummed`).
 
     HexError
     ├── EmptyText          an empty string
     ├── MissingPrefix      no 0x in front
-    ├── OddLength          half a byte
-    ├── InvalidDigit       a character that is no hex digit
-    ├── EmptyNumber        "0x" where a quantity belongs
-    ├── LeadingZero        "0x01" where a quantity belongs
+    ├── OddLength          an odd number of digits
+    ├── InvalidDigit       a character that is not a hex digit
+    ├── EmptyNumber        "0x" as a quantity
+    ├── LeadingZero        "0x01" as a quantity
     ├── NumberTooLarge     more bits than the quantity may have
-    └── WrongLength        not the length of an address, hash or other fixed value
+    └── WrongLength        not the length of an address, hash or other fixed-size value
 """
 
 from binascii import Error as BinasciiError
@@ -24,11 +24,11 @@ _DIGITS = "0123456789abcdefABCDEF"
 
 
 class HexError(Exception):
-    """A text that is not the 0x form of the value that was asked for."""
+    """A text that is not the 0x-prefixed hex of the expected value."""
 
 
 class EmptyText(HexError):
-    """Nothing where a 0x text belongs."""
+    """An empty string."""
 
     def __init__(self) -> None:
         super().__init__("empty hex string")
@@ -49,7 +49,7 @@ class OddLength(HexError):
 
 
 class InvalidDigit(HexError):
-    """A character that is no hex digit."""
+    """A character that is not a hex digit."""
 
     def __init__(self) -> None:
         super().__init__("invalid hex string")
@@ -70,7 +70,7 @@ class LeadingZero(HexError):
 
 
 class NumberTooLarge(HexError):
-    """A quantity of more bits than it may have."""
+    """A quantity with more bits than it may have."""
 
     def __init__(self, bits: int) -> None:
         super().__init__(f"hex number > {bits} bits")
@@ -78,7 +78,7 @@ class NumberTooLarge(HexError):
 
 
 class WrongLength(HexError):
-    """A fixed-size value of another size; lengths are counted in digits."""
+    """A fixed-size value of another size; messages count digits."""
 
     def __init__(self, length: int, wanted: int, type_name: str) -> None:
         super().__init__(f"hex string has length {length}, want {wanted} for {type_name}")
@@ -88,25 +88,25 @@ class WrongLength(HexError):
 
 
 def encode_quantity(number: int) -> str:
-    """Return the shortest 0x text of a number that is not negative: 0 is "0x0"."""
+    """Return the shortest 0x-prefixed hex of a non-negative number: 0 is "0x0"."""
     return hex(number)
 
 
 def encode_data(data: bytes) -> str:
-    """Return the 0x text of bytes, two lower-case digits each: no bytes are "0x"."""
+    """Return the 0x-prefixed hex of bytes, two lower-case digits each; no bytes are "0x"."""
     return "0x" + data.hex()
 
 
 def decode_quantity(text: str, bits: int = 256) -> int:
-    """Read a quantity of at most so many bits.
+    """Decode a quantity of at most `bits` bits.
 
     Raises:
         EmptyText: The text is empty.
         MissingPrefix: It does not begin with 0x.
-        EmptyNumber: There are no digits.
-        LeadingZero: It has a needless zero in front.
+        EmptyNumber: It has no digits.
+        LeadingZero: It has an unnecessary leading zero.
         NumberTooLarge: It has more bits.
-        InvalidDigit: It has something other than hex digits.
+        InvalidDigit: It has characters other than hex digits.
     """
     digits = _digits(text)
     if not digits:
@@ -125,13 +125,13 @@ def decode_quantity(text: str, bits: int = 256) -> int:
 
 
 def decode_data(text: str) -> bytes:
-    """Read a byte string of any length.
+    """Decode a byte string of any length.
 
     Raises:
         EmptyText: The text is empty.
         MissingPrefix: It does not begin with 0x.
         OddLength: It has an odd number of digits.
-        InvalidDigit: It has something other than hex digits.
+        InvalidDigit: It has characters other than hex digits.
     """
     digits = _digits(text)
     if len(digits) % 2:
@@ -140,14 +140,14 @@ def decode_data(text: str) -> bytes:
 
 
 def decode_fixed(text: str, size: int, type_name: str) -> bytes:
-    """Read a byte string of exactly size bytes; type_name is what the message calls it.
+    """Decode a byte string of exactly `size` bytes; error messages name it `type_name`.
 
     Raises:
         EmptyText: The text is empty.
         MissingPrefix: It does not begin with 0x.
         OddLength: It has an odd number of digits.
         WrongLength: It has another length.
-        InvalidDigit: It has something other than hex digits.
+        InvalidDigit: It has characters other than hex digits.
     """
     digits = _digits(text)
     if len(digits) != 2 * size:
@@ -158,12 +158,12 @@ def decode_fixed(text: str, size: int, type_name: str) -> bytes:
 
 
 def decode_address(text: str) -> Address:
-    """Read an address in any letter case; its checksum is not verified. Raises as `decode_fixed`."""
+    """Decode an address in any letter case; its checksum is not verified. Raises as `decode_fixed`."""
     return Address(decode_fixed(text, 20, "common.Address"))
 
 
 def decode_hash(text: str) -> Hash:
-    """Read a 32-byte hash. Raises as `decode_fixed`."""
+    """Decode a 32-byte hash. Raises as `decode_fixed`."""
     return Hash(decode_fixed(text, 32, "common.Hash"))
 
 
@@ -178,7 +178,7 @@ def checksum_address(address: Address) -> str:
 
 
 def _digits(text: str) -> str:
-    """Return what follows the prefix 0x or, as go-ethereum takes it too, 0X."""
+    """Return the digits after the prefix 0x or 0X, which go-ethereum accepts too."""
     if text[:2] not in {"0x", "0X"}:
         raise MissingPrefix if text else EmptyText
     return text[2:]

@@ -1,10 +1,10 @@
-"""A node's certificate: making one, what nodes accept of each other, and the node ID (pchain.md 1.4).
+"""A node's certificate: creating it, validating those of peers, and the node ID (pchain.md 1.4).
 
-The network trusts no authority: a certificate only carries the key that a node ID stands for.
+The network trusts no certificate authority: a certificate only carries the key behind a node ID.
 
     CertificateError
     ├── CertificateTooLarge      more than 2048 bytes
-    ├── MalformedCertificate     no certificate, or no public key that can be read in it
+    ├── MalformedCertificate     not a certificate, or without a readable public key
     ├── UnsupportedKey           neither RSA nor ECDSA, or on a curve without a name
     ├── UnsupportedCurve         ECDSA on another curve than P-256
     ├── UnsupportedModulusSize   RSA of other than 2048 or 4096 bits
@@ -31,7 +31,7 @@ from primitives.hashing import hash160
 from primitives.ids import NodeID
 
 MAX_SIZE = 2048
-"""Bytes of a certificate."""
+"""Maximum bytes of a certificate."""
 MODULUS_SIZES = (2048, 4096)
 EXPONENT = 65537
 LIFETIME_YEARS = 100
@@ -40,11 +40,11 @@ SERIAL_NUMBER = 1
 
 
 class CertificateError(Exception):
-    """A certificate that no node accepts."""
+    """A certificate that nodes do not accept."""
 
 
 class CertificateTooLarge(CertificateError):
-    """Too many bytes."""
+    """The certificate has too many bytes."""
 
     def __init__(self, size: int) -> None:
         super().__init__(f"certificate length is greater than {MAX_SIZE}")
@@ -52,21 +52,21 @@ class CertificateTooLarge(CertificateError):
 
 
 class MalformedCertificate(CertificateError):
-    """No certificate, or no public key that can be read in it."""
+    """The bytes are not a certificate, or have no readable public key."""
 
     def __init__(self) -> None:
         super().__init__("malformed certificate")
 
 
 class UnsupportedKey(CertificateError):
-    """A key of a kind that the network does not know."""
+    """The key is of a kind that the network does not support."""
 
     def __init__(self) -> None:
         super().__init__("unknown public key algorithm")
 
 
 class UnsupportedCurve(CertificateError):
-    """Another curve than P-256."""
+    """The curve is not P-256."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"unsupported elliptic curve: {name}")
@@ -74,7 +74,7 @@ class UnsupportedCurve(CertificateError):
 
 
 class UnsupportedModulusSize(CertificateError):
-    """RSA of another size."""
+    """The RSA modulus does not have a supported size."""
 
     def __init__(self, bits: int) -> None:
         super().__init__(f"unsupported RSA modulus bitlen: {bits}")
@@ -82,14 +82,14 @@ class UnsupportedModulusSize(CertificateError):
 
 
 class EvenModulus(CertificateError):
-    """A modulus that is no product of two large primes."""
+    """The modulus is even, so it is not a product of two large primes."""
 
     def __init__(self) -> None:
         super().__init__("RSA modulus is an even number")
 
 
 class UnsupportedExponent(CertificateError):
-    """Another exponent than 65537."""
+    """The exponent is not 65537."""
 
     def __init__(self, exponent: int) -> None:
         super().__init__(f"unsupported RSA public exponent: {exponent}")
@@ -97,7 +97,7 @@ class UnsupportedExponent(CertificateError):
 
 
 class KeyAndCertificate(NamedTuple):
-    """What a node keeps in its two files, as PEM."""
+    """Key and certificate as the node stores them in two files, in PEM."""
 
     key_pem: bytes
     """PKCS#8, not encrypted."""
@@ -105,10 +105,10 @@ class KeyAndCertificate(NamedTuple):
 
 
 def make_certificate(now: int) -> KeyAndCertificate:
-    """Make a new key and its certificate, valid until 100 years from now (Unix seconds).
+    """Create a new key and its certificate, valid until 100 years from now (Unix seconds).
 
-    Unspecified: the specification names no kind of certificate. It is the reference's, but with
-    the serial number 1 for its 0, which X.509 forbids and the library refuses to write.
+    Unspecified: the specification defines no kind of certificate. This is the reference's, but with
+    serial number 1 instead of 0, which X.509 forbids and the library refuses to write.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     nobody = x509.Name([])
@@ -131,15 +131,15 @@ def make_certificate(now: int) -> KeyAndCertificate:
 
 
 def node_id_of(der: bytes) -> NodeID:
-    """Return the node ID that a certificate stands for: the hash of all of it, not of its key."""
+    """Return the node ID of a certificate: the hash of the whole certificate, not of its key."""
     return NodeID(hash160(der))
 
 
 def check_certificate(der: bytes) -> None:
-    """Accept a certificate that the network takes as a node's.
+    """Check that the network accepts a certificate as a node's.
 
     Raises:
-        CertificateError: Size, shape or key are none of those that nodes have.
+        CertificateError: Size, structure or key is not acceptable.
     """
     if len(der) > MAX_SIZE:
         raise CertificateTooLarge(len(der))

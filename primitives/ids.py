@@ -1,7 +1,7 @@
-"""Identifiers of the P-Chain: bytes of a fixed length that know their text form (cb58).
+"""Identifiers of the P-Chain: bytes of a fixed length with a text form (cb58).
 
-How identifiers are derived from transactions and blocks is written in pchain.md 1.8; this module
-has the formulas that only need hashes.
+pchain.md 1.8 defines how identifiers are derived from transactions and blocks; this module has the
+formulas that need only hashes.
 
     IdError
     ├── WrongIdLength     not 32 (20) bytes
@@ -17,11 +17,11 @@ from primitives.hashing import sha256
 
 
 class IdError(Exception):
-    """Bytes or a text that are no identifier."""
+    """Bytes or a text that are not an identifier."""
 
 
 class WrongIdLength(IdError):
-    """Of another length than identifiers of this kind."""
+    """The length is not that of this kind of identifier."""
 
     def __init__(self, expected: int, got: int) -> None:
         super().__init__(f"invalid hash length: expected {expected} bytes but got {got}")
@@ -38,7 +38,7 @@ class MissingNodePrefix(IdError):
 
 
 class FixedId(bytes):
-    """Bytes of one length. Compared and sorted as bytes, written as cb58."""
+    """Bytes of one length. Compares and sorts as bytes; its text form is cb58."""
 
     SIZE: ClassVar[int]
 
@@ -54,10 +54,10 @@ class FixedId(bytes):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read the text form.
+        """Parse the text form.
 
         Raises:
-            Cb58Error: It is no cb58.
+            Cb58Error: The text is not cb58.
             IdError: It is not an identifier of this kind.
         """
         return cls(cb58.decode(text, cls.SIZE))
@@ -72,24 +72,24 @@ class FixedId(bytes):
 
 
 class ID(FixedId):
-    """32 bytes: a transaction, block, subnet, blockchain, asset, VM or UTXO."""
+    """32 bytes: the ID of a transaction, block, subnet, blockchain, asset, VM or UTXO."""
 
     SIZE = 32
 
     @classmethod
     def of_name(cls, name: str) -> Self:
-        """Return the ID that is an ASCII name padded with zeros (pchain.md 1.1)."""
+        """Return the ID that consists of an ASCII name padded with zeros (pchain.md 1.1)."""
         return cls(name.encode("ascii").ljust(cls.SIZE, b"\0"))
 
 
 class ShortID(FixedId):
-    """20 bytes: the address of a key, hash160 of it."""
+    """20 bytes: the address of a key, which is its hash160."""
 
     SIZE = 20
 
 
 class NodeID(FixedId):
-    """20 bytes: a node, named by its staking certificate."""
+    """20 bytes: a node's ID, derived from its staking certificate."""
 
     SIZE = 20
     PREFIX: ClassVar[str] = "NodeID-"
@@ -97,11 +97,11 @@ class NodeID(FixedId):
     @override
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read `NodeID-` and cb58.
+        """Parse `NodeID-` and cb58.
 
         Raises:
-            MissingNodePrefix: The prefix is not there.
-            Cb58Error: What follows is no cb58.
+            MissingNodePrefix: The prefix is missing.
+            Cb58Error: The rest is not cb58.
             WrongIdLength: It is not 20 bytes.
         """
         if not text.startswith(cls.PREFIX):

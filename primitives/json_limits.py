@@ -1,7 +1,7 @@
-"""Limits of JSON texts from outside: values, levels and encoding are checked before a text is decoded.
+"""Limits for untrusted JSON: number of values, nesting and encoding are checked before decoding.
 
 A text of a few megabytes can hold a million values, each of which becomes an object of up to fifty
-times its length. Every decoder of foreign JSON uses this module first. Pure.
+times its length. Every decoder of external JSON uses this module first. Pure.
 """
 
 import re
@@ -11,30 +11,30 @@ from itertools import accumulate
 from typing import Final
 
 MAX_DEPTH: Final = 64
-"""Levels of arrays and objects that a text may have whose values are decoded."""
+"""Maximum nesting of arrays and objects in a text whose values are decoded."""
 
 MAX_VALUES: Final = 100_000
-"""Values that a body may hold, members and elements on all levels; ten thousand addresses are as many
+"""Maximum values in a body, members and elements on all levels; ten thousand addresses are as many
 and no call needs more."""
 
 FILE_VALUES: Final = 4_000_000
-"""Values that a file may hold which the operator names, or a dump of a chain's state: half a million accounts."""
+"""Maximum values in a file of the operator, or in a dump of a chain's state: half a million accounts."""
 
 _TOKEN: Final = re.compile(rb'[^"\[\]{},]{0,65536}+(["\[\]{},])?')
-"""Bytes without structure, then a structural character. Possessive, so the time is linear in the length of the text."""
+"""Bytes without structure, then a structural character. Possessive, so it takes linear time."""
 
 _INSIDE: Final = re.compile(rb'(?:[^"\\]{1,64}+|\\.){0,4096}+("?)', re.DOTALL)
 """A part of a string after its first quote, and its closing quote. No other thread runs during one match, so a match
 covers at most 256 KiB, which takes three milliseconds."""
 
 _STEPS: Final = 5 * MAX_VALUES
-"""Tokens that are looked at: a text with fewer values and more tokens is no JSON."""
+"""Maximum tokens that are examined: a text with fewer values and more tokens is not JSON."""
 
 _BLOCK: Final = 1024 * 1024
 """Bytes that are counted in one call, during which no other thread runs: about a millisecond."""
 
-# Possessive: linear on every input. Short strings are matched by the hundred; a long one is read by
-# itself, in pieces. A piece has at most half a megabyte, so that other threads get a turn.
+# Possessive: linear on every input. Short strings are matched by the hundred; a long string is matched
+# separately, in pieces. A piece has at most half a megabyte, so that other threads get a turn.
 _SHORT: Final = rb'"(?:[^"\\]{1,512}+|\\.){0,16}+"'
 _STRING: Final = re.compile(_SHORT, re.DOTALL)
 _PIECE: Final = re.compile(rb'(?:[^"]{1,4096}+|' + _SHORT + rb"){1,64}+", re.DOTALL)
@@ -52,15 +52,15 @@ _QUOTE: Final = ord('"')
 
 
 class TooManyValues(Exception):
-    """A text holds more than `MAX_VALUES`."""
+    """A text has more than `MAX_VALUES` values."""
 
 
 class TooDeep(Exception):
-    """A text has more levels than it may have."""
+    """A text is nested too deeply."""
 
 
 def end_of_string(text: bytes, position: int) -> int:
-    """Return where a string ends whose opening quote is before a position; an open one ends the text."""
+    """Return the end of the string whose opening quote precedes a position, or of the text if it is open."""
     while True:
         piece = _INSIDE.match(text, position)
         assert piece is not None, "the pattern fits nothing too"
@@ -70,7 +70,7 @@ def end_of_string(text: bytes, position: int) -> int:
 
 
 def may_hold_more(body: bytes, values: int) -> bool:
-    """Return whether a text may hold more than this many values; signs in strings are counted too."""
+    """Return whether a text may hold more than this many values. Signs in strings count as values too."""
     if len(body) <= values:
         return False
     count = 0
@@ -84,11 +84,11 @@ def may_hold_more(body: bytes, values: int) -> bool:
 
 
 def nesting(text: bytes) -> int:
-    """Return the number of levels of arrays and objects in a JSON text, without brackets in strings."""
+    """Return the nesting depth of arrays and objects in a JSON text. Brackets in strings do not count."""
     deepest = level = position = 0
     while position < len(text):
         piece = _PIECE.match(text, position)
-        if piece is None:  # a long string, or one that does not end
+        if piece is None:  # a long string, or an unterminated one
             position = end_of_string(text, position + 1)
             continue
         signs = array("b", _STRING.sub(b"", piece[0]).translate(_SIGNS, _NOT_BRACKETS))
@@ -103,12 +103,12 @@ def verify(text: bytes, *, values: int = MAX_VALUES, levels: int = MAX_DEPTH) ->
 
     Args:
         text: The text.
-        values: How many values it may hold; commas and brackets in strings count as values too.
-        levels: How many levels of arrays and objects it may have.
+        values: Maximum number of values; commas and brackets in strings count as values too.
+        levels: Maximum nesting of arrays and objects.
 
     Raises:
         TooManyValues: It may hold more values.
-        TooDeep: It has more levels.
+        TooDeep: It is nested more deeply.
     """
     if may_hold_more(text, values):
         raise TooManyValues
@@ -128,7 +128,7 @@ def _may_be_deeper(text: bytes, levels: int) -> bool:
 
 
 def is_utf8(text: bytes) -> bool:
-    """Return whether a text is UTF-8, without a decoded copy of it."""
+    """Return whether a text is UTF-8, without making a decoded copy of it."""
     if text.isascii():
         return True
     decoder = _utf8()
@@ -145,14 +145,14 @@ def bounded(body: bytes, elements: int | None, levels: int) -> bytes:
     """Return a body that may be decoded.
 
     Args:
-        body: a JSON text.
-        elements: how many elements of an array the caller wants. A longer array keeps these and a few more, so that
-            the caller sees that it is longer.
-        levels: of arrays and objects that it may have.
+        body: A JSON text.
+        elements: Number of elements of an array that the caller wants. A longer array keeps these and a
+            few more, so that the caller sees that it is longer.
+        levels: Maximum nesting of arrays and objects.
 
     Raises:
-        TooManyValues: it holds too many.
-        TooDeep: it has too many levels; not every such text is found out here.
+        TooManyValues: The text has too many values.
+        TooDeep: It is nested too deeply; not every such text is detected here.
     """
     commas = body.count(b",")
     if elements is None or commas <= elements:

@@ -1,4 +1,4 @@
-"""Private keys of the P-Chain as text, whose they are (pchain.md 1.5, 1.6), and those of local networks.
+"""P-Chain private keys as text, their addresses (pchain.md 1.5, 1.6), and the keys of local networks.
 
 PrivateKeyError
 ├── MissingKeyPrefix    no `PrivateKey-` in front
@@ -15,31 +15,31 @@ SIZE = 32
 
 
 class PrivateKeyError(Exception):
-    """A text that is no private key. No message holds any of it."""
+    """A text that is not a private key. Messages contain no part of it."""
 
 
 class MissingKeyPrefix(PrivateKeyError):
-    """Something else, or cb58 alone."""
+    """The prefix `PrivateKey-` is missing."""
 
     def __init__(self) -> None:
         super().__init__(f"private key missing {PREFIX} prefix")
 
 
 class WrongKeyLength(PrivateKeyError):
-    """A key has 32 bytes."""
+    """The key does not have 32 bytes."""
 
     def __init__(self) -> None:
         super().__init__(f"private key has unexpected length, expected {SIZE}")
 
 
 def parse_private_key(text: str) -> bytes:
-    """Read a private key, 32 bytes.
+    """Parse a private key, 32 bytes.
 
     Raises:
-        MissingKeyPrefix: The prefix is not there.
-        Cb58Error: What follows is no cb58.
+        MissingKeyPrefix: The prefix is missing.
+        Cb58Error: The rest is not cb58.
         WrongKeyLength: It is not 32 bytes.
-        InvalidPrivateKey: They are no key: zero, or not below the group's order.
+        InvalidPrivateKey: The bytes are not a key: zero, or not below the group's order.
     """
     if not text.startswith(PREFIX):
         raise MissingKeyPrefix
@@ -49,15 +49,15 @@ def parse_private_key(text: str) -> bytes:
 
 
 def format_private_key(key: bytes) -> str:
-    """Return the text of a private key of 32 bytes."""
+    """Return the text form of a 32-byte private key."""
     return PREFIX + cb58.encode(key)
 
 
 def address_of(key: bytes) -> ShortID:
-    """Return the address of a private key of 32 bytes.
+    """Return the address of a 32-byte private key.
 
     Raises:
-        InvalidPrivateKey: It is none.
+        InvalidPrivateKey: The bytes are not a private key.
     """
     return ShortID(hash160(secp256k1.compressed_public_key(key)))
 
@@ -104,7 +104,7 @@ DEV_KEYS: dict[Address, str] = {
         "0x2a871d0798f97d79848a013d4936a73bf4cc922c825d33c1cf7073dff6d409c6"
     ),
 }
-"""Address to private key, as 0x hex."""
+"""Private keys as 0x-prefixed hex, by address."""
 
 EWOQ_KEY = bytes.fromhex("56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5ccf558d8027")
 """32 bytes; as text `PrivateKey-ewoqjP7PxY4yr3iLTpLisriqt94hdyDFNgchSxGGztUrTXtNN`."""
@@ -113,4 +113,4 @@ VMRQ_KEY = bytes.fromhex("7a14fdf6bb1d53e28384f70209280dd8848bdc96b5f9eb7fdde9fc
 """32 bytes; as text `PrivateKey-vmRQiZeXEXYMyJhEiqdC2z5JhuDbxL8ix9UVvjgMu2Er1NepE`."""
 
 PLATFORM_DEV_KEYS = (EWOQ_KEY, VMRQ_KEY)
-"""What a local network funds on the P-Chain."""
+"""Keys that a local network funds on the P-Chain."""

@@ -1,7 +1,7 @@
-"""Networks by number: their names, and the prefix (HRP) of the addresses that they print.
+"""Network names by number, and the prefix (HRP) of the addresses that a network's nodes print.
 
-Unspecified: the specification names neither. These are ours (design 9); the reference
-implementation's stand in `platform_app.config.reference_config`. Any HRP is accepted on input.
+Unspecified: the specification defines neither. These are our own (design 9); those of the reference
+implementation are in `platform_app.config.reference_config`. Any HRP is accepted on input.
 """
 
 from typing import Final
@@ -13,7 +13,7 @@ LOCAL: Final = 12345
 PLATFORM_ALIASES: Final = ("P", "platform")
 XCHAIN_ALIASES: Final = ("X", "avm")
 CCHAIN_ALIASES: Final = ("C", "evm")
-"""What the Primary Network's chains are called in paths and calls; the first is what answers call them."""
+"""Names of the Primary Network's chains in paths and calls. Responses use the first one."""
 
 _NAMES = {MAINNET: "mainnet", TESTNET: "testnet", LOCAL: "local"}
 _HRPS = {MAINNET: "lux", TESTNET: "test", LOCAL: "local"}

@@ -1,11 +1,11 @@
-"""A node's identity, read from its three files: staking certificate, its key, and BLS key (pchain.md 1.4, 1.7).
+"""A node's identity, read from three files: staking certificate, its key, and BLS key (pchain.md 1.4, 1.7).
 
-Nobody else reads these files. They are made, and checked at the start, by `nodeproject.startup.identity`.
+No other module reads these files. `nodeproject.identity` creates them, and checks them at the start.
 
 IdentityError
 ├── NoCertificate          the file has no certificate in PEM
-├── NoPrivateKey           the file has no key of the two kinds that nodes have
-├── KeyOfAnother           certificate and key do not belong together
+├── NoPrivateKey           the file has no key of the two supported kinds
+├── KeyOfAnother           the key does not match the certificate
 └── UnusableSignerKey      the file has no BLS key
 """
 
@@ -29,7 +29,7 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFIC
 
 
 class IdentityError(Exception):
-    """Files that make no node."""
+    """Files that are not a valid node identity."""
 
 
 class NoCertificate(IdentityError):
@@ -41,7 +41,7 @@ class NoCertificate(IdentityError):
 
 
 class NoPrivateKey(IdentityError):
-    """A file without a key that can be used."""
+    """A file without a usable key."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} holds no private key of a node")
@@ -49,7 +49,7 @@ class NoPrivateKey(IdentityError):
 
 
 class KeyOfAnother(IdentityError):
-    """A key that is not the certificate's."""
+    """A key that does not match the certificate."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} holds the key of another certificate")
@@ -57,7 +57,7 @@ class KeyOfAnother(IdentityError):
 
 
 class UnusableSignerKey(IdentityError):
-    """A file that holds no BLS key."""
+    """A file without a BLS key."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"{path} holds no BLS key: it must be 32 bytes, below the group's order")
@@ -66,7 +66,7 @@ class UnusableSignerKey(IdentityError):
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """Who this node is, and what it proves that with."""
+    """This node's ID, and the keys that prove it."""
 
     node_id: NodeID
     certificate_der: bytes = field(repr=False)
@@ -77,19 +77,19 @@ class NodeIdentity:
 
 
 class SignerKey(NamedTuple):
-    """A BLS key as everybody may know it."""
+    """The public part of a BLS key."""
 
     public_key: bytes
     """Compressed, 48 bytes."""
     proof_of_possession: bytes
-    """That somebody has its secret: 96 bytes."""
+    """Proof that the owner has the secret key: 96 bytes."""
 
 
 @dataclass(frozen=True)
 class IdentityFiles:
-    """Where a node's identity is kept, and what the files say: each is read when it is first asked for, once.
+    """Paths of a node's identity files, and their contents, each read once at its first use.
 
-    Before a node's first start there are none.
+    The files do not exist before a node's first start.
     """
 
     certificate: Path
@@ -101,38 +101,38 @@ class IdentityFiles:
 
     @classmethod
     def below(cls, directory: Path) -> Self:
-        """Return the files of a data directory that names none elsewhere."""
+        """Return the default paths in a data directory."""
         staking = directory / "staking"
         return cls(staking / "staker.crt", staking / "staker.key", staking / "signer.key")
 
     @cached_property
     def node_id(self) -> NodeID:
-        """The node ID, which needs no secret.
+        """The node ID. No secret is needed.
 
         Raises:
             OSError: The certificate cannot be read.
-            NoCertificate: The file holds none.
+            NoCertificate: The file has no certificate.
         """
         return node_id_of(self._certificate)
 
     @cached_property
     def signer_key(self) -> SignerKey:
-        """The public side of the BLS key.
+        """The public part of the BLS key.
 
         Raises:
             OSError: The key cannot be read.
-            UnusableSignerKey: The file holds none.
+            UnusableSignerKey: The file has no BLS key.
         """
         return signer_key_of(self._secret, self.signer)
 
     @cached_property
     def keys(self) -> NodeIdentity:
-        """All that the node proves to its peers who it is with.
+        """The keys with which the node proves its identity to peers.
 
         Raises:
             OSError: A file cannot be read.
-            IdentityError: Certificate or keys are none, or not of one node.
-            CertificateError: It is a certificate that peers refuse.
+            IdentityError: The certificate or a key is missing, or they do not match.
+            CertificateError: Peers reject the certificate.
         """
         certificate, key = self._certificate, _private_key(self.key)
         if key.public_key() != public_key_of(certificate):
@@ -155,10 +155,10 @@ class IdentityFiles:
 
 
 def signer_key_of(secret: bytes, path: Path) -> SignerKey:
-    """Return the public side of a BLS key that was read from a file.
+    """Return the public part of a BLS key that was read from a file.
 
     Raises:
-        UnusableSignerKey: It is none.
+        UnusableSignerKey: The bytes are not a BLS key.
     """
     try:
         return SignerKey(bls.public_key(secret), bls.prove_possession(secret))
@@ -167,7 +167,7 @@ def signer_key_of(secret: bytes, path: Path) -> SignerKey:
 
 
 def _certificate(path: Path) -> bytes:
-    """Return the DER of a file's first certificate, whatever an X.509 library thinks of it."""
+    """Return the DER of a file's first certificate, even if X.509 libraries would reject it."""
     found = _CERTIFICATE.search(path.read_bytes())
     if found is None:
         raise NoCertificate(path)
@@ -180,7 +180,7 @@ def _certificate(path: Path) -> bytes:
 def _private_key(path: Path) -> PrivateKey:
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
-    except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: it is encrypted
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: the key is encrypted
         raise NoPrivateKey(path) from None
     if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
         raise NoPrivateKey(path)

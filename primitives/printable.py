@@ -1,13 +1,13 @@
-"""Make text of strangers safe for terminals and logs: without control characters and marks that reorder text."""
+"""Make untrusted text safe for terminals and logs: no control characters and no marks that reorder text."""
 
 import re
 from typing import Final
 
 PLAIN: Final = "\x1b[0m"
-"""Ends all colours."""
+"""Resets all colours."""
 
 COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
-"""Sets colours and styles on a terminal (SGR); contracts may write some (forge-std's StdStyle)."""
+"""Sets colours and styles on a terminal (SGR). Contracts may print some (forge-std's StdStyle)."""
 
 LINE_END: Final = re.compile(r"\r\n|\n|\r")
 
@@ -23,23 +23,23 @@ _ESCAPED_BUT_COLOURS: Final = re.compile(rf"(?!{COLOUR.pattern})[{_UNSAFE}]")
 
 
 def printable(text: str, *, colours: bool = False) -> str:
-    """Return a text with characters escaped that control a terminal or reorder the text; lines stay lines.
+    """Return a text with those characters escaped that control a terminal or reorder text. Keeps lines.
 
     Args:
-        text: Text that a stranger may have written.
-        colours: Whether colours stay.
+        text: Untrusted text.
+        colours: Whether to keep colours.
     """
     pattern = _ESCAPED_BUT_COLOURS if colours else _ESCAPED
     return pattern.sub(lambda match: _escape(match[0]), "\n".join(LINE_END.split(text)))
 
 
 def one_line(text: str) -> str:
-    """Return a text likewise, with its line feeds escaped too."""
+    """Return a text escaped as by `printable`, with its line feeds escaped too."""
     return _ESCAPED.sub(lambda match: _escape(match[0]), text).replace("\n", "\\n")
 
 
 def close_colours(line: str) -> str:
-    """Return a line that ends with all colours closed if it sets any."""
+    """Return a line with a reset of all colours at its end if it sets any."""
     set_last = None
     for match in COLOUR.finditer(line):
         set_last = match[0]

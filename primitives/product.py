@@ -1,12 +1,12 @@
-"""What this product is called and which version it is: everybody else takes both from here.
+"""Name and version of this product; all other code imports them from here.
 
-pyproject.toml and the native crate's manifest have to repeat them; a test compares.
+pyproject.toml and the native crate's manifest have to repeat them; a test compares them.
 """
 
 from typing import Final
 
 NAME: Final = "Nunatak"
-"""As people and clients read it; package, command and folders have it in lower case."""
+"""Name for people and clients; package, command and directories have it in lower case."""
 
 VERSION: Final = "0.1.0"
-"""Of package, client version and native engine alike."""
+"""Version of the package, the client version string and the native engine."""

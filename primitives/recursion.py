@@ -1,7 +1,7 @@
-"""Python's recursion limit, which is one for the whole process: kept over imports that raise it, and raised for a while.
+"""Python's recursion limit, which is global to the process: restore it after imports, or raise it temporarily.
 
-Several packages of Ethereum import py_ecc, which sets it to 100,000. A parser of nested input then runs into the end
-of the stack, which ends the process, instead of a RecursionError.
+Several Ethereum packages import py_ecc, which sets the limit to 100,000. Then a parser of nested input
+overflows the stack, which kills the process, instead of raising a RecursionError.
 """
 
 import sys
@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from typing import Final
 
 _CHANGING: Final = threading.Lock()
-"""Held while the limit is not what others may take for the one to go back to."""
+"""Held while the limit has a value that other threads must not read as the one to restore."""
 _before: Final[list[int]] = []
-"""The limits that those found who raise it just now."""
+"""The limits that the threads found which are raising it now."""
 
 
 @contextmanager
 def recursion_limit_kept() -> Iterator[None]:
-    """Restore the limit on leaving; one thread at a time. Not to be nested."""
+    """Restore the limit at the end of the body. One thread at a time; must not be nested."""
     with _CHANGING:
         limit = sys.getrecursionlimit()
         try:
@@ -29,7 +29,7 @@ def recursion_limit_kept() -> Iterator[None]:
 
 @contextmanager
 def recursion_limit_raised(least: int) -> Iterator[None]:
-    """Let the limit be no lower while the body runs, in however many threads at a time; the last one lowers it."""
+    """Raise the limit to at least this in the body, also in several threads; the last restores it."""
     with _CHANGING:
         _before.append(sys.getrecursionlimit())
         sys.setrecursionlimit(max(least, _before[-1]))

@@ -1,10 +1,10 @@
-"""Recursive Length Prefix: one level of it at a time, so that depth of input is never depth of stack.
+"""Recursive Length Prefix, decoded one level at a time, so that nested input never deepens the stack.
 
-Reading is canonical: what is accepted has this one encoding. Reasons are worded as go-ethereum's,
-less the "rlp: " in front; what a field means and which size it has is its reader's business.
+Decoding is canonical: a value has exactly one accepted encoding. Error messages are go-ethereum's
+without the prefix "rlp: ". The caller checks the meaning and the size of each field.
 
     RlpError
-    ├── ExpectedList, ExpectedString        the other kind stands there
+    ├── ExpectedList, ExpectedString        the other kind of value
     ├── NonCanonicalSize                    a length, or a single byte, in a needlessly long form
     ├── NonCanonicalInteger                 leading zero bytes
     ├── InputTooLong, InputTooShort         a value of another size than its type
@@ -18,28 +18,28 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 SHORT = 55
-"""The longest payload whose length stands in the prefix byte itself."""
+"""Maximum size of a payload whose length is in the prefix byte itself."""
 
 
 class RlpError(Exception):
-    """Bytes that are not the canonical RLP of what was expected."""
+    """Bytes that are not the canonical RLP of the expected value."""
 
     reason: ClassVar[str]
 
     def __init__(self, index: int | None = None) -> None:
         super().__init__(self.reason)
         self.index = index
-        """Which element of the list that is being read, where it was `split` that failed."""
+        """Index of the failing element, if `split` failed."""
 
 
 class ExpectedList(RlpError):
-    """A string where a list belongs."""
+    """A string instead of a list."""
 
     reason = "expected input list"
 
 
 class ExpectedString(RlpError):
-    """A list where a string belongs."""
+    """A list instead of a string."""
 
     reason = "expected input string or byte"
 
@@ -51,7 +51,7 @@ class NonCanonicalSize(RlpError):
 
 
 class NonCanonicalInteger(RlpError):
-    """An integer with zero bytes in front (zero itself is the empty string)."""
+    """An integer with leading zero bytes (zero itself is the empty string)."""
 
     reason = "non-canonical integer (leading zero bytes)"
 
@@ -75,13 +75,13 @@ class ValueTooLarge(RlpError):
 
 
 class ElementTooLarge(RlpError):
-    """An element that reaches beyond the end of its list."""
+    """An element that extends beyond the end of its list."""
 
     reason = "element is larger than containing list"
 
 
 class ValueExceedsInput(RlpError):
-    """A value that reaches beyond the end of the input."""
+    """A value that extends beyond the end of the input."""
 
     reason = "value size exceeds available input length"
 
@@ -99,24 +99,24 @@ class TooManyElements(RlpError):
 
 
 class MoreThanOneValue(RlpError):
-    """Bytes behind the value."""
+    """Bytes after the value."""
 
     reason = "input contains more than one value"
 
 
 class RlpList(bytes):
-    """The payload of a list: its elements' encodings one after another, not yet read."""
+    """The payload of a list: the encodings of its elements, not yet decoded."""
 
     __slots__ = ()
 
 
 def read_only_item(data: bytes, start: int = 0) -> bytes:
-    """Read the one item that data consists of, from start on: a string, or an `RlpList`.
+    """Read the single item that `data` contains from `start` on: a string, or an `RlpList`.
 
     Raises:
         ValueExceedsInput: The input ends before the item does, or is empty.
         NonCanonicalSize: A length or byte is not in its shortest form.
-        MoreThanOneValue: Something follows it.
+        MoreThanOneValue: There are bytes after the item.
     """
     try:
         item, stop = read_item(data, start, len(data))
@@ -128,10 +128,10 @@ def read_only_item(data: bytes, start: int = 0) -> bytes:
 
 
 def read_item(data: bytes, start: int, end: int) -> tuple[bytes, int]:
-    """Read the item at start, which must end at end or before; also return where it ends.
+    """Read the item at `start`, which must not extend beyond `end`; also return its end.
 
     Raises:
-        ElementTooLarge: It reaches beyond end.
+        ElementTooLarge: The item extends beyond `end`.
         NonCanonicalSize: A length or byte is not in its shortest form.
     """
     if start >= end:
@@ -166,13 +166,13 @@ def _read_long_size(data: bytes, start: int, end: int, size_of_size: int) -> tup
 
 
 def split(payload: bytes, count: int) -> list[bytes]:
-    """Read the elements of a list that has count of them; lists among them are `RlpList`.
+    """Read the elements of a list of `count` elements; nested lists are `RlpList`.
 
     Raises:
         TooFewElements: There are fewer.
         TooManyElements: There are more.
-        ElementTooLarge: One reaches beyond the end; `index` says which.
-        NonCanonicalSize: One is not in its shortest form; `index` says which.
+        ElementTooLarge: An element extends beyond the end; `index` is its index.
+        NonCanonicalSize: An element is not in its shortest form; `index` is its index.
     """
     items: list[bytes] = []
     position, end = 0, len(payload)
@@ -182,7 +182,7 @@ def split(payload: bytes, count: int) -> list[bytes]:
                 raise TooManyElements
             prefix = payload[position]
             stop = position + 1 if prefix <= 0x80 else position + prefix - 0x7F
-            # the usual cases at a third of the cost: a byte, or a short string within its list
+            # fast path for the usual cases, at a third of the cost: a byte, or a short string within its list
             if prefix <= 0x80 or (0x81 < prefix <= 0x80 + SHORT and stop <= end):
                 items.append(payload[position + (prefix >= 0x80) : stop])
                 position = stop
@@ -198,7 +198,7 @@ def split(payload: bytes, count: int) -> list[bytes]:
 
 
 def iterate(payload: bytes) -> Iterator[bytes]:
-    """Read the elements of a list one by one, however many there are. Raises as `read_item`."""
+    """Yield the elements of a list, of any number. Raises as `read_item`."""
     position, end = 0, len(payload)
     while position < end:
         item, position = read_item(payload, position, end)
@@ -277,18 +277,18 @@ def encode_bytes(data: bytes) -> bytes:
 
 
 def encode_uint(number: int) -> bytes:
-    """Return the encoding of an integer that is not negative, as its shortest big-endian bytes."""
+    """Return the encoding of a non-negative integer, as its shortest big-endian bytes."""
     return encode_bytes(number.to_bytes((number.bit_length() + 7) // 8, "big"))
 
 
 def encode_list(encodings: Iterable[bytes]) -> bytes:
-    """Return the encoding of a list of items that are encoded already."""
+    """Return the encoding of a list of encoded items."""
     payload = b"".join(encodings)
     return list_prefix(len(payload)) + payload
 
 
 def list_prefix(size: int) -> bytes:
-    """Return what stands in front of a list's payload of size bytes."""
+    """Return the prefix of a list with a payload of `size` bytes."""
     if size <= SHORT:
         return bytes((0xC0 + size,))
     return _long_prefix(0xC0, size)

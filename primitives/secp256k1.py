@@ -1,12 +1,12 @@
-"""Recoverable signatures on secp256k1 over libsecp256k1: the C-Chain's, then the P-Chain's.
+"""Recoverable secp256k1 signatures with libsecp256k1: the C-Chain's, then the P-Chain's.
 
 SignatureError
-├── SignatureOutOfRange    r, s or parity outside their ranges, s above half the order included
-├── RecoveryFailed         no public key belongs to the signature
+├── SignatureOutOfRange    r, s or parity is out of range, including s above half the order
+├── RecoveryFailed         no public key matches the signature
 ├── InvalidPrivateKey      not 32 bytes, zero, or not below the order
 ├── WrongSignatureLength   (P-Chain) not 65 bytes
 ├── MutatedSignature       (P-Chain) s above half the order
-└── InvalidSignature       (P-Chain) no public key belongs to it
+└── InvalidSignature       (P-Chain) no public key matches the signature
 """
 
 from collections.abc import Iterable
@@ -19,10 +19,10 @@ from primitives.hashing import hash160, keccak256
 from primitives.ids import ShortID
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-"""How many points the group has."""
+"""Order of the group (number of points)."""
 
 HALF_ORDER = ORDER // 2
-"""The greatest s that is allowed: since Homestead (EIP-2) of two signatures only one counts."""
+"""Maximum s: since Homestead (EIP-2) only one of the two equivalent signatures is valid."""
 
 _HALF_ORDER_BYTES = HALF_ORDER.to_bytes(32, "big")
 
@@ -31,46 +31,46 @@ SIGNATURE_SIZE = 65
 
 
 class SignatureError(Exception):
-    """A signature or key that cannot be used."""
+    """An unusable signature or key."""
 
 
 class SignatureOutOfRange(SignatureError):
-    """Values that no signature has."""
+    """Values that no signature can have."""
 
     def __init__(self) -> None:
         super().__init__("invalid signature values")
 
 
 class RecoveryFailed(SignatureError):
-    """Values in their ranges that belong to no public key."""
+    """Values in range that match no public key."""
 
     def __init__(self) -> None:
         super().__init__("recovery failed")
 
 
 class InvalidPrivateKey(SignatureError):
-    """Bytes that are no private key."""
+    """Bytes that are not a private key."""
 
     def __init__(self) -> None:
         super().__init__("invalid private key")
 
 
 class WrongSignatureLength(SignatureError):
-    """Bytes that are no signature of the P-Chain."""
+    """Bytes that are not a P-Chain signature."""
 
     def __init__(self) -> None:
         super().__init__("invalid signature length")
 
 
 class MutatedSignature(SignatureError):
-    """The second of the two signatures that each key can make of one; only the first counts."""
+    """The second of two equivalent signatures, with the high s; only the first is valid."""
 
     def __init__(self) -> None:
         super().__init__("signature was mutated from its original format")
 
 
 class InvalidSignature(SignatureError):
-    """A signature of the P-Chain that belongs to no public key."""
+    """A P-Chain signature that matches no public key."""
 
     def __init__(self) -> None:
         super().__init__("invalid signature")
@@ -86,7 +86,7 @@ class Signature(NamedTuple):
 
 
 class SignedDigest(NamedTuple):
-    """A signature and what it signs."""
+    """A signature and the signed digest."""
 
     digest: Hash
     r: int
@@ -96,7 +96,7 @@ class SignedDigest(NamedTuple):
 
 
 def is_valid(r: int, s: int, y_parity: int) -> bool:
-    """Say whether the values are in their ranges, s in the lower half."""
+    """Return whether the values are in range, with s in the lower half."""
     return 0 < r < ORDER and 0 < s <= HALF_ORDER and 0 <= y_parity <= 1
 
 
@@ -104,15 +104,15 @@ def recover_public_key(digest: Hash, r: int, s: int, y_parity: int) -> bytes:
     """Return the 64-byte public key (x, y) that signed the digest.
 
     Raises:
-        SignatureOutOfRange: A value is outside its range.
-        RecoveryFailed: There is no such key.
+        SignatureOutOfRange: A value is out of range.
+        RecoveryFailed: No public key matches.
     """
     if not is_valid(r, s, y_parity):
         raise SignatureOutOfRange
     signature = b"%b%b%c" % (r.to_bytes(32, "big"), s.to_bytes(32, "big"), y_parity)
     try:
         key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
-    except Exception:  # what the library raises
+    except Exception:  # the library raises various exceptions
         raise RecoveryFailed from None
     uncompressed: bytes = key.format(compressed=False)
     return uncompressed[1:]
@@ -124,7 +124,7 @@ def recover(digest: Hash, r: int, s: int, y_parity: int) -> Address:
 
 
 def recover_many(signatures: Iterable[SignedDigest]) -> list[Address | None]:
-    """Return the address that made each signature, None where there is none."""
+    """Return the address that made each signature, or None for an invalid signature."""
     return [_recover_or_none(signature) for signature in signatures]
 
 
@@ -144,7 +144,7 @@ def address_of_private_key(private_key: bytes) -> Address:
     """Return the address of a 32-byte private key.
 
     Raises:
-        InvalidPrivateKey: It is none.
+        InvalidPrivateKey: The bytes are not a private key.
     """
     return address_of(_private_key(private_key).public_key.format(compressed=False)[1:])
 
@@ -153,7 +153,7 @@ def sign(digest: Hash, private_key: bytes) -> Signature:
     """Sign a digest with a 32-byte private key: deterministic (RFC 6979), s in the lower half.
 
     Raises:
-        InvalidPrivateKey: It is none.
+        InvalidPrivateKey: The bytes are not a private key.
     """
     signature = _private_key(private_key).sign_recoverable(digest, hasher=None)
     return Signature(
@@ -167,19 +167,19 @@ def sign_sha256(digest: bytes, private_key: bytes) -> bytes:
     """Sign a SHA-256 digest as the P-Chain does: 65 bytes, r, s and the recovery number (0 to 3).
 
     Raises:
-        InvalidPrivateKey: The key is none.
+        InvalidPrivateKey: The bytes are not a private key.
     """
     signature: bytes = _private_key(private_key).sign_recoverable(digest, hasher=None)
     return signature
 
 
 def recover_address(digest: bytes, signature: bytes) -> ShortID:
-    """Return the address of the P-Chain whose key made a signature of 65 bytes over the digest.
+    """Return the P-Chain address whose key made a 65-byte signature of the digest.
 
     Raises:
-        WrongSignatureLength: There are more or fewer bytes.
+        WrongSignatureLength: The signature does not have 65 bytes.
         MutatedSignature: s is above half the order.
-        InvalidSignature: It belongs to no key.
+        InvalidSignature: No public key matches.
     """
     if len(signature) != SIGNATURE_SIZE:
         raise WrongSignatureLength
@@ -187,7 +187,7 @@ def recover_address(digest: bytes, signature: bytes) -> ShortID:
         raise MutatedSignature
     try:
         key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
-    except Exception:  # what the library raises
+    except Exception:  # the library raises various exceptions
         raise InvalidSignature from None
     return ShortID(hash160(key.format()))
 
@@ -196,17 +196,17 @@ def compressed_public_key(private_key: bytes) -> bytes:
     """Return the 33-byte public key of a 32-byte private key.
 
     Raises:
-        InvalidPrivateKey: It is none.
+        InvalidPrivateKey: The bytes are not a private key.
     """
     key: bytes = _private_key(private_key).public_key.format()
     return key
 
 
 def verify_private_key(private_key: bytes) -> None:
-    """Accept bytes that are a private key.
+    """Check that bytes are a private key.
 
     Raises:
-        InvalidPrivateKey: They are none.
+        InvalidPrivateKey: The bytes are not a private key.
     """
     if len(private_key) != 32 or not 0 < int.from_bytes(private_key, "big") < ORDER:
         raise InvalidPrivateKey

@@ -1,4 +1,4 @@
-"""Sockets that a server listens on: one for each address of a host."""
+"""Listening sockets of a server: one for each address of a host."""
 
 import errno
 import socket
@@ -7,12 +7,12 @@ from ipaddress import ip_address
 from typing import Any, Final
 
 Address = tuple[socket.AddressFamily, tuple[Any, ...]]
-"""A family and an address as `socket.bind` takes it."""
+"""A family and an address for `socket.bind`."""
 
 _ALL: Final = ("", "*")
-"""Hosts that mean all addresses of the machine, besides `::`."""
+"""Hosts that mean all addresses of the machine, in addition to `::`."""
 _ATTEMPTS: Final = 5
-"""Free ports of one family that are tried in the other one."""
+"""Maximum number of free ports of one family that are tried in the other family."""
 _ABSENT: Final = {errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL}
 """Errors of a machine without IPv6, or without IPv4."""
 
@@ -34,20 +34,20 @@ def unbracketed(host: str) -> str:
 
 
 def bound_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.socket]:
-    """Return sockets bound to each address of a host, all to the same port; none listens yet.
+    """Return sockets bound to each address of a host, all to the same port, not yet listening.
 
-    Unspecified: `::`, `*` and an empty host mean all addresses, IPv4 and IPv6, with a socket for each family,
-    so that IPv4 clients have IPv4 addresses. The reference has one socket for both. A family that the machine
-    does not have is left out.
+    Unspecified: `::`, `*` and an empty host mean all addresses, IPv4 and IPv6, with a socket for each
+    family, so that IPv4 clients have IPv4 addresses. The reference has one socket for both. A family
+    that the machine does not support is omitted.
 
     Args:
-        host: A name, an address, or one of those that mean all addresses.
-        port: The port; 0: one that is free.
+        host: A name, an address, or a host that means all addresses.
+        port: The port; 0: any free port.
         shared: Whether other sockets of this user may be bound to the same port.
 
     Raises:
         socket.gaierror: The name cannot be resolved.
-        OSError: An address is not this machine's, or the port is taken.
+        OSError: An address is not this machine's, or the port is in use.
     """
     addresses = _addresses(host)
     attempts = 1 if port else _ATTEMPTS

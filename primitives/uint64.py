@@ -11,10 +11,10 @@ class Overflow(Exception):
 
 
 def add(*numbers: int) -> int:
-    """Return the sum of numbers that are not negative.
+    """Return the sum of non-negative numbers.
 
     Raises:
-        Overflow: It has more than 64 bits.
+        Overflow: The sum has more than 64 bits.
     """
     return _verify(sum(numbers))
 

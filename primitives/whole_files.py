@@ -1,7 +1,8 @@
-"""Files that are complete or absent, whatever ends the process or the machine, and that only their owner can open.
+"""Files that are complete or absent, even after a crash of process or machine, and private to their owner.
 
-Every file that the program writes outside its data directory is written here: other users may be able to write to
-such a directory, so a name there may be a link to another file, or a file that another user can read.
+Every file that the program writes outside its data directory is written here. Other users may be able
+to write to such a directory, so an existing name may be a link to another file, or a file that another
+user can read.
 """
 
 import errno
@@ -18,7 +19,7 @@ _PRIVATE: Final = 0o600
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file that only its owner can open; it gets its name when all of it is on the disk.
+    """Write a file that only its owner can open; it gets its name when it is complete on disk.
 
     Raises:
         OSError: It cannot be written. An existing file of the name is unchanged, and no other file is left.
@@ -38,17 +39,17 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
-    """Yield a file that only its owner can open; it gets its name when the body ends and all of it is on the disk.
+    """Yield a file that only its owner can open; it gets its name when it is complete on disk.
 
-    Until then it is named `.NAME.partial`. A process that is killed leaves that file, and the next call for the same
-    path overwrites it.
+    That is after the body; until then it is named `.NAME.partial`. A killed process leaves that file, and
+    the next call for the same path overwrites it.
 
     Args:
-        path: Where the file will be.
-        replace: Whether an existing file of the name is replaced.
+        path: Final path of the file.
+        replace: Whether to replace an existing file of the name.
 
     Raises:
-        FileExistsError: There is a file of the name, and it is not to be replaced.
+        FileExistsError: A file of the name exists and is not to be replaced.
         BlockingIOError: Another process is writing the file.
         PermissionError: The partial file is not this user's own regular file.
         OSError: It cannot be written.
@@ -67,16 +68,16 @@ def whole_file(path: Path, *, replace: bool) -> Iterator[BinaryIO]:
 
 
 def open_private(path: Path) -> BinaryIO:
-    """Open a file to read and write, without truncating it; create it if it is missing.
+    """Open a file for reading and writing without truncating it; create it if it is missing.
 
-    An own file that other users could open, or that has a second name, is removed and created again: the other name
-    keeps its content.
+    If an own file has a second name or other users could open it, it is deleted and created again. The
+    other name keeps its content.
 
     Raises:
         PermissionError: It is a link, another user's file, or not a regular file.
         OSError: It cannot be opened.
     """
-    # O_NONBLOCK because opening a pipe or a device could wait.
+    # O_NONBLOCK because opening a pipe or a device could block.
     flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     while True:
         try:
@@ -107,7 +108,7 @@ def to_disk(path: Path) -> None:
 
 
 def _locked(part: Path) -> BinaryIO:
-    """Open a file that no other process has locked.
+    """Open and lock a file that no other process has locked.
 
     Raises:
         BlockingIOError: Another process has locked it.
@@ -122,11 +123,11 @@ def _locked(part: Path) -> BinaryIO:
         found = os.fstat(file.fileno())
         if found.st_nlink == 1 and _has_name(part, found):
             return file
-        file.close()  # the process that had locked it has finished, and has given it its name
+        file.close()  # another process held the lock; it has finished the file and renamed it
 
 
 def _give_name(part: Path, path: Path, *, replace: bool) -> None:
-    """Give a complete file its name; without `replace` it has the partial name too until that is removed."""
+    """Give a complete file its name. Without `replace` it also keeps the partial name until that is removed."""
     if replace:
         os.replace(part, path)
     else:

@@ -133,8 +133,8 @@ def _while_it_lives(
 def server() -> Server:
     """Return the database server.
 
-    One object for the process, since Django opens a connection for each thread, and all share what is
-    known about an outage.
+    One object for the process: Django opens a connection for each thread, and outages are shared
+    knowledge.
     """
     return Server("PostgreSQL", address(connections["default"].settings_dict), _ask, _explain)
 
