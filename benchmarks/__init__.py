@@ -1,1 +1,1 @@
-"""Measures this node beside its peers: same load, same workload, one server at a time."""
+"""Measures this node and its peers with the same load and workloads, one server at a time."""

@@ -31,13 +31,13 @@ FAILURES = (
     StartFailed,
     WrongAnswer,
 )
-"""What leaves a cell empty, with the reason below the table; the run goes on."""
+"""Exceptions that leave a cell empty, with the reason below the table; the run continues."""
 
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 
 def main() -> int:
-    """Run what the command line asks for."""
+    """Run the benchmarks that the command line selects."""
     options = _parse()
     allow_many_sockets()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))  # ends the servers too
@@ -108,7 +108,7 @@ def _peers(text: str) -> list[str]:
 def _measure(
     results: Results, server: str, group: Group, wanted: Sequence[Workload], scale: Scale
 ) -> None:
-    """Start a server, prepare it and take its cells of some rows; failures become notes."""
+    """Start and prepare a server and measure some of its rows; failures become notes."""
     try:
         kind = group.alone(scale) if group.alone else group.kinds.get(server, KINDS[server])
         with running(kind) as started, group.set_up(started, scale) as scene:

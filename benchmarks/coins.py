@@ -1,7 +1,7 @@
-"""Signed transactions of the P-Chain, made before any clock starts: transfers, splits, delegations.
+"""Signed P-Chain transactions, made before any clock starts: transfers, splits, delegations.
 
-Written out by the reference's format (avalanchego, vms/platformvm/txs and vms/secp256k1fx), as a
-client's library does it; nothing here is the node's.
+Encoded in the reference's format (avalanchego, vms/platformvm/txs and vms/secp256k1fx), as a client
+library does it; no code of the node is used.
 """
 
 import struct
@@ -19,11 +19,11 @@ from benchmarks import texts
 NETWORK = 12345
 HRP = "local"
 FEE = 1_000
-"""Of any transaction that stakes nothing, in the smallest units; `info.getTxFee` says it."""
+"""Fee of any transaction that stakes nothing, in the smallest unit, as in `info.getTxFee`."""
 COIN = 1_000_000
 DAY = 86_400
 SPLIT = 600
-"""Outputs of one transaction: about 48 of the 64 KiB that the mempool takes."""
+"""Outputs of one transaction: about 48 of the 64 KiB that the mempool accepts."""
 
 PRIMARY_NETWORK = P_CHAIN = bytes(32)
 BASE_TX, ADD_PERMISSIONLESS_DELEGATOR_TX = 34, 26
@@ -37,20 +37,20 @@ EWOQ_KEY = bytes.fromhex("56289e99c94b6912bfc12adc093c9b51124f0dc54ac7a766b2bc5c
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A key and the address that it opens."""
+    """A key and its address."""
 
     key: PrivateKey
     short_id: bytes
 
     @property
     def text(self) -> str:
-        """The address as clients write it."""
+        """The address in text form."""
         return texts.address(HRP, self.short_id)
 
 
 @dataclass(frozen=True, slots=True)
 class Coin:
-    """An output that one owner alone can spend."""
+    """An output that a single owner can spend."""
 
     tx_id: bytes
     index: int
@@ -60,7 +60,7 @@ class Coin:
 
 @dataclass(frozen=True, slots=True)
 class Tx:
-    """A signed transaction, and what it pays in the order of its outputs."""
+    """A signed transaction, and the payments of its outputs in order."""
 
     raw: bytes
     asset_id: bytes
@@ -69,13 +69,13 @@ class Tx:
 
     @property
     def tx_id(self) -> bytes:
-        """The hash of the whole."""
+        """The hash of all bytes."""
         return sha256(self.raw).digest()
 
 
 @cache
 def owner(purpose: str, index: int = 0) -> Owner:
-    """Return the owner that a workload uses for a purpose, always the same one."""
+    """Return the owner that a workload uses for a purpose; the result is always the same."""
     return _owner_of(sha256(f"{purpose} {index}".encode()).digest())
 
 
@@ -86,16 +86,16 @@ def _owner_of(secret: bytes) -> Owner:
 
 
 RICH = _owner_of(EWOQ_KEY)
-"""Whom every local network funds."""
+"""The owner that every local network funds."""
 
 
 def transfer(coin: Coin, sender: Owner, payments: Iterable[tuple[bytes, int]]) -> Tx:
-    """Spend a coin: pay, burn the fee, and give the rest back to the sender.
+    """Spend a coin: pay, burn the fee, and return the rest to the sender.
 
     Args:
         coin: An output that the sender alone can spend.
-        sender: Who signs.
-        payments: Addresses and amounts; together with the fee less than the coin, or equal to it.
+        sender: The signer.
+        payments: Addresses and amounts; together with the fee at most the value of the coin.
     """
     made = list(payments)
     if rest := coin.amount - sum(amount for _, amount in made) - FEE:
@@ -106,7 +106,7 @@ def transfer(coin: Coin, sender: Owner, payments: Iterable[tuple[bytes, int]]) -
 
 
 def split(coin: Coin, sender: Owner, payments: Sequence[tuple[bytes, int]]) -> list[Tx]:
-    """Make any number of payments of one coin: transactions, each of which spends the last one's rest."""
+    """Split a coin into any number of payments: each transaction spends the rest of the previous one."""
     txs: list[Tx] = []
     for start in range(0, len(payments), SPLIT):
         tx = transfer(coin, sender, payments[start : start + SPLIT])
@@ -116,7 +116,7 @@ def split(coin: Coin, sender: Owner, payments: Sequence[tuple[bytes, int]]) -> l
 
 
 def delegation(coin: Coin, delegator: Owner, node_id: bytes, start: int, end: int) -> Tx:
-    """Stake a whole coin with a validator of the Primary Network, which costs no fee."""
+    """Stake a whole coin with a validator of the Primary Network, without a fee."""
     return _sign(
         b"".join(
             [
@@ -144,18 +144,18 @@ def coins_of(tx: Tx, holder: Owner) -> list[Coin]:
 
 
 def read_coin(utxo: bytes) -> Coin | None:
-    """Read an output as `platform.getUTXOs` gives it; None: one that is locked."""
+    """Parse an output of `platform.getUTXOs`; None if it is locked."""
     tx_id, index, asset_id, kind, amount, locktime = struct.unpack_from(">2x32sI32sIQQ", utxo)
     return None if kind != TRANSFER_OUTPUT or locktime else Coin(tx_id, index, asset_id, amount)
 
 
 def largest(coins: Iterable[Coin]) -> Coin:
-    """Return the output that is worth most."""
+    """Return the output with the largest amount."""
     return max(coins, key=lambda coin: coin.amount)
 
 
 def _base(kind: int, outputs: Sequence[bytes], coin: Coin) -> bytes:
-    """Return what all transactions begin with: kind, network, chain, outputs, one input, no memo."""
+    """Return the common part of all transactions: kind, network, chain, outputs, one input, no memo."""
     spent = struct.pack(
         ">32sI32sIQII", coin.tx_id, coin.index, coin.asset_id, TRANSFER_INPUT, coin.amount, 1, 0
     )
@@ -168,7 +168,7 @@ def _output(asset_id: bytes, address: bytes, amount: int) -> bytes:
 
 
 def _owners(address: bytes) -> bytes:
-    """Return owners of which one signs, from now on."""
+    """Return output owners of which one must sign, without a lock time."""
     return struct.pack(">QII", 0, 1, 1) + address
 
 
@@ -178,6 +178,6 @@ def _listed(items: Iterable[bytes]) -> bytes:
 
 
 def _sign(unsigned: bytes, sender: Owner, coin: Coin, made: Iterable[tuple[bytes, int]] = ()) -> Tx:
-    signature = sender.key.sign_recoverable(unsigned)  # which hashes with SHA-256
+    signature = sender.key.sign_recoverable(unsigned)  # hashes with SHA-256
     credential = struct.pack(">III", 1, CREDENTIAL, 1) + signature
     return Tx(unsigned + credential, coin.asset_id, tuple(made))

@@ -1,7 +1,8 @@
-"""When blocks are committed, seen by a process of its own in the nodes' databases, on one clock.
+"""Commit times of blocks, observed by a separate process in the nodes' databases, on one clock.
 
-A row is there for others when its transaction is committed: nothing is asked of the nodes, and what
-their interfaces add is not measured. `python -m benchmarks.commits FILE …` watches until it is ended.
+A row becomes visible to others when its transaction is committed. The nodes get no requests, and
+delays of their interfaces are not measured. `python -m benchmarks.commits FILE …` watches until it is
+terminated.
 """
 
 import signal
@@ -18,7 +19,7 @@ from pathlib import Path
 from benchmarks.node import ROOT
 
 PERIOD = 0.0005
-"""Seconds between looks; a moment is so much too late, at most, on each node alike."""
+"""Seconds between two polls. An observed time is late by at most this, on all nodes alike."""
 DATABASE = "node.sqlite3"
 HEADS = {
     "P": "SELECT max(height) FROM platform_app_block",
@@ -27,7 +28,7 @@ HEADS = {
 
 
 class Heads:
-    """The heads of a node's chains as its database has them."""
+    """The heads of a node's chains in its database."""
 
     def __init__(self, directory: Path) -> None:
         """Open a node's database, which may appear later.
@@ -40,18 +41,18 @@ class Heads:
         self._version = -1
 
     def read(self) -> dict[str, int]:
-        """Return the heights of chains that have a block; nothing before there are tables."""
+        """Return the heights of the chains that have a block; empty while there are no tables."""
         try:
             return {
                 chain: height
                 for chain, question in HEADS.items()
                 if (height := self._ask(question)) is not None
             }
-        except sqlite3.OperationalError:  # no file, or no tables yet
+        except sqlite3.OperationalError:  # no file or no tables yet
             return {}
 
     def news(self) -> dict[str, int]:
-        """Return the same if anything was committed since the last time, else nothing."""
+        """Return the heights if anything was committed since the last call, else nothing."""
         with suppress(sqlite3.OperationalError):
             version = self._ask("PRAGMA data_version")
             if version != self._version and (heads := self.read()):
@@ -75,11 +76,11 @@ class Heads:
 
 @dataclass(slots=True)
 class Growth:
-    """How one chain grew on one node: heights, and when each was first seen."""
+    """Growth of one chain on one node: heights, and when each was first seen."""
 
     heights: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    """By `time.perf_counter`."""
+    """Times of `time.perf_counter`."""
 
     def reached(self, height: int) -> float:
         """Return when a height was reached."""
@@ -93,12 +94,12 @@ class Growth:
 
 @dataclass(slots=True)
 class Watch:
-    """What a watch has seen once it is over: by place of the node and by chain."""
+    """Observations of a completed watch, by index of the node and by chain."""
 
     growth: dict[tuple[int, str], Growth] = field(default_factory=dict)
 
     def take(self, line: str) -> None:
-        """Take in what the watching process said of one commit."""
+        """Parse a line of the watching process about one commit."""
         node, chain, height, seen = line.split()
         growth = self.growth.setdefault((int(node), chain), Growth())
         growth.heights.append(int(height))
@@ -107,7 +108,7 @@ class Watch:
 
 @contextmanager
 def watching(directories: Sequence[Path]) -> Iterator[Watch]:
-    """Watch nodes' databases; what was seen is there at the end of the block."""
+    """Watch the nodes' databases; the observations are available at the end of the body."""
     watch = Watch()
     process = subprocess.Popen(
         [sys.executable, "-m", "benchmarks.commits", *map(str, directories)],
@@ -117,7 +118,7 @@ def watching(directories: Sequence[Path]) -> Iterator[Watch]:
     )
     assert process.stdout is not None
     try:
-        process.stdout.readline()  # it is there
+        process.stdout.readline()  # the process is ready
         yield watch
     finally:
         process.terminate()
@@ -126,7 +127,7 @@ def watching(directories: Sequence[Path]) -> Iterator[Watch]:
 
 
 def main() -> None:
-    """Watch until the process is told to end, and then say what was seen."""
+    """Watch until SIGTERM, then print the observations."""
     nodes = [Heads(Path(name)) for name in sys.argv[1:]]
     seen: list[tuple[int, str, int, float]] = []
     last: dict[tuple[int, str], int] = {}
@@ -151,7 +152,7 @@ def main() -> None:
     while not ended:
         look()
         time.sleep(PERIOD)
-    look()  # what others know of by now must not be missing
+    look()  # do not miss commits that other processes have seen already
     for place, chain, height, moment in seen:
         print(place, chain, height, moment)
 

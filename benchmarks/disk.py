@@ -1,7 +1,7 @@
-"""`python -m benchmarks.disk`: measures what grows how fast on the disk, and prints the table of docs/operations.md.
+"""`python -m benchmarks.disk`: measures disk growth by cause, and prints the table of docs/operations.md.
 
-Each kind of growth has a data directory of its own, of which the sizes of all tables with their indexes are compared
-with those of a node that has done nothing. SQLite tells them (dbstat).
+Each cause has its own data directory. The sizes of its tables with their indexes (from SQLite's dbstat)
+are compared with those of an idle node.
 """
 
 import sqlite3
@@ -27,12 +27,12 @@ TRANSFERS = (100, 30)
 PAYMENTS = (400, 5)
 LOGS = 3_000
 AT_ONCE = 30
-"""Transactions that are sent together: about so many are in a block."""
+"""Transactions that are sent together; a block contains about as many."""
 SECONDS = 120.0
-"""Until calls are rows."""
+"""Seconds to wait until the calls are indexed."""
 
 LOGGER = bytes.fromhex("60016000355543335560003533600160206000a300")
-"""What a token's transfer does: a new slot, a slot that changes, and a log of three topics and 32 bytes."""
+"""Code with the effects of a token transfer: a new slot, a changed slot, a log of three topics and 32 bytes."""
 CREATION = bytes.fromhex(f"60{len(LOGGER):02x}80600b6000396000f3") + LOGGER
 
 _SIZES = """
@@ -42,16 +42,16 @@ JOIN sqlite_schema AS schema ON schema.name = stat.name GROUP BY schema.tbl_name
 
 
 class Growth(NamedTuple):
-    """How a database has grown."""
+    """Growth of a database."""
 
     what: str
     count: int
     bytes: dict[str, int]
-    """By table, its indexes included."""
+    """Bytes by table, including its indexes."""
 
 
 def main() -> int:
-    """Measure all kinds of growth and print them."""
+    """Measure all causes of growth and print them."""
     with tempfile.TemporaryDirectory(prefix="disk-") as name:
         directory = Path(name)
         told_by("init_node", **_settings(directory / "nothing"))
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def sizes(directory: Path) -> dict[str, int]:
-    """Return how many bytes each table of a data directory takes."""
+    """Return the bytes of each table of a data directory."""
     with closing(sqlite3.connect(f"file:{directory / 'node.sqlite3'}?mode=ro", uri=True)) as found:
         return dict(found.execute(_SIZES).fetchall())
 
@@ -98,7 +98,7 @@ def _seeded(directory: Path) -> Iterator[tuple[str, int, dict[str, int]]]:
 
 
 def _with_logs() -> Growth:
-    """Send transactions that store and log to a running node, until their calls are rows."""
+    """Send transactions that store and log to a running node, and wait until their calls are indexed."""
     with running(NODE) as server, closing(Client(Http(server.endpoint))) as client:
         client.mine(sign(FUNDER, 0, None, data=CREATION, gas=200_000))
         contract = contract_address(FUNDER.address, 0)

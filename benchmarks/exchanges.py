@@ -1,4 +1,4 @@
-"""Single messages: one is sent and its answer awaited, or one is awaited from many. Loads are in `generator`."""
+"""Single messages: send one and await its answer, or await one on many connections. Loads are in `generator`."""
 
 import select
 import socket
@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from benchmarks.wire import UNKNOWN, Framing
 
 READ = 1 << 16
-"""Bytes taken from a socket at once."""
+"""Maximum bytes for one read from a socket."""
 
 
 class Stalled(Exception):
-    """A server closed the connection before it had answered."""
+    """A server closed the connection before it answered."""
 
 
 def exchange(framing: Framing, connection: socket.socket, body: bytes) -> bytes:
@@ -26,7 +26,7 @@ def exchange(framing: Framing, connection: socket.socket, body: bytes) -> bytes:
 
 
 def receive(framing: Framing, connection: socket.socket) -> bytes:
-    """Return the body of the next message; nothing may follow it yet.
+    """Return the body of the next message; no other message may follow it yet.
 
     Raises:
         Stalled: The connection ended.
@@ -45,7 +45,7 @@ def receive(framing: Framing, connection: socket.socket) -> bytes:
 def receive_many(
     framing: Framing, connection: socket.socket, count: int, patience: float
 ) -> list[bytes]:
-    """Return the bodies of the next messages, as many as came of the wanted number in so many seconds.
+    """Return the bodies of the next messages: the wanted number, or those that came in time.
 
     Raises:
         Stalled: The connection ended.
@@ -69,7 +69,7 @@ def receive_many(
 
 
 def wait_for_all(framing: Framing, connections: Sequence[socket.socket], patience: float) -> bool:
-    """Take one whole message from each connection; False when not all came in time.
+    """Read one whole message from each connection; False if some did not arrive in time.
 
     Raises:
         Stalled: A connection ended.

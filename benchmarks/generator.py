@@ -1,7 +1,7 @@
 """The load generator: builds generator.c with the machine's C compiler and runs it.
 
-Closed loops at full speed, ordered streams of transactions, and loads that run beside what is measured.
-An answer that holds an error counts as failed, so a fast refusal is never taken for speed.
+It runs closed loops at full speed, ordered streams of transactions, and background load during other
+measurements. An answer with an error counts as failed, so that fast refusals never look like speed.
 """
 
 import shutil
@@ -19,55 +19,55 @@ from benchmarks.wire import Framing
 
 SOURCE = Path(__file__).with_name("generator.c")
 FOR_EVER = 3600.0
-"""Seconds after which a load that nobody ended ends by itself."""
+"""Seconds after which a load ends if it was not stopped."""
 
 
 class GeneratorFailed(Exception):
-    """The generator could not be built, or a server left it without answers for thirty seconds."""
+    """The generator could not be built, or a server did not answer for thirty seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long a closed loop is run."""
+    """Duration and repetitions of a closed loop."""
 
     warm_up: float
-    """Seconds whose answers are not counted."""
+    """Seconds at the start whose answers do not count."""
     seconds: float
     repeats: int
-    """Runs whose median rate counts."""
+    """Number of runs; the median rate counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """What closed loops saw of one server."""
+    """Results of closed loops on one server."""
 
     rate: float
-    """Answers a second, the median of the runs."""
+    """Answers per second, the median of the runs."""
     p50: float
-    """Seconds from send to whole answer; the median run's."""
+    """Seconds from sending to the complete answer, in the median run."""
     p99: float
     failed: int
-    """Answers that hold an error or have another status than 200, of all runs."""
+    """Answers of all runs with an error or a status other than 200."""
     answers: int
-    """Of all runs, with those of the warm-up."""
+    """Answers of all runs, including the warm-up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What became of streams."""
+    """Results of streams."""
 
     started: float
     """When the first request was sent, by `time.perf_counter`."""
     ended: float
-    """When the last answer was there."""
+    """When the last answer was complete."""
     answered: list[int]
-    """How many bodies of each stream were sent and answered."""
+    """Number of bodies of each stream that were sent and answered."""
     failures: list[bytes]
-    """The answers that hold an error or have another status than 200."""
+    """The answers with an error or a status other than 200."""
 
 
 def closed_loop(framing: Framing, bodies: Sequence[bytes], connections: int, pace: Pace) -> Speed:
-    """Repeat the bodies on every connection, one request under way on each.
+    """Repeat the bodies on every connection, with one request in flight on each.
 
     Raises:
         GeneratorFailed: The server closed a connection or did not answer for thirty seconds.
@@ -86,9 +86,9 @@ def closed_loop(framing: Framing, bodies: Sequence[bytes], connections: int, pac
 
 
 def send_streams(framing: Framing, streams: Sequence[Sequence[bytes]], seconds: float) -> Sent:
-    """Send each stream in order on a connection of its own, the next body after the last answer.
+    """Send each stream in order on its own connection, each body after the previous answer.
 
-    Stops after the given time, or when everything is sent, and waits for what is under way.
+    Stops after the given time or at the end of the streams, and waits for the requests in flight.
 
     Raises:
         GeneratorFailed: The server closed a connection or did not answer for thirty seconds.
@@ -113,7 +113,7 @@ def send_streams(framing: Framing, streams: Sequence[Sequence[bytes]], seconds: 
 
 @contextmanager
 def loaded(framing: Framing, bodies: Sequence[bytes], connections: int) -> Iterator[None]:
-    """Repeat the bodies on every connection beside what is done meanwhile, whatever comes back."""
+    """Repeat the bodies on every connection while the body runs, ignoring the answers."""
     command = _command(framing, "loop", connections, 0.0, FOR_EVER)
     with tempfile.TemporaryFile() as given:
         given.write(_given(framing, [bodies]))
@@ -130,10 +130,10 @@ def loaded(framing: Framing, bodies: Sequence[bytes], connections: int) -> Itera
 
 @cache
 def program() -> Path:
-    """Return the compiled generator, in a directory that ends with this process.
+    """Return the compiled generator, in a directory that is deleted with this process.
 
     Raises:
-        GeneratorFailed: There is no C compiler, or it refuses the source.
+        GeneratorFailed: There is no C compiler, or it rejects the source.
     """
     compiler = shutil.which("cc")
     if compiler is None:
@@ -160,7 +160,7 @@ def _sized(data: bytes) -> bytes:
 
 
 def _given(framing: Framing, streams: Sequence[Sequence[bytes]]) -> bytes:
-    """Return what the generator reads: see generator.c."""
+    """Return the input of the generator: see generator.c."""
     parts = [_sized(framing.opening()), struct.pack("<I", len(streams))]
     for bodies in streams:
         parts.append(struct.pack("<I", len(bodies)))

@@ -1,4 +1,4 @@
-"""The table's rows in their order, and which of them share a server."""
+"""The table's rows in order, and which of them share a server."""
 
 from benchmarks import node, peers
 from benchmarks import workloads_aged as aged
@@ -48,7 +48,7 @@ GROUPS = (
         kinds={"anvil": peers.ANVIL_WITH_STEPS},
         left_out=(PRODUCTION.name,),
     ),
-    # A server of its own: what strangers asked for is not done when they are gone.
+    # A separate server, because heavy calls continue after their clients are gone.
     Group("strangers", strangers.prepare, (strangers.BESIDE_HEAVY_CALLS,)),
     Group(
         "strangers and probes",
@@ -63,7 +63,7 @@ GROUPS = (
         (processes.SECOND_WORKER,),
         alone=processes.two_workers,
     ),
-    # One server each: a peer that stalls in one must not spoil the next.
+    # Separate servers: a peer that stalls in one row must not affect the next.
     Group("transfers", writes.prepare_singles, (writes.SINGLE_TRANSFERS,)),
     Group("batched transfers", writes.prepare_batches, (writes.BATCHED_TRANSFERS,)),
     Group("tokens", writes.prepare_tokens, (writes.TOKEN_TRANSFERS,)),
@@ -71,7 +71,7 @@ GROUPS = (
     Group(
         "aged",
         aged.prepare,
-        # In this order: what is measured later finds the chain that was grown before.
+        # The order matters: later rows use the chain that earlier ones have grown.
         (
             aged.FRESH,
             aged.FRESH_P99,
@@ -133,7 +133,7 @@ GROUPS = (
     Group(
         "network",
         network.prepare,
-        # Those under load come after those that want nothing else to happen.
+        # The rows under load come after those that need an otherwise idle node.
         (*network.WAYS, *network.PAGES),
         alone=network.alone,
     ),

@@ -1,4 +1,4 @@
-"""Makes a chain old: thousands of blocks with a few logs in between, tens of thousands of accounts."""
+"""Makes a chain old: thousands of blocks with a few logs in between, and tens of thousands of accounts."""
 
 import time
 from dataclasses import dataclass
@@ -11,15 +11,15 @@ from benchmarks.signing import account, hash_of, sign
 NEEDLES = 10
 """Logs of the sparse query, spread over the blocks."""
 ROUND = 20
-"""Transactions after which it is checked that they are mined."""
+"""Transactions after which the run checks that they are mined."""
 ACCOUNTS_AT_ONCE = 400
-"""What fits into one transaction: about 37,000 gas each."""
+"""Accounts that one transaction can fund, at about 37,000 gas each."""
 FIRST_ACCOUNT = 0xACC0 << 128
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """How far a chain came in the time it was given."""
+    """How far a chain came in the given time."""
 
     reached: int
     wanted: int
@@ -27,7 +27,7 @@ class Grown:
 
     @property
     def note(self) -> str:
-        """What to say beside a figure that was taken on a smaller chain."""
+        """Note for a result that was measured on a smaller chain."""
         return (
             ""
             if self.reached >= self.wanted
@@ -44,7 +44,7 @@ def prepare(scene: Scene) -> None:
 
 
 def grow_blocks(scene: Scene) -> Grown:
-    """Let the chain grow to the wanted height, once; transfers and token transfers in turn."""
+    """Grow the chain to the wanted height, once; alternate transfers and token transfers."""
     if "height" not in scene.facts:
         scene.facts["height"] = _grow_blocks(scene)
     grown: Grown = scene.facts["height"]
@@ -52,7 +52,7 @@ def grow_blocks(scene: Scene) -> Grown:
 
 
 def grow_accounts(scene: Scene) -> Grown:
-    """Give the chain the wanted number of accounts, once."""
+    """Create the wanted number of accounts on the chain, once."""
     if "accounts" not in scene.facts:
         scene.facts["accounts"] = _grow_accounts(scene)
     grown: Grown = scene.facts["accounts"]

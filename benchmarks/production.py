@@ -1,6 +1,6 @@
-"""How this node is started in the production profile: PostgreSQL, Redis, two web workers, one of each other process.
+"""Starts this node in the production profile: PostgreSQL, Redis, two web workers, one of each other process.
 
-All of them are one server of the table: its memory and processor time are those of all together.
+Together they are one server of the table, with the memory and processor time of all of them.
 """
 
 import re
@@ -15,7 +15,7 @@ from tests.servers.postgresql import PostgresqlMissing, programs
 
 
 class ServersMissing(Exception):
-    """PostgreSQL's or Redis' programs are not installed."""
+    """The programs of PostgreSQL or Redis are not installed."""
 
 
 def _command(_port: int) -> Sequence[str]:
@@ -38,10 +38,10 @@ PRODUCTION = replace(
 
 
 def versions() -> str:
-    """Return which PostgreSQL and which Redis the profile runs with.
+    """Return the versions of PostgreSQL and Redis.
 
     Raises:
-        ServersMissing: One of them is not there.
+        ServersMissing: One of them is not installed.
     """
     try:
         postgresql, redis = _version(str(programs() / "postgres")), _version("redis-server")

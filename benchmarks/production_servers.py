@@ -1,7 +1,7 @@
 """`python -m benchmarks.production_servers`: the production profile's servers and processes, until SIGTERM.
 
-What they are is in tests/servers/node.py; settings (`NODE_…`) come from the environment. PostgreSQL writes to the disk before
-it says that something is committed, as by its defaults and unlike in tests.
+tests/servers/node.py defines them; settings (`NODE_…`) come from the environment. PostgreSQL syncs each
+commit to disk before it confirms it, as by its defaults and unlike in tests.
 """
 
 import os
@@ -16,7 +16,7 @@ from tests.servers.postgresql import PostgresqlServer
 
 
 def main() -> None:
-    """Start everything, wait for SIGTERM, and end it."""
+    """Start everything, wait for SIGTERM, and stop it."""
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(0))
     settings = {name: value for name, value in os.environ.items() if name.startswith("NODE_")}
     with ExitStack() as ending:

@@ -1,6 +1,6 @@
 """`python -m benchmarks.profile WORKLOAD`: one workload on this node under py-spy, functions by share.
 
-py-spy is no dependency of the project: `pip install py-spy` somewhere, and have it on the PATH.
+py-spy is not a dependency of the project: install it (`pip install py-spy`) and have it on the PATH.
 """
 
 import argparse

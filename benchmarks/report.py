@@ -14,10 +14,10 @@ from benchmarks.production import PRODUCTION
 from benchmarks.workload import Bar, Better, Measurement, Workload
 
 WIDE = 240
-"""Columns for a table that goes into a file."""
+"""Columns of a table that is written to a file."""
 
 NOTHING = "–"
-"""Where there is no number: no peer has a P-Chain, and not every row has a bar."""
+"""Text for a missing number: no peer has a P-Chain, and not every row has a bar."""
 
 KINDS = {**PEERS, NODE.name: NODE, PRODUCTION.name: PRODUCTION}
 LEGEND = (
@@ -28,12 +28,12 @@ LEGEND = (
 
 @dataclass(slots=True)
 class Results:
-    """What was measured so far: a cell for each server and workload."""
+    """Measurements so far: a cell for each server and workload."""
 
     servers: Sequence[str]
     cells: dict[tuple[str, str], Measurement] = field(default_factory=dict)
     failures: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Why a cell is empty."""
+    """Reasons for empty cells."""
 
     def measured(self, workload: Workload) -> dict[str, float]:
         """Return the numbers of one row by server."""
@@ -44,7 +44,7 @@ class Results:
         }
 
     def workloads(self) -> list[Workload]:
-        """Return the rows that were tried, in the table's order."""
+        """Return the measured workloads, in the table's order."""
         tried = {name for _, name in (*self.cells, *self.failures)}
         return [workload for name, workload in WORKLOADS.items() if name in tried]
 
@@ -95,7 +95,7 @@ def markdown(results: Results, machine: Sequence[str]) -> str:
 
 
 def put_between(target: Path, text: str, begin: str, end: str) -> None:
-    """Put a text into a file, in place of what is between two marks."""
+    """Put a text into a file, replacing the text between two marks."""
     before, _, rest = target.read_text().partition(begin)
     after = rest.partition(end)[2]
     target.write_text(f"{before}{begin}\n\n{text}\n{end}{after}")
@@ -145,7 +145,7 @@ def _details_header(results: Results) -> list[str]:
 
 
 def _detail_rows(results: Results, text_of: Callable[[Measurement], str]) -> Iterator[list[str]]:
-    """Yield the rows for which any server has the detail."""
+    """Yield the rows for which any server has this detail."""
     for workload in results.workloads():
         cells = [results.cells.get((server, workload.name)) for server in results.servers]
         texts = [text_of(cell) if cell else "" for cell in cells]
@@ -212,7 +212,7 @@ def _target(bar: Bar) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number with about three digits that say something."""
+    """Return a number with about three significant digits."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}".removesuffix(".0") if value >= 10 else f"{value:.2f}"

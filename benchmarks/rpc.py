@@ -12,10 +12,10 @@ from benchmarks.signing import hash_of
 from benchmarks.wire import Endpoint, Framing, Pages
 
 IDLE = 1.0
-"""Seconds after which a connection is not trusted any more: servers close those that rest."""
+"""Seconds after which an idle connection is not reused, because servers close idle connections."""
 
 NUDGE = 0.5
-"""Seconds after which a server is told to mine what it has accepted."""
+"""Seconds after which a server is asked to mine the transactions that it has accepted."""
 
 
 class RpcFailed(Exception):
@@ -23,25 +23,25 @@ class RpcFailed(Exception):
 
 
 class WrongAnswer(Exception):
-    """A server answered, but not what the workload asks for."""
+    """A server answered, but not as the workload expects."""
 
 
 class NotMined(Exception):
-    """A transaction that was accepted did not get a receipt in time."""
+    """An accepted transaction got no receipt in time."""
 
 
 def body(method: str, *params: object) -> bytes:
-    """Return one call."""
+    """Return the body of one call."""
     return json.dumps(_call(method, params)).encode()
 
 
 def named(method: str, **params: object) -> bytes:
-    """Return one call whose params have names."""
+    """Return the body of one call with named params."""
     return json.dumps({**_call(method, ()), "params": params}).encode()
 
 
 def batch(method: str, argument_lists: Sequence[Sequence[object]]) -> bytes:
-    """Return a batch of calls of one method."""
+    """Return the body of a batch of calls of one method."""
     calls = [_call(method, params, number) for number, params in enumerate(argument_lists)]
     return json.dumps(calls).encode()
 
@@ -51,11 +51,11 @@ def _call(method: str, params: Sequence[object], number: int = 1) -> dict[str, o
 
 
 class Client:
-    """One HTTP connection, one call after the other.
+    """One HTTP connection with sequential calls.
 
     Args:
-        framing: How calls travel.
-        patience: Seconds for each read of an answer, then TimeoutError; None waits for ever.
+        framing: How calls are framed.
+        patience: Timeout in seconds for each read, which raises TimeoutError; None: no timeout.
     """
 
     def __init__(self, framing: Framing, *, patience: float | None = None) -> None:
@@ -74,11 +74,11 @@ class Client:
         return connection
 
     def ask(self, request: bytes) -> Any:
-        """Return what a request is answered with, parsed."""
+        """Return the parsed answer to a request."""
         return json.loads(self.ask_raw(request))
 
     def ask_raw(self, request: bytes) -> bytes:
-        """Return what a request is answered with."""
+        """Return the raw answer to a request."""
         if time.perf_counter() - self._used > IDLE:
             self._connection.close()
             self._connection = self._connect()
@@ -95,7 +95,7 @@ class Client:
         return self._result(method, body(method, *params))
 
     def call_named(self, method: str, **params: object) -> Any:
-        """Return the result of a call whose params have names.
+        """Return the result of a call with named params.
 
         Raises:
             RpcFailed: The answer is an error.
@@ -115,7 +115,7 @@ class Client:
         return [answer["result"] for answer in sorted(answers, key=lambda answer: answer["id"])]
 
     def supports(self, method: str, *params: object) -> bool:
-        """Call a method that a server may not have, and tell whether it did what it was told."""
+        """Call a method that a server may not have; return whether the call succeeded."""
         with suppress(RpcFailed):
             self.call(method, *params)
             return True
@@ -134,13 +134,13 @@ class Client:
         return receipt
 
     def receipt(self, transaction_hash: str, patience: float = 20.0) -> Any:
-        """Return a receipt as soon as there is one.
+        """Return a receipt as soon as it is available.
 
-        A server that has left the transaction lying for NUDGE seconds is told to mine: Anvil
-        sometimes forgets what it has accepted.
+        If the transaction stays pending for NUDGE seconds, the server is asked to mine: Anvil
+        sometimes forgets a transaction that it has accepted.
 
         Raises:
-            NotMined: There was none in time.
+            NotMined: There was no receipt in time.
         """
         question = body("eth_getTransactionReceipt", transaction_hash)
         started = time.perf_counter()
@@ -167,6 +167,6 @@ class Client:
 
 
 def page(endpoint: Endpoint, path: str, patience: float = 60.0) -> str:
-    """Return a page of a server, by a connection of its own; TimeoutError after so many seconds."""
+    """Fetch a page of a server over its own connection; raise TimeoutError after so many seconds."""
     with closing(Client(Pages(endpoint), patience=patience)) as client:
         return client.ask_raw(path.encode()).decode()

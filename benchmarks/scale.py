@@ -1,4 +1,4 @@
-"""How much a run does: everything, or a tenth of it."""
+"""The amount of work in a run: everything, or a tenth of it."""
 
 from dataclasses import dataclass
 
@@ -8,32 +8,32 @@ from benchmarks.network_nodes import History
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is done is asked of a server."""
+    """Amount of work for a server."""
 
     pace: Pace
     send_seconds: float
-    """How long transactions are sent."""
+    """Seconds for which transactions are sent."""
     latencies: int
-    """Transactions whose way to the receipt is timed."""
+    """Transactions whose time to the receipt is measured."""
     blocks: int
     accounts: int
     growth_seconds: float
-    """After which a chain is taken as it is, and the note says how far it came."""
+    """Seconds after which a chain stops growing; the note says how far it came."""
     rounds: int
     """Blocks that are announced to the subscribers."""
     subscribers: int
     validators: int
-    """Of the P-Chain, each with ten delegators."""
+    """Validators of the P-Chain, each with ten delegators."""
     past: int
-    """Delegators that are gone."""
+    """Past delegators."""
     travellers: int
-    """Validators and delegators that end within the year that is leapt over."""
+    """Validators and delegators that end within the year of the time travel."""
     decisions: int
-    """Transactions whose way to the acceptance by all voters is timed, one after the other."""
+    """Transactions whose time to acceptance by all voters is measured, one after the other."""
     voting_seconds: float
-    """How long voters are sent transactions, while others are timed beside."""
+    """Seconds for which voters get transactions under load."""
     history: History
-    """What a node that joins has to catch up with."""
+    """Blocks that a joining node has to fetch."""
 
 
 FULL = Scale(

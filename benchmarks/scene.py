@@ -1,4 +1,4 @@
-"""What the workloads find on a fresh server: contracts, funded accounts, prepared blocks."""
+"""The set-up of a fresh server for workloads: contracts, funded accounts, prepared blocks."""
 
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -22,25 +22,25 @@ ALLOWANCE = 40 * 10**18
 """Wei that each account of a workload gets."""
 
 SETUP_GAS = 16_000_000
-"""Below what Osaka lets one transaction use (EIP-7825)."""
+"""Gas limit below Osaka's maximum for one transaction (EIP-7825)."""
 
 PAID_AT_ONCE = 300
-"""Accounts that one transaction can fund: about 37,000 gas each."""
+"""Accounts that one transaction can fund, at about 37,000 gas each."""
 
 
 @dataclass(slots=True)
 class Scene:
-    """A server and what is on it; workloads of a group share it."""
+    """A server and its set-up, shared by the workloads of a group."""
 
     server: Server
     scale: Scale
     ending: ExitStack = field(default_factory=ExitStack)
-    """What is done when the group is over: servers end that a preparation started besides."""
+    """Clean-up at the end of the group, for example of other servers that its preparation started."""
     http: Http = field(init=False)
     ws: WebSocket = field(init=False)
     client: Client = field(init=False)
     facts: dict[str, Any] = field(default_factory=dict)
-    """What a group's preparation found and its workloads ask for."""
+    """Data from a group's preparation for its workloads."""
     _nonce: int = 0
 
     def __post_init__(self) -> None:
@@ -49,20 +49,20 @@ class Scene:
         self.client = Client(self.http)
 
     def deploy(self) -> None:
-        """Put the contracts on the chain."""
+        """Deploy the contracts."""
         for name in CONTRACTS:
             self.from_funder(None, data=contracts.creation_code(name))
 
     @staticmethod
     def contract(name: str) -> bytes:
-        """Return where a contract was put: the funder's first transactions create them."""
+        """Return the address of a contract: the funder's first transactions create them."""
         return contract_address(FUNDER.address, CONTRACTS.index(name))
 
     def from_funder(self, to: bytes | None, *, value: int = 0, data: bytes = b"") -> Any:
         """Send a transaction of the funder and return its receipt.
 
         Raises:
-            WrongAnswer: It failed.
+            WrongAnswer: The transaction failed.
             NotMined: It got no receipt.
         """
         raw = sign(FUNDER, self._nonce, to, value=value, data=data, gas=SETUP_GAS)
@@ -90,10 +90,10 @@ class Scene:
         return receipts
 
     def mine_in_one_block(self, sender: Account, raws: Sequence[str]) -> int:
-        """Bring a sender's transactions, nonces 0 and up, into one block; return its number.
+        """Get a sender's transactions, nonces 0 and up, into one block; return its number.
 
-        Where block production can be held, it is; else the first nonce comes last, so that all
-        become executable at the same moment.
+        If the server can pause block production, it does. Otherwise the first nonce is sent last, so
+        that all become executable at the same time.
 
         Raises:
             WrongAnswer: They are in more than one block.

@@ -1,4 +1,4 @@
-"""A server under test: started on a free port, waited for, and ended by its process group."""
+"""A server under test: started on a free port, awaited, and ended by its process group."""
 
 import os
 import signal
@@ -15,13 +15,13 @@ from benchmarks.wire import Endpoint, Http
 from tests.servers.ports import free_ports
 
 TICKS = os.sysconf("SC_CLK_TCK")
-"""Of the clock that counts processor time, a second."""
+"""Ticks per second of the clock that counts processor time."""
 _LISTENS = "0A"
-"""A socket's state in the kernel's tables."""
+"""State of a listening socket in the kernel's tables."""
 
 
 class StartFailed(Exception):
-    """A server ended, or did not answer, before anything was asked of it."""
+    """A server ended or did not answer before the measurement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +29,29 @@ class Kind:
     """How one of the compared programs is started."""
 
     name: str
-    """As in `--peers`."""
+    """Name in `--peers`."""
     title: str
     command: Callable[[int], Sequence[str]]
     """The command line for a port."""
     http_path: str = "/"
     ws_path: str = "/"
     environment: Callable[[int, Path], Mapping[str, str]] = lambda _port, _scratch: {}
-    """Variables for a port and a directory that is removed afterwards."""
+    """Environment variables for a port and a temporary directory."""
     directory: Path = field(default_factory=Path.cwd)
     probe: str = "eth_chainId"
-    """What it is asked until it answers."""
+    """Method that is called until the server answers."""
     fill: Callable[[Mapping[str, str]], None] = lambda _environment: None
-    """What is done with its environment before it is started."""
+    """Called with the environment before the start, for example to fill the data directory."""
     ports: int = 1
-    """How many that follow each other it takes; the first one is its endpoint's."""
+    """Number of consecutive ports that the server uses; the first is its endpoint's."""
     look: float = 0.05
-    """Seconds between two of these questions."""
+    """Seconds between two such calls."""
     patience: float = 60.0
-    """Seconds that it has to answer for the first time."""
+    """Seconds until the first answer at most."""
     grace: float = 5.0
-    """Seconds that it has to end."""
+    """Seconds that the server has to end."""
     listeners: int = 1
-    """Sockets that listen at its port once it is whole: a process that reads beside the one that writes comes later."""
+    """Sockets that listen at its port when it is complete: a second, reading process starts later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Server:
     endpoint: Endpoint
     process: subprocess.Popen[bytes]
     environment: Mapping[str, str]
-    """With which it was started."""
+    """Environment variables of its start."""
 
     def processor_seconds(self) -> float:
         """Return the processor time that the server's processes have used so far."""
@@ -73,16 +73,16 @@ class Server:
         return sum(_proportional_set(pid) for pid in _processes_of(self.process.pid))
 
     def end(self) -> None:
-        """End it before its time; its directory stays until then."""
+        """End the server early; its directory stays until the end of `running`."""
         _end(self.process, self.kind.grace)
 
 
 @contextmanager
 def running(kind: Kind) -> Iterator[Server]:
-    """Start a server, wait until it answers, and end it afterwards.
+    """Start a server, wait until it answers, and end it after the body.
 
     Raises:
-        StartFailed: It did not come up; the last lines of its output are in the message.
+        StartFailed: The server did not start; the message has the last lines of its output.
     """
     port = free_ports(kind.ports)[0]
     endpoint = Endpoint("127.0.0.1", port, kind.http_path, kind.ws_path)
@@ -124,14 +124,14 @@ def _wait_for(server: Server, output: Path) -> None:
 
 
 def _listeners(port: int) -> int:
-    """Return how many sockets listen at a port, by the kernel's tables."""
+    """Return how many sockets listen at a port, from the kernel's tables."""
     tables = (Path("/proc/net") / name for name in ("tcp", "tcp6"))
     rows = [row.split() for one in tables if one.exists() for row in one.read_text().splitlines()]
     return sum(row[1].endswith(f":{port:04X}") and row[3] == _LISTENS for row in rows)
 
 
 def _end(process: subprocess.Popen[bytes], grace: float) -> None:
-    """End the server's own process group: asked to first, made to after its grace."""
+    """End the server's process group with SIGTERM, then with SIGKILL after the grace period."""
     for order in (signal.SIGTERM, signal.SIGKILL):
         with suppress(ProcessLookupError):
             os.killpg(process.pid, order)
@@ -141,12 +141,12 @@ def _end(process: subprocess.Popen[bytes], grace: float) -> None:
 
 
 def _processes_of(leader: int) -> Iterator[int]:
-    """Yield the processes of a session, and those that began sessions of their own from there."""
+    """Yield the processes of a session, and those that started their own sessions from it."""
     parents, found = dict[int, int](), list[int]()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             with suppress(OSError):
-                # The name of the program stands in brackets and may hold anything.
+                # The program's name is in parentheses and may contain any characters.
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
                 if int(fields[3]) == leader:
                     found.append(int(entry.name))

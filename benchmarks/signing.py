@@ -1,7 +1,7 @@
 """Accounts and signed transactions, made before any clock starts.
 
-Every server runs the same chain ID, and every account starts with nonce 0, so the same signed bytes
-serve them all.
+Every server has the same chain ID, and every account starts with nonce 0, so the same signed bytes are
+valid on all of them.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from eth_utils import keccak
 CHAIN_ID = 43112
 GWEI = 10**9
 MAX_FEE = 100 * GWEI
-"""Wei for each gas: far above the base fee that any workload drives up."""
+"""Wei for each gas: far above the base fee that any workload causes."""
 
 TYPE = b"\x02"
 """EIP-1559."""
@@ -25,20 +25,20 @@ CALL_GAS = 150_000
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A key that signs."""
+    """A signing key and its address."""
 
     key: PrivateKey
     address: bytes
 
     @property
     def text(self) -> str:
-        """The address as 0x hex."""
+        """The address as 0x-prefixed hex."""
         return "0x" + self.address.hex()
 
 
 @cache
 def account(purpose: str, index: int = 0) -> Account:
-    """Return the account that a workload uses for a purpose, always the same one."""
+    """Return the account that a workload uses for a purpose; the result is always the same."""
     return account_of(keccak(f"{purpose} {index}".encode()))
 
 
@@ -57,7 +57,7 @@ def sign(
     data: bytes = b"",
     gas: int = TRANSFER_GAS,
 ) -> str:
-    """Return a signed EIP-1559 transaction as 0x hex; amounts in wei."""
+    """Return a signed EIP-1559 transaction as 0x-prefixed hex; amounts in wei."""
     fields = [CHAIN_ID, nonce, GWEI, MAX_FEE, gas, to or b"", value, data, []]
     digest = keccak(TYPE + rlp.encode(fields))
     signature = sender.key.sign_recoverable(digest, hasher=None)
@@ -66,7 +66,7 @@ def sign(
 
 
 def hash_of(raw: str) -> str:
-    """Return the hash of a signed transaction as 0x hex."""
+    """Return the hash of a signed transaction as 0x-prefixed hex."""
     return "0x" + keccak(bytes.fromhex(raw[2:])).hex()
 
 

@@ -1,4 +1,4 @@
-"""`make soak`: one node under mixed load for ten minutes. Nothing may be lost, doubled or late, and memory may not grow."""
+"""`make soak`: one node under mixed load for ten minutes. It may lose, double or delay nothing, and memory may not grow."""
 
 import argparse
 import signal
@@ -22,17 +22,17 @@ from benchmarks.soak_verdict import Sent, Soaked, markdown, passes
 
 SENDERS = 2
 EARLY = 60.0
-"""Seconds after which memory counts: what a node remembers it has by then."""
+"""Seconds after which memory growth counts, because the node's caches are full by then."""
 LOOK = 5.0
-"""Seconds between looks at what was measured so far."""
+"""Seconds between two progress lines."""
 AT_ONCE = 100
-"""Blocks that are asked for in one request."""
+"""Blocks that are requested together."""
 BEGIN, END = "<!-- soaked: begin -->", "<!-- soaked: end -->"
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """Who asks the node for something."""
+    """The clients of the node."""
 
     senders: Sequence[Sender]
     payer: Payer
@@ -40,12 +40,12 @@ class Clients:
 
     @property
     def all(self) -> list[Client]:
-        """Everybody."""
+        """All clients."""
         return [*self.senders, self.payer, *self.others]
 
 
 def main() -> int:
-    """Soak a node; 1 when a bar is missed."""
+    """Soak a node; return 1 if a bar is missed."""
     options = _parse()
     allow_many_sockets()
     signal.signal(signal.SIGTERM, lambda _signal, _frame: sys.exit(1))  # ends the node too
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def soak(server: Server, seconds: float, subscribers: int) -> Soaked:
-    """Load a node for so long, and hold what it has then against what was sent."""
+    """Load a node for some seconds, and compare its chains with the transactions that were sent."""
     tally = Tally()
     scene = Scene(server, FULL)
     clients = _prepared(scene, tally)
@@ -105,7 +105,7 @@ def _parse() -> argparse.Namespace:
 
 
 def _prepared(scene: Scene, tally: Tally) -> Clients:
-    """Deploy the token and give the senders what they spend; nothing is in a block after that but what is sent."""
+    """Deploy the token and fund the senders. Later blocks contain only the clients' transactions."""
     scene.deploy()
     server, token = scene.server, scene.contract("Token")
     senders = [Sender(server, tally, place, token) for place in range(SENDERS)]
@@ -117,7 +117,7 @@ def _prepared(scene: Scene, tally: Tally) -> Clients:
 
 
 def _watch(server: Server, tally: Tally, seconds: float) -> tuple[int, int]:
-    """Wait until the time is over; return how much memory the node had early, and in the end."""
+    """Wait until the time is over; return the node's memory early and at the end."""
     began = time.perf_counter()
     early = min(EARLY, seconds / 2)
     _wait(server, tally, began, early)
@@ -127,7 +127,7 @@ def _watch(server: Server, tally: Tally, seconds: float) -> tuple[int, int]:
 
 
 def _wait(server: Server, tally: Tally, began: float, seconds: float) -> None:
-    """Wait until so many seconds have passed since a moment, and say now and then what happened."""
+    """Wait until some seconds have passed since `began`, and print progress."""
     while (left := began + seconds - time.perf_counter()) > 0:
         time.sleep(min(LOOK, left))
         _say(server, tally, time.perf_counter() - began)
@@ -143,7 +143,7 @@ def _say(server: Server, tally: Tally, lasted: float) -> None:
 
 
 def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> Sent:
-    """Look for the transactions in all blocks that were made meanwhile."""
+    """Look for the transactions in all blocks since the start."""
     found: Counter[str] = Counter()
     for first in range(head + 1, last + 1, AT_ONCE):
         wanted = [[hex(one), False] for one in range(first, min(first + AT_ONCE, last + 1))]
@@ -154,14 +154,14 @@ def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> Sent:
 
 
 def _on_platform(payer: Payer, tally: Tally) -> Sent:
-    """See what became of the transactions, and that their recipients have no more than that."""
+    """Check the transactions' status, and that the recipients received only their payments."""
     committed = payer.committed()
     found = Counter({str(place): 1 for place in range(committed)})
     return Sent("P-Chain", len(tally.issued), found, payer.paid() - committed)
 
 
 def _delays(heard: Heard, tally: Tally) -> list[float]:
-    """Return how long notifications took, in order: from the sending of a block's first transaction on."""
+    """Return the sorted delays of notifications, from the sending of the block's first transaction."""
     return sorted(
         at - tally.sent_at[number]
         for number, times in heard.times.items()

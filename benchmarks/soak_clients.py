@@ -24,32 +24,32 @@ from benchmarks.signing import account, hash_of, sign
 from benchmarks.texts import cb58
 
 PATIENCE = 20.0
-"""Seconds that a transaction may wait for its block, and a page or answer for its end."""
+"""Maximum seconds until a transaction is in a block, and until a page or answer is complete."""
 OFTEN = 0.002
-"""Seconds between two questions for receipts."""
+"""Seconds between two requests for receipts."""
 TRANSFERS, TOKEN_TRANSFERS = 4, 2
-"""Of one batch."""
+"""Number of each in one batch."""
 WARMING, WARMING_TRANSFERS = 300, 30
-"""Batches of each sender before the soak begins. A node remembers 256 blocks, 8,192 transactions that came in, and
+"""Batches of each sender before the soak. A node caches 256 blocks, 8,192 admitted transactions, and
 32 MiB of answers with their blocks, which some 14,000 of such transactions fill."""
 RECIPIENTS = 16
 
 
 @dataclass
 class Tally:
-    """What the clients saw. Each writes what is its own alone; errors are counted under a lock."""
+    """Observations of the clients. Each client writes only its own fields; a lock protects errors."""
 
     errors: Counter[str] = field(default_factory=Counter)
     hashes: list[str] = field(default_factory=list)
-    """Of transactions that the C-Chain's pool took."""
+    """Hashes of transactions that the C-Chain's pool admitted."""
     sent_at: dict[int, float] = field(default_factory=dict)
     """When the first transaction of a block was sent, by the block's number (perf_counter)."""
     issued: list[Tx] = field(default_factory=list)
-    """Those that the P-Chain's mempool took."""
+    """Transactions that the P-Chain's mempool admitted."""
     reads: list[float] = field(default_factory=list)
-    """Seconds."""
+    """Seconds of each call."""
     pages: list[float] = field(default_factory=list)
-    """Seconds."""
+    """Seconds of each page."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def mishap(self, kind: str) -> None:
@@ -59,10 +59,10 @@ class Tally:
 
 
 class Client(ABC, threading.Thread):
-    """Does one thing after another, at a pace, until it is told to stop."""
+    """Runs one step after another, at a fixed pace, until it is stopped."""
 
     pace = 0.25
-    """Seconds from one beginning to the next, unless it takes longer."""
+    """Seconds from the start of a step to the next, unless the step takes longer."""
 
     def __init__(self, server: Server, tally: Tally) -> None:
         super().__init__(daemon=True)
@@ -71,13 +71,13 @@ class Client(ABC, threading.Thread):
         self._over = threading.Event()
 
     def stop(self) -> None:
-        """Begin nothing more, and return when what was begun is done."""
+        """Start no further step, and return when the current one is done."""
         self._over.set()
         self.join()
 
     @abstractmethod
     def step(self) -> None:
-        """Do the next thing."""
+        """Run the next step."""
 
     @override
     def run(self) -> None:
@@ -86,13 +86,13 @@ class Client(ABC, threading.Thread):
             due = max(due + self.pace, time.perf_counter())
             try:
                 self.step()
-            except Exception as error:  # each is one that the table tells of
+            except Exception as error:  # every error appears in the table
                 words = str(error).partition("\n")[0][:100]
                 self.tally.mishap(f"{type(self).__name__}: {type(error).__name__} {words}")
 
 
 class Sender(Client):
-    """Transfers and token transfers on the C-Chain, in batches; each batch is in blocks before the next one."""
+    """Transfers and token transfers on the C-Chain, in batches; each batch is mined before the next one."""
 
     def __init__(self, server: Server, tally: Tally, place: int, token: bytes) -> None:
         super().__init__(server, tally)
@@ -101,7 +101,7 @@ class Sender(Client):
         self._nonce = 0
 
     def prepare(self) -> None:
-        """Take tokens, and send so much that what a node remembers of blocks and transactions is full."""
+        """Mint tokens, and send enough transactions to fill the node's caches of blocks and transactions."""
         data = contracts.call_data("mint(uint256)", 10**12)
         self.scene.client.mine(self._sign(self._token, data, gas=100_000))
         for _ in range(WARMING):
@@ -147,7 +147,7 @@ class Sender(Client):
 
 
 class Payer(Client):
-    """Transfers on the P-Chain, each of the last one's change, and Committed before the next one."""
+    """Transfers on the P-Chain, each from the previous change, and Committed before the next one."""
 
     AMOUNT = FEE
 
@@ -175,7 +175,7 @@ class Payer(Client):
         return sum(client.call_named("platform.getTxStatus", txID=one)["status"] == "Committed" for one in asked)  # fmt: skip
 
     def paid(self) -> int:
-        """Return how many payments the recipients have."""
+        """Return how many payments the recipients have received."""
         return balance(self.scene, self.owners) // self.AMOUNT
 
     def _first(self) -> Coin:
@@ -184,7 +184,7 @@ class Payer(Client):
 
 
 class Reader(Client):
-    """Methods of the C-Chain that only read, one after the other."""
+    """Read-only methods of the C-Chain, one after the other."""
 
     pace = 0.05
 
@@ -215,7 +215,7 @@ class Reader(Client):
 
 
 class Visitor(Client):
-    """The explorer's pages in turns, each over a connection of its own."""
+    """The explorer's pages in turn, each over its own connection."""
 
     def __init__(self, server: Server, tally: Tally, sender: Sender, token: bytes) -> None:
         super().__init__(server, tally)
@@ -231,7 +231,7 @@ class Visitor(Client):
     @override
     def step(self) -> None:
         if not self.tally.sent_at:
-            return  # nothing is in a block yet
+            return  # no block has a transaction yet
         path = next(self._kinds).format(
             head=max(list(self.tally.sent_at)), tx=self.tally.hashes[len(self.tally.hashes) // 2]
         )

@@ -1,4 +1,4 @@
-"""Subscribers to new heads, in a process of their own: what each is told, when, and what it missed or heard twice."""
+"""Subscribers to new heads, in a separate process: notifications with times, and lost or repeated ones."""
 
 import multiprocessing
 import re
@@ -18,9 +18,9 @@ from benchmarks.wire import UNKNOWN, Endpoint, WebSocket
 
 READ = 1 << 16
 LOOK = 0.1
-"""Seconds between looks at whether it is over."""
+"""Seconds between checks whether the soak is over."""
 SETTLING = 10.0
-"""Seconds after the last block in which what is under way may still come."""
+"""Seconds after the last block in which pending notifications may still arrive."""
 _NUMBER = re.compile(rb'"number":\s*"0x([0-9a-f]+)"')
 _CLOSE, _PING = 0x8, 0x9
 _OPCODE = 0x0F
@@ -29,16 +29,16 @@ _PONG = b"\x8a"
 
 @dataclass(slots=True)
 class Told:
-    """What one subscriber has been told: each number once, one after the other, or something is wrong."""
+    """Notifications of one subscriber. It must get each number once, in order."""
 
     last: int
-    """The number of the last head it knows."""
+    """The number of the last head that it knows."""
     lost: int = 0
     doubled: int = 0
-    """Also those that came after a later one."""
+    """Repeated notifications, and those after a later one."""
 
     def hear(self, number: int) -> None:
-        """Take a notification."""
+        """Count a notification."""
         if number <= self.last:
             self.doubled += 1
             return
@@ -46,35 +46,35 @@ class Told:
         self.last = number
 
     def end(self, head: int) -> None:
-        """Count what never came, of all up to the head."""
+        """Count the missing notifications up to the head."""
         self.lost += max(0, head - self.last)
 
 
 @dataclass(slots=True)
 class Heard:
-    """What all subscribers were told."""
+    """Notifications of all subscribers."""
 
     lost: int = 0
     doubled: int = 0
     closed: int = 0
-    """Subscribers whose connection the server ended."""
+    """Subscribers whose connection the server closed."""
     times: dict[int, "array[float]"] = field(default_factory=dict)
-    """By number of the block, when each notification was read (perf_counter)."""
+    """When each notification was read (perf_counter), by block number."""
 
     @property
     def count(self) -> int:
-        """Notifications of all."""
+        """Number of notifications of all subscribers."""
         return sum(map(len, self.times.values()))
 
 
 class Subscribers:
-    """The process, and how to talk to it."""
+    """The subscribers' process."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def finish(self, head: int) -> Heard:
-        """Wait until all have heard of the head, or until nothing more can be expected; say what they heard."""
+        """Wait until all subscribers know the head or the time is over; return their notifications."""
         self._connection.send(head)
         heard: Heard = self._connection.recv()
         return heard
@@ -82,10 +82,10 @@ class Subscribers:
 
 @contextmanager
 def subscribed(endpoint: Endpoint, count: int, head: int) -> Iterator[Subscribers]:
-    """Start subscribers, which know a head, and return when all are subscribed; end them afterwards.
+    """Start subscribers that know a head; run the body when all are subscribed, then end them.
 
     Raises:
-        RpcFailed: The server does not want them all.
+        RpcFailed: The server refuses some of them.
     """
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
@@ -102,7 +102,7 @@ def subscribed(endpoint: Endpoint, count: int, head: int) -> Iterator[Subscriber
 
 
 class Listener:
-    """Reads all sockets as soon as anything comes."""
+    """Reads all sockets as soon as data arrives."""
 
     def __init__(self, framing: WebSocket, sockets: Sequence[socket.socket], head: int) -> None:
         self._framing = framing
@@ -116,7 +116,7 @@ class Listener:
             self._poll.register(number, select.EPOLLIN)
 
     def listen(self, seconds: float) -> None:
-        """Read what comes within so many seconds."""
+        """Read the data that arrives within some seconds."""
         for number, _ in self._poll.poll(seconds):
             chunk = _read(self._sockets[number])
             now = time.perf_counter()
@@ -130,11 +130,11 @@ class Listener:
                 del received[:size]
 
     def has_all(self, head: int) -> bool:
-        """Return whether every subscriber that is left has heard of a head."""
+        """Return whether every connected subscriber has been notified of a head."""
         return all(self._told[number].last >= head for number in self._sockets)
 
     def heard(self, head: int) -> Heard:
-        """Return what was heard up to a head."""
+        """Return the notifications up to a head."""
         for one in self._told.values():
             one.end(head)
         lost, doubled = (sum(getattr(one, what) for one in self._told.values()) for what in ("lost", "doubled"))  # fmt: skip
@@ -162,7 +162,7 @@ class Listener:
 
 
 def _read(connection: socket.socket) -> bytes:
-    """Return what there is to read; nothing when the connection ended, however it did."""
+    """Return the available data, or nothing if the connection ended for any reason."""
     try:
         return connection.recv(READ)
     except ConnectionError:
@@ -185,5 +185,5 @@ def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -
     deadline = time.perf_counter() + SETTLING
     while not listener.has_all(last) and time.perf_counter() < deadline:
         listener.listen(LOOK)
-    listener.listen(LOOK)  # what is told twice comes after that
+    listener.listen(LOOK)  # repeated notifications arrive after that
     connection.send(listener.heard(last))

@@ -1,4 +1,4 @@
-"""What a soak has to show: figures side by side with their bars, and whether all are passed."""
+"""The verdict of a soak: measured figures with their bars, and whether all pass."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from benchmarks.report import NOTHING, number
 
 MOST_GROWTH = 0.05
-"""Of memory, from the first minute to the end."""
+"""Maximum growth of memory as a fraction, from the first minute to the end."""
 MOST_DELAY = 0.25
-"""Seconds of 99 of a hundred notifications."""
+"""Maximum seconds of 99 % of the notifications."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,42 +20,42 @@ class Sent:
 
     chain: str
     accepted: int
-    """That the node took."""
+    """Transactions that the node admitted."""
     found: Counter[str]
     """How often each of these is in a block."""
     strangers: int = 0
-    """In blocks, of nobody who sent any."""
+    """Transactions in blocks that no client sent."""
 
     @property
     def lost(self) -> int:
-        """That are in no block."""
+        """Transactions that are in no block."""
         return self.accepted - len(self.found)
 
     @property
     def doubled(self) -> int:
-        """That are in a block once more."""
+        """Additional occurrences of transactions in blocks."""
         return self.found.total() - len(self.found) + self.strangers
 
 
 @dataclass(frozen=True, slots=True)
 class Soaked:
-    """All that was measured."""
+    """All measured values."""
 
     seconds: float
     sent: Sequence[Sent]
     subscribers: int
     blocks: int
-    """Of the C-Chain, while they were subscribed."""
+    """C-Chain blocks during the subscriptions."""
     lost: int
-    """Notifications."""
+    """Lost notifications."""
     doubled: int
-    """Likewise."""
+    """Repeated notifications."""
     delays: Sequence[float]
-    """Seconds of each, in order."""
+    """Seconds of each notification, sorted."""
     reads: Sequence[float]
-    """Seconds, in order."""
+    """Seconds of each call, sorted."""
     pages: Sequence[float]
-    """Seconds, in order."""
+    """Seconds of each page, sorted."""
     errors: Counter[str]
     memory_early: int
     """Bytes."""
@@ -64,12 +64,12 @@ class Soaked:
 
     @property
     def growth(self) -> float:
-        """The part by which memory has grown."""
+        """The fraction by which memory has grown."""
         return self.memory_late / self.memory_early - 1
 
 
 class Figure(NamedTuple):
-    """A line of the table."""
+    """A row of the table."""
 
     title: str
     value: str
@@ -78,12 +78,12 @@ class Figure(NamedTuple):
 
 
 def percentile(ordered: Sequence[float], part: float) -> float:
-    """Return the value that so many of an ordered sequence do not exceed; infinite of nothing."""
+    """Return the value that this fraction of a sorted sequence does not exceed; infinite if it is empty."""
     return ordered[max(0, ceil(len(ordered) * part) - 1)] if ordered else inf
 
 
 def figures(soaked: Soaked) -> Iterator[Figure]:
-    """Yield the lines of the table."""
+    """Yield the rows of the table."""
     yield Figure("Duration, s", number(soaked.seconds))
     for one in soaked.sent:
         rate = f"{one.accepted:,} ({number(one.accepted / soaked.seconds)} a second)"

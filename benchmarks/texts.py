@@ -1,4 +1,4 @@
-"""How the P-Chain's clients write bytes: cb58 for IDs, bech32 for addresses, hex with a checksum."""
+"""Text forms of bytes for P-Chain clients: cb58 for IDs, bech32 for addresses, hex with a checksum."""
 
 import hashlib
 
@@ -9,12 +9,12 @@ CHECKSUM = 4
 
 
 def checksummed(data: bytes) -> bytes:
-    """Return bytes with the end of their hash behind them."""
+    """Return bytes followed by the last bytes of their hash."""
     return data + hashlib.sha256(data).digest()[-CHECKSUM:]
 
 
 def hexed(data: bytes) -> str:
-    """Return what the encoding "hex" makes of bytes."""
+    """Return bytes in the encoding "hex"."""
     return "0x" + checksummed(data).hex()
 
 
@@ -24,7 +24,7 @@ def unhexed(text: str) -> bytes:
 
 
 def cb58(data: bytes) -> str:
-    """Return bytes as IDs are written."""
+    """Return the text form of an ID."""
     whole = checksummed(data)
     number, letters = int.from_bytes(whole, "big"), ""
     while number:
@@ -34,7 +34,7 @@ def cb58(data: bytes) -> str:
 
 
 def uncb58(text: str, size: int) -> bytes:
-    """Return the bytes, so many, of an ID as it is written."""
+    """Return the bytes of an ID's text form, which must have this size."""
     number = 0
     for letter in text:
         number = number * 58 + BASE58.index(letter)

@@ -1,4 +1,4 @@
-"""Five nodes of one network whose validators vote, as `make network` starts them, and what they say of themselves."""
+"""Five nodes of one network whose validators vote, as `make network` starts them, and their reported metrics."""
 
 import json
 import re
@@ -17,26 +17,26 @@ from tests.servers.tables import give_tables
 
 NODES = 5
 READY = 120.0
-"""Seconds within which all must be ready."""
+"""Seconds within which all nodes must be ready."""
 PATIENCE = 60.0
-"""Seconds after which a block that has not reached all of them is given up."""
+"""Seconds after which a block that has not reached all nodes counts as lost."""
 LOOK = 0.01
 REPORTS = 2.2
-"""Seconds after which what a node reports of its traffic is of now: it does so each second."""
+"""Seconds after which a node's reported traffic is up to date; a node reports once a second."""
 TRAFFIC = re.compile(
     r'^svc_network_(messages|bytes)_total\{direction="sent"\} (\S+)$', re.MULTILINE
 )
 
 
 class Spent(NamedTuple):
-    """What all five have sent and used together since they began."""
+    """Traffic and processor time of all five nodes since their start."""
 
     at: float
-    """By `time.perf_counter`."""
+    """Time of `time.perf_counter`."""
     messages: float
     bytes: float
     processor: float
-    """Seconds."""
+    """Processor time in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +44,24 @@ class Voters:
     """The nodes of a running network."""
 
     server: Server
-    """What started them; it answers as the first of them."""
+    """The server that started the nodes; it answers as the first node."""
     directories: Sequence[Path]
     endpoints: Sequence[Endpoint]
     heads: Sequence[Heads]
 
     def at(self, place: int, path: str) -> Endpoint:
-        """Return where one of them answers other methods."""
+        """Return the endpoint of a node for other methods."""
         return replace(self.endpoints[place % NODES], http_path=path)
 
     def head(self, chain: str) -> int:
-        """Return the highest block that any of them has accepted."""
+        """Return the height of the highest block that any node has accepted."""
         return max(heads.read()[chain] for heads in self.heads)
 
     def await_height(self, chain: str, height: int) -> None:
-        """Return when all have accepted a block of that height.
+        """Wait until all nodes have accepted a block of that height.
 
         Raises:
-            WrongAnswer: One has not.
+            WrongAnswer: A node has not accepted it in time.
         """
         deadline = time.perf_counter() + PATIENCE
         for place, heads in enumerate(self.heads):
@@ -71,10 +71,10 @@ class Voters:
                 time.sleep(LOOK)
 
     def await_ready(self) -> None:
-        """Return when all of them vote.
+        """Wait until all nodes vote.
 
         Raises:
-            WrongAnswer: One does not.
+            WrongAnswer: A node does not vote in time.
         """
         deadline = time.perf_counter() + READY
         for place, endpoint in enumerate(self.endpoints):
@@ -84,7 +84,7 @@ class Voters:
                 time.sleep(0.2)
 
     def spent(self) -> Spent:
-        """Return what they have spent, after a moment in which it is reported."""
+        """Return traffic and processor time of all nodes, after waiting until they have reported it."""
         time.sleep(REPORTS)
         totals: dict[str, float] = {"messages": 0.0, "bytes": 0.0}
         for endpoint in self.endpoints:

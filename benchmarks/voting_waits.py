@@ -1,6 +1,7 @@
-"""How long transactions are on their way to five nodes that vote, and how many these accept.
+"""Time from issue to acceptance by five voting nodes, and the rate of accepted transactions.
 
-A transaction is accepted where its block's row is committed: a process of its own watches all five databases.
+A node has accepted a transaction when its block's row is committed. A separate process watches all five
+databases.
 """
 
 import random
@@ -21,36 +22,36 @@ from benchmarks.wire import Framing
 
 PATHS = {"P": "/ext/P", "C": "/ext/bc/C/rpc"}
 PAUSES = {"C": (0.05, 0.25), "P": (1.0, 1.25)}
-"""Seconds after a block before the next transaction, of differing length. On the P-Chain blocks are a second
-apart, and a transaction that comes earlier waits for that."""
+"""Range of seconds from a block to the next transaction. P-Chain blocks are a second apart, and an
+earlier transaction would wait for that."""
 BETWEEN = 0.1
-"""Seconds between the transactions of one issuer that issues steadily."""
+"""Seconds between the transactions of an issuer that issues steadily."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A transaction that was issued."""
+    """An issued transaction."""
 
     key: str
-    """Its hash, or its ID."""
+    """Its hash or ID."""
     at: float
-    """By `time.perf_counter`, before it was sent."""
+    """Time of `time.perf_counter` before it was sent."""
 
 
 @dataclass(slots=True)
 class Supply:
-    """Makes transactions of a chain that do not wait for each other, and issues them."""
+    """Independent transactions of a chain, which it issues."""
 
     voters: Voters
     chain: str
     raws: Iterator[tuple[str, bytes]]
-    """Hash or ID, and the call that issues it."""
+    """Hash or ID, and the call that issues the transaction."""
     node: int | None = None
-    """Place of the node that is told; None: all by turns, which is for who waits for each acceptance."""
+    """Index of the node that gets the transactions. None: all nodes in turn, if each acceptance is awaited."""
     issued: list[Issued] = field(default_factory=list)
 
     def issue(self) -> None:
-        """Issue the next one.
+        """Issue the next transaction.
 
         Raises:
             WrongAnswer: The node refuses it.
@@ -67,7 +68,7 @@ class Supply:
 
 @dataclass(frozen=True, slots=True)
 class Waits:
-    """From issue to acceptance by the last of the nodes."""
+    """Times from issue to acceptance by the last node."""
 
     p50: float
     """Seconds."""
@@ -78,7 +79,7 @@ class Waits:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """What all nodes accept of more than they can."""
+    """Rate at which all nodes accept transactions under overload."""
 
     rate: float
     """Transactions a second."""
@@ -86,10 +87,10 @@ class Throughput:
 
 
 def one_by_one(supply: Supply, count: int) -> Waits:
-    """Issue one transaction at a time, each when all have accepted the one before it.
+    """Issue transactions sequentially, each after all nodes have accepted the previous one.
 
     Raises:
-        WrongAnswer: One is refused, or they are not in as many blocks.
+        WrongAnswer: A transaction is refused, or two of them share a block.
     """
     voters, chain = supply.voters, supply.chain
     height = voters.head(chain)
@@ -108,10 +109,10 @@ def one_by_one(supply: Supply, count: int) -> Waits:
 
 
 def steadily(scene: Scene, issuers: Sequence[Supply]) -> Waits:
-    """Let each issuer issue one transaction after the other, with a pause between them; all are timed.
+    """Let each issuer issue transactions with a pause between them; all are timed.
 
     Raises:
-        WrongAnswer: One is refused, or is in no block.
+        WrongAnswer: A transaction is refused, or is in no block.
     """
     voters, chain = issuers[0].voters, issuers[0].chain
     before = voters.head(chain)
@@ -127,10 +128,10 @@ def steadily(scene: Scene, issuers: Sequence[Supply]) -> Waits:
 def flooded(
     scene: Scene, chain: str, framing: Framing, streams: Sequence[Sequence[bytes]]
 ) -> Throughput:
-    """Send streams to the first node as fast as it answers; return what all accept.
+    """Send streams to the first node as fast as it answers; return the rate of acceptance by all.
 
     Raises:
-        WrongAnswer: One is refused, or is in no block.
+        WrongAnswer: A transaction is refused, or is in no block.
     """
     voters: Voters = scene.facts["voters"]
     before = voters.head(chain)
@@ -147,7 +148,7 @@ def flooded(
 
 @contextmanager
 def _issuing(issuers: Sequence[Supply]) -> Iterator[None]:
-    """Issue single transactions until the block ends, each issuer in its thread. Raises as `Supply.issue`."""
+    """Issue transactions while the body runs, each issuer in its thread. Raises as `Supply.issue`."""
     ended = threading.Event()
 
     def go_on(supply: Supply) -> None:
@@ -167,10 +168,10 @@ def _issuing(issuers: Sequence[Supply]) -> Iterator[None]:
 def _all_included(
     scene: Scene, voters: Voters, chain: str, above: int, count: int
 ) -> dict[str, int]:
-    """Return in which block each of so many transactions is, by key, once all are.
+    """Wait until so many transactions are in blocks; return the block's height of each, by key.
 
     Raises:
-        WrongAnswer: Some are in none.
+        WrongAnswer: Some are in no block.
     """
     heights: dict[str, int] = {}
     read, deadline = above, time.perf_counter() + 120.0
@@ -198,7 +199,7 @@ def _transactions(scene: Scene, chain: str, height: int) -> list[str]:
 def _waited(
     watch: Watch, chain: str, issued: Sequence[Issued], heights: Sequence[int]
 ) -> tuple[float, float, int]:
-    """Return how long transactions were on their way to the last of the nodes: p50, p99, and how many they are."""
+    """Return p50 and p99 of the times to acceptance by the last node, and the number of transactions."""
     seconds = [
         max(watch.growth[place, chain].reached(height) for place in range(NODES)) - one.at
         for one, height in zip(issued, heights, strict=True)

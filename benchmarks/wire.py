@@ -1,6 +1,6 @@
-"""How a JSON-RPC message travels: as an HTTP/1.1 exchange or as a WebSocket text message.
+"""Framing of JSON-RPC messages: as HTTP/1.1 exchanges or as WebSocket text messages.
 
-Only what the load generator needs: requests are framed once, answers are cut out of a byte stream.
+It covers only the load generator's needs: requests are framed once, answers are cut out of a byte stream.
 """
 
 import base64
@@ -11,10 +11,10 @@ from typing import Protocol
 from typing_extensions import override
 
 UNKNOWN = -1
-"""The size of an answer whose end is not to be seen yet."""
+"""The size of an answer whose end has not arrived yet."""
 
 HEAD_CACHE = 1000
-"""Heads of answers remembered; servers repeat them but for the date."""
+"""Number of cached response heads; servers repeat them except for the date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,42 +28,42 @@ class Endpoint:
 
 
 class Framing(Protocol):
-    """What the two ways have in common."""
+    """The common interface of both framings."""
 
     name: str
-    """`http` or `ws`, as the generator knows them."""
+    """`http` or `ws`, as in the generator's arguments."""
     endpoint: Endpoint
 
     def opening(self) -> bytes:
-        """Return what a client sends first on a new connection; nothing for HTTP."""
+        """Return the first bytes of a client on a new connection; empty for HTTP."""
 
     def connect(self) -> socket.socket:
         """Return a connected socket on which messages can be exchanged."""
 
     def frame(self, body: bytes) -> bytes:
-        """Return what is sent for one message."""
+        """Return the bytes to send for one message."""
 
     def size(self, received: bytes | bytearray) -> int:
-        """Return how long the first answer in the bytes is, UNKNOWN while that cannot be told."""
+        """Return the length of the first answer in the bytes, or UNKNOWN if more bytes are needed."""
 
     def body(self, answer: bytes) -> bytes:
-        """Return the message in one whole answer."""
+        """Return the message in one complete answer."""
 
 
 class Refused(Exception):
-    """The server did not accept the connection as one for messages."""
+    """The server did not accept the connection for messages."""
 
 
 def open_socket(endpoint: Endpoint) -> socket.socket:
-    """Return a TCP connection without delayed sending."""
+    """Return a TCP connection with TCP_NODELAY."""
     connection = socket.create_connection((endpoint.host, endpoint.port), timeout=10)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    connection.settimeout(None)  # a timeout costs one more system call for each read and write
+    connection.settimeout(None)  # a timeout costs an additional system call for each read and write
     return connection
 
 
 class Http:
-    """POST with keep-alive; answers with a length or in chunks."""
+    """POST with keep-alive; answers have a length or are chunked."""
 
     name = "http"
 
@@ -72,7 +72,7 @@ class Http:
         self._sizes: dict[bytes, int] = {}
 
     def opening(self) -> bytes:
-        """Return nothing: a request can be sent at once."""
+        """Return nothing: a request can be sent immediately."""
         return b""
 
     def connect(self) -> socket.socket:
@@ -89,7 +89,7 @@ class Http:
         return head.encode() + body
 
     def size(self, received: bytes | bytearray) -> int:
-        """Return the length of head and body."""
+        """Return the length of head and body together."""
         end = received.find(b"\r\n\r\n")
         if end < 0:
             return UNKNOWN
@@ -129,7 +129,7 @@ class Pages(Http):
 
 
 def _content_length(head: bytes) -> int:
-    """Return the length that a head names, UNKNOWN when it names none."""
+    """Return the content length in a head, or UNKNOWN if it has none."""
     for line in head.split(b"\r\n"):
         name, _, value = line.partition(b":")
         if name.lower() == b"content-length":
@@ -138,7 +138,7 @@ def _content_length(head: bytes) -> int:
 
 
 class WebSocket:
-    """RFC 6455 as far as a text conversation needs it; masked with zeros, which costs nothing."""
+    """The part of RFC 6455 that text messages need; masked with zeros, which costs nothing."""
 
     name = "ws"
 
@@ -159,13 +159,13 @@ class WebSocket:
         """Return a connection after the opening handshake.
 
         Raises:
-            Refused: The server answered with something else than 101.
+            Refused: The server's status is not 101.
         """
         connection = open_socket(self.endpoint)
         connection.sendall(self.opening())
         answer = b""
         while b"\r\n\r\n" not in answer:
-            # One byte at a time: what follows the head belongs to the conversation.
+            # One byte at a time: bytes after the head belong to the first message.
             byte = connection.recv(1)
             if not byte:
                 break
@@ -199,5 +199,5 @@ class WebSocket:
         return 2 + width + int.from_bytes(received[2 : 2 + width], "big")
 
     def body(self, answer: bytes) -> bytes:
-        """Return what one frame carries; servers do not mask."""
+        """Return the payload of one frame; servers do not mask."""
         return answer[{126: 4, 127: 10}.get(answer[1], 2) :]

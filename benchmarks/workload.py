@@ -1,4 +1,4 @@
-"""What a workload is: a row of the table, how it is measured, and the bars it has to pass."""
+"""Workloads: a row of the table, its measurement, and the bars that it has to pass."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -15,14 +15,14 @@ class Measurement:
     """One cell of the table."""
 
     value: float
-    """In the workload's unit."""
+    """Value in the workload's unit."""
     p50: float | None = None
-    """Latency in seconds, where single answers were timed."""
+    """Latency in seconds, if single answers were timed."""
     p99: float | None = None
     processor: float | None = None
-    """Seconds of processor time that the server took for an answer."""
+    """Seconds of the server's processor time for each answer."""
     note: str = ""
-    """What the number alone would hide."""
+    """Remark that explains the number."""
 
 
 class Better(Enum):
@@ -34,17 +34,17 @@ class Better(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What this node's number is compared with: a number, or the best of the peers that are named."""
+    """The bar for this node's number: a number, or the best of the named peers."""
 
     number: float | None = None
     peers: tuple[str, ...] = ()
     times: float = 1.0
-    """So many times as good as the best of them."""
+    """Factor by which to be better than the best of them."""
     row: str = ""
-    """Of the peers' numbers in this row, by its name; empty: in the same one."""
+    """Name of the row with the peers' numbers; empty: the same row."""
 
     def threshold(self, better: Better, values: Mapping[str, float]) -> float | None:
-        """Return the number to reach; None when a peer that it hangs on was not measured."""
+        """Return the number to reach, or None if a required peer was not measured."""
         if self.number is not None:
             return self.number
         if any(peer not in values for peer in self.peers):
@@ -54,7 +54,7 @@ class Bar:
         return found * self.times if better is Better.MORE else found / self.times
 
     def passed(self, better: Better, values: Mapping[str, float], ours: float) -> bool | None:
-        """Tell whether our number passes; None when there is nothing to compare it with."""
+        """Return whether our number passes, or None if there is nothing to compare it with."""
         threshold = self.threshold(better, values)
         if threshold is None:
             return None
@@ -62,7 +62,7 @@ class Bar:
 
 
 AS_EMBEDDED = Bar(peers=("node",), times=0.9)
-"""For reads in the production profile: nine tenths of the embedded profile's."""
+"""For reads in the production profile: nine tenths of the embedded profile's rate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ class Workload:
     """One row of the table."""
 
     name: str
-    """As in `--only`."""
+    """Name in `--only`."""
     title: str
     unit: str
     measure: Callable[[Scene], Measurement]
@@ -78,27 +78,27 @@ class Workload:
     goal: Bar | None
     better: Better = Better.MORE
     production: Bar | None = None
-    """What this node has to reach in the production profile."""
+    """Bar for this node in the production profile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Workloads that share a server and what was prepared on it."""
+    """Workloads that share a server and its set-up."""
 
     name: str
     prepare: Callable[[Scene], None]
     workloads: tuple[Workload, ...]
     alone: Callable[[Scale], Kind] | None = None
-    """How this node is started where no peer can take part: what it does is not Ethereum's."""
+    """How this node is started if no peer can take part, because the workload is not Ethereum's."""
     kinds: Mapping[str, Kind] = field(default_factory=dict)
-    """How peers are started that need other options than elsewhere, by name."""
+    """How peers are started that need special options, by name."""
 
     left_out: tuple[str, ...] = ()
-    """Servers that do not take part: peers that have nothing of the kind, or the production profile."""
+    """Servers that do not take part: peers without the feature, or the production profile."""
 
     @contextmanager
     def set_up(self, server: Server, scale: Scale) -> Iterator[Scene]:
-        """Give what the workloads find on a server that has just started."""
+        """Prepare a fresh server for the workloads."""
         with ExitStack() as ending:
             scene = Scene(server, scale, ending)
             if self.alone is None:

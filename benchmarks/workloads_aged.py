@@ -1,4 +1,4 @@
-"""What must not grow with the chain: time to the receipt, sparse logs, hot reads, memory."""
+"""Costs that must not grow with the chain: time to the receipt, sparse logs, frequent reads, memory."""
 
 import json
 import statistics
@@ -17,15 +17,15 @@ from benchmarks.workload import AS_EMBEDDED, Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import MINTED, read_balance, read_token_balance, repeat
 
 TIME_LIMIT = 8.0
-"""Seconds for the transactions whose way is timed."""
+"""Seconds for the transactions that are timed."""
 REST = 1.0
-"""Seconds between growing and timing, in which a server may tidy up."""
+"""Seconds between growing and timing, in which a server may clean up."""
 LOGS = 1_000
-"""In each of the old blocks."""
+"""Logs in each of the old blocks."""
 BURIED_UNDER = 600
-"""Blocks that come after those: more than a server should keep at hand."""
+"""Blocks after those: more than a server should keep in memory."""
 RECEIPTS_FOR_A_BLOCK = 4
-"""One old block is read for so many receipts that are waited for elsewhere."""
+"""Receipts that other rows wait for, for each old block that is read here."""
 
 
 def prepare(scene: Scene) -> None:
@@ -37,7 +37,7 @@ def prepare(scene: Scene) -> None:
 
 
 def _time_to_receipt(scene: Scene, stage: str) -> Measurement:
-    """Send one transaction, ask for its receipt until it is there, and so on."""
+    """Send a transaction and request its receipt until it is available; repeat this."""
     sender = account(stage)
     times: list[float] = []
     deadline = time.perf_counter() + TIME_LIMIT
@@ -55,7 +55,7 @@ def _time_to_receipt(scene: Scene, stage: str) -> Measurement:
 
 
 def _fresh(scene: Scene) -> Measurement:
-    """Time it once, for the median and for the 99th percentile."""
+    """Measure once, for the median and for the 99th percentile."""
     if "fresh" not in scene.facts:
         scene.facts["fresh"] = _time_to_receipt(scene, "fresh")
     found: Measurement = scene.facts["fresh"]
@@ -115,14 +115,14 @@ def _old_token_balance(scene: Scene) -> Measurement:
 
 
 def _old_logs(scene: Scene) -> Measurement:
-    """Ask once for the logs of each of some blocks, which many blocks have come after."""
+    """Request the logs of each of some old blocks once."""
     grown = grow_blocks(scene)
     count = 1 + scene.scale.latencies // RECEIPTS_FOR_A_BLOCK
     return replace(time_old_logs(scene.client, _bury_logs(scene, count)), note=grown.note)
 
 
 def _bury_logs(scene: Scene, count: int) -> list[dict[str, Any]]:
-    """Make blocks with a thousand logs each, and many after them; return what asks for each block's logs."""
+    """Make blocks with a thousand logs each, and many after them; return a query for each block's logs."""
     emit = call_data("emitLogs(uint256)", LOGS)
     emitter = scene.contract("Emitter")
     heights = [scene.from_funder(emitter, data=emit)["blockNumber"] for _ in range(count)]
@@ -143,14 +143,14 @@ def _bury_logs(scene: Scene, count: int) -> list[dict[str, Any]]:
 
 
 def time_old_logs(client: Client, questions: Sequence[dict[str, Any]]) -> Measurement:
-    """Return the milliseconds of an eth_getLogs, p50; the first one does not count.
+    """Return the milliseconds of an eth_getLogs, p50, without the first one.
 
     Args:
-        client: of a chain with LOGS logs for each question.
-        questions: each of another block, so that no answer is made of what was read for one before.
+        client: Client of a chain with LOGS logs for each query.
+        questions: Queries, each for another block, so that no answer uses data cached by an earlier one.
 
     Raises:
-        WrongAnswer: An answer is not the logs of its block.
+        WrongAnswer: An answer does not have the logs of its block.
     """
     times = []
     for question in questions:

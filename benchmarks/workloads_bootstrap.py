@@ -1,4 +1,4 @@
-"""A node with an empty data directory joins another one: how fast it catches up with both chains."""
+"""A node with an empty data directory joins another one: speed of catching up on both chains."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -18,32 +18,32 @@ from benchmarks.signing import TRANSFER_GAS
 from benchmarks.workload import Bar, Better, Measurement, Workload
 
 PATIENCE = 120.0
-"""Seconds after which a node that does not arrive is given up."""
+"""Seconds after which a node that has not caught up fails."""
 LOOK = 0.02
 INTERVAL = 2.0
-"""Seconds between blocks where a chain makes them by the clock, by default (NODE_BLOCK_INTERVAL)."""
+"""Seconds between blocks if a chain builds them periodically, by default (NODE_BLOCK_INTERVAL)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """How it went."""
+    """Result of a join."""
 
     past: Past
     watch: Watch
     seconds: float
     """From the start of the process to the heads of both chains."""
     processor: float
-    """Of the node that joined, for all of it."""
+    """Processor seconds of the joining node, for the whole join."""
 
     def rate(self, stretch: Stretch) -> float:
-        """Return blocks a second: of all commits that hold blocks of the stretch alone.
+        """Return blocks per second over all commits that contain only blocks of the stretch.
 
-        Where there is one such commit only, those before the stretch that came with its first blocks
-        count too. What comes before a chain's first commit, connecting and asking for the frontier,
-        has no rate.
+        If there is only one such commit, the one with the first blocks of the stretch and earlier blocks
+        counts too. The time before a chain's first commit, for connecting and requesting the frontier,
+        does not count.
 
         Raises:
-            WrongAnswer: All came in one commit.
+            WrongAnswer: All blocks came in one commit.
         """
         growth = self.watch.growth[0, stretch.chain]
         reached = [one for one in growth.heights if 0 < one <= stretch.high]
@@ -61,7 +61,7 @@ def with_history(scale: Scale) -> Kind:
 
 
 def prepare(scene: Scene) -> None:
-    """Note what the node has made."""
+    """Store how the node's history was made."""
     scene.facts["past"] = past(scene.scale.history)
 
 
@@ -84,7 +84,7 @@ def _join(scene: Scene) -> Joined:
 
 
 class _Start(NamedTuple):
-    """When a node was started, and what is seen of it once it has ended."""
+    """Start time of a node, and the observations after its end."""
 
     at: float
     watch: Watch
@@ -92,7 +92,7 @@ class _Start(NamedTuple):
 
 @contextmanager
 def _watched(kind: Kind) -> Iterator[tuple[Server, _Start]]:
-    """Start a node that is watched from its very start."""
+    """Start a node that is watched from its start."""
     starts: list[_Start] = []
     with ExitStack() as watches:
 
@@ -153,7 +153,7 @@ def _transactions(scene: Scene, choose: Callable[[Past], Stretch]) -> Measuremen
 
 
 def _beside_interval(scene: Scene) -> Measurement:
-    """Compare with production by the clock; full blocks have a row of their own."""
+    """Compare with periodic block production; full blocks have a separate row."""
     joined = _joined(scene)
     found = joined.past
     return _slowest(
@@ -166,7 +166,7 @@ def _beside_interval(scene: Scene) -> Measurement:
 
 
 def _beside_full_interval(scene: Scene) -> Measurement:
-    """Compare transactions: in bigger blocks they are not slower."""
+    """Compare transaction rates, because transactions in bigger blocks are not slower."""
     joined = _joined(scene)
     light = joined.past.light
     room = int(scene.client.call("eth_getBlockByNumber", "latest", False)["gasLimit"], 16)
@@ -177,7 +177,7 @@ def _beside_full_interval(scene: Scene) -> Measurement:
 
 
 def _beside_production(scene: Scene) -> Measurement:
-    """Compare with production that does nothing else and waits for nobody."""
+    """Compare with production at full speed, without other work or waiting."""
     joined = _joined(scene)
     found = joined.past
     return _slowest(

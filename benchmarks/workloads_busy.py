@@ -1,4 +1,4 @@
-"""Reads while others send transactions: four senders keep to a pace, readers ask as fast as they are answered."""
+"""Reads while others send transactions: four senders at a fixed pace, readers at full speed."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,27 +18,27 @@ from benchmarks.workloads_read import CONNECTIONS, read_balance
 
 SENDERS = 4
 RATE = 200
-"""Transfers a second of all senders together."""
+"""Transfers per second of all senders together."""
 LONGER = 4
-"""Times as long as another row's run: of few answers no 99th percentile can be told."""
+"""Duration relative to other rows: few answers give no 99th percentile."""
 AHEAD = 3.0
-"""Times as many transfers as the pace wants are signed: the first answers may come late."""
+"""Factor of signed transfers over the pace: senders catch up after late first answers."""
 GRACE = 10.0
-"""Seconds in which what was sent may still be mined."""
+"""Seconds in which sent transactions may still be mined."""
 
 
 @dataclass(slots=True)
 class Stream:
-    """What became of the transfers of all senders."""
+    """Result of all senders' transfers."""
 
     seconds: float = 0.0
-    """How long they were sent."""
+    """Seconds for which they were sent."""
     sent: list[int] = field(default_factory=list)
-    """Of each sender, how many a server took."""
+    """Number of transfers of each sender that the server accepted."""
 
     @property
     def rate(self) -> float:
-        """Transfers that were taken in a second."""
+        """Accepted transfers per second."""
         return sum(self.sent) / self.seconds
 
 
@@ -52,7 +52,7 @@ def _purpose(connections: int) -> str:
 
 
 def _beside(connections: int) -> Callable[[Scene], Measurement]:
-    """Return what measures the 99th percentile of reads over so many connections."""
+    """Return a function that measures the 99th percentile of reads over so many connections."""
 
     def measure(scene: Scene) -> Measurement:
         pace = Pace(scene.scale.pace.warm_up, LONGER * scene.scale.pace.seconds, 1)
@@ -72,16 +72,16 @@ def _beside(connections: int) -> Callable[[Scene], Measurement]:
 
 @contextmanager
 def streaming(framing: Framing, raws: Sequence[Sequence[str]], pace: float) -> Iterator[Stream]:
-    """Send each sender's transactions beside what is done meanwhile.
+    """Send each sender's transactions while the body runs.
 
     Args:
-        framing: How they travel, each sender's on a connection of its own.
-        raws: Signed transactions of each sender, in the order of their nonces.
-        pace: How many a second each sends, if it is answered in time; else the next one at once.
+        framing: Framing of the calls; each sender has its own connection.
+        raws: Signed transactions of each sender, in nonce order.
+        pace: Transactions per second of each sender. After a late answer the next one is sent immediately.
 
     Raises:
-        RpcFailed: One was refused.
-        WrongAnswer: A sender had none left before the end.
+        RpcFailed: A transaction was refused.
+        WrongAnswer: A sender ran out of transactions.
     """
     stream, over = Stream(), Event()
     started = time.perf_counter()
@@ -109,7 +109,7 @@ def _send(framing: Framing, raws: Sequence[str], pace: float, over: Event) -> in
 
 
 def _await_mined(scene: Scene, purpose: str, wanted: int) -> int:
-    """Return how many transactions of the senders are in blocks: all, or those that are there after GRACE seconds."""
+    """Return how many of the senders' transactions are in blocks, after at most GRACE seconds."""
     question = [[account(purpose, index).text, "latest"] for index in range(SENDERS)]
     deadline = time.perf_counter() + GRACE
     while True:
@@ -122,7 +122,7 @@ def _await_mined(scene: Scene, purpose: str, wanted: int) -> int:
 
 @cache
 def _transfers(purpose: str, count: int) -> list[list[str]]:
-    """Sign each sender's transfers; once for all servers."""
+    """Sign each sender's transfers, once for all servers."""
     return [
         [sign(who, nonce, FUNDER.address, value=1) for nonce in range(count)]
         for who in (account(purpose, index) for index in range(SENDERS))

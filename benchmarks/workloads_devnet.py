@@ -1,4 +1,4 @@
-"""What a project's tests ask of a development chain: snapshots, blocks by order, and a suite of tests."""
+"""Features of a development chain that test suites use: snapshots, blocks on request, and a suite of tests."""
 
 import statistics
 import time
@@ -20,7 +20,7 @@ TOKEN_GAS = 150_000
 
 
 def prepare(scene: Scene) -> None:
-    """Fund who sends a test's transactions, and give them tokens."""
+    """Fund the account that sends a test's transactions, and give it tokens."""
     tester = account("tester")
     scene.fund([tester])
     mint = call_data("mint(uint256)", MINTED)
@@ -40,17 +40,17 @@ def time_snapshots(client: Client, count: int) -> Measurement:
     """Return the milliseconds of a snapshot and the revert to it, p50.
 
     Args:
-        client: of a chain where the account "snapshots" is funded and has sent nothing.
-        count: how many are made, if there is time for so many.
+        client: Client of a chain where the account "snapshots" is funded and has sent nothing.
+        count: Number of snapshots, if time permits.
 
     Raises:
-        WrongAnswer: The chain was not again as it had been.
+        WrongAnswer: The chain was not restored.
     """
     sender = account("snapshots")
     times: list[float] = []
     deadline = time.perf_counter() + TIME_LIMIT
     for number in range(count):
-        # Another hash each time: some pools remember what they have had.
+        # A different hash each time, because some pools remember earlier transactions.
         raw = sign(sender, 0, FUNDER.address, value=1 + number)
         height = client.height()
         started = time.perf_counter()
@@ -72,10 +72,10 @@ def _mines(scene: Scene) -> Measurement:
 
 
 def time_mining(client: Client, count: int) -> Measurement:
-    """Return how many blocks a second come by evm_mine, one call after the other.
+    """Return the blocks per second of sequential evm_mine calls.
 
     Raises:
-        WrongAnswer: There are not so many more blocks.
+        WrongAnswer: The chain did not grow by that many blocks.
     """
     height = client.height()
     started = time.perf_counter()
@@ -97,12 +97,12 @@ def time_suite(client: Client, count: int, token: bytes) -> Measurement:
     A test sends three token transfers, waits for the receipt of each, and reads a balance.
 
     Args:
-        client: of a chain where the account "tester" has tokens and has sent one transaction.
-        count: the tests.
-        token: their contract.
+        client: Client of a chain where the account "tester" has tokens and has sent one transaction.
+        count: Number of tests.
+        token: Address of the token contract.
 
     Raises:
-        WrongAnswer: A test did not find what it did, or found what another one had done.
+        WrongAnswer: A test did not find its own effects, or found those of another test.
     """
     tester, friend = account("tester"), account("friend")
     data = transfer(friend.address, 1)
@@ -126,10 +126,10 @@ def time_suite(client: Client, count: int, token: bytes) -> Measurement:
 
 
 def _check_reverted(client: Client, answer: object, height: int, unused: str | None) -> None:
-    """Check that a chain went back to a height, and that an account has sent nothing.
+    """Check that a chain was reverted to a height, and that an account has sent nothing.
 
     Raises:
-        WrongAnswer: It did not.
+        WrongAnswer: The chain was not reverted.
     """
     if answer is not True or client.height() != height:
         raise WrongAnswer(f"the chain is at {client.height()} in place of {height}")

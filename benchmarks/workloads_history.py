@@ -1,4 +1,4 @@
-"""A chain with a history is searched for its calls, and looked at in the explorer. The node alone: peers have neither."""
+"""Call search and explorer pages on a chain with a history. This node alone: peers have neither."""
 
 import re
 import time
@@ -18,21 +18,21 @@ from benchmarks.workload import Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import repeat
 
 CATCH_UP = 120.0
-"""Seconds that the index of calls has to reach the head."""
+"""Seconds that the call index has to reach the head."""
 VIEWS = 40
-"""Times that a page is fetched."""
+"""Number of times that a page is fetched."""
 WARM_UP = 5
-"""First ones that do not count."""
+"""Number of first fetches that do not count."""
 INDEXED = re.compile(r"^svc_cchain_calls_height (\S+)$", re.MULTILINE)
 
 
 def alone(_: Scale) -> Kind:
-    """Return the node; what it finds it traces anew for each request."""
+    """Return the node without cached traces, so that it traces a match again for each request."""
     return node.NODE_WITHOUT_KEPT_TRACES
 
 
 def prepare(scene: Scene) -> None:
-    """Let the chain grow by blocks and accounts."""
+    """Grow the chain by blocks and accounts."""
     scene.deploy()
     prepare_growth(scene)
     grow_blocks(scene)
@@ -40,7 +40,7 @@ def prepare(scene: Scene) -> None:
 
 
 def _trace_filter(scene: Scene) -> Measurement:
-    """Who has moved tokens away from the one account that funded it: one call among thousands."""
+    """Find the call that funded the account that moves the tokens: one call among thousands."""
     query = {
         "fromBlock": "0x0",
         "toBlock": hex(grow_blocks(scene).reached),
@@ -53,10 +53,10 @@ def _trace_filter(scene: Scene) -> Measurement:
 
 
 def _await_index(scene: Scene) -> None:
-    """Return when the calls of all blocks are rows; until then blocks would be executed to find them.
+    """Wait until the calls of all blocks are indexed; until then blocks would be executed to find them.
 
     Raises:
-        WrongAnswer: They are not in time.
+        WrongAnswer: They are not indexed in time.
     """
     height, deadline = scene.client.height(), time.monotonic() + CATCH_UP
     while (reached := _indexed_height(scene)) < height:
@@ -71,7 +71,7 @@ def _indexed_height(scene: Scene) -> int:
 
 
 def _page(path: Callable[[Scene], str]) -> Callable[[Scene], Measurement]:
-    """Return what measures a page of the explorer: one reader, a connection for each page, as its server sees it."""
+    """Return a function that measures an explorer page, with one reader and a connection for each page."""
 
     def measure(scene: Scene) -> Measurement:
         note = grow_blocks(scene).note

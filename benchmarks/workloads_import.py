@@ -1,4 +1,4 @@
-"""A chain is brought from files: how fast its blocks are executed anew, verified and written."""
+"""Import of a chain from files: how fast its blocks are executed, verified and written."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _TOLD = re.compile(r"(\d+) blocks with (\d+) transactions and ([\d.]+) Mgas impo
 
 
 class Brought(NamedTuple):
-    """What the import of a file says of itself."""
+    """The figures that an import of a file prints."""
 
     blocks: int
     transactions: int
@@ -23,12 +23,12 @@ class Brought(NamedTuple):
 
 
 def prepare(scene: Scene) -> None:
-    """Note what the node has made: empty blocks, then blocks with transfers."""
+    """Store how the node's history was made: empty blocks, then blocks with transfers."""
     scene.facts["past"] = past(scene.scale.history)
 
 
 def _brought(scene: Scene) -> Sequence[Brought]:
-    """Export both stretches and import them into a data directory of their own, once."""
+    """Export both stretches and import them into a new data directory, once."""
     if "brought" not in scene.facts:
         scene.facts["brought"] = _bring(scene)
     brought: Sequence[Brought] = scene.facts["brought"]

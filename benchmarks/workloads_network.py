@@ -1,4 +1,4 @@
-"""A producer and a follower: from a commit here to the commit there, and what every node says of itself."""
+"""A producer and a follower: time from commit to commit, and health, metrics and `info` requests."""
 
 import json
 import random
@@ -28,18 +28,18 @@ SINGLES = 200
 """Transactions prepared for each sender under load; enough for 1,600 a second."""
 AMOUNT = 2 * FEE
 SETTLE = 0.5
-"""Seconds after the last answer in which the producer may still make blocks."""
+"""Seconds after the last answer in which the producer may still build blocks."""
 PATIENCE = 60.0
-"""Seconds for the follower to arrive where the producer is."""
+"""Seconds for the follower to reach the producer's head."""
 LOOK = 0.001
 PAUSES = (0.01, 0.05)
-"""Seconds between two single blocks: of differing length, so that no rhythm of the nodes fits."""
+"""Range of seconds between two single blocks; varied, so that they match no periodic work of the nodes."""
 
 INFO = "/ext/info"
 
 
 def alone(_scale: Scale) -> Kind:
-    """Return a node that has just begun, and makes the blocks of its network."""
+    """Return a new node that produces the blocks of its network."""
     return NODE
 
 
@@ -61,7 +61,7 @@ def prepare(scene: Scene) -> None:
 
 
 def _cchain(scene: Scene) -> Measurement:
-    """Have the producer make blocks of one transaction, one after the other."""
+    """Have the producer build blocks of one transaction, one after the other."""
 
     def act() -> None:
         for _ in range(scene.scale.latencies):
@@ -109,7 +109,7 @@ def _busy_platform(scene: Scene) -> Measurement:
 def _under_load(
     scene: Scene, chain: str, asked: Scene, streams: Sequence[Sequence[bytes]]
 ) -> Measurement:
-    """Send as fast as the producer answers, and wait until the follower is where it is."""
+    """Send as fast as the producer answers, and wait until the follower has the same head."""
     _await_follower(scene, chain)
     rates: list[float] = []
 
@@ -126,12 +126,12 @@ def _under_load(
 
 
 def _ways(scene: Scene, chain: str, act: Callable[[], None]) -> Measurement:
-    """Return how long blocks that are made meanwhile are on their way, from commit to commit."""
+    """Return the time from commit to commit of the blocks that are built while `act` runs."""
     nodes = (scene.server, scene.facts["follower"])
     with watching([data_directory(node) for node in nodes]) as watch:
         act()
     here, there = (watch.growth[place, chain] for place in range(len(nodes)))
-    # What was there already was not seen coming.
+    # The first observed heights are those at the start of the watch, so they do not count.
     seconds = [
         there.reached(height) - here.reached(height)
         for height in range(here.heights[0] + 1, here.head + 1)
@@ -142,7 +142,7 @@ def _ways(scene: Scene, chain: str, act: Callable[[], None]) -> Measurement:
 
 
 def _await_follower(scene: Scene, chain: str) -> None:
-    """Return when the follower has the producer's head."""
+    """Wait until the follower has the producer's head."""
     here, there = scene.facts["heads"]
     deadline = time.perf_counter() + PATIENCE
     while there.read()[chain] < here.read()[chain]:
@@ -152,12 +152,12 @@ def _await_follower(scene: Scene, chain: str) -> None:
 
 
 def _on_platform(scene: Scene) -> Scene:
-    """Return the same node, asked about its P-Chain."""
+    """Return a scene of the same node for its P-Chain."""
     return Scene(replace(scene.server, endpoint=_at(scene.server, "/ext/P")), scene.scale)
 
 
 def _payments(platform: Scene, purpose: str, count: int) -> list[Tx]:
-    """Sign payments of coins that nothing else waits for."""
+    """Sign payments from independent coins."""
     sender, taker = owner(purpose), owner(purpose, 1)
     return [
         transfer(coin, sender, [(taker.short_id, FEE)])
@@ -174,7 +174,7 @@ def _liveness(scene: Scene) -> Measurement:
 
 
 def _metrics(scene: Scene) -> Measurement:
-    # As a scraper does: of many at once all but a few would be refused, which takes no time.
+    # Sequential, like a scraper: of many concurrent requests most would be refused, which takes no time.
     return _page(scene, "/ext/metrics", lambda page: b"\nsvc_network_peers 1" in page, 1)
 
 
@@ -203,7 +203,7 @@ def _ask(scene: Scene, method: str, check: Check) -> Measurement:
 
 
 def _at(server: Server, path: str) -> Endpoint:
-    """Return where a node answers other methods."""
+    """Return a node's endpoint for other methods."""
     return replace(server.endpoint, http_path=path)
 
 

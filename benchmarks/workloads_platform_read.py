@@ -1,4 +1,4 @@
-"""Reads of the P-Chain: validators beside a short and a long history, balances, pages of outputs."""
+"""P-Chain reads: validators with a short and a long history, balances, pages of outputs."""
 
 import statistics
 import time
@@ -17,36 +17,36 @@ from benchmarks.workload import Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import Check, beside_anvil, repeat
 
 COINS = 10_000
-"""Outputs of the address whose balance is asked for."""
+"""Outputs of the address whose balance is read."""
 FEW_COINS = 100
-"""The same of a small chain, which has as many validators as a local network."""
+"""Outputs on a small chain, which has as many validators as a local network."""
 FEW_VALIDATORS = 5
 PAGE = 1024
 OF_EACH = 10
 """Delegators of each validator."""
 APART = 5_400
-"""Seconds between the ends of validators, as in the reference's own genesis."""
+"""Seconds between the end times of validators, as in the reference's own genesis."""
 JOINING = 10
-"""Delegators that join while validators are asked for."""
+"""Delegators that join during the measurement of validators."""
 STAKE = 25 * COIN
 NODE_ID = 20
-"""Bytes of the ID of a node."""
+"""Bytes of a node ID."""
 
 _VALIDATORS = named("platform.getCurrentValidators")
 
 
 def young(scale: Scale) -> Kind:
-    """Return a node whose chain has validators, delegators and outputs, and no past."""
+    """Return a node whose chain has validators, delegators and outputs, and no past stakers."""
     return started_on(_young(scale))
 
 
 def aged(scale: Scale) -> Kind:
-    """Return a node whose chain has a past besides."""
+    """Return a node whose chain also has past stakers."""
     return started_on(replace(_young(scale), past=scale.past))
 
 
 def small(_scale: Scale) -> Kind:
-    """Return a node whose chain has few validators, itself one of them, and few outputs."""
+    """Return a node whose chain has few validators, including itself, and few outputs."""
     return started_on(Shape(FEW_VALIDATORS - 1, 0, APART, FEW_COINS))
 
 
@@ -55,12 +55,12 @@ def _young(scale: Scale) -> Shape:
 
 
 def prepare(scene: Scene) -> None:
-    """See how high the chain is that the node was started on."""
+    """Store the height of the chain at the node's start."""
     scene.facts["height"] = height(scene)
 
 
 def _validators(scene: Scene) -> Measurement:
-    """Ask for everybody, and see before that everybody is there with all delegators."""
+    """Request all validators, after a check that all of them and their delegators are present."""
     speed = _time(scene, _VALIDATORS, lambda result: _is_everybody(scene, result))
     return replace(speed, note=_note(scene))
 
@@ -97,7 +97,7 @@ def _old_validators(scene: Scene) -> Measurement:
 
 
 def _changed_validators(scene: Scene) -> Measurement:
-    """Time the first answer after a block that changed a staker: what was remembered is stale."""
+    """Time the first answer after a block that changed a staker, when cached data is stale."""
     delegator, now = owner("newcomer"), int(time.time())
     everybody = scene.client.ask(_VALIDATORS)["result"]["validators"]
     nodes = [one["nodeID"] for one in everybody if int(one["delegatorCount"])]
@@ -129,7 +129,7 @@ def _utxos(scene: Scene) -> Measurement:
 
 
 def _time(scene: Scene, question: bytes, check: Check) -> Measurement:
-    """Repeat a question over one connection; the value is milliseconds for an answer."""
+    """Repeat a request over one connection; the value is milliseconds per answer."""
     speed = repeat(scene, [question], check, connections=1)
     return replace(speed, value=1e3 / speed.value)
 
@@ -138,12 +138,12 @@ def _is_everybody(scene: Scene, result: Any, joined: int = 0) -> bool:
     validators = result["validators"]
     delegators = sum(int(one["delegatorCount"]) for one in validators)
     wanted = scene.scale.validators
-    # The node itself is a validator, too.
+    # The node itself is a validator too.
     return len(validators) == wanted + 1 and delegators == wanted * OF_EACH + joined
 
 
 def _note(scene: Scene) -> str:
-    """Return what to say beside a figure of a smaller chain than the title says."""
+    """Return the note for a chain that is smaller than the row's title says."""
     validators, wanted = scene.scale.validators, FULL.validators
     return "" if validators == wanted else f"a tenth: {validators:,} of {wanted:,} validators"
 

@@ -1,4 +1,4 @@
-"""Transactions of the P-Chain, and a leap of its clock over the ends of many stakers."""
+"""P-Chain transactions, and time travel over the ends of many stakers."""
 
 import statistics
 import subprocess
@@ -21,19 +21,19 @@ SENDERS = 32
 SINGLES = 250
 """Transfers prepared for each sender; enough for 2,000 a second."""
 RECIPIENTS = 1_000
-"""Together they are asked for their balance: the most that one call takes is 1,024."""
+"""Number of recipients; one call returns the balance of at most 1,024 addresses."""
 AMOUNT = 2 * FEE + 1
-"""Of each coin: a transfer pays a thousandth of a coin, and one unit is left over."""
+"""Amount of each coin: a transfer pays a thousandth of a coin, and one unit is left over."""
 PAID = FEE
 OF_EACH = 4
-"""Delegators of each validator that ends on the way."""
+"""Delegators of each validator that ends during the time travel."""
 APART = 43_200
-"""Seconds between the ends of validators: those of four hundred are spread over two hundred days."""
+"""Seconds between the end times of validators: those of four hundred are spread over two hundred days."""
 JOURNEY = "1y"
 
 
 def fresh(_scale: Scale) -> Kind:
-    """Return a node that has just begun."""
+    """Return a new node."""
     return EMPTY
 
 
@@ -44,18 +44,18 @@ def staked(scale: Scale) -> Kind:
 
 
 def prepare_coins(scene: Scene) -> None:
-    """Give the senders an output for each of their transfers: nothing waits for anything else."""
+    """Give the senders an output for each of their transfers, so that transfers are independent."""
     sender = owner("platform sender")
     scene.facts["coins"] = take(scene, sender, AMOUNT, SENDERS * SINGLES + scene.scale.latencies)
 
 
 def prepare_journey(scene: Scene) -> None:
-    """See where the chain stands."""
+    """Store the height of the chain."""
     scene.facts["height"] = height(scene)
 
 
 def _time_to_commit(scene: Scene) -> Measurement:
-    """Issue one transaction, ask for its status until it is Committed, and so on."""
+    """Issue a transaction and request its status until it is Committed; repeat this."""
     times = []
     for tx in _transfers(scene, 0, scene.scale.latencies):
         started = time.perf_counter()
@@ -88,7 +88,7 @@ def _stream(scene: Scene) -> Measurement:
 
 
 def _travel(scene: Scene) -> Measurement:
-    """Leap over a year, as an operator does it, beside the running node."""
+    """Travel over a year, as an operator does it, beside the running node."""
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), "time_travel", JOURNEY],
@@ -104,7 +104,7 @@ def _travel(scene: Scene) -> Measurement:
     blocks = height(scene) - scene.facts["height"]
     left = scene.client.call_named("platform.getCurrentValidators")["validators"]
     travellers = scene.scale.travellers
-    # Each is a proposal and its option. The node itself stays: it renews itself.
+    # Each has a proposal block and its option. The node itself stays a validator: it renews itself.
     if len(left) != 1 or blocks < 2 * travellers:
         raise WrongAnswer(f"{len(left)} validators are left after {blocks:,} blocks")
     smaller = "" if travellers == FULL.travellers else f" of {travellers:,} stakers"
@@ -112,7 +112,7 @@ def _travel(scene: Scene) -> Measurement:
 
 
 def _transfers(scene: Scene, first: int, count: int) -> list[Tx]:
-    """Sign transfers of so many coins, from a place on."""
+    """Sign transfers of so many coins, from an index on."""
     sender = owner("platform sender")
     recipients = _recipients()
     return [

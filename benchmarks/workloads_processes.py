@@ -1,4 +1,4 @@
-"""What a second process is worth: reads of a node with two web workers against those of a node with one."""
+"""Gain of a second process: reads of a node with two web workers against those of a node with one."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -22,20 +22,20 @@ def _environment(port: int, scratch: Path) -> Mapping[str, str]:
 
 
 def two_workers(_scale: Scale) -> Kind:
-    """Return this node with a process that reads beside the one that writes."""
+    """Return this node with a second, reading process."""
     return replace(NODE, environment=_environment, listeners=2)
 
 
 def prepare(scene: Scene) -> None:
-    """Put the contracts on the chain."""
+    """Deploy the contracts."""
     scene.deploy()
 
 
 def _times_one(scene: Scene) -> Measurement:
-    """Calls a second against those of a node of one process, which is started beside and asked alone.
+    """Return the rate of calls relative to a node with one process, measured after it.
 
-    They are so long that the load generator takes little of the cores, and not so long that a process alone runs them
-    on both.
+    The calls are so long that the load generator uses little of the cores, and so short that a node
+    with one process does not spread them over both cores.
     """
     two = sums(scene, CONNECTIONS, READ).value
     with ExitStack() as ending:

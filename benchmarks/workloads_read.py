@@ -23,18 +23,18 @@ BURNT = 10_000_000
 MINTED = 10**18
 
 YARDSTICK = "block-number"
-"""The row by which a machine's speed is measured where no peer has what is asked for."""
+"""The row that measures a machine's speed for rows that no peer supports."""
 
 ANVIL, HARDHAT = Bar(peers=("anvil",)), Bar(peers=("hardhat",))
 
 ANVIL_ANSWERS = 70_000
-"""Calls of eth_blockNumber a second, on the machine for which goals of such rows are stated."""
+"""Calls of eth_blockNumber per second on the machine for which the goals of such rows are stated."""
 
 Check = Callable[[Any], bool]
 
 
 def beside_anvil(rate: int) -> Bar:
-    """Return a bar that is `rate` a second where Anvil answers `ANVIL_ANSWERS` blocks' numbers a second."""
+    """Return a bar of `rate` per second, in proportion to Anvil's rate over `ANVIL_ANSWERS`."""
     return Bar(peers=("anvil",), times=rate / ANVIL_ANSWERS, row=YARDSTICK)
 
 
@@ -72,11 +72,11 @@ def repeat(
     framing: Framing | None = None,
     pace: Pace | None = None,
 ) -> Measurement:
-    """Check the answer of each body once, then repeat them at full speed.
+    """Check the answer of each body once, then repeat the bodies at full speed.
 
     Raises:
         RpcFailed: An answer is an error.
-        WrongAnswer: An answer is not what the workload asks for.
+        WrongAnswer: An answer is not as the workload expects.
     """
     for request in bodies:
         answer = scene.client.ask(request)
@@ -91,7 +91,7 @@ def repeat(
 def run_loop(
     scene: Scene, framing: Framing, bodies: Sequence[bytes], connections: int, pace: Pace
 ) -> Measurement:
-    """Repeat bodies at full speed, and account for the server's processor time.
+    """Repeat bodies at full speed, and measure the server's processor time.
 
     Raises:
         WrongAnswer: An answer held an error.
@@ -107,14 +107,14 @@ def run_loop(
 def read_balance(
     scene: Scene, *, connections: int = CONNECTIONS, pace: Pace | None = None
 ) -> Measurement:
-    """Balances of ten accounts, some of which have none."""
+    """Read the balances of ten accounts, some of which have none."""
     accounts = [FUNDER, account("holder"), *(account("nobody", index) for index in range(8))]
     bodies = [body("eth_getBalance", who.text, "latest") for who in accounts]
     return repeat(scene, bodies, _hex, connections=connections, pace=pace)
 
 
 def read_token_balance(scene: Scene) -> Measurement:
-    """The call that wallets make most."""
+    """Read a token balance, the most frequent call of wallets."""
     return repeat(scene, [_balance_of(scene)], lambda result: int(result, 16) == MINTED)
 
 
@@ -127,7 +127,7 @@ def _chain_id(scene: Scene) -> Measurement:
 
 
 def _count(scene: Scene) -> Measurement:
-    """Nonces of ten accounts, of which the second has sent most."""
+    """Read the nonces of ten accounts, of which the second has sent most."""
     accounts = [FUNDER, account("busy"), *(account("nobody", index) for index in range(8))]
     bodies = [body("eth_getTransactionCount", who.text, "latest") for who in accounts]
     return repeat(scene, bodies, _hex)
@@ -191,7 +191,7 @@ def _mixed(scene: Scene) -> Measurement:
 
 def _long_call(scene: Scene) -> Measurement:
     call = {"to": _text(scene, "Burner"), "data": "0x44df8e70", "gas": hex(BURNT)}
-    # No warm-up: the slowest peer takes seconds for one call.
+    # No warm-up, because the slowest peer takes seconds for one call.
     pace = Pace(0.0, 2 * scene.scale.pace.seconds, 1)
     calls = repeat(scene, [body("eth_call", call, "latest")], _hex, connections=1, pace=pace)
     return replace(calls, value=calls.value * BURNT / 1e6)

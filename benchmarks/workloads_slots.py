@@ -1,4 +1,4 @@
-"""Storage: calls that read a thousand slots each, and single slots."""
+"""Storage reads: calls that read a thousand slots each, and single slots."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,11 +12,11 @@ from benchmarks.workloads_read import ANVIL, CONNECTIONS, repeat
 READ = 1_000
 """Slots that one call reads."""
 FILLED = 1_100
-"""Slots that hold something: each its number and one."""
+"""Filled slots; each has its number plus one."""
 FILLED_AT_ONCE = 550
-"""What one transaction fills: twelve million gas."""
+"""Slots that one transaction fills, for twelve million gas."""
 STEP = 10
-"""Slots between the first ones of two calls: they are not all the same question."""
+"""Slots between the first ones of two calls, so that the calls differ."""
 AT_ONCE = 4
 
 
@@ -33,7 +33,7 @@ def _filled(scene: Scene) -> str:
 
 
 def sums(scene: Scene, connections: int, read: int = READ) -> Measurement:
-    """Calls that add so many slots up, by turns from another one on."""
+    """Measure calls that sum so many slots, each starting at another slot."""
     contract = _filled(scene)
     bodies, expected = [], set()
     for first in range(0, FILLED - READ, STEP):

@@ -1,4 +1,4 @@
-"""A server that has run before is started again: how long until it answers."""
+"""Restart of a server that has run before: time until it answers."""
 
 import gzip
 import statistics
@@ -18,15 +18,15 @@ from benchmarks.wire import Http
 from benchmarks.workload import Bar, Better, Measurement, Workload
 
 BLOCKS = 100
-"""Of the history, a transfer in each, and those that every row's preparation makes."""
+"""Blocks of the history with a transfer in each, in addition to those of every row's preparation."""
 STARTS = 5
-"""Whose median counts; one before them does not."""
+"""Starts whose median counts, after one that does not."""
 LOOK = 0.005
-"""Seconds between two questions whether it answers."""
+"""Seconds between two requests until the server answers."""
 PROBE = "eth_blockNumber"
 
 WITHOUT_FILES = ("hardhat", "ganache")
-"""Peers that take no part: what Hardhat did is gone when it ends, and Ganache keeps a database only if told where."""
+"""Peers that do not take part: Hardhat stores nothing, and Ganache stores its chain only with an option."""
 
 
 def prepare(scene: Scene) -> None:
@@ -38,7 +38,7 @@ def prepare(scene: Scene) -> None:
 
 
 def _start(scene: Scene) -> Measurement:
-    """Seconds from the start of the process to the first answer, with what the server before it has left."""
+    """Measure the seconds from the start of the process to the first answer, on the previous server's data."""
     height = scene.client.height()
     kind = _again(scene)
     scene.server.end()
@@ -47,7 +47,7 @@ def _start(scene: Scene) -> Measurement:
 
 
 def _again(scene: Scene) -> Kind:
-    """Return how the scene's server is started on what it has."""
+    """Return how the scene's server is started on its existing data."""
     kind = replace(scene.server.kind, probe=PROBE, look=LOOK)
     if kind.name == NODE.name:
         return replace(kind, environment=_with_data(Path(scene.server.environment[DATA_DIR])))
@@ -65,7 +65,7 @@ def _with_data(directory: Path) -> Callable[[int, Path], Mapping[str, str]]:
 
 
 def _dumped(scene: Scene) -> str:
-    """Return a file with Anvil's state, as it writes one itself at its end if told to."""
+    """Return a file with Anvil's state, in the form that Anvil writes at its end with an option."""
     state = gzip.decompress(bytes.fromhex(scene.client.call("anvil_dumpState")[2:]))
     file = (
         Path(scene.ending.enter_context(TemporaryDirectory(prefix="bench-state-"))) / "state.json"
@@ -75,11 +75,11 @@ def _dumped(scene: Scene) -> str:
 
 
 def _timed_start(kind: Kind, height: int) -> float:
-    """Start and end a server.
+    """Start and end a server; return the seconds until its first answer.
 
     Raises:
-        StartFailed: It did not come up.
-        WrongAnswer: It is at another height than the one before it.
+        StartFailed: The server did not start.
+        WrongAnswer: Its height is not the previous server's.
     """
     begun = []
     with running(

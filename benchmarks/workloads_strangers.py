@@ -1,4 +1,4 @@
-"""What everybody else waits for while strangers ask for the heaviest calls that are allowed."""
+"""Response times of small requests while other clients send the heaviest permitted calls."""
 
 import statistics
 import time
@@ -16,30 +16,30 @@ from benchmarks.workload import Bar, Better, Measurement, Workload
 
 CONNECTIONS = 16
 SECONDS = 5.0
-"""The load generator's own runs are shorter; the worst of many needs some time."""
+"""Seconds of a run. The load generator's own runs are shorter, but the worst of many answers needs time."""
 PATIENCE = 60.0
-"""Seconds after which a server that does not answer at all has failed the row: Ganache never does."""
+"""Seconds after which a server that never answers fails the row, as Ganache does."""
 PAUSE = 0.002
-"""Seconds between two questions of who measures."""
+"""Seconds between two requests of the measuring client."""
 
 _GAS = hex(50_000_000)
 _LOOP_OF_HASHES = "0x5b6210000060002050600056"
-"""KECCAK256 over a megabyte, again and again."""
+"""KECCAK256 over a megabyte, in an endless loop."""
 _LOOP = "0x5b600056"
 _OPERANDS = f"{2048:064x}{250:064x}{2048:064x}" + "ff" * (2048 + 250 + 2048)
 
 
 def prepare(_scene: Scene) -> None:
-    """Use the server as it is: calls bring their code along."""
+    """Use the server as it is, because the calls include their code."""
 
 
 def alone(_scale: Scale) -> Kind:
-    """Return this node as it starts: peers have no page that says that they live."""
+    """Return this node with its defaults; peers have no liveness page."""
     return NODE
 
 
 def _heavy() -> list[bytes]:
-    """Return the mix: each body would hold up a server that answers one after another."""
+    """Return the mix; each body would block a server that answers requests sequentially."""
     modexp = {"to": f"0x{5:040x}", "data": "0x" + _OPERANDS, "gas": _GAS}
     pairing = {"to": f"0x{8:040x}", "data": "0x" + "00" * (192 * 300), "gas": _GAS}
     rounds = {"to": f"0x{9:040x}", "data": f"0x{30_000_000:08x}" + "00" * 208 + "01", "gas": _GAS}
@@ -57,19 +57,19 @@ def _heavy() -> list[bytes]:
 
 
 def _beside_heavy_calls(scene: Scene) -> Measurement:
-    """The worst eth_blockNumber beside the mix."""
+    """Measure the slowest eth_blockNumber beside the mix."""
     with closing(Client(scene.http, patience=PATIENCE)) as client:
         return _beside(scene, lambda: client.call("eth_blockNumber"))
 
 
 def _liveness_beside_heavy_calls(scene: Scene) -> Measurement:
-    """The worst liveness probe beside the mix."""
+    """Measure the slowest liveness probe beside the mix."""
     with closing(Client(Pages(scene.server.endpoint), patience=PATIENCE)) as client:
         return _beside(scene, lambda: client.ask_raw(b"/ext/health/liveness"))
 
 
 def _beside(scene: Scene, ask: Callable[[], object]) -> Measurement:
-    """Ask again and again while the mix runs; what counts is the longest wait."""
+    """Send requests repeatedly while the mix runs; the longest wait counts."""
     with loaded(scene.http, _heavy(), CONNECTIONS):
         times = _timed(ask)
     ordered = sorted(times)

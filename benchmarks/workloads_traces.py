@@ -1,7 +1,7 @@
 """Traces over HTTP: of a transaction and a call of ten million gas, and of a block of a hundred transfers.
 
-`TRACES` are for a node that keeps no answers (NODE_TRACE_CACHE=0): what is measured is tracing. `KEPT_TRACES` are
-for one with its defaults, and for peers as they are: what is asked for was asked for before.
+`TRACES` are for a node without cached answers (NODE_TRACE_CACHE=0), so that they measure tracing.
+`KEPT_TRACES` are for a node with its defaults, and for peers as they are: the requests are repeated.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from benchmarks.workload import Bar, Measurement, Workload
 from benchmarks.workloads_read import FULL_BLOCK, repeat
 
 PAID = 290
-"""Addresses that one transaction pays, each for the first time: ten million gas."""
+"""Addresses that one transaction pays, all of them new: ten million gas."""
 FIRST_TRACED, FIRST_CALLED = 1 << 100, 1 << 101
-"""The first of those that the transaction pays, and that a call would."""
+"""The first of the addresses that the transaction pays, and of those that the call would pay."""
 LEAST_GAS = 9_500_000
 
 CALLS = {"tracer": "callTracer"}
@@ -41,7 +41,7 @@ _FILL = "fill(uint160,uint256)"
 
 
 def _trace(scene: Scene, method: str, *params: Any, check: Callable[[Any], bool]) -> Measurement:
-    # No warm-up: the slowest peers take a second for one answer.
+    # No warm-up, because the slowest peers take a second for one answer.
     pace = Pace(0.0, 2 * scene.scale.pace.seconds, 1)
     return repeat(scene, [body(method, *params)], check, connections=1, pace=pace)
 

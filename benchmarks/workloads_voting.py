@@ -1,6 +1,6 @@
-"""Five nodes whose validators vote: from the issue of a transaction to its acceptance on all five, and what that costs.
+"""Five voting nodes: time from the issue of a transaction to its acceptance on all five, and its cost.
 
-How the waits are measured stands in `voting_waits`.
+`voting_waits` measures the times.
 """
 
 import json
@@ -33,23 +33,23 @@ from benchmarks.workload import Bar, Better, Measurement, Workload
 
 SENDERS = 32
 RATES = {"C": 1_200, "P": 600}
-"""Transactions a second for which enough are prepared, where they are sent as fast as a node answers."""
+"""Transactions per second for which enough are prepared, if they are sent as fast as a node answers."""
 ISSUERS = 2 * NODES
-"""Of the transactions that are issued steadily: two at each node."""
+"""Steady issuers: two at each node."""
 AMOUNT = 2 * FEE
 HALF = Bar(500)
-"""Milliseconds in which half of the transactions are to be accepted."""
+"""Milliseconds within which half of the transactions must be accepted."""
 QUIET = 4.0
-"""Seconds in which it is seen what five nodes send and use while nothing happens."""
+"""Seconds in which the idle traffic and processor time of five nodes are measured."""
 
 
 def alone(_scale: Scale) -> Kind:
-    """Return five nodes that have just begun to vote."""
+    """Return five nodes of a new network that votes."""
     return VOTERS
 
 
 def prepare(scene: Scene) -> None:
-    """Wait until all vote, and give the senders what they send."""
+    """Wait until all nodes vote, and prepare the senders' funds."""
     voters = scene.facts["voters"] = found(scene.server)
     for heads in voters.heads:
         scene.ending.enter_context(closing(heads))
@@ -92,7 +92,7 @@ def _singles(scale: Scale) -> int:
 
 
 def _idle(scene: Scene, chain: str) -> Waits:
-    """Return what was measured one by one; once."""
+    """Return the times of sequential transactions, measured once."""
     key = f"idle {chain}"
     if key not in scene.facts:
         scene.facts[key] = one_by_one(scene.facts[chain], scene.scale.decisions)
@@ -101,7 +101,7 @@ def _idle(scene: Scene, chain: str) -> Waits:
 
 
 def _steady(scene: Scene, chain: str) -> Waits:
-    """Return what was measured while ten issue; once."""
+    """Return the times with ten issuers, measured once."""
     key = f"steady {chain}"
     if key not in scene.facts:
         scene.facts[key] = steadily(scene, scene.facts[f"issuers {chain}"])
@@ -116,7 +116,7 @@ def _flooded(scene: Scene, chain: str) -> Throughput:
 
 
 def _signed(scene: Scene) -> list[list[bytes]]:
-    """Return what floods the C-Chain: a stream of each sender."""
+    """Return the C-Chain transactions for the flood: a stream of each sender."""
     each = int(RATES["C"] * scene.scale.voting_seconds / SENDERS)
     senders: list[Account] = scene.facts["load C senders"]
     return [
@@ -139,7 +139,7 @@ def _accepted(throughput: Throughput) -> Measurement:
 
 
 def _costs(scene: Scene) -> tuple[Spent, int]:
-    """Return what blocks of the C-Chain have cost all five, beyond what they spend anyway, and how many; once."""
+    """Return the cost of C-Chain blocks on all five nodes beyond their idle cost, and their number; measured once."""
     if "costs" not in scene.facts:
         voters: Voters = scene.facts["voters"]
         supply: Supply = scene.facts["C"]
@@ -173,7 +173,7 @@ def _processor(scene: Scene) -> Measurement:
 
 
 def _record_poll(_scene: Scene) -> Measurement:
-    """Have the node's own command count votes."""
+    """Measure the node's own command that counts votes."""
     told = json.loads(told_by("time_record_poll"))
     return Measurement(told["ten"], note=f"one block: {told['one']:.1f} µs")
 
@@ -183,13 +183,13 @@ def _sending(raw: str) -> bytes:
 
 
 def _transfers(sender: Account) -> Iterator[tuple[str, bytes]]:
-    """Return transfers without end, with their hashes."""
+    """Yield transfers without end, with their hashes."""
     raws = (sign(sender, nonce, FUNDER.address, value=1) for nonce in range(1_000_000))
     return ((hash_of(raw), _sending(raw)) for raw in raws)
 
 
 def _payments(coins: Iterator[Coin], count: int) -> list[Tx]:
-    """Return so many payments, each of one coin."""
+    """Return so many payments, each from one coin."""
     sender, taker = owner("voting"), owner("voting", 1)
     return [transfer(next(coins), sender, [(taker.short_id, FEE)]) for _ in range(count)]
 
@@ -205,7 +205,7 @@ def _latency(
     waits: Callable[[Scene, str], Waits],
     half: Bar | None = HALF,
 ) -> tuple[Workload, Workload]:
-    """Return the rows of the half and of the slowest hundredth of the transactions."""
+    """Return the rows of p50 and p99 of the transactions."""
     title = f"{chain}-Chain transfer, five voters, issue to acceptance by all"
     return (
         Workload(
@@ -247,9 +247,9 @@ VOTING = (
     _cost("vote-bytes", "five voters, bytes for a C-Chain block", "KiB", _traffic),
     _cost("vote-processor", "each of five voters, processor for a C-Chain block", "ms", _processor),
     _cost("record-poll", "record_poll, ten blocks processing", "µs", _record_poll),
-    # What floods the nodes comes after what wants nothing else to happen.
+    # The flood comes after the rows that need otherwise idle nodes.
     *_latency("vote-steady", "C", "ten issuers", _steady),
-    # A block a second: half of the transactions wait for half a second before it.
+    # One block per second: half of the transactions wait half a second before it is built.
     *_latency("vote-platform-steady", "P", "ten issuers", _steady, half=None),
     _rate("vote-load", "C"),
     _rate("vote-platform-load", "P"),

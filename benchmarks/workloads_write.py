@@ -1,4 +1,4 @@
-"""Transactions: 32 connections, each with an account of its own, from the first send to the last receipt."""
+"""Transactions: 32 connections, each with its own account, from the first send to the last receipt."""
 
 import time
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ def prepare_token_batches(scene: Scene) -> None:
 
 
 def _give_tokens(scene: Scene, senders: Sequence[Account]) -> None:
-    """Fund accounts and let each mint tokens; that takes their nonce 0."""
+    """Fund accounts and let each mint tokens, which uses nonce 0."""
     scene.fund(senders)
     mint = call_data("mint(uint256)", 10**18)
     token = scene.contract("Token")
@@ -70,7 +70,7 @@ def _token_batches(scene: Scene) -> Measurement:
 
 
 def _send(scene: Scene, purpose: str, raws: Sequence[Sequence[str]], at_once: int) -> Measurement:
-    """Send the streams for a while and wait for the receipt of what was sent last by each.
+    """Send the streams for a while and wait for the receipt of the last transaction of each.
 
     Raises:
         WrongAnswer: A sender's last transaction failed.
@@ -93,7 +93,9 @@ def _send(scene: Scene, purpose: str, raws: Sequence[Sequence[str]], at_once: in
     if sent.failures:
         notes.append(f"{len(sent.failures)} answers held errors")
     if mined < accepted:
-        ended = sent.ended  # waiting for what never comes is not held against the others
+        ended = (
+            sent.ended
+        )  # if some are never mined, waiting for them does not count against the others
         notes.append(f"{accepted - mined:,} of {accepted:,} never mined")
     return Measurement(mined / (ended - sent.started), note="; ".join(notes))
 
@@ -135,7 +137,7 @@ def _recipient(number: int) -> bytes:
 
 @cache
 def _transfers(purpose: str, count: int) -> list[list[str]]:
-    """Sign each sender's transfers; once for all servers."""
+    """Sign each sender's transfers, once for all servers."""
     return [
         [sign(who, nonce, _recipient(index * count + nonce), value=1) for nonce in range(count)]
         for index, who in enumerate(_senders(purpose))
@@ -144,7 +146,7 @@ def _transfers(purpose: str, count: int) -> list[list[str]]:
 
 @cache
 def _token_transfers(purpose: str, count: int, token: bytes) -> list[list[str]]:
-    """Sign each sender's token transfers; once for all servers."""
+    """Sign each sender's token transfers, once for all servers."""
     return [
         [
             sign(

@@ -1,4 +1,4 @@
-"""WebSocket: calls over sixteen sockets, a new head for a thousand subscribers, a thousand logs for one."""
+"""WebSocket: calls over sixteen sockets, new heads for a thousand subscribers, a thousand logs for one."""
 
 import json
 import socket
@@ -16,13 +16,13 @@ from benchmarks.workload import AS_EMBEDDED, Bar, Better, Measurement, Workload
 from benchmarks.workloads_read import CONNECTIONS, run_loop
 
 PATIENCE = 5.0
-"""Seconds that a head, or a block's logs, may take to the last subscriber."""
+"""Maximum seconds until the last subscriber has a head, or a block's logs."""
 NOTIFIED = 1_000
-"""Logs of the block of which one subscriber is told."""
+"""Logs of the block for one subscriber."""
 EMITTING_GAS = 3_000_000
-"""For them all in one transaction: about 2,000 each."""
+"""Gas for all of them in one transaction: about 2,000 each."""
 REST = 0.05
-"""Seconds between two blocks: what a server does afterwards is not part of the next one."""
+"""Seconds between two blocks, so that a server's work after one block does not affect the next."""
 
 
 def _block_number(scene: Scene) -> Measurement:
@@ -36,7 +36,7 @@ def _block_number(scene: Scene) -> Measurement:
 
 
 def _new_heads(scene: Scene) -> Measurement:
-    """Time from sending a transaction until the last subscriber holds the block's header."""
+    """Time from sending a transaction until the last subscriber has the block's header."""
     sender = account("herald")
     scene.fund([sender])
     raws = [sign(sender, nonce, FUNDER.address, value=1) for nonce in range(scene.scale.rounds)]
@@ -65,7 +65,7 @@ def _announce(scene: Scene, raws: Sequence[str], sockets: Sequence[socket.socket
 
 
 def _logs(scene: Scene) -> Measurement:
-    """Time from sending a transaction until its subscriber holds the thousand logs of its block."""
+    """Time from sending a transaction until its subscriber has the thousand logs of its block."""
     sender = account("emitting")
     scene.fund([sender])
     emitter = scene.contract("Emitter")
@@ -79,17 +79,17 @@ def _logs(scene: Scene) -> Measurement:
         answer = exchange(scene.ws, connection, body("eth_subscribe", "logs", wanted))
         if b'"result"' not in answer:
             raise RpcFailed(answer.decode())
-        # The first block is the check, and warms up.
+        # The first block is a check and a warm-up.
         times = [_notify(scene, raw, connection) for raw in raws][1:]
     return Measurement(statistics.median(times) * 1e3, statistics.median(times), max(times))
 
 
 def _notify(scene: Scene, raw: str, connection: socket.socket) -> float:
-    """Return the seconds from sending a transaction to the last of its logs; all of them are looked at afterwards.
+    """Return the seconds from sending a transaction to the last of its logs, which are then checked.
 
     Raises:
-        NotMined: Not all of them came.
-        WrongAnswer: They are not its logs, each once and in their order.
+        NotMined: Some logs did not arrive.
+        WrongAnswer: They are not its logs, each once and in order.
     """
     started = time.perf_counter()
     scene.client.call("eth_sendRawTransaction", raw)
@@ -103,7 +103,7 @@ def _notify(scene: Scene, raw: str, connection: socket.socket) -> float:
 
 
 def check_logs(logs: Sequence[dict[str, str]], transaction_hash: str) -> None:
-    """Check that logs are those of one transaction, each once and in their order.
+    """Check that logs are those of one transaction, each once and in order.
 
     Raises:
         WrongAnswer: They are not.
