@@ -167,6 +167,6 @@ class Client:
 
 
 def page(endpoint: Endpoint, path: str, patience: float = 60.0) -> str:
-    """Fetch a page of a server over its own connection; raise TimeoutError after so many seconds."""
+    """Fetch a page of a server over its own connection; raise TimeoutError after `patience` seconds."""
     with closing(Client(Pages(endpoint), patience=patience)) as client:
         return client.ask_raw(path.encode()).decode()

@@ -1,4 +1,4 @@
-"""`make soak`: one node under mixed load for ten minutes. It may lose, double or delay nothing, and memory may not grow."""
+"""`make soak`: one node under mixed load for ten minutes, without loss, duplicates, delays or memory growth."""
 
 import argparse
 import signal

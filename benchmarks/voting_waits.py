@@ -168,7 +168,7 @@ def _issuing(issuers: Sequence[Supply]) -> Iterator[None]:
 def _all_included(
     scene: Scene, voters: Voters, chain: str, above: int, count: int
 ) -> dict[str, int]:
-    """Wait until so many transactions are in blocks; return the block's height of each, by key.
+    """Wait until all transactions are in blocks; return the block's height of each, by key.
 
     Raises:
         WrongAnswer: Some are in no block.

@@ -52,7 +52,7 @@ def _purpose(connections: int) -> str:
 
 
 def _beside(connections: int) -> Callable[[Scene], Measurement]:
-    """Return a function that measures the 99th percentile of reads over so many connections."""
+    """Return a function that measures the 99th percentile of reads over this many connections."""
 
     def measure(scene: Scene) -> Measurement:
         pace = Pace(scene.scale.pace.warm_up, LONGER * scene.scale.pace.seconds, 1)

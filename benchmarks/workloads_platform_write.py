@@ -112,7 +112,7 @@ def _travel(scene: Scene) -> Measurement:
 
 
 def _transfers(scene: Scene, first: int, count: int) -> list[Tx]:
-    """Sign transfers of so many coins, from an index on."""
+    """Sign `count` transfers, each from one coin, starting at index `first`."""
     sender = owner("platform sender")
     recipients = _recipients()
     return [

@@ -33,7 +33,7 @@ def _filled(scene: Scene) -> str:
 
 
 def sums(scene: Scene, connections: int, read: int = READ) -> Measurement:
-    """Measure calls that sum so many slots, each starting at another slot."""
+    """Measure calls that sum `read` slots, each starting at another slot."""
     contract = _filled(scene)
     bodies, expected = [], set()
     for first in range(0, FILLED - READ, STEP):

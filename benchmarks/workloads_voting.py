@@ -189,7 +189,7 @@ def _transfers(sender: Account) -> Iterator[tuple[str, bytes]]:
 
 
 def _payments(coins: Iterator[Coin], count: int) -> list[Tx]:
-    """Return so many payments, each from one coin."""
+    """Return `count` payments, each from one coin."""
     sender, taker = owner("voting"), owner("voting", 1)
     return [transfer(next(coins), sender, [(taker.short_id, FEE)]) for _ in range(count)]
 

@@ -13,7 +13,7 @@ from typing import Final
 _CHANGING: Final = threading.Lock()
 """Held while the limit has a value that other threads must not read as the one to restore."""
 _before: Final[list[int]] = []
-"""The limits that the threads found which are raising it now."""
+"""The limits found by the threads that are raising it now."""
 
 
 @contextmanager
