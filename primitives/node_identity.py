@@ -1,6 +1,6 @@
 """A node's identity, read from three files: staking certificate, its key, and BLS key (pchain.md 1.4, 1.7).
 
-No other module reads these files. `nodeproject.identity` creates them, and checks them at the start.
+No other module reads these files. `nodeproject.startup.identity` creates them, and checks them at the start.
 
 IdentityError
 ├── NoCertificate          the file has no certificate in PEM
