@@ -54,7 +54,7 @@ def accepted(
     failed: Sequence[int] = (),
     **changes: Any,
 ) -> AcceptedBlock:
-    """Return a block; each transaction used 21000 gas and emitted the logs at its place."""
+    """Return a block; each transaction used 21000 gas and emitted the logs at its index."""
     emitted = [
         tuple(logs[index]) if index < len(logs) else () for index in range(len(transactions))
     ]
@@ -72,7 +72,7 @@ def accepted(
     values = {
         "logs_bloom": bloom.to_bytes(union),
         "gas_used": 21_000 * len(receipts),
-        # No tries, but other contents give another hash, as caches by hash expect.
+        # There are no tries, but different contents give a different hash, as caches by hash expect.
         "transactions_root": keccak256(b"".join(one.hash for one in transactions)),
         "receipts_root": keccak256(repr(receipts).encode()),
         **changes,

@@ -1,4 +1,4 @@
-"""Small contracts, assembled by hand. None uses an instruction that Berlin did not have."""
+"""Small contracts written in assembly. They use only instructions that exist since Berlin."""
 
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
@@ -21,9 +21,9 @@ _OPCODES = {
 
 
 def assemble(*parts: str | int | bytes) -> bytes:
-    """Return code: words are instructions, numbers are pushed, bytes stand as they are.
+    """Return code: words are instructions, numbers are pushed, bytes are inserted unchanged.
 
-    In the words, `0x..` and decimal numbers are pushed too.
+    `0x..` and decimal numbers within the words are pushed too.
     """
     code = b""
     for part in parts:
@@ -38,7 +38,7 @@ def assemble(*parts: str | int | bytes) -> bytes:
 
 
 def push(number: int) -> bytes:
-    """Return the shortest PUSH of a number; zero takes a byte, as before Shanghai."""
+    """Return the shortest PUSH of a number; zero needs an operand, as before PUSH0 (Shanghai)."""
     data = number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
     return bytes([0x5F + len(data)]) + data
 
@@ -58,13 +58,13 @@ def created(sender: Address, nonce: int) -> Address:
 
 
 def created2(sender: Address, salt: int, init_code: bytes) -> Address:
-    """Return the address of a contract that CREATE2 makes."""
+    """Return the address of a contract that CREATE2 creates."""
     parts = b"\xff" + sender + salt.to_bytes(32, "big") + keccak256(init_code)
     return Address(keccak256(parts)[12:])
 
 
 def words(*values: int | bytes) -> bytes:
-    """Return values as 32-byte words, one after another, as the ABI has them."""
+    """Return values as concatenated 32-byte words, as the ABI encodes them."""
     return b"".join(
         value.rjust(32, b"\0") if isinstance(value, bytes) else value.to_bytes(32, "big")
         for value in values
@@ -83,7 +83,7 @@ STORE_TWICE = assemble(
 """(slot, value, value): sets a slot, then sets it again."""
 
 ECHO_REVERT = assemble("CALLDATASIZE 0 0 CALLDATACOPY CALLDATASIZE 0 REVERT")
-"""Reverts with what it was called with."""
+"""Reverts with its call data."""
 
 LOOP = assemble("JUMPDEST 0 JUMP")
 """Runs out of gas."""
@@ -96,39 +96,39 @@ UNDEFINED = bytes([0x0C])
 LOGGER = assemble(
     "CALLDATASIZE 0 0 CALLDATACOPY 2 1 CALLDATASIZE 0 LOG2 3 2 1 CALLER CALLDATASIZE 0 LOG4"
 )
-"""Two logs with its call data."""
+"""Emits two logs that contain the call data."""
 
 DESTROYER = assemble("0 CALLDATALOAD SELFDESTRUCT")
-"""(address): SELFDESTRUCT to it."""
+"""(address): SELFDESTRUCT to this address."""
 
 FACTORY = assemble(
     "32 CALLDATASIZE SUB DUP1 32 0 CALLDATACOPY 0 CALLDATALOAD SWAP1 0 CALLVALUE CREATE2 "
     "DUP1 0 SSTORE 0 MSTORE 32 0 RETURN"
 )
-"""(salt, init code): CREATE2, remembers the address in slot 0, returns it."""
+"""(salt, init code): CREATE2; stores the new address in slot 0 and returns it."""
 
 PROXY = assemble(
     "32 CALLDATASIZE SUB 32 0 CALLDATACOPY "
     "0 0 32 CALLDATASIZE SUB 0 CALLVALUE 0 CALLDATALOAD GAS CALL "
     "DUP1 1 SSTORE 0 MSTORE RETURNDATASIZE 0 32 RETURNDATACOPY 32 RETURNDATASIZE ADD 0 RETURN"
 )
-"""(address, data): CALL with all value; slot 1 is whether it worked; returns that and the output."""
+"""(address, data): CALL with all value; stores the success flag in slot 1; returns flag and output."""
 
 DELEGATOR = assemble(
     "32 CALLDATASIZE SUB 32 0 CALLDATACOPY "
     "0 0 32 CALLDATASIZE SUB 0 0 CALLDATALOAD GAS DELEGATECALL 2 SSTORE"
 )
-"""(address, data): DELEGATECALL; slot 2 is whether it worked."""
+"""(address, data): DELEGATECALL; stores the success flag in slot 2."""
 
 RECURSION = assemble("0 0 0 0 0 ADDRESS GAS CALL 0 SLOAD 1 ADD 0 SSTORE")
-"""Calls itself until gas or depth ends it, and counts."""
+"""Calls itself until gas or the depth limit ends the recursion; counts the calls in slot 0."""
 
 SURROUNDINGS = assemble(
     "NUMBER 0 MSTORE TIMESTAMP 32 MSTORE COINBASE 64 MSTORE GASLIMIT 96 MSTORE CHAINID 128 MSTORE "
     "GASPRICE 160 MSTORE ORIGIN 192 MSTORE PREVRANDAO 224 MSTORE CALLER BALANCE 256 MSTORE "
     "SELFBALANCE 288 MSTORE 1 NUMBER SUB BLOCKHASH 320 MSTORE 0 BLOCKHASH 352 MSTORE 384 0 RETURN"
 )
-"""Returns what it sees of its environment."""
+"""Returns the values of its environment: block, transaction and balances."""
 
 _TRANSFER = keccak256(b"transfer(address,uint256)")[:4]
 _BALANCE_OF = keccak256(b"balanceOf(address)")[:4]
@@ -136,7 +136,7 @@ TRANSFER_EVENT = Hash(keccak256(b"Transfer(address,address,uint256)"))
 
 
 def _token() -> bytes:
-    """Balances stand in the slot that is the holder's address."""
+    """Return the code of a token; the slot of a balance is the holder's address."""
     select = assemble("0 CALLDATALOAD 224 SHR DUP1", int.from_bytes(_TRANSFER), "EQ")
     select += b"\x60%c\x57" + assemble(int.from_bytes(_BALANCE_OF), "EQ") + b"\x60%c\x57"
     select += assemble("0 0 REVERT")
@@ -163,11 +163,11 @@ def _token() -> bytes:
 
 
 TOKEN = _token()
-"""transfer(address,uint256) and balanceOf(address) of an ERC-20."""
+"""An ERC-20 with only transfer(address,uint256) and balanceOf(address)."""
 
 TOKEN_SUPPLY = 10**24
 TOKEN_INIT = deploy_code(TOKEN, before=assemble(TOKEN_SUPPLY, "CALLER SSTORE"))
-"""Init code of a token whose creator has everything."""
+"""Init code of a token whose creator holds the whole supply."""
 
 
 def transfer_call(to: Address, amount: int) -> bytes:
@@ -185,11 +185,11 @@ _CONSOLE = int.from_bytes(b"console.log")
 TELLER = assemble(
     "CALLDATASIZE 0 0 CALLDATACOPY 0 0 CALLDATASIZE 0", _CONSOLE, "GAS STATICCALL POP"
 )
-"""(call data of the console): hands it on to console.log."""
+"""(console call data): passes it to console.log."""
 
 TELLING_REVERTER = assemble(
     "32 CALLDATASIZE SUB 32 0 CALLDATACOPY 0 0 0 CALLDATALOAD 0",
     _CONSOLE,
     "GAS STATICCALL POP 0 CALLDATALOAD 32 CALLDATASIZE SUB SUB 0 CALLDATALOAD REVERT",
 )
-"""(size, call data of the console of that size, data): tells console.log, then reverts with the data."""
+"""(size, console call data of that size, data): calls console.log, then reverts with the data."""

@@ -1,4 +1,4 @@
-"""State in memory, environment of a block, well-known keys, and signed transactions for engines."""
+"""State in memory, block environments, well-known keys, and signed transactions for engines."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -57,14 +57,14 @@ class MemoryState:
         return self.hashes.get(number, ZERO_HASH)
 
     def copy(self) -> "MemoryState":
-        """Return the same state, to be changed apart."""
+        """Return an independent copy of the state."""
         storages = {address: dict(slots) for address, slots in self.storages.items()}
         return MemoryState(
             dict(self.accounts), storages, dict(self.codes), dict(self.hashes), self.root
         )
 
     def apply(self, changes: StateChanges) -> None:
-        """Make the state what it is after a block."""
+        """Apply the changes of a block to the state."""
         self.codes |= changes.codes
         for address in changes.cleared:
             self.storages.pop(address, None)
@@ -89,7 +89,7 @@ class MemoryState:
         code: bytes = b"",
         storage: Mapping[int, int] | None = None,
     ) -> Address:
-        """Set an account, and return its address."""
+        """Set an account and return its address."""
         code_hash = keccak256(code) if code else EMPTY_HASH
         if code:
             self.codes[code_hash] = code
@@ -132,7 +132,7 @@ def block_env(fork: str = "prague", **changes: Any) -> BlockEnv:
 
 
 def call_message(to: Address | None, data: bytes = b"", **changes: Any) -> CallMessage:
-    """Return a call without a price from the first well-known account."""
+    """Return a call without a gas price from the first well-known account."""
     values: dict[str, Any] = {
         "sender": SENDERS[0],
         "to": to,
@@ -145,14 +145,14 @@ def call_message(to: Address | None, data: bytes = b"", **changes: Any) -> CallM
 
 
 def transaction(sender: int = 0, **changes: Any) -> Transaction:
-    """Return a transaction signed by one of the well-known accounts, by its place."""
+    """Return a transaction signed by the well-known account with this index."""
     return signed(key=JUNK_KEYS[sender], **changes)
 
 
 def authorization(signer: int, to: Address, nonce: int, chain_id: int = CHAIN_ID) -> Authorization:
-    """Return an account's word that it acts by a contract's code (EIP-7702)."""
+    """Return an account's authorization to run a contract's code as its own (EIP-7702)."""
     return sign_authorization(chain_id, to, nonce, JUNK_KEYS[signer])
 
 
 ALL_FORKS = tuple(fork for fork in FORKS if not fork.startswith("bpo"))
-"""Every fork whose execution differs."""
+"""Every fork with its own execution rules."""

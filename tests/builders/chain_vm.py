@@ -1,7 +1,7 @@
-"""A chain of blocks that say nothing, behind the VM port: for tests of what stands around a VM.
+"""A chain of trivial blocks behind the VM port, for tests of the layers around a VM.
 
-A block is its parent's ID, its height, a kind and a text. Blocks with the text "invalid" are refused. What
-waits to be put into blocks are texts; a proposal is a block with the kind of one.
+A block is its parent's ID, its height, a kind and a text. Blocks with the text "invalid" are rejected. The
+pool contains texts; a proposal is a block with the kind of a proposal.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ PLAIN, PROPOSAL, COMMIT, ABORT = range(4)
 
 
 class InvalidTextBlock(Exception):
-    """A block that the chain refuses."""
+    """The chain rejects a block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +55,13 @@ def text_block(parent: TextBlock, text: str, kind: int = PLAIN) -> TextBlock:
 
 @dataclass
 class TextVM:
-    """A VM that keeps all in memory. What was `accepted` is what a restart finds."""
+    """A VM that keeps everything in memory. A restart finds the blocks in `accepted`."""
 
     accepted: list[TextBlock] = field(default_factory=lambda: [GENESIS])
     waiting: list[str] = field(default_factory=list)
-    """Texts for blocks, until one with it is accepted."""
+    """Texts for blocks; a text stays until a block with it is accepted."""
     verified: list[ID] = field(default_factory=list)
-    """In the order in which they were; once for each time that one was really looked at."""
+    """In order of verification; a block that was really executed several times appears as often."""
     fails: bool = False
     """Whether commits fail."""
 
@@ -85,7 +85,7 @@ class TextVM:
         return TextBlock(ID(raw[:32]), height, raw[40], raw[41:].decode())
 
     def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
-        """Build a block of the first text that waits and is in no undecided ancestor."""
+        """Build a block of the first pending text that no undecided ancestor contains."""
         del now, allow_empty
         parent = self.get_block(self.tree.preference)
         assert parent is not None
@@ -129,7 +129,7 @@ class TextVM:
         self.tree.prefer(block_id)
 
     def accept(self, block_ids: Sequence[ID], *, written: Written) -> None:
-        """Write blocks one by one, proposals too, once all that belongs to them is written."""
+        """Write blocks one by one, proposals too, after everything that belongs to them is written."""
         blocks = [self.tree.get(block_id) for block_id in block_ids]
         if self.fails:
             self.tree.begin_at(self.accepted[-1].block_id)
@@ -154,7 +154,7 @@ class OuterBlocksInMemory:
     inner: TextVM
     blocks: list[OuterBlock] = field(default_factory=list)
     replaced: bool = False
-    """Whether somebody has put other blocks into the place of these, and nobody has asked since."""
+    """Whether another process replaced these blocks since the last call of `went_back`."""
 
     def went_back(self) -> bool:
         replaced, self.replaced = self.replaced, False
@@ -179,7 +179,7 @@ class OuterBlocksInMemory:
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
         (_, first), *_ = blocks
-        del self.blocks[first - 1 :]  # what a transaction wrote that came to nothing
+        del self.blocks[first - 1 :]  # written by a transaction that was rolled back
         for block, height in blocks:
             assert height == len(self.blocks) + 1
             self.blocks.append(parse(block.raw))

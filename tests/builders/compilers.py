@@ -1,8 +1,10 @@
-"""Compilers that answer as the real ones did: recorded by the input's hash, so that only the very same input is known.
+"""Compilers that replay recorded outputs of the real ones.
+
+Outputs are recorded by the hash of the input, so only exactly the same input is known.
 
     python -m tests.builders.compilers
 
-runs conformance tests with the compilers of tests/clients (npm's packages) and writes down what they answer.
+runs conformance tests with the compilers of tests/clients (npm's packages) and records their outputs.
 """
 
 import hashlib
@@ -27,27 +29,27 @@ LIMITS = Limits(60.0, 2_000_000_000)
 
 
 class RecordedCompilers(NpmCompilers):
-    """Compilers of which each compilation is one that was recorded."""
+    """Compilers that return recorded outputs."""
 
     def __init__(self, *versions: str) -> None:
         super().__init__(None, LIMITS)
         self._known: dict[str, Any] = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
         self._versions = [Version.parse(one) for one in versions or VERSIONS]
         self.compiled = 0
-        """So many compilations were asked for."""
+        """The number of requested compilations."""
 
     def versions(self) -> list[Version]:
-        """Return the versions that are there."""
+        """Return the available versions."""
         return sorted((one._replace(commit="") for one in self._versions), reverse=True)
 
     def require(self, version: Version) -> Path:
-        """Return something for a version that is there."""
+        """Return a path for an available version."""
         if any(one.number == version.number for one in self._versions):
             return ROOT
         return super().require(version)
 
     def compile(self, version: Version, text: bytes, *, until: float) -> Output:
-        """Return what was recorded for an input."""
+        """Return the recorded output of an input."""
         self.require(version)
         self.compiled += 1
         digest = hashlib.sha256(text).hexdigest()

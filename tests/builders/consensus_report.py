@@ -1,4 +1,4 @@
-"""A chain that is being decided on, as the network's process reports it."""
+"""A chain that is being voted on, as the network process reports it."""
 
 from network_app.consensus.report import (
     WORK,
@@ -21,17 +21,17 @@ from primitives.ids import ID, NodeID
 
 
 def block_id(number: int) -> ID:
-    """Return the ID of a block by a number."""
+    """Return a block ID derived from a number."""
     return ID(number.to_bytes(32, "big"))
 
 
 def node_id(number: int) -> NodeID:
-    """Return a node by a number."""
+    """Return a node ID derived from a number."""
     return NodeID(number.to_bytes(20, "big"))
 
 
 def processing(number: int) -> ProcessingBlock:
-    """Return a block of a height that is processing."""
+    """Return a processing block at this height."""
     return ProcessingBlock(
         block_id(number), block_id(0), number, 1.5, True, 7, node_id(number), 1_700_000_000.125
     )
@@ -44,7 +44,7 @@ def decided(
     proposer: NodeID | None = None,
     at: float = 1_700_000_000.0,
 ) -> DecidedBlock:
-    """Return a decision on the block of a height, two seconds after it was issued."""
+    """Return a decision on the block at this height, made two seconds after it was issued."""
     return DecidedBlock(
         block_id(number), number, 2.0, 20, 0, accepted, block_id(number - 1), proposer, at - 2.0, at
     )
@@ -92,4 +92,4 @@ REPORT = ConsensusReport(
     polls=(OpenPoll(1_700_000_001.5, 20, 13),),
     equivocations=(Equivocation(node_id(2), 3, 4, block_id(5), block_id(6), 1_700_000_002.0),),
 )
-"""Of the C-Chain: block 1 is accepted, 2 is preferred, 3 follows the same parent."""
+"""A report of the C-Chain: block 1 is accepted, 2 is preferred, 3 has the same parent as 2."""

@@ -1,4 +1,4 @@
-"""An engine that tells what it was given to trace, and traces it."""
+"""An engine that counts the blocks and calls that it traces."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from cchain_app.evm.tracing import BlockTrace, Recording, TracingEngine, Transac
 
 
 class CountingEngine:
-    """Another engine's work, counted."""
+    """A wrapper that counts the work of another engine."""
 
     def __init__(self, engine: TracingEngine) -> None:
         self._engine = engine
         self.blocks: list[tuple[int, int, int]] = []
-        """Of each execution of a block: its number, how many transactions, the first that is recorded."""
+        """Per executed block: its number, the number of transactions, the first recorded index."""
         self.calls = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -28,7 +28,7 @@ class CountingEngine:
         first: int = 0,
         time_limit: float | None = None,
     ) -> BlockTrace:
-        """Count and trace."""
+        """Count the block and trace it."""
         self.blocks.append((env.number, len(transactions), first))
         return self._engine.trace_block(
             env, transactions, state, recording, first=first, time_limit=time_limit
@@ -42,6 +42,6 @@ class CountingEngine:
         recording: Recording,
         **options: Any,
     ) -> TransactionTrace:
-        """Count and trace."""
+        """Count the call and trace it."""
         self.calls += 1
         return self._engine.trace_call(env, message, state, recording, **options)

@@ -1,4 +1,4 @@
-"""Blocks that others have decided: verified one on the other, and accepted together, as consensus lets a VM do."""
+"""Blocks that other nodes have decided: verified in order and accepted together, as by consensus."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from platform_app.chain import PlatformChain
 from primitives.ids import ID
 
 Written = Callable[[Any], object]
-"""Called with each block in the transaction that accepts it, before it is written."""
+"""Called for each block in the transaction that accepts it, before the block is written."""
 
 
 def nothing(block: Any) -> None:
@@ -23,7 +23,7 @@ def nothing(block: Any) -> None:
 def accept_evm(
     chain: EvmChain, candidates: Sequence[CandidateBlock], *, now: int, written: Written = nothing
 ) -> None:
-    """Verify and accept blocks of an EVM chain that follow its head and each other: all or none."""
+    """Verify and accept consecutive blocks of an EVM chain on top of its head: all or none."""
     _accept(chain, [evm_block(one) for one in candidates], now, written)
 
 
@@ -34,7 +34,7 @@ def accept_platform(
     now: int,
     written: Written = nothing,
 ) -> None:
-    """Verify and accept blocks of a P-Chain that follow its last accepted one and each other: all or none."""
+    """Verify and accept consecutive blocks of a P-Chain on top of its last accepted one: all or none."""
     _accept(chain, blocks, now, written)
 
 
@@ -47,7 +47,7 @@ def _accept(
         return
 
     def write(block_id: ID) -> None:
-        if block_id in by_id:  # else a proposal that came before, alone
+        if block_id in by_id:  # else a proposal that was accepted before, alone
             written(by_id[block_id])
 
     with chain.consensus.lock:

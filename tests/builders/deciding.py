@@ -1,4 +1,4 @@
-"""Who decides on a chain's blocks, where a test says so: this node alone, or another one."""
+"""Consensus with one deciding node: this one or another, as a test chooses."""
 
 from typing import Any
 
@@ -6,10 +6,10 @@ from chainvm.consensus import SoleConsensus
 
 
 def deciding(chain: Any, *, here: bool) -> SoleConsensus[Any]:
-    """Return who decides alone on the blocks of an EVM chain or a P-Chain.
+    """Return a consensus that a single node decides, for an EVM chain or a P-Chain.
 
     Args:
         chain: The chain.
-        here: Whether this node makes its blocks.
+        here: Whether this node produces its blocks.
     """
     return SoleConsensus(chain.vm, chain.building.count, lambda: here)

@@ -1,4 +1,4 @@
-"""Logs as transactions emit them: drawn ones, and what is none."""
+"""Logs as transactions emit them: generated valid ones, and invalid values."""
 
 from hypothesis import strategies as st
 
@@ -6,7 +6,7 @@ from cchain_app.evm.engine import Log
 from primitives.evm import Address, Word
 
 MANY = 2_000
-"""From so many on the crate lets go of the interpreter lock."""
+"""From this number of logs on the crate releases the interpreter lock."""
 
 _words = st.sampled_from([bytes([one]) * 32 for one in range(4)]) | st.binary(
     min_size=32, max_size=32
@@ -23,7 +23,7 @@ MANY_ALIKE = st.builds(
     st.lists(LOGS, min_size=1, max_size=4).map(tuple),
     st.integers(MANY - 1, MANY + 1),
 )
-"""About so many, of which few differ."""
+"""About `MANY` logs with few distinct ones."""
 
 NO_LOGS = [
     (),
@@ -35,4 +35,4 @@ NO_LOGS = [
     (b"", (b"", None), b""),
     7,
 ]
-"""What the crate refuses."""
+"""Values that the crate rejects."""

@@ -1,4 +1,4 @@
-"""EVM chains on rows: their blocks as values, and the same chain in another process."""
+"""EVM chains in the database: their blocks as values, and the same chain in another process."""
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
@@ -7,13 +7,13 @@ from cchain_app.services.composition import compose
 
 
 def produce(chain: EvmChain, *, now: int, allow_empty: bool = False) -> AcceptedBlock | None:
-    """Let a chain's consensus produce a block; return it as it was accepted."""
+    """Let a chain's consensus produce a block; return the accepted block."""
     made = chain.consensus.produce(now=now, allow_empty=allow_empty)
     return None if made is None else blocks.by_number(chain, made.height)
 
 
 def another_process(chain: EvmChain) -> EvmChain:
-    """Return a chain as another process of the node has it: the same rows, and nothing in memory."""
+    """Return a chain as another process of the node has it: the same rows, with empty caches."""
     return compose(
         EvmChain(
             chain.node,

@@ -1,4 +1,4 @@
-"""A chain of one number behind JSON-RPC: what fixtures need of a node, and what was asked of it."""
+"""A fake chain, a single number behind JSON-RPC, that offers fixtures a node and records requests."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class FakeChain:
-    """Has one number; snapshots of it behave as those of a node for development."""
+    """A chain whose state is one number; its snapshots behave like those of a development node."""
 
     def __init__(self) -> None:
         self.number = 0
@@ -25,7 +25,7 @@ class FakeChain:
         }
 
     def answer(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Return the answer to one request."""
+        """Return the response to one request."""
         method = asked["method"]
         self.calls.append(method)
         if method not in self._methods:
@@ -56,7 +56,7 @@ class FakeChain:
 
 @contextmanager
 def serving(answer: Callable[[dict[str, Any]], tuple[int, bytes]]) -> Iterator[str]:
-    """Serve an answer, an HTTP status and a body, to each request; give the URL."""
+    """Serve each request with the HTTP status and body that `answer` returns; yield the URL."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -67,8 +67,8 @@ def serving(answer: Callable[[dict[str, Any]], tuple[int, bytes]]) -> Iterator[s
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:  # the base's name
-            """Say nothing."""
+        def log_message(self, format: str, *args: object) -> None:  # the name in the base class
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever)

@@ -13,7 +13,7 @@ YEAR = 365 * 24 * 60 * 60
 
 
 def address(short_id: Any) -> str:
-    """Return an address as the file has it."""
+    """Return an address in the format of the file."""
     return format_address("X", "local", short_id)
 
 
@@ -33,7 +33,7 @@ def staker(number: int, **changes: Any) -> dict[str, Any]:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """Return the decoded file, with the changes."""
+    """Return the decoded file with the changes."""
     fields: dict[str, Any] = {
         "networkID": NETWORK_ID,
         "allocations": [

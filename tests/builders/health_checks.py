@@ -1,4 +1,4 @@
-"""The checks of this process, by the settings of now; a test may say since when it has looked."""
+"""The checks of this process with the current settings; a test may set their start time."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from nodeproject.apps import this_node
 __all__ = ["measure_x_chain"]
 
 BEGAN = time.time()
-"""When it began to look, Unix seconds."""
+"""When the checks started, Unix seconds."""
 
 
 def _idle() -> tuple[int, float]:
@@ -33,7 +33,7 @@ def checks(router: Callable[[], tuple[int, float]] = _idle, writes: Writes | Non
 
 
 def table(router: Callable[[], tuple[int, float]], writes: Writes) -> tuple[Check, ...]:
-    """Return all of them."""
+    """Return all checks."""
     return checks(router, writes).table()
 
 
@@ -48,10 +48,10 @@ def measure_p_chain() -> Finding:
 
 
 def measure_bootstrapped() -> Finding:
-    """Measure how far bootstrapping is."""
+    """Measure the progress of bootstrapping."""
     return checks().measure_bootstrapped()
 
 
 def measure_network() -> Finding:
-    """Measure what the network's process reports."""
+    """Measure the health that the network process reports."""
     return checks().measure_network()

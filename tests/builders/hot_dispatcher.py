@@ -1,4 +1,4 @@
-"""The C-Chain's dispatcher as the event loop asks it, on which a busy machine has time enough."""
+"""The C-Chain's dispatcher as the event loop uses it, with time limits that suit a busy machine."""
 
 from django.core.exceptions import SynchronousOnlyOperation
 
@@ -18,7 +18,7 @@ def hot_dispatcher(
     shortcut: Shortcut | None = None,
     thread_shortcut: Shortcut | None = None,
 ) -> Dispatcher:
-    """Return a dispatcher at the door of this process's C-Chain, without shortcuts unless they are given."""
+    """Return a dispatcher for this process's C-Chain, without shortcuts unless they are given."""
     return Dispatcher(
         registry(this_node().evm_rpc),
         limits=limits or Limits(),

@@ -1,4 +1,4 @@
-"""A node that has much to answer, for what is written behind the blocks."""
+"""A node that is busy with requests, for code that writes indexes in the background."""
 
 from itertools import count
 
@@ -6,7 +6,7 @@ from chaindb.indexing import IndexingTime
 
 
 def beside_answers(index: str) -> IndexingTime:
-    """Return how long indexes may be written where one just was, beside a thread that does nothing but compute."""
+    """Return the time budget of an index just written, while another thread computes constantly."""
     seconds, computed = count(0.0), count(0.0)
     made = IndexingTime("embedded", clock=lambda: next(seconds))
     made.beside(lambda: next(computed))

@@ -1,4 +1,4 @@
-"""A small interface to ask: one method of each kind."""
+"""A small JSON-RPC interface: one method of each kind."""
 
 import time
 from dataclasses import dataclass, field
@@ -18,12 +18,12 @@ class WouldBlock(Exception):
 
 
 class NonceTooLow(Exception):
-    """An error of the domain."""
+    """An error of the application."""
 
 
 @dataclass
 class Clock:
-    """Seconds that pass only when a test says so."""
+    """A clock that advances only when a test says so."""
 
     now: float = 1000.0
 
@@ -33,7 +33,7 @@ class Clock:
 
 @dataclass
 class Calls:
-    """What the methods were called with, and whether hot ones find their data."""
+    """The arguments of all calls, and whether hot methods find their data."""
 
     seen: list[tuple[object, ...]] = field(default_factory=list)
     in_memory: bool = True
@@ -50,7 +50,7 @@ def explain(error: Exception) -> JsonRpcError | None:
 
 
 def refuse_pages(caller: Caller, _arguments: object) -> None:
-    """Refuse web pages, and tell them how they are known."""
+    """Reject web pages with an error that names how they are recognised."""
     if caller.origin:
         raise JsonRpcError(-32000, f"not for {caller.origin.decode()}")
 

@@ -1,4 +1,4 @@
-"""Users of a keystore in one line, with passwords that cost next to nothing to try."""
+"""Keystore users in one call, with passwords that are cheap to hash."""
 
 import pytest
 from django.core.cache import cache
@@ -14,14 +14,14 @@ CHEAP = Cost(passes=1, memory=64, lanes=1)
 
 
 def make_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let passwords cost little, and begin without failed attempts."""
+    """Make password hashing cheap and reset the failed attempts."""
     cache.clear()
     monkeypatch.setattr(sealing, "COST", CHEAP)
     monkeypatch.setattr(backup, "VERSION_1", CHEAP)
 
 
 def some_user(*keys: bytes, name: str = NAME, password: str = PASSWORD) -> str:
-    """Make a user with these keys, and return the name."""
+    """Create a user with these keys and return the name."""
     keystore.create_user(platform_chain(), name, password)
     for key in keys:
         keystore.import_key(platform_chain(), name, password, key)

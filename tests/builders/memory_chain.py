@@ -1,7 +1,8 @@
-"""A chain of simple blocks in memory, with real hashes, for tests of what the network does with chains.
+"""A chain of simple blocks in memory, with real hashes, for tests of the network code.
 
-A block is its parent's ID, its height, its kind and transactions; behind it stands a seal, which its ID
-does not cover, as a signature's block ID does not. A refused block has a wrong seal or the word BAD.
+A block is its parent's ID, its height, its kind and transactions. A seal follows, which the ID does not
+cover, as the block ID of the real chain does not cover a signature. Blocks with a wrong seal or the word BAD
+are invalid.
 """
 
 import threading
@@ -26,12 +27,12 @@ BAD = b"BAD"
 
 
 def seal(body: bytes) -> bytes:
-    """Return what has to stand behind a block."""
+    """Return the seal that must follow a block."""
     return sha256(b"seal" + body)[:SEAL]
 
 
 def block_bytes(parent_id: ID, height: int, payload: bytes = b"", kind: int = NORMAL) -> bytes:
-    """Return a block that is right."""
+    """Return a valid block."""
     body = parent_id + height.to_bytes(8, "big") + bytes([kind]) + payload
     return body + seal(body)
 
@@ -50,13 +51,13 @@ GENESIS = block_bytes(ID(bytes(32)), 0, b"genesis")
 
 
 class MemoryChain:
-    """`ports.AcceptedChain` over dicts. What it was asked is counted; executing takes time if wished.
+    """An in-memory `ports.AcceptedChain`. It counts requests; execution can be made slow.
 
     Args:
         alias: "P" or "C".
-        execution: Seconds that a block takes.
+        execution: Seconds to execute a block.
         genesis: Block 0.
-        dialect: A kind of blocks that other chains cannot read; those made here are of it.
+        dialect: A block kind that other chains cannot parse; blocks made here have this kind.
     """
 
     def __init__(
@@ -74,16 +75,16 @@ class MemoryChain:
         self.raws = [genesis]
         self.heights = {id_of(genesis): 0}
         self.builds = 0
-        """How often a block was to be built."""
+        """How often a block was requested to be built."""
         self.lenient = False
-        """Whether bad transactions are none by its rules."""
+        """Whether its rules allow bad transactions."""
         self.stored: dict[int, ParsedBlock] = {}
         self.most_stored = 0
         self.most_bytes_stored = 0
         self.pool: dict[ID, bytes] = {}
         self.refused: set[bytes] = set()
         self.accepted_in: list[int] = []
-        """How many blocks each call of `accept` took in."""
+        """The number of blocks in each call of `accept`."""
         self.issued: list[bytes] = []
         """All transactions that `issue` was called with."""
         self.commits: dict[ID, float] = {}
@@ -93,7 +94,7 @@ class MemoryChain:
         self._lock = threading.RLock()
         self._accepting = threading.Lock()
 
-    # --- the test's side
+    # --- methods for tests
 
     @property
     def height(self) -> int:
@@ -101,7 +102,7 @@ class MemoryChain:
         return len(self.raws) - 1
 
     def make(self, payload: bytes = b"", kind: int | None = None) -> ID:
-        """Accept a block of this node's own."""
+        """Accept a block that this node made."""
         kind = self.dialect if kind is None else kind
         with self._lock:
             raw = block_bytes(id_of(self.raws[-1]), len(self.raws), payload, kind)
@@ -109,19 +110,19 @@ class MemoryChain:
             return id_of(raw)
 
     def make_many(self, count: int, size: int = 0) -> None:
-        """Accept blocks of this node's own."""
+        """Accept several blocks that this node made."""
         for _ in range(count):
             self.make(bytes(size))
 
     def mine(self) -> ID:
-        """Put all that waits into a block."""
+        """Put all pending transactions into a block."""
         with self._lock:
             payload = b"".join(self.pool.values())
             self.pool.clear()
             return self.make(payload)
 
     def submit(self, raw: bytes) -> ID:
-        """Take in a transaction of this node's own."""
+        """Add a local transaction to the pool."""
         with self._lock:
             tx_id = self.transaction_id(raw)
             self.pool[tx_id] = raw
@@ -141,7 +142,7 @@ class MemoryChain:
 
     def parse(self, raw: bytes) -> ParsedBlock:
         if len(raw) < HEADER + SEAL:
-            # Without its seal a block hashes to the ID of the whole.
+            # Without its seal a block has the same ID as with it.
             cut_off = len(raw) >= HEADER
             raise InvalidBlock(ID(sha256(raw)), None, "no block", spoiled=cut_off)
         if raw[HEADER - 1] not in {NORMAL, PROPOSAL, OPTION, self.dialect}:
@@ -214,7 +215,7 @@ class MemoryChain:
         self.check_content(block, self.height + 1)
 
     def check_content(self, block: ParsedBlock, height: int) -> None:
-        """Refuse a block that breaks a rule, or is not of this height."""
+        """Reject a block that breaks a rule or is not at this height."""
         if block.height != height:
             raise InvalidBlock(block.block_id, block.height, f"its height has to be {height}")
         self._check_seal(block)

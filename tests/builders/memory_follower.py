@@ -1,4 +1,4 @@
-"""A follower's part in deciding on a chain in memory: it asks the one node that makes all blocks."""
+"""Consensus of a follower on a chain in memory: it queries the one node that produces all blocks."""
 
 import time
 from collections.abc import Sequence
@@ -19,11 +19,11 @@ from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import OPTION, PROPOSAL, MemoryChain, block_bytes
 
 OPTIONS = (b"option", b"other option")
-"""What is in the two blocks of which one follows a proposal."""
+"""The contents of the two options of a proposal."""
 
 
 class Refused(Exception):
-    """A block that breaks a rule, which the message names."""
+    """A block breaks the rule that the message names."""
 
 
 class MemoryBlock(NamedTuple):
@@ -118,7 +118,7 @@ class MemoryVM:
 
 
 def following(producer: NodeID) -> TakePart:
-    """Return what makes the part of a node that follows the producer of all blocks."""
+    """Return a factory for the consensus of a node that follows the producer of all blocks."""
 
     def take_part(chain: AcceptedChain, shared: Shared, requests: Requests) -> Runner[Any]:
         assert isinstance(chain, MemoryChain)

@@ -1,4 +1,4 @@
-"""Nodes without sockets: engines in one event loop, whose messages may be lost, late, or tampered with."""
+"""Nodes without sockets: engines in one event loop whose messages can be lost, delayed or modified."""
 
 import asyncio
 import random
@@ -22,29 +22,29 @@ from tests.builders.memory_chain import MemoryChain
 from tests.builders.memory_follower import following
 
 Tamper = Callable[[Message, NodeID], Message | None]
-"""Takes what a node sends, and to whom; returns what is sent instead, or None."""
+"""Takes a sent message and its receiver; returns the message to send instead, or None for none."""
 
 
 PATIENT: Final = MappingProxyType({
     "first_request_timeout": 5.0, "least_request_timeout": 5.0, "most_request_timeout": 5.0,
 })  # fmt: skip
-"""Fields of a configuration where no answer is missing: a machine that pauses makes none late."""
+"""Configuration with such long timeouts that a slow machine misses none of them."""
 
 
 def node_id(name: str) -> NodeID:
-    """Return the ID of a node that has a name."""
+    """Return the ID of the node with a name."""
     return NodeID(sha256(name.encode())[:20])
 
 
 def unpacked(message: Message | Packed) -> Message:
-    """Return what is in a message that was made ready for the wire, or the message."""
+    """Return a message, decoded if it was already encoded for the wire."""
     if isinstance(message, Message):
         return message
     return decode(message.frame[PREFIX:])
 
 
 def quick_config(**fields: float) -> NetworkConfig:
-    """Return a configuration whose waits are short."""
+    """Return a configuration with short timeouts."""
     quick: dict[str, float] = {
         "first_request_timeout": 0.4,
         "least_request_timeout": 0.2,
@@ -59,7 +59,7 @@ def quick_config(**fields: float) -> NetworkConfig:
 
 
 class MemoryRecords:
-    """Keeps what was written down."""
+    """Records that keep every written state."""
 
     def __init__(self) -> None:
         self.states: list[tuple[str, SyncState]] = []
@@ -72,7 +72,7 @@ class MemoryRecords:
 
 
 class Node:
-    """One node: its chains, its engine, and its end of the wires (a `ports.PeerNetwork`)."""
+    """A node: its chains, its engine, and its connections (a `ports.PeerNetwork`)."""
 
     def __init__(
         self,
@@ -117,12 +117,12 @@ class Node:
         return self.chains["P"]
 
     def follows(self, alias: str = "P") -> bool:
-        """Say whether a chain has reached the frontier, by what was reported."""
+        """Return whether a chain has reached the frontier, according to its last report."""
         states = self.records.of(alias)
         return bool(states) and states[-1].bootstrapped
 
     def aside(self, alias: str = "P") -> list[tuple[NodeID, str]]:
-        """Return whom it does not ask about a chain at the moment, and why."""
+        """Return the peers that are currently set aside for a chain, with the reasons."""
         found = self.engine.choice.aside.now()
         return [(node_id, reason) for (node_id, of), reason in found.items() if of == alias]
 
@@ -138,7 +138,7 @@ class Node:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def make_block(self, payload: bytes = b"", alias: str = "P", kind: int | None = None) -> None:
-        """Make a block and tell the engine, as the chain's notice does."""
+        """Make a block and notify the engine, as the chain's event does."""
         self.chains[alias].make(payload, kind)
         self.engine.blocks_accepted(alias)
 
@@ -161,7 +161,7 @@ class Node:
         return Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
 
     def deliver(self, sender: NodeID, payload: bytes) -> None:
-        """Take a message from the wire, as the connections do."""
+        """Receive a message, as the connections do."""
         message = Message.FromString(payload)
         self.received[kind(message)] += 1
         task = asyncio.ensure_future(self.engine.handle(sender, message))
@@ -175,7 +175,7 @@ class Node:
 
 
 class World:
-    """The wires between nodes, and who validates (a `ports.Directory`)."""
+    """The connections between nodes, and the validators (a `ports.Directory`)."""
 
     def __init__(self) -> None:
         self.nodes: dict[NodeID, Node] = {}
@@ -183,7 +183,7 @@ class World:
         self.stakes: dict[NodeID, ValidatorFacts] = {}
         self.chance = random.Random(7)
         self.lost_kinds: frozenset[str] = frozenset()
-        """Only these are lost; empty: all kinds."""
+        """Only these kinds are lost; empty: all kinds."""
 
     def add(
         self,
@@ -195,9 +195,9 @@ class World:
         take_part: TakePart | None = None,
         follows: str | None = None,
     ) -> Node:
-        """Add a node, which is not started; with a weight it validates.
+        """Add a node without starting it; with a weight it is a validator.
 
-        It makes all blocks, or follows another one that does, or takes part in some other way.
+        It produces all blocks, follows another node that does, or takes part in some other way.
         """
         made = chains or (MemoryChain("P"),)
         producer = None if follows is None else node_id(follows)
@@ -236,7 +236,7 @@ class World:
             self.nodes[other].engine.disconnected(one)
 
     def traits(self, one: Node, other: Node) -> dict[str, float]:
-        """Return what a wire is like; it may be changed."""
+        """Return the mutable traits of a connection."""
         return self.links[frozenset({one.node_id, other.node_id})]
 
     def peers_of(self, node: NodeID) -> dict[NodeID, PeerInfo]:
@@ -244,7 +244,7 @@ class World:
         return {one: peer_info(one) for one in found}
 
     def carry(self, sender: NodeID, receiver: NodeID, message: Message) -> None:
-        """Bring a message to the other end, or not."""
+        """Deliver a message to the receiver, or lose it."""
         traits = self.links[frozenset({sender, receiver})]
         losable = not self.lost_kinds or kind(message) in self.lost_kinds
         if traits.get("muted") or (losable and self.chance.random() < traits.get("loss", 0.0)):
@@ -268,7 +268,7 @@ class World:
 
 
 def peer_info(node: NodeID) -> PeerInfo:
-    """Return what is known of a peer."""
+    """Return the info on a connected peer."""
     return PeerInfo(
         node_id=node,
         ip="127.0.0.1:1",
@@ -284,7 +284,7 @@ def peer_info(node: NodeID) -> PeerInfo:
 
 @asynccontextmanager
 async def running(*nodes: Node) -> AsyncIterator[None]:
-    """Run nodes, and see at the end that no message made one of them fail."""
+    """Run nodes; check at the end that none of them failed on a message."""
     for node in nodes:
         node.start()
     try:
@@ -296,16 +296,16 @@ async def running(*nodes: Node) -> AsyncIterator[None]:
 
 
 async def polled(node: Node, times: int = 3) -> None:
-    """Wait until a node has asked so many more times what others have accepted, and was answered.
+    """Wait until a node has polled the others for their last accepted block and got `times` replies.
 
-    So much happens in that time, and not so many seconds: what would go wrong, goes wrong on any machine.
+    Tests wait for a number of polls, not of seconds: an error then shows on any machine.
     """
     before = node.received["chits"]
     await until(lambda: node.received["chits"] >= before + times)
 
 
 async def until(condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, "it has not come to pass"

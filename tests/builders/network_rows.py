@@ -1,4 +1,4 @@
-"""Rows that the network's process writes: what it reports of itself, its peers, how far chains are."""
+"""Rows that the network process writes: its report, its peers, and the sync state of chains."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,19 +12,19 @@ from primitives.ids import NodeID
 
 
 def ago(seconds: float) -> datetime:
-    """Return a moment in the past."""
+    """Return a time in the past."""
     return datetime.now(UTC) - timedelta(seconds=seconds)
 
 
 @contextmanager
 def still() -> Iterator[None]:
-    """Stop the wall's clock: what was some seconds ago is so however long the test takes."""
+    """Stop the wall clock, so that ages do not depend on the duration of the test."""
     with time_machine.travel(datetime.now(UTC), tick=False):
         yield
 
 
 def report(**changes: Any) -> NetworkStatus:
-    """Write what a healthy network's process reports, but for some changes."""
+    """Write the report of a healthy network process, with the changes."""
     fields: dict[str, Any] = {
         "started_at": ago(600),
         "heartbeat_at": ago(0),
@@ -47,7 +47,7 @@ def report(**changes: Any) -> NetworkStatus:
 
 
 def peer(node_id: NodeID, **changes: Any) -> Peer:
-    """Write a connected peer, but for some changes."""
+    """Write a connected peer, with the changes."""
     fields: dict[str, Any] = {
         "ip": "198.51.100.4:50123",
         "public_ip": "198.51.100.4:9651",
@@ -67,7 +67,7 @@ def peer(node_id: NodeID, **changes: Any) -> Peer:
 
 
 def sync(chain: str, **changes: Any) -> ChainSync:
-    """Write that a chain has reached the frontier, but for some changes."""
+    """Write that a chain has reached the frontier, with the changes."""
     fields: dict[str, Any] = {
         "phase": SyncPhase.BOOTSTRAPPED,
         "start_height": 0,

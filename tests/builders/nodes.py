@@ -1,4 +1,4 @@
-"""Nodes with an identity, and the addresses that they claim."""
+"""Nodes with an identity, and the addresses that they advertise."""
 
 import ssl
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Node:
 
     @cached_property
     def identity(self) -> NodeIdentity:
-        """Who it is, without the way over files."""
+        """The node's identity, without files."""
         der = ssl.PEM_cert_to_DER_cert(self.files.certificate_pem.decode())
         return NodeIdentity(
             node_id=node_id_of(der),
@@ -39,7 +39,7 @@ class Node:
         )
 
     def claim(self, ip: IPAddress = ADDRESS, port: int = PORT, timestamp: int = NOW) -> SignedIP:
-        """Return an address as the node signs it."""
+        """Return an address signed by the node."""
         return sign_ip(
             ip,
             port,
@@ -51,5 +51,5 @@ class Node:
 
 @cache
 def node(number: int) -> Node:
-    """Return the same node whenever it is asked for in one run."""
+    """Return the node with this number; it is the same in the whole run."""
     return Node(make_certificate(NOW), (number + 1).to_bytes(bls.SECRET_KEY_SIZE, "big"))

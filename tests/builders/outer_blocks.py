@@ -1,4 +1,4 @@
-"""Outer blocks that keep all rules, in one line, with one field changed."""
+"""Valid outer blocks in one call, with one field changed."""
 
 import ssl
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ def an_id(name: str) -> ID:
 
 
 class Node(NamedTuple):
-    """Somebody who signs."""
+    """A node that signs."""
 
     node_id: NodeID
     certificate: bytes
@@ -73,14 +73,14 @@ def signed(by: Node = ALICE, chain_id: ID = CHAIN, **changed: Any) -> SignedBloc
 
 @dataclass
 class Case:
-    """A block and its environment, in which all is right."""
+    """A block and its environment; by default everything is valid."""
 
     block: OuterBlock
     parent: ParentFacts = PARENT
     inner: InnerFacts = INNER
 
     def verify(self, **changed: Any) -> None:
-        """Verify it, in normal operation, with Alice as the only validator."""
+        """Verify the block in normal operation, with Alice as the only validator."""
         situation: dict[str, Any] = {
             "chain_id": CHAIN,
             "now": NOW,

@@ -1,4 +1,4 @@
-"""Which node this process is of, where a test wants it to be a certain one."""
+"""The node ID of this process, as a test chooses it."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from primitives.ids import NodeID
 
 
 def be(monkeypatch: pytest.MonkeyPatch, node_id: NodeID | None) -> None:
-    """Be a node, whatever settings change; None: one without a certificate, not initialised yet."""
+    """Set the node ID, whatever the settings are; None: a node that has no certificate yet."""
     monkeypatch.setattr(PlatformChain, "node_id", node_id or property(_without_certificate))
 
 

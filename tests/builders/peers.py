@@ -1,6 +1,6 @@
-"""Networks of several nodes in one process, with short periods, and strangers that break the rules.
+"""Networks of several nodes in one process, with short periods, and clients that break the rules.
 
-A stranger speaks TLS with the standard library, not with the code that is tested.
+A `Stranger` speaks TLS with the standard library, not with the code under test.
 """
 
 import asyncio
@@ -54,7 +54,7 @@ PATIENCE = 60.0
 
 
 async def eventually(holds: Callable[[], Any], what: str = "it did not come to be") -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not holds():
         assert time.monotonic() < end, what
@@ -63,14 +63,14 @@ async def eventually(holds: Callable[[], Any], what: str = "it did not come to b
 
 @dataclass
 class Validators:
-    """A directory that the test fills."""
+    """A directory filled by the test."""
 
     facts: dict[NodeID, ValidatorFacts] = field(default_factory=dict)
     uptimes: dict[NodeID, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *nodes: Node) -> "Validators":
-        """Validators of equal stake, with their BLS keys."""
+        """Return validators of equal stake, with their BLS keys."""
         return cls({
             one.identity.node_id: ValidatorFacts(100, one.identity.bls_public_key) for one in nodes
         })  # fmt: skip
@@ -83,7 +83,7 @@ class Validators:
 
 
 class Recorder:
-    """A handler that writes down what it is told; `held` makes it keep messages in work."""
+    """A handler that records its calls; while `release` is not set, messages stay in progress."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, NodeID]] = []
@@ -113,7 +113,7 @@ class Recorder:
 
 @dataclass
 class Running:
-    """A node of a test: its connections and what was told of them."""
+    """A running node: its connections and the recorded events."""
 
     node: Node
     network: Network
@@ -130,24 +130,24 @@ class Running:
 
     @property
     def ended(self) -> Counter[str]:
-        """Why connections ended, by class."""
+        """The reasons why connections ended, by class."""
         return self.network.counters.ended
 
     @property
     def pool(self) -> BytePool:
-        """Where the bytes in work are counted."""
+        """The pool that counts the bytes in progress."""
         assert self.network._running is not None
         return self.network._running.lives._context.pool
 
     @property
     def crowd(self) -> Crowd:
-        """The strangers that were read lately."""
+        """The unknown peers that were read from recently."""
         assert self.network._running is not None
         return self.network._running.lives._context.strangers.crowd
 
     @property
     def in_work(self) -> int:
-        """Bytes of messages in work."""
+        """Bytes of messages in progress."""
         return self.pool._in_shared + self.pool._own.total()
 
     def knows(self, *others: "Running") -> bool:
@@ -164,7 +164,7 @@ async def running(
     advertised: tuple[str, int] = (LOOPBACK, 0),
     **config: Any,
 ) -> AsyncIterator[Running]:
-    """Run a node's connections; in the end nothing of them may be left."""
+    """Run a node's connections; check that none of their tasks is left at the end."""
     recorder = Recorder()
     validators = directory or Validators()
     network = Network(
@@ -183,12 +183,12 @@ async def running(
 
 
 def dial(here: Running, there: Running) -> None:
-    """Let a running node dial another as one of its tracked ones."""
+    """Make a running node dial another one as a tracked peer."""
     here.network._dialer.track([Address(*there.address)])
 
 
 def frontier_request(number: int = 1) -> Message:
-    """A small message of a chain."""
+    """Return a small message of a chain."""
     return Message(
         get_accepted_frontier=GetAcceptedFrontier(
             chain_id=bytes(32), request_id=number, deadline=10**9
@@ -197,7 +197,7 @@ def frontier_request(number: int = 1) -> Message:
 
 
 def passed_on(who: Node, ip: IPAddress, port: int, timestamp: int) -> ClaimedIpPort:
-    """Return a node's address as others gossip it: signed with its TLS key."""
+    """Return a node's address as others gossip it, signed with its TLS key."""
     signature = sign(who.identity.tls_key, preimage(ip, port, timestamp))
     return claimed_ip_port(
         who.identity.certificate_der, SignedIP(ip, port, timestamp, tls_signature=signature)
@@ -219,7 +219,7 @@ def client_context(who: Node | None) -> ssl.SSLContext:
 
 
 def load_identity(context: ssl.SSLContext, who: Node) -> None:
-    """Show a node's certificate."""
+    """Load a node's certificate."""
     with tempfile.TemporaryDirectory() as folder:
         certificate, key = Path(folder, "certificate.pem"), Path(folder, "key.pem")
         certificate.write_bytes(who.files.certificate_pem)
@@ -228,7 +228,7 @@ def load_identity(context: ssl.SSLContext, who: Node) -> None:
 
 
 class Stranger:
-    """A client that says what a test wants it to say."""
+    """A client that sends whatever a test wants."""
 
     def __init__(
         self, who: Node, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -238,14 +238,14 @@ class Stranger:
         self.writer = writer
         host, port = writer.get_extra_info("sockname")[:2]
         self.address = f"{host}:{port}"
-        """Where it calls from, as the other side sees it."""
+        """The address of the client as the server sees it."""
 
     @property
     def node_id(self) -> NodeID:
         return self.node.identity.node_id
 
     def handshake(self, **changes: Any) -> Message:
-        """Return a handshake that is right but for what is named; None leaves a field out."""
+        """Return a handshake that is valid but for the changes; None removes a field."""
         now = int(time.time())
         told = make(
             network_id=NETWORK_ID,
@@ -267,27 +267,27 @@ class Stranger:
             self.writer.write(framing.encode(message))
 
     async def receive(self) -> Message:
-        """Return the next message that comes."""
+        """Return the next message."""
         prefix = await self.reader.readexactly(framing.PREFIX)
         return framing.decode(await self.reader.readexactly(framing.frame_size(prefix)))
 
     async def receive_kind(self, kind: str) -> Message:
-        """Return the next message of a kind, whatever comes before it."""
+        """Return the next message of a kind, skipping others."""
         while framing.kind(message := await self.receive()) != kind:
             pass
         return message
 
     async def finish_handshake(self, **changes: Any) -> None:
-        """Say and hear all that a handshake is made of."""
+        """Exchange all messages of a handshake."""
         self.send(self.handshake(**changes), Message(peer_list=PeerList()))
         await self.receive_kind("peer_list")
 
     def stop_reading(self) -> None:
-        """Leave what comes in the operating system's hands; TLS reads nothing any more."""
+        """Stop reading from the socket; incoming data stays in the operating system's buffer."""
         self.writer.transport._ssl_protocol._transport.pause_reading()  # type: ignore[attr-defined]
 
     def go_on_reading(self) -> None:
-        """Read again after `stop_reading`."""
+        """Resume reading after `stop_reading`."""
         self.writer.transport._ssl_protocol._transport.resume_reading()  # type: ignore[attr-defined]
 
     async def ended(self) -> bool:
@@ -302,7 +302,7 @@ class Stranger:
 
 @asynccontextmanager
 async def stranger(address: tuple[str, int], who: Node | None = None) -> AsyncIterator[Stranger]:
-    """Connect as a node that breaks the rules, or as none in particular."""
+    """Connect as a node that breaks the rules, or with a certificate of no particular node."""
     who = who or node(99)
     reader, writer = await asyncio.open_connection(*address, ssl=client_context(who))
     try:
@@ -314,7 +314,7 @@ async def stranger(address: tuple[str, int], who: Node | None = None) -> AsyncIt
 
 @asynccontextmanager
 async def silent(who: Node) -> AsyncIterator[tuple[str, int]]:
-    """Listen as a node whose TLS comes up and who then says nothing; gives its address."""
+    """Listen as a node that completes TLS and then sends nothing; yield its address."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     load_identity(context, who)
     writers: list[asyncio.StreamWriter] = []

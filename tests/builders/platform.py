@@ -1,4 +1,4 @@
-"""Valid things of the P-Chain in one line; a test changes one field and says which rule bites.
+"""Valid P-Chain objects in one call; a test changes one field and names the rule that is broken.
 
 `unsigned(cls, **changes)` makes a transaction of any type, `signed(...)` signs it. Everything belongs to
 `ADDRESS` (of `KEY`) and to the staking asset of network 12345, at the specification's scale.
@@ -46,7 +46,7 @@ from primitives.secp256k1 import sign_sha256
 NETWORK_ID = 12345
 CONFIG = specification_config(NETWORK_ID)
 NOW = 1_700_000_000
-"""Unix seconds: the chain's time where a test needs one."""
+"""Unix seconds: the time of the chain in tests that need one."""
 
 KEYS = tuple(sorted((sha256(b"key %d" % number) for number in range(5)), key=address_of))
 """Private keys in the order of their addresses, so that key i is owner i."""
@@ -55,7 +55,7 @@ KEY, ADDRESS = KEYS[0], ADDRESSES[0]
 
 
 def some_id(name: str) -> ID:
-    """Return an ID that stands for something named."""
+    """Return an ID derived from a name."""
     return ID(sha256(name.encode()))
 
 
@@ -68,7 +68,7 @@ NODE_ID = NodeID(sha256(b"node")[:20])
 
 
 def owners(*addresses: ShortID, threshold: int = 1, locktime: int = 0) -> OutputOwners:
-    """Return owners; `ADDRESS` without arguments."""
+    """Return owners; without arguments, `ADDRESS`."""
     return OutputOwners(locktime, threshold, tuple(sorted(addresses or (ADDRESS,))))
 
 
@@ -84,7 +84,7 @@ def output(
     stakeable_until: int | None = None,
     **of_owners: int,
 ) -> TransferableOutput:
-    """Return an output of an amount of an asset, behind a stakeable lock if a time is given."""
+    """Return an output of an amount of an asset, with a stakeable lock if a time is given."""
     transfer = transfer_output(amount, *addresses, **of_owners)
     locked = transfer if stakeable_until is None else LockOut(stakeable_until, transfer)
     return TransferableOutput(asset_id, locked)
@@ -96,7 +96,7 @@ def outputs(*amounts: int) -> tuple[TransferableOutput, ...]:
 
 
 def utxo(amount: int = UNIT, *addresses: ShortID, number: int = 0, **of_output: Any) -> UTXO:
-    """Return an unspent output; other numbers make other outputs."""
+    """Return an unspent output; each number gives a different one."""
     made = output(amount, *addresses, **of_output)
     return UTXO(some_id(f"funds {number}"), number, made.asset_id, made.output)
 
@@ -104,7 +104,7 @@ def utxo(amount: int = UNIT, *addresses: ShortID, number: int = 0, **of_output: 
 def spend(spent: UTXO, *, locked: bool = True) -> TransferableInput:
     """Return an input that spends an output, signed by the first of its owners.
 
-    Of an output behind a stakeable lock it is a locked input, unless locked is false.
+    For an output with a stakeable lock it is a locked input, unless `locked` is false.
     """
     inner = inner_output(spent.output)
     transfer = TransferInput(inner.amount, tuple(range(inner.owners.threshold)))
@@ -116,12 +116,12 @@ def spend(spent: UTXO, *, locked: bool = True) -> TransferableInput:
 
 
 def spend_all(*spent: UTXO) -> tuple[TransferableInput, ...]:
-    """Return inputs that spend outputs, sorted."""
+    """Return the sorted inputs that spend outputs."""
     return tuple(sorted(map(spend, spent), key=lambda made: (made.tx_id, made.output_index)))
 
 
 def validator(**changes: Any) -> Validator:
-    """Return two weeks of staking 2,000 coins, beginning soon."""
+    """Return a validator that stakes 2,000 coins for two weeks, starting soon."""
     fields: dict[str, Any] = {
         "node_id": NODE_ID,
         "start": NOW + 60,
@@ -132,7 +132,7 @@ def validator(**changes: Any) -> Validator:
 
 
 def subnet_validator(**changes: Any) -> SubnetValidator:
-    """Return two weeks on a subnet."""
+    """Return a validator of a subnet for two weeks."""
     fields: dict[str, Any] = {
         "node_id": NODE_ID,
         "start": NOW + 60,
@@ -145,13 +145,13 @@ def subnet_validator(**changes: Any) -> SubnetValidator:
 
 @lru_cache(maxsize=64)
 def proof_of_possession(number: int = 1) -> ProofOfPossession:
-    """Return a BLS key and its proof; other numbers make other keys."""
+    """Return a BLS key and its proof; each number gives a different key."""
     secret = number.to_bytes(32, "big")
     return ProofOfPossession(bls.public_key(secret), bls.prove_possession(secret))
 
 
 def unsigned(cls: type[UnsignedTx] = BaseTx, **changes: Any) -> Any:
-    """Return a well-formed transaction of a type, with the changes."""
+    """Return a well-formed transaction of a type with the changes."""
     return cls(**{**_FIELDS[cls](), **changes})
 
 
@@ -160,7 +160,7 @@ def signed(
     keys: Sequence[Sequence[bytes]] | None = None,
     **changes: Any,
 ) -> Tx:
-    """Sign a transaction, or one of a type; keys are those of each credential, `KEY` by default."""
+    """Sign a transaction, or a new one of a type; `keys` lists the keys of each credential."""
     made = unsigned(tx, **changes) if isinstance(tx, type) else tx
     digest = sha256(sign_bytes(made))
     of_credentials = [[KEY]] * credential_count(made) if keys is None else keys
@@ -337,4 +337,4 @@ _FIELDS: dict[type[UnsignedTx], Callable[[], dict[str, Any]]] = {
     ),
     l1.RewardAutoRenewedValidatorTx: lambda: {"tx_id": some_id("staker"), "timestamp": NOW},
 }
-"""What a well-formed transaction of each type has."""
+"""The fields of a well-formed transaction of each type."""

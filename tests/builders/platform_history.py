@@ -1,7 +1,8 @@
-"""A P-Chain with a past, written through the store in blocks of many transactions: for lists.
+"""A P-Chain with a long history, written through the store in large blocks, for tests of lists.
 
-Everything follows from numbers, so a test knows what is where. Signatures are nobody's, and outputs
-come from nowhere: no rule of the chain is asked, but every row is what the store makes of such blocks.
+Everything is computed from numbers, so a test knows the contents of each row. Signatures are invalid, and
+outputs are created from nothing: no rule is verified, but the rows are exactly those that the store writes for
+such blocks.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +26,7 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
 
 NOW = 1_790_000_000
-"""Unix seconds: the time of the chain and of the node."""
+"""Unix seconds: the time of both the chain and the node."""
 DAY = 86_400
 COIN = platform.UNIT
 PER_BLOCK = 100
@@ -44,7 +45,7 @@ class Sizes(NamedTuple):
     subnets: int = 55
     blockchains: int = 60
     members: int = 20
-    """Validators of subnets, one each."""
+    """Validators of subnets, each on its own node."""
     transfers: int = 60
     exports: int = 55
     waiting: int = 60
@@ -53,34 +54,34 @@ class Sizes(NamedTuple):
 
 
 def node(number: int) -> NodeID:
-    """Return the node of a validator."""
+    """Return the node ID of a validator."""
     return NodeID(sha256(b"node %d" % number)[:20])
 
 
 def past_node(number: int) -> NodeID:
-    """Return the node of a validator that has left."""
+    """Return the node ID of a validator that has left."""
     return NodeID(sha256(b"past node %d" % number)[:20])
 
 
 def pending_node(number: int) -> NodeID:
-    """Return the node of a validator that is going to begin."""
+    """Return the node ID of a pending validator."""
     return NodeID(sha256(b"pending node %d" % number)[:20])
 
 
 def person(number: int) -> ShortID:
-    """Return somebody's address."""
+    """Return the address of a person."""
     return ShortID(sha256(b"person %d" % number)[:20])
 
 
 def owners(number: int) -> OutputOwners:
-    """Return a person alone, every fifth time two of three."""
+    """Return a person as the only owner; for every fifth number, two of three persons."""
     if number % 5:
         return OutputOwners(0, 1, (person(number),))
     return OutputOwners(0, 2, tuple(sorted(person(number + step) for step in (0, 1, 2))))
 
 
 def validator_tx(number: int) -> Tx:
-    """Return what added a validator of the Primary Network."""
+    """Return the transaction that added a validator of the Primary Network."""
     start = NOW - (number * 37 % 300 + 1) * DAY
     return _stake_tx(
         staking.AddPermissionlessValidatorTx,
@@ -92,7 +93,7 @@ def validator_tx(number: int) -> Tx:
 
 
 def delegator_tx(number: int, validators: int) -> Tx:
-    """Return what added a delegator."""
+    """Return the transaction that added a delegator."""
     start = NOW - (number * 11 % 13 + 1) * DAY
     return _stake_tx(
         staking.AddPermissionlessDelegatorTx,
@@ -107,7 +108,7 @@ def delegator_tx(number: int, validators: int) -> Tx:
 
 
 def pending_tx(number: int) -> Tx:
-    """Return what added a validator that begins later."""
+    """Return the transaction that added a pending validator."""
     start = NOW + (number % 13 + 1) * DAY
     return _stake_tx(
         staking.AddValidatorTx,
@@ -119,7 +120,7 @@ def pending_tx(number: int) -> Tx:
 
 
 def pending_delegator_tx(number: int, validators: int) -> Tx:
-    """Return what added a delegator that begins later."""
+    """Return the transaction that added a pending delegator."""
     start = NOW + (number % 13 + 1) * DAY
     return _stake_tx(
         staking.AddDelegatorTx,
@@ -131,7 +132,7 @@ def pending_delegator_tx(number: int, validators: int) -> Tx:
 
 
 def past_tx(number: int) -> Tx:
-    """Return what added a validator that has left; odd ones are those of delegators."""
+    """Return the transaction that added a past staker: a delegator for odd numbers."""
     end = NOW - (500 - number) * 600
     cls = staking.AddPermissionlessDelegatorTx if number % 2 else staking.AddValidatorTx
     return _stake_tx(
@@ -144,12 +145,12 @@ def past_tx(number: int) -> Tx:
 
 
 def subnet_tx(number: int) -> Tx:
-    """Return what created a subnet."""
+    """Return the transaction that created a subnet."""
     return _tx(subnets.CreateSubnetTx, owner=owners(number), memo=b"subnet %d" % number)
 
 
 def blockchain_tx(number: int, of: int) -> Tx:
-    """Return what created a blockchain of one of so many subnets."""
+    """Return the transaction that created a blockchain of one of `of` subnets."""
     return _tx(
         subnets.CreateChainTx,
         subnet_id=subnet_tx(number % of).tx_id,
@@ -159,7 +160,7 @@ def blockchain_tx(number: int, of: int) -> Tx:
 
 
 def subnet_validator_tx(number: int, of: int) -> Tx:
-    """Return what lets a node validate one of so many subnets."""
+    """Return the transaction that made a node a validator of one of `of` subnets."""
     period = platform.subnet_validator(
         node_id=node(number),
         subnet_id=subnet_tx(number % of).tx_id,
@@ -170,7 +171,7 @@ def subnet_validator_tx(number: int, of: int) -> Tx:
 
 
 def transfer_tx(number: int) -> Tx:
-    """Return a transfer with two outputs; every seventh is locked."""
+    """Return a transfer with two outputs; in every seventh one they are locked."""
     locked: dict[str, Any] = {} if number % 7 else {"stakeable_until": NOW + DAY}
     made = (
         platform.output((number + 1) * COIN // 4, person(number), **locked),
@@ -191,7 +192,7 @@ def export_tx(number: int) -> Tx:
 
 
 def waiting_tx(number: int) -> Tx:
-    """Return a transaction that waits for a block."""
+    """Return a pending transaction."""
     return _tx(
         inputs=(platform.spend(platform.utxo(COIN, number=1_000 + number)),),
         memo=b"waiting %d" % number,
@@ -199,13 +200,13 @@ def waiting_tx(number: int) -> Tx:
 
 
 def dropped_id(number: int) -> ID:
-    """Return the ID of a transaction that was refused."""
+    """Return the ID of a dropped transaction."""
     return platform.some_id(f"dropped {number}")
 
 
 @transaction.atomic
 def write_history(sizes: Sizes = Sizes()) -> None:  # noqa: B008  # a value
-    """Write the whole past."""
+    """Write the whole history."""
     platform_rows.begin(
         platform_rows.producing(GENESIS_UTXO),
         lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 400_000_000 * COIN),
@@ -230,7 +231,7 @@ def write_history(sizes: Sizes = Sizes()) -> None:  # noqa: B008  # a value
 
 
 def erase_history() -> None:
-    """Delete all that there is of the P-Chain."""
+    """Delete all rows of the P-Chain."""
     for model in _WRITTEN:
         model.objects.all()._raw_delete(DEFAULT_DB_ALIAS)
 
@@ -345,7 +346,7 @@ def _export(tx: Tx, diff: Diff) -> None:
 
 
 def _reward(number: int) -> None:
-    """Let a past staker leave; every third without reward."""
+    """Remove a past staker; every third one gets no reward."""
     tx = past_tx(number)
     staker = _staker(tx, _DELEGATES if number % 2 else Priority.PRIMARY_VALIDATOR_CURRENT)
     paid = UTXO(tx.tx_id, 2, platform.ASSET_ID, TransferOutput(60 * COIN, owners(number)))
@@ -359,7 +360,7 @@ def _reward(number: int) -> None:
 
 
 def _finish() -> None:
-    """Make the tip's time that of the node."""
+    """Set the timestamp of the tip to the time of the node."""
     diff = Diff(platform_rows.DatabaseState(platform_chain().db))
     diff.set_timestamp(NOW)
     platform_rows.accept_diff(diff)

@@ -1,4 +1,4 @@
-"""Random histories of the P-Chain: transactions of all kinds that spend what a state holds.
+"""Random histories of the P-Chain: transactions of all types that spend outputs of a state.
 
 Most of them are accepted, some are not. The same seed gives the same history.
 """
@@ -30,11 +30,11 @@ from tests.builders.platform_state import ENV, MemoryState
 
 KEY_OF = dict(zip(platform.ADDRESSES, platform.KEYS, strict=True))
 FEE = UNIT // 4
-"""More than any fee; the rest is burned."""
+"""More than any fee; the excess is burned."""
 
 
 def funded() -> MemoryState:
-    """Return a state whose coins belong to known keys: plain, shared, locked, and elsewhere."""
+    """Return a state whose coins belong to known keys: plain, shared, locked, and on other chains."""
     made = MemoryState()
     for number in range(40):
         made.fund(platform.utxo(20_000 * UNIT, platform.ADDRESSES[number % 5], number=number))
@@ -51,7 +51,7 @@ def funded() -> MemoryState:
 
 
 class History:
-    """Draws transactions on a state, and moments of the node's clock."""
+    """A generator of transactions on a state and of times of the node's clock."""
 
     def __init__(self, seed: int, state: MemoryState) -> None:
         self.random = Random(seed)
@@ -73,19 +73,19 @@ class History:
         ]
 
     def env(self) -> Env:
-        """Return the environment at the history's moment."""
+        """Return the environment at the current time of the history."""
         return Env(ENV.config, ENV.asset_id, self.now, ENV.x_chain_id, ENV.c_chain_id)
 
     def pass_time(self) -> None:
-        """Move the clock: not at all, a little, or over a day."""
+        """Move the clock: not at all, a little, or more than a day."""
         self.now += self.random.choice((0, 1, 60, 3_600, 20_000, DAY + 1))
 
     def txs(self, count: int) -> list[Tx]:
-        """Return so many transactions, of which some may spend the same."""
+        """Return `count` transactions, some of which may spend the same output."""
         return [self.random.choice(self._kinds)() for _ in range(count)]
 
     def _sign(self, kind: type[UnsignedTx], spent: list[UTXO], **fields: Any) -> Tx:
-        """Sign a transaction that spends these outputs, and whose `authority` signs it last."""
+        """Sign a transaction that spends these outputs; the key in `authority` signs last."""
         authority: OutputOwners | None = fields.pop("authority", None)
         ordered = sorted(spent, key=lambda one: (one.tx_id, one.output_index))
         keys = [_keys_of(inner_output(one.output).owners) for one in ordered]
@@ -113,7 +113,7 @@ class History:
     def _stake(
         self, amount: int
     ) -> tuple[list[UTXO], tuple[TransferableOutput, ...], tuple[TransferableOutput, ...]]:
-        """Return what is spent, change and stake; stake comes from locked coins at times."""
+        """Return the spent outputs, change and stake; sometimes the stake uses locked coins."""
         locked = [one for one in self.state.utxos.values() if not self._is_open(one)]
         if not locked or self.random.random() < 0.7:
             spent, change = self._choose(amount)
@@ -275,7 +275,7 @@ class History:
 
 
 def burned(tx: Tx) -> int:
-    """Return what a transaction burns: what its inputs are worth, less all that it makes."""
+    """Return the amount that a transaction burns: its inputs less all its outputs."""
     unsigned: Any = tx.unsigned
     spent = [*unsigned.inputs, *getattr(unsigned, "imported_inputs", ())]
     made = [
@@ -288,14 +288,14 @@ def burned(tx: Tx) -> int:
 
 
 def everything(state: MemoryState) -> int:
-    """Return all coins: unspent, staked, exported, and what other chains have exported."""
+    """Return the sum of all coins: unspent, staked, exported, and exported by other chains."""
     elsewhere = (*(utxo for _, utxo in state.exported), *state.shared.values())
     staked = sum(one.weight for one in state.stakers.values() if not one.priority.is_permissioned)
     return state.unspent() + staked + _sum(elsewhere)
 
 
 def promised(state: MemoryState) -> int:
-    """Return rewards that the supply holds already, but that are not paid yet."""
+    """Return the rewards that are already part of the supply but not paid yet."""
     current = [one for one in state.stakers.values() if not one.priority.is_pending]
     accrued = sum(
         state.delegatee_reward(one.tx_id)

@@ -1,7 +1,7 @@
-"""The P-Chain's blocks executed once more, from their bytes, on a state in memory.
+"""Execution of the P-Chain's stored blocks, from their bytes, on a state in memory.
 
-`remembered()` is what the rows hold; `replay()` leads a state through the blocks that come after it.
-What both have in the end must be the same.
+`remembered()` loads the state from the rows; `replay()` executes the later blocks on a state.
+Both must give the same state in the end.
 """
 
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from primitives.ids import ID, P_CHAIN_ID
 from tests.builders.platform_state import MemoryState
 
 Clock = Callable[[Block], int]
-"""What time it was on the node's clock when a block was built."""
+"""Returns the time of the node's clock when a block was built."""
 
 
 def remembered() -> MemoryState:
-    """Return what the rows hold, as a state in memory."""
+    """Return the state in the database as a state in memory."""
     tip = platform_chain().tip()
     state = MemoryState(
         time=tip.timestamp,
@@ -54,7 +54,7 @@ def remembered() -> MemoryState:
 
 
 def contents(state: MemoryState) -> dict[str, Any]:
-    """Return everything in a state in an order that does not depend on its history."""
+    """Return the contents of a state in an order that does not depend on its history."""
     return {
         "time": state.time,
         "fees": state.fees,
@@ -76,7 +76,7 @@ def contents(state: MemoryState) -> dict[str, Any]:
 
 
 def replay(state: MemoryState, after: int, clock: Clock | None = None) -> list[Block]:
-    """Lead a state through all blocks above a height, each verified anew, and return them."""
+    """Verify and execute all blocks above a height on a state, and return these blocks."""
     at_first = accepted.block_at(platform_chain(), after)
     assert at_first is not None
     parent, options = parse_block(at_first.raw), None
@@ -100,7 +100,7 @@ def replay(state: MemoryState, after: int, clock: Clock | None = None) -> list[B
 
 
 def assert_replays(before: MemoryState, after: int, clock: Clock | None = None) -> list[Block]:
-    """Check that the blocks above a height make of the state before what the rows hold now."""
+    """Check that the blocks above a height lead from the earlier state to the one in the rows."""
     blocks = replay(before, after, clock)
     assert contents(before) == contents(remembered())
     return blocks

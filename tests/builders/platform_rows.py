@@ -1,7 +1,7 @@
-"""A P-Chain in the database: blocks that do what a test says, whether or not rules would let them.
+"""A P-Chain in the database with arbitrary blocks, whether or not the rules would allow them.
 
-`begin()` makes the genesis, `accept(change, …)` the next block. A change is a function of a diff;
-`adding(…)` makes the usual ones.
+`begin()` writes the genesis, `accept(change, …)` the next block. A change is a function of a diff;
+`adding(…)` returns the usual ones.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ NETWORK = Network(
 
 
 def begin(*changes: Change, time: int = platform.NOW) -> Block:
-    """Make the first block of a network whose state the changes make, and return it."""
+    """Write and return the first block of a network whose state results from the changes."""
     diff = Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(time)
     for change in changes:
@@ -56,7 +56,7 @@ def begin(*changes: Change, time: int = platform.NOW) -> Block:
 
 
 def begin_with(state: MemoryState) -> Block:
-    """Make the first block of a network that holds what a state does."""
+    """Write and return the first block of a network with this state."""
 
     def change(diff: Diff) -> None:
         diff.set_supply(PRIMARY_NETWORK_ID, SUPPLY)
@@ -71,7 +71,7 @@ def begin_with(state: MemoryState) -> Block:
 
 
 def accept(*changes: Change, after: int = 1) -> Block:
-    """Make the next block, so many seconds later, and return it."""
+    """Write and return the next block, `after` seconds later."""
     diff = Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(platform_chain().tip().timestamp + after)
     for change in changes:
@@ -80,7 +80,7 @@ def accept(*changes: Change, after: int = 1) -> Block:
 
 
 def accept_diff(diff: Diff) -> Block:
-    """Make the next block of what a diff holds, and return it."""
+    """Write and return the next block, whose changes are those of a diff."""
     tip, found = platform_chain().tip(), diff.changes()
     block = build_standard(
         parent_id=tip.block_id,
@@ -94,7 +94,7 @@ def accept_diff(diff: Diff) -> Block:
 
 
 def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block, Block]:
-    """Make a proposal block that rewards a staker or not, with its option, and return both."""
+    """Write a proposal to reward a staker and its option; return both."""
     tip, diff = platform_chain().tip(), Diff(DatabaseState(platform_chain().db))
     diff.set_timestamp(max(tip.timestamp, staker.end))
     diff.remove_staker(staker)
@@ -118,12 +118,12 @@ def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block
 
 
 def adding_tx(tx: Tx, status: TxStatus = TxStatus.COMMITTED) -> Change:
-    """Add a transaction alone."""
+    """Return the change that adds only a transaction."""
     return lambda diff: diff.add_tx(tx, status)
 
 
 def producing(*utxos: UTXO) -> Change:
-    """Add unspent outputs."""
+    """Return the change that adds unspent outputs."""
 
     def change(diff: Diff) -> None:
         for utxo in utxos:
@@ -140,7 +140,7 @@ def adding(
     of_tx: dict[str, Any] | None = None,
     **of_period: Any,
 ) -> tuple[Staker, Change]:
-    """Return a staker of a priority, and the change that adds it with its transaction."""
+    """Return a staker with a priority, and the change that adds it with its transaction."""
     cls, subnet = _KIND[priority]
     fields = {"memo": repr(sorted(of_period.items())).encode(), **(of_tx or {})}
     on_subnet = cls is subnets.AddSubnetValidatorTx
@@ -185,5 +185,5 @@ _KIND: dict[Priority, tuple[type[UnsignedTx], bool]] = {
 
 
 def raw_utxo(utxo: UTXO) -> bytes:
-    """Return an output as clients get it."""
+    """Return an output as clients receive it."""
     return CODEC.marshal(utxo)

@@ -1,4 +1,4 @@
-"""A P-Chain state in plain dictionaries, and one line for each thing that may stand in it."""
+"""A P-Chain state in plain dictionaries, and functions that make its contents in one call."""
 
 from collections.abc import Iterable, Iterator
 from copy import copy
@@ -39,7 +39,7 @@ def env(**changes: Any) -> Env:
 
 @dataclass
 class MemoryState:
-    """A `ChainState`, with `accept` to become the next one."""
+    """A `ChainState` in memory; `accept` advances it to the next state."""
 
     time: int = platform.NOW
     fees: FeeState = field(default_factory=lambda: FeeState(capacity=1_000_000))
@@ -100,11 +100,11 @@ class MemoryState:
         return self.txs[tx_id][1] if tx_id in self.txs else TxStatus.UNKNOWN
 
     def copied(self) -> "MemoryState":
-        """Return a state that holds the same and goes its own way."""
+        """Return an independent copy of the state."""
         return MemoryState(**{name: copy(value) for name, value in vars(self).items()})
 
     def accept(self, changes: StateChanges) -> None:
-        """Take what a diff has changed."""
+        """Apply the changes of a diff."""
         self.time = self.time if changes.timestamp is None else changes.timestamp
         self.fees = changes.fee_state or self.fees
         self.supplies |= changes.supplies
@@ -152,14 +152,14 @@ class MemoryState:
 
 
 def state(*utxos: UTXO, **changes: Any) -> MemoryState:
-    """Return a state that holds these outputs, and the changes."""
+    """Return a state with these outputs and the changes."""
     made = MemoryState(**changes)
     made.fund(*utxos)
     return made
 
 
 def staker(name: str = "staker", **changes: Any) -> Staker:
-    """Return a current validator of the Primary Network, 30 days before and after `NOW`."""
+    """Return a current validator of the Primary Network from 30 days before to 30 after `NOW`."""
     fields: dict[str, Any] = {
         "tx_id": platform.some_id(name),
         "node_id": platform.NODE_ID,
@@ -174,7 +174,7 @@ def staker(name: str = "staker", **changes: Any) -> Staker:
 
 
 def stakers(*made: Staker) -> dict[ID, Staker]:
-    """Return stakers as `MemoryState.stakers` has them."""
+    """Return stakers in the format of `MemoryState.stakers`."""
     return {one.tx_id: one for one in made}
 
 
@@ -187,7 +187,7 @@ def joined(
 ) -> Staker:
     """Add the staker of a transaction to the current set as if it had been accepted at its start.
 
-    The stake is not taken from anybody.
+    The stake is not subtracted from any output.
     """
     unsigned: Any = tx.unsigned
     diff = Diff(into)
@@ -213,9 +213,9 @@ def assert_refused(
     because: type[InvalidTx] | None = None,
     environment: Env = ENV,
 ) -> None:
-    """Check for what reason and in which words a transaction is refused, and that nothing changes.
+    """Check the error and message with which a transaction is rejected, and that nothing changes.
 
-    Where a reason holds another, `because` is the innermost.
+    If an error has a cause, `because` is the innermost one.
     """
     diff = Diff(into)
     with pytest.raises(reason) as refused:

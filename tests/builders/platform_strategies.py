@@ -25,7 +25,7 @@ def transactions() -> st.SearchStrategy[Tx]:
 
 
 def bodies() -> st.SearchStrategy[SignedBody]:
-    """Return the same as layouts."""
+    """Return signed transactions as layouts."""
     return of_annotation(SignedBody)
 
 
@@ -36,7 +36,7 @@ def unsigned_transactions() -> st.SearchStrategy[UnsignedTx]:
 
 @cache
 def of_annotation(annotation: Any, within: frozenset[type] = frozenset()) -> Any:
-    """Return values of an annotation that stands within values of these interface types."""
+    """Return values of an annotation that occurs within values of these interface types."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         return _of_mark(arguments[0], arguments[1], within)

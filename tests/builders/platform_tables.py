@@ -1,6 +1,6 @@
-"""All rows of the P-Chain, to compare and to put back: what two nodes with the same blocks have alike.
+"""All rows of the P-Chain, to compare and restore them; nodes with the same blocks share most of them.
 
-Not alike are what waits, who is connected, and how long others were online: each node sees its own.
+Pending transactions, connected peers, and observed uptimes differ: each node has its own.
 """
 
 from collections.abc import Mapping
@@ -16,23 +16,23 @@ OWN = frozenset(
         "uptimetracking", "keystoreuser", "keystorekey",
     }
 )  # fmt: skip
-"""Models whose rows are a node's own."""
+"""Models whose rows each node has for itself."""
 
 Rows = Mapping[type[Model], list[dict[str, Any]]]
 
 
 def rows() -> Rows:
-    """Return all rows in the order of their keys."""
+    """Return all rows ordered by key."""
     return {model: _read(model) for model in _models()}
 
 
 def alike() -> Rows:
-    """Return the rows that every node has that has the same blocks."""
+    """Return the rows that are equal on all nodes with the same blocks."""
     return {model: _read(model) for model in _models() if model._meta.model_name not in OWN}
 
 
 def put_back(found: Rows) -> None:
-    """Delete all rows and write these: the chain is where it was."""
+    """Replace all rows with these, which restores the earlier chain."""
     with connection.cursor() as cursor:
         for model in _models():
             cursor.execute(f"DELETE FROM {model._meta.db_table}")

@@ -1,4 +1,4 @@
-"""Pool entries in one line."""
+"""Pool entries in one call."""
 
 from itertools import count
 from typing import Any
@@ -13,7 +13,7 @@ _arrivals = count(1)
 
 
 def entry(nonce: int = 0, **changes: Any) -> PoolEntry:
-    """Return a transfer of Alice's that pays a tip of 10 wei; each one arrives after the last."""
+    """Return a transfer from Alice with a tip of 10 wei; each one arrives after the previous one."""
     arrival = next(_arrivals)
     fields: dict[str, Any] = {
         "hash": Hash(arrival.to_bytes(32, "big")),

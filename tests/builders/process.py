@@ -1,4 +1,4 @@
-"""This process as one that has just begun: its node is made anew, and knows nothing but rows and files."""
+"""A simulated restart of this process: a new `Node`, which knows only the rows and files."""
 
 from nodeproject.apps import this_node, use
 from nodeproject.node import Node
@@ -6,6 +6,6 @@ from nodeproject.settings.node import NodeSettings
 
 
 def begin_anew(settings: NodeSettings | None = None) -> None:
-    """Be a node that has just begun, with other settings or the same; what is counted goes on."""
+    """Replace the node with a new one, with the same or other settings; process counters continue."""
     before = this_node()
     use(Node(settings or before.settings, before.processes))

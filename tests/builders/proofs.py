@@ -1,15 +1,15 @@
-"""Checks a Merkle-Patricia proof by the yellow paper (appendix D), with nothing of ours in it."""
+"""A verifier of Merkle-Patricia proofs by the yellow paper (appendix D), without the node's code."""
 
 import rlp
 from eth_hash.auto import keccak
 
 
 class BadProof(Exception):
-    """Nodes that do not lead from the root to the key."""
+    """The nodes do not lead from the root to the key."""
 
 
 def prove(root: bytes, key: bytes, nodes: list[bytes]) -> bytes | None:
-    """Return the value that the nodes prove under a key, None when they prove its absence."""
+    """Return the value that the nodes prove for a key; None if they prove its absence."""
     path = [nibble for byte in keccak(key) for nibble in (byte >> 4, byte & 15)]
     reference = root
     remaining = list(nodes)

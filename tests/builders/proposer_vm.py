@@ -1,4 +1,4 @@
-"""A node's chain behind outer blocks, with what is behind it: for tests of the proposer VM."""
+"""A chain wrapped in outer blocks, with all its parts, for tests of the proposer VM."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ from tests.builders.outer_blocks import ALICE, CHAIN, NOW, Node
 
 @dataclass
 class Validators:
-    """Who validates, the same at all heights."""
+    """A validator set that is the same at all heights."""
 
     weights: dict[NodeID, int] = field(default_factory=lambda: {ALICE.node_id: 1})
     height: int = 7
@@ -35,7 +35,7 @@ class Validators:
 
 @dataclass
 class Setup:
-    """A node's chain, and what is behind it."""
+    """The chain of a node: its proposer VM, inner VM, outer blocks and validators."""
 
     inner: TextVM = field(default_factory=TextVM)
     validators: Validators = field(default_factory=Validators)
@@ -56,7 +56,7 @@ class Setup:
         )
 
     def build(self, *texts: str, now: int = NOW) -> list[ProposerBlock[TextBlock]]:
-        """Build a line of blocks, each on the one before."""
+        """Build consecutive blocks, one per text."""
         found = []
         for text in texts:
             self.inner.waiting = [text]
@@ -67,14 +67,14 @@ class Setup:
         return found
 
     def accept(self, *blocks: ProposerBlock[TextBlock]) -> list[ID]:
-        """Accept blocks and return what was written."""
+        """Accept blocks and return the IDs of the written ones."""
         written: list[ID] = []
         self.vm.accept([one.block_id for one in blocks], written=written.append)
         return written
 
 
 def other(setup: Setup, node: Node = ALICE) -> Setup:
-    """Return another node that has accepted the same."""
+    """Return another node that has accepted the same blocks."""
     found = Setup(TextVM(list(setup.inner.accepted)), setup.validators, node)
     found.rows.blocks += setup.rows.blocks
     found.restart()

@@ -1,4 +1,4 @@
-"""Contracts that answer and emit whatever a test wants: tokens of all kinds, honest ones and others."""
+"""Contracts that return and emit whatever a test wants: tokens of all kinds, honest and dishonest."""
 
 from collections.abc import Mapping
 
@@ -11,20 +11,20 @@ _EMIT = [keccak256(b"emit%d" % count)[:4] for count in range(5)]
 _SET = keccak256(b"set(uint256,uint256)")[:4]
 
 REVERTS = assemble("0 0 REVERT")
-"""What a puppet does in place of an answer: it fails."""
+"""Makes a puppet revert instead of returning a value."""
 
 ENDLESS = bytes.fromhex("5b60035803 56")
-"""It jumps back to where it begins (PC less 3), until its gas is used up."""
+"""Jumps back to its start (PC less 3) until all gas is used up."""
 
 HELD = assemble("4 CALLDATALOAD SLOAD 0 MSTORE 32 0 RETURN")
-"""It answers balanceOf(holder): the slot that is the holder's address."""
+"""Returns the result of balanceOf(holder): the slot at the holder's address."""
 
 HELD_OF_ID = assemble("4 CALLDATALOAD 36 CALLDATALOAD ADD SLOAD 0 MSTORE 32 0 RETURN")
-"""It answers balanceOf(holder, id): the slot that is the sum of both."""
+"""Returns the result of balanceOf(holder, id): the slot at the sum of both."""
 
 
 def answering(data: bytes) -> bytes:
-    """Return code that answers with these bytes."""
+    """Return code that returns these bytes."""
     code = b""
     for at in range(0, len(data), 32):
         code += b"\x7f" + data[at : at + 32].ljust(32, b"\0") + assemble(at, "MSTORE")
@@ -32,19 +32,19 @@ def answering(data: bytes) -> bytes:
 
 
 def answering_many(size: int) -> bytes:
-    """Return code that answers with so many zero bytes."""
+    """Return code that returns `size` zero bytes."""
     return assemble(size, 0, "RETURN")
 
 
 def string(text: bytes) -> bytes:
-    """Return a string as the ABI has it."""
+    """Return a string in ABI encoding."""
     return words(32, len(text)) + text + bytes(-len(text) % 32)
 
 
 def puppet(answers: Mapping[bytes, bytes]) -> bytes:
-    """Return the runtime code of a contract that runs code by selector.
+    """Return the runtime code of a contract that dispatches to code by selector.
 
-    It also emits the log with the topics and data that it is told, and sets a slot.
+    The contract can also emit a log with given topics and data, and set a slot.
 
     Args:
         answers: Code by selector.
@@ -66,7 +66,7 @@ def puppet(answers: Mapping[bytes, bytes]) -> bytes:
 
 
 def _emitting(count: int) -> bytes:
-    """Return code that emits the log that the call data has: so many topics, then the data."""
+    """Return code that emits a log from the call data: `count` topics, then the data."""
     size = 4 + 32 * count
     code = assemble(size, "CALLDATASIZE SUB", size, 0, "CALLDATACOPY")
     for topic in reversed(range(count)):
@@ -85,7 +85,7 @@ def put(slot: int | bytes, value: int) -> bytes:
 
 
 def of_erc20(name: bytes = b"Coin", symbol: bytes = b"CN", **others: bytes) -> dict[bytes, bytes]:
-    """Return what an ERC-20 with 6 decimals answers, of which others may be given."""
+    """Return the code by selector of an ERC-20 with 6 decimals; `others` replaces results."""
     return {
         questions.NAME: answering(string(name)),
         questions.SYMBOL: answering(string(symbol)),
@@ -97,7 +97,7 @@ def of_erc20(name: bytes = b"Coin", symbol: bytes = b"CN", **others: bytes) -> d
 
 
 def with_interface(interface: bytes) -> bytes:
-    """Return code for supportsInterface of a contract with ERC-165 and another interface."""
+    """Return code for supportsInterface of a contract that supports ERC-165 and another interface."""
     of_two = assemble("4 CALLDATALOAD 224 SHR DUP1", int.from_bytes(questions.ERC165), "EQ SWAP1")
     return of_two + assemble(int.from_bytes(interface), "EQ ADD 0 MSTORE 32 0 RETURN")
 
@@ -106,7 +106,7 @@ SUPPORTS = questions.supports(b"")[:4]
 
 
 def of_erc721(name: bytes = b"Cats", symbol: bytes = b"CAT") -> dict[bytes, bytes]:
-    """Return what an ERC-721 answers; where each of its tokens is described is the same for all."""
+    """Return the code by selector of an ERC-721; all its tokens have the same token URI."""
     return {
         SUPPORTS: with_interface(questions.ERC721),
         questions.NAME: answering(string(name)),
@@ -117,7 +117,7 @@ def of_erc721(name: bytes = b"Cats", symbol: bytes = b"CAT") -> dict[bytes, byte
 
 
 def of_erc1155() -> dict[bytes, bytes]:
-    """Return what an ERC-1155 answers: it has no name."""
+    """Return the code by selector of an ERC-1155, which has no name."""
     return {
         SUPPORTS: with_interface(questions.ERC1155),
         questions.balance(Address(bytes(20)), 0)[:4]: HELD_OF_ID,

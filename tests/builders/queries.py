@@ -1,4 +1,4 @@
-"""Blocks, and what peers say of them to a chain that is voted on."""
+"""Blocks, and queries of peers about them to a chain that is voted on."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def pull(block: TextBlock, number: int = 77, height: int = 1) -> p2p.PullQuery:
 
 
 def answers(voter: Voter, number: int = 77) -> list[tuple[ID, ID, ID, int]]:
-    """Return the Chits that were sent with a number."""
+    """Return the Chits that were sent in reply to a request number."""
     return [
         (
             ID(one.preferred_id),

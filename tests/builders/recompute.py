@@ -1,7 +1,7 @@
-"""Blocks computed anew from their raw transactions: what any Ethereum client would make of them.
+"""Blocks recomputed from their raw transactions, as any other Ethereum client would compute them.
 
-Execution is the reference engine's; roots, bloom, receipts and hash are made by the specification's
-own code (`roots`), not by the node's. The state is kept in memory.
+The reference engine executes them; roots, bloom, receipts and hash come from the specification's
+own code (`roots`), not from the node's. The state is kept in memory.
 """
 
 from collections import deque
@@ -30,25 +30,25 @@ from tests.builders.cchain import MemoryState
 from tests.builders.roots import StateTries, fork_module, ordered_root
 
 Header = Any
-"""A block's header as the specification has it, of the block's fork."""
+"""A block header of the specification, in the type of the block's fork."""
 
 Shown = Mapping[str, Any]
-"""A block as eth_getBlockByNumber answers it: quantities and data as 0x text."""
+"""A block as returned by eth_getBlockByNumber: quantities and data as 0x text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recomputed:
-    """What follows from a block's transactions and its parent's state."""
+    """The results of a block's transactions on its parent's state."""
 
     header: Header
     hash: Hash
     receipts: tuple[bytes, ...]
-    """As they stand in the trie."""
+    """Encoded as in the trie."""
     results: tuple[TransactionResult, ...]
 
 
 class RecomputedChain:
-    """A chain computed anew from its first state, block after block."""
+    """A chain that is recomputed from its initial state, block after block."""
 
     def __init__(self, config: ChainConfig, first_state: StateChanges) -> None:
         self.state, self._tries = _begin(first_state)
@@ -69,11 +69,15 @@ class RecomputedChain:
         raw_transactions: Sequence[bytes],
         signers: Mapping[bytes, Address] | None = None,
     ) -> Recomputed:
-        """Compute the next block; the state becomes the block's own.
+        """Compute the next block and advance the state.
 
-        Of the header only what the producer decides is used: parent, time, coinbase, gas limit,
-        base fee, mix hash, extra data and the like; the roots, bloom and gas used are made here. Signers:
-        whom ecrecover answers for signatures by decree (devnet.md 4).
+        Only fields that the producer decides are taken from the header: parent, time, coinbase, gas limit,
+        base fee, mix hash, extra data and the like; roots, bloom and gas used are computed here.
+
+        Args:
+            given: The header.
+            raw_transactions: The transactions.
+            signers: Overrides of ecrecover: the address that it returns for a signature (devnet.md 4).
         """
         number = int(given.number)
         assert number == self.height + 1
@@ -86,12 +90,12 @@ class RecomputedChain:
         return made
 
     def change(self, changes: StateChanges) -> None:
-        """Change the state by hand, before the next block (devnet.md 10)."""
+        """Apply cheats to the state before the next block (devnet.md 10)."""
         self.state.apply(changes)
         self._tries.apply(changes, self.state)
 
     def _first(self, given: Header) -> Recomputed:
-        """Return what follows from the first state alone; nothing is executed in block 0."""
+        """Return the genesis block of the initial state; block 0 executes nothing."""
         made = {
             "gas_used": Uint(0),
             "bloom": Bytes256(bytes(256)),
@@ -162,7 +166,7 @@ class RecomputedChain:
 
 
 def _read_transaction(raw: bytes, chain_id: int) -> Transaction:
-    """Return a transaction with who signed it, or whom it names where nobody did."""
+    """Return a transaction with its signer, or with the sender that an unsigned one names."""
     decoded = decode_unsigned(raw)
     if names_sender(decoded):
         return with_sender(decoded, named_sender(decoded))
@@ -170,11 +174,11 @@ def _read_transaction(raw: bytes, chain_id: int) -> Transaction:
 
 
 _begun: deque[tuple[StateChanges, MemoryState, StateTries]] = deque(maxlen=8)
-"""The first states that chains of this process began with last: few, and most tests have a chain."""
+"""The latest initial states of chains in this process; there are few, and most tests need a chain."""
 
 
 def _begin(first_state: StateChanges) -> tuple[MemoryState, StateTries]:
-    """Return the state that a chain begins with, and its tries, for the caller to change."""
+    """Return a copy of a chain's initial state and of its tries."""
     found = next((one for one in _begun if one[0] == first_state), None)
     if found is None:
         state, tries = MemoryState(), StateTries()
@@ -189,9 +193,9 @@ def _begin(first_state: StateChanges) -> tuple[MemoryState, StateTries]:
 
 @contextmanager
 def _remembered_jump_destinations(fork: str) -> Iterator[None]:
-    """Let the specification look for the jump destinations of a code once, not at every call.
+    """Make the specification compute the jump destinations of a code once, not in every call.
 
-    That is half of its time: the system contracts run in every block.
+    That takes half of its time, because the system contracts run in every block.
     """
     find = _jump_destinations(fork)
     with patch.object(load_fork(fork).interpreter, "get_valid_jump_destinations", find):
@@ -204,12 +208,12 @@ def _jump_destinations(fork: str) -> Callable[[bytes], Any]:
 
 
 def decode_header(encoded: bytes, fork: str) -> Header:
-    """Return a header from its RLP."""
+    """Return a header decoded from its RLP."""
     return rlp.decode_to(fork_module(fork, "blocks").Header, encoded)
 
 
 def header_as_shown(shown: Shown, fork: str) -> Header:
-    """Return the header of a block as it is answered to clients."""
+    """Return the header of a block in the format for clients."""
     header = fork_module(fork, "blocks").Header
     return header(**{field.name: _read(shown, field.name) for field in fields(header)})
 
@@ -217,7 +221,7 @@ def header_as_shown(shown: Shown, fork: str) -> Header:
 def _receipts(
     block: ExecutedBlock, raw_transactions: Sequence[bytes], fork: str
 ) -> tuple[Bytes256, list[bytes]]:
-    """Return the block's bloom, and its receipts."""
+    """Return the block's bloom and its receipts."""
     used = accumulate(result.gas_used for result in block.results)
     receipts = []
     for raw, result, cumulative in zip(raw_transactions, block.results, used, strict=True):
@@ -254,7 +258,7 @@ _SHOWN = {
     "parent_beacon_block_root": ("parentBeaconBlockRoot", Bytes32),
     "requests_hash": ("requestsHash", Bytes32),
 }
-"""Names of a header's fields as they are shown, and their types."""
+"""Names of header fields in JSON, and their types."""
 
 
 def _read(shown: Shown, name: str) -> Any:
@@ -264,6 +268,6 @@ def _read(shown: Shown, name: str) -> Any:
 
 
 def _mix_hash(header: Header) -> bytes:
-    """Return a header's mixHash, which has had two names."""
+    """Return a header's mixHash, whose field has had two names."""
     before_paris = hasattr(header, "mix_digest")
     return bytes(header.mix_digest if before_paris else header.prev_randao)

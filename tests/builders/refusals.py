@@ -1,4 +1,4 @@
-"""One broken rule of a transaction's syntax each: what is changed, and what comes of it."""
+"""Cases that each break one rule of a transaction's syntax: the changed fields and the error."""
 
 from typing import Any, NamedTuple
 
@@ -18,11 +18,11 @@ from tests.builders.platform import ASSET_ID, CONFIG, proof_of_possession, unsig
 FORGED = ProofOfPossession(
     proof_of_possession(1).public_key, proof_of_possession(2).proof_of_possession
 )
-"""A key with the proof of another."""
+"""A public key with the proof of another key."""
 
 
 class Refusal(NamedTuple):
-    """A type, changed fields, the reason and its words."""
+    """A transaction type, the changed fields, the error and its message."""
 
     cls: type[UnsignedTx]
     changes: dict[str, Any]
@@ -31,11 +31,11 @@ class Refusal(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What a test of it is called."""
+        """The name of the test case."""
         return f"{self.error.__name__}-{self.cls.__name__}-{'-'.join(self.changes)}"
 
     def verify(self) -> None:
-        """Fail unless the transaction is refused, for this reason, in these words."""
+        """Check that the transaction is rejected with this error and this message."""
         with pytest.raises(self.error) as refused:
             verify_unsigned(unsigned(self.cls, **self.changes))
         assert type(refused.value) is self.error
@@ -43,12 +43,12 @@ class Refusal(NamedTuple):
 
 
 def verify_unsigned(tx: UnsignedTx) -> None:
-    """Verify the syntax of a transaction that nobody has signed."""
+    """Verify the syntax of an unsigned transaction."""
     verify_syntax(Tx(tx, (), b"", 0), CONFIG, ASSET_ID)
 
 
 def owner(threshold: int, *addresses: Any) -> OutputOwners:
-    """Return owners in the order in which they are given."""
+    """Return owners in the given order."""
     return OutputOwners(0, threshold, addresses)
 
 

@@ -1,4 +1,4 @@
-"""Roots made by the specification's own code: of lists, of whole states, and of one that changes."""
+"""Roots computed by the specification's own code: of lists, whole states, and a changing state."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -16,14 +16,14 @@ from primitives.hashing import keccak256
 from tests.builders.cchain import MemoryState
 
 _KEPT_LEVELS = 2
-"""Nodes down to here are remembered: 256 subtrees, of which a block changes few."""
+"""Nodes down to this level are cached: 256 subtrees, of which a block changes few."""
 
 Nibbles = bytes
-"""Of a hashed key, one in each byte."""
+"""The nibbles of a hashed key, one per byte."""
 
 
 def fork_module(fork: str, name: str) -> ModuleType:
-    """Import one of a fork's modules; Python's recursion limit stays what it is."""
+    """Import a module of a fork without a change of Python's recursion limit."""
     load_fork(fork)
     return import_module(f"ethereum.forks.{fork}.{name}")
 
@@ -57,14 +57,14 @@ def state_root(state: MemoryState) -> Bytes32:
 
 
 class StateTries:
-    """The tries of a state that follows blocks: only what a block changed is hashed again."""
+    """The tries of a changing state; only the nodes that a block changed are hashed again."""
 
     def __init__(self) -> None:
         self._accounts = RememberingTrie()
         self._storages: dict[Address, RememberingTrie] = {}
 
     def apply(self, changes: StateChanges, state: MemoryState) -> None:
-        """Take over what changed in a state that has the changes already."""
+        """Update the tries to a state that already contains the changes."""
         gone = {address for address, change in changes.accounts.items() if change.after is None}
         for address in gone | changes.cleared:
             self._storages.pop(address, None)
@@ -76,7 +76,7 @@ class StateTries:
             self._accounts.put(address, self._account_value(address, state))
 
     def copy(self) -> "StateTries":
-        """Return tries of the same state, with all that these remember."""
+        """Return tries of the same state, including all cached nodes."""
         made = StateTries()
         made._accounts = self._accounts.copy()
         made._storages = {address: trie.copy() for address, trie in self._storages.items()}
@@ -96,10 +96,10 @@ class StateTries:
 
 
 class RememberingTrie:
-    """A secured trie that remembers the nodes of its upper levels until something below changes.
+    """A secured trie that caches the nodes of its upper levels until something below them changes.
 
-    Nodes are made by the specification's `patricialize`; branches of the upper levels are put
-    together here, of subtrees that it made.
+    The specification's `patricialize` makes the nodes; branches of the upper levels are assembled
+    here from its subtrees.
     """
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class RememberingTrie:
         self._specification = load_fork("prague").trie
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Set the value of a key; None takes the key out."""
+        """Set the value of a key; None deletes the key."""
         path = bytes(self._specification.bytes_to_nibble_list(keccak256(key)))
         values = self._values.setdefault(path[:_KEPT_LEVELS], {})
         if value is None:
@@ -119,20 +119,20 @@ class RememberingTrie:
             self._nodes.pop(path[:length], None)
 
     def copy(self) -> "RememberingTrie":
-        """Return a trie of the same values and nodes."""
+        """Return a trie with the same values and nodes."""
         made = RememberingTrie()
         made._values = {prefix: dict(values) for prefix, values in self._values.items()}
         made._nodes = dict(self._nodes)
         return made
 
     def root(self) -> Bytes32:
-        """Return the root of what the trie holds now."""
+        """Return the root of the current contents."""
         node = self._node(b"")
         encoded = rlp.encode(node)
         return Bytes32(keccak256(encoded) if len(encoded) < 32 else node)
 
     def _node(self, prefix: Nibbles) -> Any:
-        """Return the node at a prefix as its parent refers to it."""
+        """Return the node at a prefix in the form in which its parent refers to it."""
         if prefix not in self._nodes:
             self._nodes[prefix] = self._specification.encode_internal_node(self._made(prefix))
         return self._nodes[prefix]

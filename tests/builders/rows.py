@@ -1,7 +1,7 @@
-"""Rows of a long chain, written in bulk: for lists and searches, not for execution.
+"""Rows of a long chain, inserted in bulk: for lists and searches, not for execution.
 
-Everything follows from numbers, so a test knows what is where. Hashes are not those of the bytes
-beside them, and balances are made up: no rule of the chain is kept but the layout of keys.
+Everything is computed from numbers, so a test knows the contents of each row. Hashes do not match the
+bytes in the same row, and balances are invented: the rows obey only the layout of keys.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,16 +20,16 @@ from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from tests.builders.transactions import signed
 
 PER_BLOCK = 10
-"""Transactions of each block but the genesis."""
+"""Transactions of each block except the genesis."""
 
 LOGS_PER_BLOCK = 4
-"""The transactions at places 3, 4, 5 and 6 of a block call the token, and leave a log each."""
+"""The transactions at indexes 3, 4, 5 and 6 of a block call the token and emit a log each."""
 
 CREATION = 9
-"""The place of a block's creation."""
+"""The index of a block's contract creation."""
 
 FAILED = 8
-"""The place of a block's failed transaction."""
+"""The index of a block's failed transaction."""
 
 GAS_LIMIT = 15_000_000
 GENESIS_TIME = 1_790_000_000
@@ -44,13 +44,13 @@ CALL = bytes.fromhex("a9059cbb") + bytes(12) + b"\x22" * 20 + (5 * COIN).to_byte
 
 COINBASE = Address(bytes.fromhex("0100000000000000000000000000000000000000"))
 PEOPLE = 1_000
-"""So many accounts send and receive."""
+"""The number of accounts that send and receive."""
 
 FIRST_IMPERSONATION = 1_001
-"""The key of the first impersonated account, far from those that the database gives."""
+"""The key of the first impersonated account, far from keys that the database assigns."""
 
 _CHUNK = 20_000
-"""Rows of one statement, so that a million do not stand in memory."""
+"""Rows per statement, so that a million rows are never in memory together."""
 
 
 def block_hash(number: int) -> Hash:
@@ -59,18 +59,18 @@ def block_hash(number: int) -> Hash:
 
 
 def transaction_hash(number: int, place: int) -> Hash:
-    """Return the hash of the transaction at a place of block `number`."""
+    """Return the hash of the transaction at an index of block `number`."""
     return keccak256(b"transaction %d %d" % (number, place))
 
 
 def waiting_hash(index: int) -> Hash:
-    """Return the hash of a transaction in the pool."""
+    """Return the hash of a pending transaction in the pool."""
     return keccak256(b"waiting %d" % index)
 
 
 @cache
 def person(index: int) -> Address:
-    """Return one of the accounts that send and receive."""
+    """Return the address of an account that sends and receives."""
     return Address(keccak256(b"person %d" % (index % PEOPLE))[:20])
 
 
@@ -80,17 +80,17 @@ def contract(number: int) -> Address:
 
 
 TOKEN = contract(1)
-"""The contract that all calls go to and all logs come from."""
+"""The contract that all calls call and that emits all logs."""
 
 
 def sender_of(number: int, place: int) -> Address:
-    """Return who sent the transaction at a place of block `number`."""
+    """Return the sender of the transaction at an index of block `number`."""
     return person(number * PER_BLOCK + place)
 
 
 @transaction.atomic
 def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> None:
-    """Write a genesis and so many blocks upon it, further accounts, and transactions in the pool."""
+    """Write a genesis, `blocks` blocks on top, idle accounts, and pending transactions."""
     numbers = range(1, blocks + 1)
     _write(models.Block, _BLOCK, (_block(number) for number in range(blocks + 1)))
     _write(models.Transaction, _TRANSACTION, _each(numbers, PER_BLOCK, _transaction))
@@ -115,7 +115,7 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
 
 
 def erase_chain() -> None:
-    """Delete all that `write_chain` wrote."""
+    """Delete all rows that `write_chain` wrote."""
     for model in _WRITTEN:
         model.objects.all()._raw_delete(DEFAULT_DB_ALIAS)
 
@@ -205,7 +205,7 @@ def _signature(number: int) -> _Row:
 
 
 def _fetched(number: int) -> _Row:
-    """Return each third account as one that did not exist, and each third as a contract."""
+    """Return a fetched account: every third did not exist, and every third is a contract."""
     if number % 3 == 0:
         return (person(number), None, None, None)
     return (
@@ -306,7 +306,7 @@ def _slots() -> Iterator[_Row]:
 
 def _waiting(index: int, blocks: int) -> _Row:
     round_, sender = divmod(index, PEOPLE)
-    nonce = blocks + round_ + sender % 2  # every other sender left a gap
+    nonce = blocks + round_ + sender % 2  # every other sender has a nonce gap
     raw = _envelope(calls=True, creates=False)
     return (
         waiting_hash(index), person(sender), nonce, 90_000, 50 * GWEI, 2 * GWEI, COIN, len(raw),

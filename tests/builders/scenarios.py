@@ -1,7 +1,7 @@
-"""Random blocks and calls for comparing engines: contracts of every kind, and Hypothesis strategies.
+"""Random blocks and calls to compare engines: contracts of every kind, and Hypothesis strategies.
 
-A scenario is drawn as plain choices first and made into transactions afterwards, so that nonces
-fit (unless they are meant not to) and Hypothesis can shrink it.
+A scenario is drawn as plain choices first and converted to transactions later. Thus nonces are right
+(unless a choice makes them wrong) and Hypothesis can shrink the scenario.
 """
 
 from collections import Counter
@@ -69,11 +69,11 @@ class Action(NamedTuple):
     tip: int
     access_list: tuple[tuple[Address, tuple[Slot, ...]], ...]
     delegations: tuple[tuple[int, Address, int, int], ...]
-    """Signer, contract, offset of the nonce, chain ID."""
+    """Signer, contract, nonce offset, chain ID."""
 
 
 def world(random_code: bytes = b"") -> MemoryState:
-    """Return genesis with every contract in it, some with balance and storage."""
+    """Return the genesis state with every contract in it, some with balance and storage."""
     state = genesis_state()
     storage = {0: 3, 1: 1, 2: 2, 7: 2**255}
     for name, code in _CODES.items():
@@ -166,7 +166,7 @@ blocks = st.lists(st.one_of(_actions, _actions, _creations), min_size=1, max_siz
 
 
 def as_transactions(actions: list[Action], state: MemoryState, fork: str) -> list[Transaction]:
-    """Sign the drawn actions, counting nonces on from the state as if all of them got in."""
+    """Sign the drawn actions with increasing nonces, as if all of them were included."""
     sent: Counter[int] = Counter()
     transactions = []
     for action in actions:

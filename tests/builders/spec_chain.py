@@ -1,7 +1,7 @@
-"""A chain that the executable specification makes, by its own rules of whole blocks, from Homestead to Osaka.
+"""A chain made by the executable specification, by its own rules of whole blocks, from Homestead to Osaka.
 
-Nothing of the node's is used: blocks are executed by each fork's `apply_body`, with rewards, uncles,
-withdrawals and system calls, and put together here. What comes out are geth's files: genesis and blocks.
+No code of the node is used. Each fork's `apply_body` executes the blocks with rewards, uncles,
+withdrawals and system calls; they are assembled here. The result is geth's files: genesis and blocks.
 """
 
 from collections.abc import Sequence
@@ -20,12 +20,12 @@ GAS_LIMIT = 10_000_000
 EMPTY_OMMERS = keccak256(rlp.encode([]))
 
 Header = Any
-"""As the specification has it, of a block's fork."""
+"""A header of the specification, in the type of the block's fork."""
 
 
 @dataclass
 class Account:
-    """An account between blocks, in no fork's types."""
+    """An account between blocks, independent of any fork's types."""
 
     nonce: int = 0
     balance: int = 0
@@ -35,7 +35,7 @@ class Account:
 
 @dataclass
 class SpecBlock:
-    """A block that was made."""
+    """A block of the chain."""
 
     header: Header
     raw: bytes
@@ -47,7 +47,7 @@ class SpecBlock:
 
 
 class SpecChain:
-    """Makes block after block.
+    """A chain to which blocks are added one by one.
 
     Args:
         forks: Name of the rule set from each block number on; the first is that of the genesis.
@@ -80,7 +80,7 @@ class SpecChain:
 
     @property
     def file(self) -> bytes:
-        """All blocks but the genesis, as geth's chain files have them."""
+        """Return all blocks but the genesis in the format of geth's chain files."""
         return b"".join(one.raw for one in self.blocks)
 
     def mine(
@@ -91,7 +91,7 @@ class SpecChain:
         withdrawals: Sequence[tuple[int, int, bytes, int]] = (),
         **chosen: Any,
     ) -> SpecBlock:
-        """Make the next block; `chosen` are fields of its header."""
+        """Make the next block; `chosen` overrides fields of its header."""
         header = self._next(**chosen)
         fork = self.fork_at(int(header["number"]))
         specification = load_fork(fork)
@@ -136,7 +136,7 @@ class SpecChain:
         return self.blocks[-1]
 
     def sibling(self, number: int, coinbase: bytes) -> Header:
-        """Return a header that stands beside a block: an uncle for later ones."""
+        """Return the header of a sibling of a block, for use as an uncle of later blocks."""
         header = self.blocks[number].header
         values = {one.name: getattr(header, one.name) for one in fields(header)}
         return type(header)(**values | {"coinbase": Bytes20(coinbase), "extra_data": b"uncle"})
@@ -166,7 +166,7 @@ class SpecChain:
         gas = fork_module(fork, "vm.gas")
         if hasattr(gas, "calculate_excess_blob_gas"):
             if hasattr(parent, "excess_blob_gas"):
-                # The specification takes headers of the forks before for such without blobs.
+                # The specification treats headers of earlier forks as headers without blobs.
                 values = {one.name: getattr(parent, one.name) for one in fields(parent)}
                 parent = self._header(fork, values)
             header["excess_blob_gas"] = gas.calculate_excess_blob_gas(parent)
@@ -240,7 +240,7 @@ def _is_merged(fork: str) -> bool:
 
 
 def _read(raw: bytes, fork: str) -> Any:
-    """Return a transaction as a block of the fork has it: legacy ones as values, others as bytes."""
+    """Return a transaction as the fork's blocks hold it: legacy ones as values, others as bytes."""
     if raw[0] < 0x80:
         return raw
     types = load_fork(fork).transactions

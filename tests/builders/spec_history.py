@@ -1,7 +1,7 @@
-"""A history of every fork from Homestead to BPO2, made by the specification: geth's files, and what is right.
+"""A chain with every fork from Homestead to BPO2, made by the specification: geth's files and the results.
 
-Two blocks of each: creations, calls that store and log, one that runs out of gas, contracts that destroy
-themselves, uncles, withdrawals, blobs, delegations, requests for the consensus layer.
+Each fork has two blocks: creations, calls that store and log, a call that runs out of gas, contracts that
+destroy themselves, uncles, withdrawals, blobs, delegations, requests for the consensus layer.
 """
 
 import json
@@ -32,7 +32,7 @@ FORKS = {
     11: "istanbul", 13: "berlin", 15: "london", 17: "paris", 19: "shanghai", 21: "cancun", 23: "prague",
     25: "osaka", 27: "bpo1", 29: "bpo2",
 }  # fmt: skip
-"""Name of the rule set from each block on."""
+"""Name of the rule set from each block number on."""
 
 LAST = 30
 WITH_UNCLES = (4, 8, 10)
@@ -60,11 +60,11 @@ _CONFIG = {
 EXITS = Address(bytes.fromhex("00000961ef480eb55e80d19ad83579a64c007002"))
 CONSOLIDATIONS = Address(bytes.fromhex("0000bbddc7ce488642fb579f8b00f3a590007251"))
 DEPOSITS = Address(bytes.fromhex("00000000219ab540356cbb839cbe05303d7705fa"))
-"""What takes requests for the consensus layer (EIP-7002, EIP-7251, EIP-6110)."""
+"""The contracts for requests to the consensus layer (EIP-7002, EIP-7251, EIP-6110)."""
 
 _DEPOSITED = 0x649BBC62D0E31342AFEA4E5CD82D4049E7E1EE912FC0889AA790803BE39038C5
 DEPOSIT_LOGGER = assemble("CALLDATASIZE 0 0 CALLDATACOPY", _DEPOSITED, "CALLDATASIZE 0 LOG1 STOP")
-"""Stands for the deposit contract: it logs what it is told."""
+"""A stand-in for the deposit contract: it logs its call data."""
 
 _COUNTER = assemble("0 SLOAD 1 ADD 0 SSTORE 0 0 LOG0 STOP")
 _SUICIDE = assemble("CALLER SELFDESTRUCT")
@@ -72,25 +72,25 @@ _SUICIDE = assemble("CALLER SELFDESTRUCT")
 
 @dataclass(frozen=True)
 class History:
-    """The files, and the chain that they are of."""
+    """The files, and the chain that they contain."""
 
     genesis: bytes
     chain: SpecChain
     states: tuple[dict[bytes, Account], ...]
-    """After each block, from the genesis on."""
+    """The state after each block, starting with the genesis."""
 
     transactions: tuple[bytes, ...]
-    """Of all blocks, as envelopes."""
+    """The transactions of all blocks, as envelopes."""
 
     @property
     def file(self) -> bytes:
-        """All blocks but the genesis."""
+        """Return all blocks but the genesis."""
         return self.chain.file
 
 
 @cache
 def history() -> History:
-    """Return the history; it is always the same."""
+    """Return the history, which is always the same."""
     alloc = {
         bytes(SENDER): Account(balance=10**24),
         bytes(DEPOSITS): Account(nonce=1, code=DEPOSIT_LOGGER),
@@ -120,7 +120,7 @@ def history() -> History:
 
 
 class _Sender:
-    """Signs transactions of the one account, as the forks allow."""
+    """A signer of transactions of the one account, of the types that each fork allows."""
 
     def __init__(self) -> None:
         self._nonce = 0
@@ -145,11 +145,11 @@ class _Sender:
             self._nonce += 1
             made += self._requests(number)
         if number >= BPO1:
-            made += [self._blobs(), self._blobs()]  # with the first one more than Osaka allows
+            made += [self._blobs(), self._blobs()]  # together with the first, too many for Osaka
         return made
 
     def _requests(self, number: int) -> list[bytes]:
-        """Return a request of each kind: an exit, a consolidation, a deposit."""
+        """Return a request of each kind: an exit, a consolidation, and a deposit."""
         key = bytes([number]) * 48
         return [
             self._sign(number, to=EXITS, value=1, data=key + (7).to_bytes(8, "big")),
@@ -194,7 +194,7 @@ class _Sender:
 
 
 def deposit_event(key: bytes) -> bytes:
-    """Return what the deposit contract logs: five fields, each behind its offset and length."""
+    """Return the log data of a deposit: five fields, each preceded by its offset and length."""
     fields = (key, b"\x02" * 32, (32 * 10**9).to_bytes(8, "little"), b"\x03" * 96, bytes(8))
     heads, tails = b"", b""
     for field in fields:
@@ -204,7 +204,7 @@ def deposit_event(key: bytes) -> bytes:
 
 
 def _system_contracts() -> dict[bytes, Account]:
-    """Return the contracts that the vectors' genesis has."""
+    """Return the system contracts in the genesis of the vectors."""
     alloc = json.loads((VECTORS / "genesis.json").read_text())["alloc"]
     return {
         bytes.fromhex(address.removeprefix("0x")): Account(

@@ -1,4 +1,4 @@
-"""What engines record, made by hand: frames and transactions' traces."""
+"""Frames and transaction traces as engines record them, with chosen contents."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ PRECOMPILE = Address(bytes(19) + b"\x02")
 
 
 def frame(depth: int = 0, **changes: Any) -> Frame:
-    """Return a call that worked, with the changes."""
+    """Return a successful call with the changes."""
     values: dict[str, Any] = {
         "depth": depth,
         "type": "CALL",
@@ -30,7 +30,7 @@ def frame(depth: int = 0, **changes: Any) -> Frame:
 
 
 def selfdestruct(depth: int, **changes: Any) -> Frame:
-    """Return a SELFDESTRUCT of what was called, with the changes."""
+    """Return a SELFDESTRUCT of the called contract, with the changes."""
     values: dict[str, Any] = {
         "type": "SELFDESTRUCT",
         "sender": CALLEE,

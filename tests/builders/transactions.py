@@ -1,4 +1,4 @@
-"""Valid signed transactions in one line; a test changes one field and says which rule bites."""
+"""Valid signed transactions in one call; a test changes one field and names the rule that is broken."""
 
 from typing import Any
 
@@ -29,10 +29,10 @@ def unsigned(**changes: Any) -> UnsignedTransaction:
 
 
 def signed(*, key: bytes = KEY, **changes: Any) -> Transaction:
-    """Return the same, signed and read back."""
+    """Return a transfer of one wei with the changes, signed and decoded again."""
     return decode_transaction(sign_transaction(unsigned(**changes), key), CHAIN_ID)
 
 
 def legacy(**changes: Any) -> Transaction:
-    """Return a legacy transfer with the changes, signed and read back."""
+    """Return a legacy transfer with the changes, signed and decoded again."""
     return signed(**{"type": LEGACY, **changes})

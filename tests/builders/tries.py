@@ -1,4 +1,4 @@
-"""Stored trie nodes in memory, and what a trie built from scratch by the specification stores."""
+"""Stored trie nodes in memory, and the nodes of a trie that the specification builds from scratch."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -13,13 +13,13 @@ from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_ROOT, keccak256
 
 specification = load_fork("prague").trie
-"""Loaded so that Python's recursion limit stays what it is."""
+"""Loaded without a change of Python's recursion limit."""
 
 Storage = Mapping[Address, Mapping[Slot, Word]]
 
 
 class MemoryNodes:
-    """A `NodeReader` over a dict; it counts how often it was asked."""
+    """A `NodeReader` over a dict that counts its reads."""
 
     def __init__(self) -> None:
         self.stored: dict[bytes, bytes] = {}
@@ -53,7 +53,7 @@ def root_from_scratch(entries: Mapping[bytes, bytes]) -> Hash:
 def state_from_scratch(
     accounts: Mapping[Address, AccountState], storage: Storage
 ) -> tuple[Hash, dict[bytes, bytes]]:
-    """Return root and stored nodes of a whole state."""
+    """Return the root and the stored nodes of a whole state."""
     leaves, nodes = {}, {}
     for address, account in accounts.items():
         slots = {

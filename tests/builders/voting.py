@@ -1,4 +1,4 @@
-"""A chain that is voted on by one node under test, and the peers that it talks to, who are the test."""
+"""A voting chain of one node under test, whose peers are played by the test."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 def virtually(work: Coroutine[Any, Any, T]) -> T:
-    """Run something on a loop whose time passes at once."""
+    """Run a coroutine on an event loop with virtual time, which does not wait for real."""
     loop = VirtualLoop()
     try:
         return loop.run_until_complete(asyncio.wait_for(work, 3600.0))
@@ -45,7 +45,7 @@ def virtually(work: Coroutine[Any, Any, T]) -> T:
 
 
 async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
-    """Wait until something is so."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)
@@ -53,14 +53,14 @@ async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
 
 @dataclass
 class SlotVM(TextVM):
-    """A chain that may be built on from a time on."""
+    """A chain on which a block may be built from a certain time on."""
 
     slot: int | None = 0
     """Unix seconds; None: never."""
     delays: list[int] = field(default_factory=list)
-    """The minimum delays that were asked for."""
+    """The minimum delays of all requests."""
     calls: list[str] = field(default_factory=list)
-    """What was called in the thread."""
+    """The names of functions called in the thread."""
     slowness: float = 0.0
     """Seconds that each call takes."""
 
@@ -69,7 +69,7 @@ class SlotVM(TextVM):
         return None if self.slot is None else max(now, self.slot)
 
     async def run(self, work: Callable[..., T], /, *args: object) -> T:
-        """Do what a thread would do; what comes of it is heard of later."""
+        """Run the work of a thread immediately; deliver the result later."""
         self.calls.append(getattr(work, "__name__", None) or work.func.__name__)  # type: ignore[attr-defined]
         try:
             return work(*args)
@@ -84,9 +84,9 @@ class Peers:
     def __init__(self, validators: Iterable[NodeID] = (OWN, *PEERS)) -> None:
         self.node_id = OWN
         self.there = list(PEERS)
-        """Who is connected."""
+        """The connected peers."""
         self.full: set[NodeID] = set()
-        """Whose queue is full."""
+        """The peers whose send queue is full."""
         self.facts = {one: ValidatorFacts(1000, None) for one in validators}
         self.sent: list[tuple[NodeID, p2p.Message]] = []
 
@@ -109,7 +109,7 @@ class Peers:
         raise NotImplementedError
 
     def told(self, kind: str) -> list[tuple[NodeID, Any]]:
-        """Return what was sent of a kind, and to whom."""
+        """Return the sent messages of a kind with their receivers."""
         return [
             (one, getattr(message, kind))
             for one, message in self.sent
@@ -118,7 +118,7 @@ class Peers:
 
 
 class Voter:
-    """A runner on a virtual loop; to be made on it."""
+    """A runner on a virtual event loop; create it while that loop is running."""
 
     def __init__(
         self,
@@ -181,12 +181,12 @@ class Voter:
         await asyncio.gather(self._running, return_exceptions=True)
 
     def hear(self, sender: NodeID, content: Any) -> "asyncio.Future[None]":
-        """Have a message come in."""
+        """Deliver an incoming message."""
         content.chain_id = content.chain_id or bytes(CHAIN)
         return asyncio.ensure_future(self.runner.handle(sender, enclose(content)))
 
     def answer_all(self, block: TextBlock, last: TextBlock, since: int = 0) -> int:
-        """Answer all queries from one on with votes for a block; return how many messages there are."""
+        """Answer all queries from index `since` on with votes for a block; return the message count."""
         for peer, message in self.peers.sent[since:]:
             kind = message.WhichOneof("message")
             if kind in {"pull_query", "push_query"}:

@@ -1,4 +1,4 @@
-"""A wallet in one line, and what it may choose from: any coins, for property tests."""
+"""A wallet in one call, and strategies for its coins and keys."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from primitives.ids import ShortID
 from tests.builders import platform
 
 CHANGE = platform.ADDRESSES[4]
-"""Nobody's who pays: change is told from what others own."""
+"""Owned by none of the paying keys, so that change differs from the outputs of other owners."""
 
 
 def wallet(*utxos: UTXO, keys: tuple[bytes, ...] = (platform.KEY,), **changes: Any) -> Wallet:
@@ -39,7 +39,7 @@ def coins() -> st.SearchStrategy[tuple[UTXO, ...]]:
 
 
 def keychains() -> st.SearchStrategy[tuple[bytes, ...]]:
-    """Return one to three keys of those that own coins."""
+    """Return one to three of the keys that own coins."""
     return st.lists(st.sampled_from(platform.KEYS[:3]), min_size=1, unique=True).map(tuple)
 
 

@@ -9,7 +9,7 @@ from zstandard import ZstdCompressor
 from network_app.wire.p2p_pb2 import Message
 
 KINDS = {field.name: field for field in Message.DESCRIPTOR.fields if field.message_type}
-"""Every message but the compressed one."""
+"""Every kind of message except the compressed one."""
 
 SCALARS: dict[int, st.SearchStrategy[Any]] = {
     FieldDescriptor.TYPE_BYTES: st.binary(max_size=40),
@@ -25,7 +25,7 @@ ZSTD_MAGIC = bytes.fromhex("28b52ffd")
 
 
 def any_message() -> st.SearchStrategy[Message]:
-    """Messages of all kinds, with all fields that they can have."""
+    """Return messages of all kinds, with all possible fields."""
     return st.sampled_from(sorted(KINDS)).flatmap(message_of_kind)
 
 
@@ -35,17 +35,17 @@ def message_of_kind(name: str) -> st.SearchStrategy[Message]:
 
 
 def compress(content: bytes) -> bytes:
-    """Return a message's bytes that hold others compressed, whatever these are."""
+    """Return the bytes of a message that contains the compressed content, whatever it is."""
     return wrap(ZstdCompressor(level=3).compress(content))
 
 
 def wrap(packed: bytes) -> bytes:
-    """Return a message's bytes that claim to hold compressed ones."""
+    """Return the bytes of a message that claims to contain compressed data."""
     return Message(compressed_zstd=packed).SerializeToString()
 
 
 def repeated_zeros(size: int, *, blocks: int, header: bytes) -> bytes:
-    """Write a zstd frame by hand: so many blocks, each four bytes for `size` zeros."""
+    """Return a handmade zstd frame of `blocks` blocks; each encodes `size` zeros in four bytes."""
     written = b"".join(
         (size << 3 | 1 << 1 | (number == blocks - 1)).to_bytes(3, "little") + b"\0"
         for number in range(blocks)
