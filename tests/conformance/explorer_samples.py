@@ -1,4 +1,4 @@
-"""The contracts to verify (tests/vectors/explorer; its README says what each field means), with addresses filled in."""
+"""Contracts to verify (tests/vectors/explorer, whose README describes the fields), with addresses."""
 
 import json
 from collections.abc import Mapping
@@ -13,15 +13,15 @@ NAMES = ("comment", "counter", "linked", "oldtoken", "proxy", "vault")
 
 @dataclass(frozen=True)
 class Sample:
-    """A contract to verify, whose steps are deployed at some addresses."""
+    """A contract to verify whose steps are deployed at given addresses."""
 
     name: str
     addresses: Mapping[str, str]
-    """By the step's name, 40 digits."""
+    """Addresses by step name, as 40 digits."""
 
     @cached_property
     def fields(self) -> dict[str, Any]:
-        """What the file says, with the addresses in it."""
+        """The contents of the file with the addresses inserted."""
         text = (VECTORS / f"samples/{self.name}.json").read_text()
         for step, digits in self.addresses.items():
             text = text.replace(f"{{{{{step}}}}}", digits)
@@ -30,17 +30,17 @@ class Sample:
 
     @property
     def steps(self) -> list[dict[str, Any]]:
-        """What is deployed, in this order."""
+        """The deployments in order."""
         steps: list[dict[str, Any]] = self.fields["steps"]
         return steps
 
     def init_code(self, step: str) -> bytes:
-        """Return what a step is deployed with."""
+        """Return the init code of a step."""
         (found,) = (one["data"] for one in self.steps if one["name"] == step)
         return bytes.fromhex(found[2:])
 
 
 def sample(name: str) -> Sample:
-    """Return a sample whose steps are at addresses that are as good as any."""
+    """Return a sample whose steps are at arbitrary addresses."""
     plain = Sample(name, {})
     return Sample(name, {one["name"]: f"{0xA0 + at:040x}" for at, one in enumerate(plain.steps)})

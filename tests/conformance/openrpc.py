@@ -1,10 +1,15 @@
-"""Holds answers of the C-Chain against the schemas of the Ethereum JSON-RPC (tests/vectors/openrpc.json).
+"""Compares answers of the C-Chain with the schemas of the Ethereum JSON-RPC (tests/vectors/openrpc.json).
 
-Eight leaves are given, each where the document is narrower than the servers it describes: `oneOf`
-is read as `anyOf` (an empty array fits several branches), a transaction that waits has no block
-fields, a header that a subscription is told has no body, a block that is not made yet is geth's (no hash, nonce
-and miner), a fee history of no blocks is geth's, and so are that there are no raw receipts above the head, and the words for a simulated call that failed; a signed
-transaction is Anvil's.
+Eight exceptions are allowed, where the document is stricter than the servers that it describes:
+
+- `oneOf` is read as `anyOf`, because an empty array fits several branches.
+- A pending transaction has no block fields.
+- A header of a subscription has no body.
+- The pending block has geth's form: no hash, nonce and miner.
+- A fee history of no blocks has geth's form.
+- Raw receipts above the head are null, as in geth.
+- A simulated call that failed has geth's message.
+- A signed transaction has Anvil's form.
 """
 
 import json
@@ -19,39 +24,39 @@ from jsonschema import Draft201909Validator
 DOCUMENT = Path(__file__).resolve().parents[1] / "vectors" / "openrpc.json"
 
 BLOCK_FIELDS = ("blockHash", "blockNumber", "blockTimestamp", "transactionIndex")
-"""What a transaction has only once it is in a block."""
+"""Fields that a transaction has only after it was included in a block."""
 
 NOT_YET_KNOWN = ("hash", "nonce", "miner")
-"""What the pending block has not: its fields are null."""
+"""Fields that are null in the pending block."""
 
 BODY_FIELDS = ("size", "transactions", "uncles")
-"""What a block has and its header alone, which newHeads tells, has not."""
+"""Fields of a block that its header, as sent by newHeads, does not have."""
 
 AS_ANVIL_HAS_THEM = frozenset({"eth_signTransaction"})
-"""Methods of development chains whose answers tools expect as Anvil gives them (devnet.md 4)."""
+"""Methods of development chains whose clients expect Anvil's format (devnet.md 4)."""
 
 VM_ERROR = -32015
-"""Code of a simulated call that failed otherwise than by a revert; its message is only suggested."""
+"""Code of a simulated call that failed without a revert; the document only suggests its message."""
 
 ALIASES = {
     "eth_getRawTransactionByHash": "debug_getRawTransaction",
     "eth_getUncleCountByBlockHash": "eth_getBlockTransactionCountByHash",
     "eth_getUncleCountByBlockNumber": "eth_getBlockTransactionCountByNumber",
 }
-"""Methods that the document leaves out, and the ones whose answers they share."""
+"""Methods that the document omits, with the documented methods whose result format they share."""
 
 
 class DoesNotConform(AssertionError):
-    """An answer is not of the form that the document gives its method."""
+    """An answer does not conform to the document's schema of its method."""
 
 
 def assert_conforms(method: str, result: Any) -> None:
     """Check a method's result against its schema.
 
-    Methods that the document does not describe pass: they have tests of their own for their shape.
+    Undocumented methods pass; other tests check the format of their results.
 
     Raises:
-        DoesNotConform: The result has another form.
+        DoesNotConform: The result has another format.
     """
     validator = _validator(ALIASES.get(method, method))
     if method in AS_ANVIL_HAS_THEM:
@@ -72,10 +77,10 @@ def assert_conforms(method: str, result: Any) -> None:
 
 
 def assert_notification_conforms(kind: str, result: Any) -> None:
-    """Check what a subscription was told, against the same thing as methods answer it.
+    """Check the result in a notification against the schema of the same object in method results.
 
     Raises:
-        DoesNotConform: The result has another form, or there is no such kind of subscription.
+        DoesNotConform: The result has another format, or the kind of subscription is unknown.
     """
     if kind == "newHeads":
         _check(kind, _head_validator(), result)
@@ -129,13 +134,13 @@ def _waiting_validator() -> Draft201909Validator:
 
 @cache
 def _head_validator() -> Draft201909Validator:
-    """Return the schema of a block less what a header does not have."""
+    """Return the schema of a block without the fields that a header does not have."""
     return _block_validator(BODY_FIELDS)
 
 
 @cache
 def _pending_validator() -> Draft201909Validator:
-    """Return the schema of a block less what is known only when it is made."""
+    """Return the schema of a block without the fields that are known only after it is built."""
     return _block_validator(NOT_YET_KNOWN)
 
 
@@ -185,7 +190,7 @@ def _without(result: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
 
 
 def _with_suggested_words(result: Any) -> Any:
-    """Return simulated blocks with the document's words for what failed otherwise than by a revert."""
+    """Return simulated blocks with the document's message for failures other than reverts."""
     result = deepcopy(result)
     for block in result:
         for call in block["calls"]:

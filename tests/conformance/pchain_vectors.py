@@ -1,4 +1,4 @@
-"""The golden vectors of the P-Chain (tests/vectors/pchain; its README says what each file holds)."""
+"""The golden vectors of the P-Chain (tests/vectors/pchain, whose README describes the files)."""
 
 import json
 from pathlib import Path
@@ -10,16 +10,16 @@ VECTORS = Path(__file__).parents[1] / "vectors" / "pchain"
 
 
 def cases(name: str, **having: Any) -> list[Any]:
-    """Return the cases of a file as parameters named by their ids; only those having these values."""
+    """Return the cases of a file with these values, as parameters named by their ids."""
     chosen = chosen_cases(name, **having)
     assert chosen, f"no cases of {name} have {having}"
     return [pytest.param(case, id=f"{case['id']} {case['name']}") for case in chosen]
 
 
 def chosen_cases(name: str, **having: Any) -> list[dict[str, Any]]:
-    """Return the cases of a file that have these values.
+    """Return the cases of a file with these values.
 
-    A value of None stands for a field that is not there (or is null), `...` for one that is.
+    A value of None selects cases where the field is missing or null, `...` cases where it is present.
     """
     document = json.loads((VECTORS / f"{name}.json").read_text())
     return [

@@ -85,7 +85,7 @@ def read_credentials(case: dict[str, Any]) -> tuple[SignatureCredential, ...]:
 
 
 def check(case: dict[str, Any]) -> None:
-    """Run the check, on a state without the missing output where the case has one."""
+    """Run the check on a state; a case may ask to omit one output from it."""
     produced = {ASSETS[name]: amount for name, amount in case["extraUnlockedProduced"].items()}
     inputs, credentials = read_inputs(case), read_credentials(case)
     utxos = read_utxos(case)

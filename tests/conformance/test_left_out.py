@@ -1,4 +1,4 @@
-"""No case of the vectors is forgotten: a test asks for it, or it stands here with the reason why none does."""
+"""Every case of the vectors is used by a test, or listed here with the reason why it is not."""
 
 import ast
 from collections.abc import Iterator
@@ -16,18 +16,18 @@ NO_QUORUM = (
     "transactions with Warp messages are refused, so no message's weight or network is asked for"
 )
 LEFT_OUT = {
-    "2ZMmnMB44qSbARvY4qEMzmNWckkcvWAHKs4iMwHTQsuUmsZeed": NO_L1S,  # its field `id` is what is hashed
+    "2ZMmnMB44qSbARvY4qEMzmNWckkcvWAHKs4iMwHTQsuUmsZeed": NO_L1S,  # its field `id` is the hash input
     "warp_signatures/002": NO_QUORUM,
     "warp_signatures/004": NO_QUORUM,
     "warp_signatures/007": NO_QUORUM,
     "warp_signatures/008": NO_QUORUM,
     "warp_signatures/010": NO_QUORUM,
 }
-"""Cases that no test asks for."""
+"""Cases that no test uses."""
 
 
 def asked_in(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the file and the values that each call of `cases` in a test's source names."""
+    """Yield the file and the values in each call of `cases` in the source of a test."""
     for node in ast.walk(ast.parse(source)):
         if (
             isinstance(node, ast.Call)
@@ -35,12 +35,12 @@ def asked_in(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
             and node.func.id == "cases"
         ):
             (name,) = map(ast.literal_eval, node.args)
-            if isinstance(name, str):  # the other `cases` counts Hypothesis's examples
+            if isinstance(name, str):  # the other function `cases` returns a number of examples
                 yield name, {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
 
 
 def asked_for() -> set[str]:
-    """Return the IDs of all cases that tests ask for."""
+    """Return the IDs of all cases that tests use."""
     found: set[str] = set()
     for place in PLACES:
         for path in (TESTS / place).rglob("test_*.py"):

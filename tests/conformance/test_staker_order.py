@@ -10,7 +10,7 @@ from tests.conformance.pchain_vectors import cases
 
 
 def read(case: dict[str, Any]) -> Staker:
-    """Return a staker whose next change is at the time given, whichever end that is."""
+    """Return a staker whose next change, start or end, is at the given time."""
     priority = Priority(case["priority"])
     other = case["nextTime"] + 1 if priority.is_pending else 0
     start, end = (case["nextTime"], other) if priority.is_pending else (other, case["nextTime"])

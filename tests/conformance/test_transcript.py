@@ -1,4 +1,4 @@
-"""What holds answers against the document, given answers that are wrong in one thing."""
+"""The check of answers against the document, tested with answers that contain one error each."""
 
 import gzip
 import json
@@ -17,7 +17,7 @@ UPGRADE = b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
 
 class Connection:
-    """A connection whose two ends the test writes."""
+    """A connection whose both ends are written by the test."""
 
     def __init__(self) -> None:
         self.transcript = Transcript()

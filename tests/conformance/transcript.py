@@ -1,4 +1,4 @@
-"""What a node answered to its clients, held against the schemas of `openrpc`."""
+"""The answers of a node to its clients, compared to the schemas of `openrpc`."""
 
 import contextlib
 import json
@@ -16,25 +16,25 @@ _ERROR = {"code": int, "message": str}
 
 
 class Transcript:
-    """All answers of one node that were not checked yet. Takes them from any thread."""
+    """All unchecked answers of one node. Any thread may add answers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._heard: list[Callable[[], None]] = []
         self.count = 0
-        """Answers and notifications so far."""
+        """The number of answers and notifications so far."""
 
     def hear(self, check: Callable[[], None]) -> None:
-        """Keep an answer, as its check."""
+        """Add an answer in the form of its check."""
         with self._lock:
             self._heard.append(check)
             self.count += 1
 
     def check(self) -> None:
-        """Check what was heard since the last time.
+        """Check all answers added since the last call.
 
         Raises:
-            DoesNotConform: Answers have another form; the message names all of them.
+            DoesNotConform: Answers have another format; the message lists all of them.
         """
         with self._lock:
             heard, self._heard = self._heard, []
@@ -49,7 +49,7 @@ class Transcript:
 
 
 class Dialogue:
-    """One connection: knows which method an answer belongs to, and what a subscription is of."""
+    """A connection that maps answers to their methods, and subscriptions to their kinds."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._transcript = transcript
@@ -57,14 +57,14 @@ class Dialogue:
         self._subscriptions: dict[str, str] = {}
 
     def asked(self, body: bytes) -> None:
-        """Take a request or a batch, as it is sent; what is none gets an error and no result."""
+        """Record a sent request or batch; an invalid one gets an error and no result."""
         with contextlib.suppress(ValueError):
             for call in _messages(body):
                 if isinstance(call, dict) and isinstance(call.get("method"), str):
                     self._calls[json.dumps(call.get("id"))] = (call["method"], call.get("params"))
 
     def answered(self, body: bytes) -> None:
-        """Take an answer, a batch of answers or a notification, as it comes."""
+        """Add a received answer, batch of answers, or notification."""
         for message in _messages(body):
             if message.get("method") == "eth_subscription":
                 self._notified(message["params"])
@@ -72,7 +72,7 @@ class Dialogue:
                 self._answered(message)
 
     def lost(self, error: BaseException) -> None:
-        """Take note that what follows could not be read, which is a fault."""
+        """Record that the rest could not be parsed, which is a failure."""
         self._transcript.hear(lambda: _refuse(f"not understood: {error!r}"))
 
     def _notified(self, params: dict[str, Any]) -> None:
@@ -87,7 +87,7 @@ class Dialogue:
 
 
 def _check(method: str, message: dict[str, Any]) -> None:
-    """Check an answer with its frame; `method` is empty where nothing was asked that has its ID."""
+    """Check an answer including its envelope; `method` is empty if no request has its ID."""
     outcome = {"error"} if "error" in message else {"result"}
     if message.keys() != {"jsonrpc", "id"} | outcome or message["jsonrpc"] != "2.0":
         raise DoesNotConform(f"{method}: no answer of JSON-RPC 2.0: {str(message)[:600]}")
@@ -110,7 +110,7 @@ def _check_error(method: str, error: Any) -> None:
 
 
 def _messages(body: bytes) -> list[Any]:
-    """Return the messages in a body, which is one or an array of them."""
+    """Return the messages in a body: a single message or an array."""
     message = json.loads(body)
     return message if isinstance(message, list) else [message]
 

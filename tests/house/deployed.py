@@ -1,4 +1,4 @@
-"""What deploy/ starts, read out of its files: commands, settings and ports, whichever system they are for."""
+"""The contents of deploy/ parsed from its files: commands, settings and ports, on every platform."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 COMPILERS = "compilers"
-"""The container that runs foreign input, and has nothing of the node's."""
+"""The container that runs untrusted input and contains nothing of the node."""
 
 
 class Container(NamedTuple):
@@ -28,7 +28,7 @@ def compose() -> dict[str, Any]:
 
 
 def composed() -> list[Container]:
-    """Return the node's containers of the compose file, without the compilers'."""
+    """Return the node's containers in the compose file, except the compilers'."""
     return [
         Container(name, tuple(one["command"]), one["environment"])
         for name, one in compose()["services"].items()
@@ -52,32 +52,32 @@ def of_kind(kind: str) -> dict[str, Any]:
 
 
 def pod() -> dict[str, Any]:
-    """Return what the node's pod is."""
+    """Return the spec of the node's pod."""
     found: dict[str, Any] = of_kind("StatefulSet")["spec"]["template"]["spec"]
     return found
 
 
 def in_pod() -> list[Container]:
-    """Return the containers of the node's pod without the compilers', those that run before the others first."""
+    """Return the containers of the node's pod except the compilers', init containers first."""
     settings = of_kind("ConfigMap")["data"]
     found = [one for one in all_in_pod() if one["name"] != COMPILERS]
     return [Container(one["name"], tuple(one["command"]), settings) for one in found]
 
 
 def all_in_pod() -> list[dict[str, Any]]:
-    """Return all containers of the node's pod, those that run before the others first."""
+    """Return all containers of the node's pod, init containers first."""
     return [*pod()["initContainers"], *pod()["containers"]]
 
 
 def dockerfile() -> list[tuple[str, str]]:
-    """Return the instructions of the Dockerfile with their arguments, each on one line."""
+    """Return the instructions of the Dockerfile with their arguments, one line each."""
     text = re.sub(r"\s*\\\n\s*", " ", (DEPLOY / "Dockerfile").read_text())
     lines = (line for line in text.splitlines() if line and not line.startswith("#"))
     return [(word, rest) for word, _, rest in (line.strip().partition(" ") for line in lines)]
 
 
 def last_stage() -> list[tuple[str, str]]:
-    """Return the instructions of the stage that is run."""
+    """Return the instructions of the last stage, which the image is made of."""
     found = dockerfile()
     return found[max(place for place, (word, _) in enumerate(found) if word == "FROM") :]
 
@@ -89,7 +89,7 @@ def image_environment() -> dict[str, str]:
 
 
 def copied() -> Iterator[tuple[str, str]]:
-    """Yield what the image's last stage has of the checkout: from where, and where to."""
+    """Yield source and target of each file that the image's last stage copies from the checkout."""
     for word, rest in last_stage():
         if word == "COPY" and not rest.startswith("--from"):
             *sources, target = rest.split()

@@ -1,7 +1,7 @@
-"""JSON schemas of what the manifests use of Kubernetes' API: field names and types as its reference has them.
+"""JSON schemas of the parts of the Kubernetes API that the manifests use, with its field names and types.
 
-Only what is used stands here, and nothing else may be: a misspelled field, which a cluster would refuse or,
-worse, pass over, is one that no schema knows.
+Only used fields are listed, and no others are allowed. So a misspelled field, which a cluster would reject
+or, worse, ignore, is unknown to every schema.
 """
 
 from typing import Any, Final
@@ -27,7 +27,7 @@ def thing(*required: str, **fields: Any) -> dict[str, Any]:
 
 
 def several(of: Any) -> dict[str, Any]:
-    """Return the schema of a list that is not empty."""
+    """Return the schema of a non-empty list."""
     return {"type": "array", "items": of, "minItems": 1}
 
 

@@ -1,4 +1,4 @@
-"""Who builds the package from its sources without a Rust toolchain is told so, and nothing is fetched instead."""
+"""A source build without a Rust toolchain fails with a clear message and downloads nothing."""
 
 import stat
 from collections.abc import Callable
@@ -21,7 +21,7 @@ HOOKS = [
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only directory in which programs are found, empty yet."""
+    """The only directory on the PATH, which is still empty."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setenv("PATH", str(tmp_path))
     return tmp_path

@@ -1,7 +1,7 @@
-"""Each citation in code and texts names a text of docs/protocol, and a section that it has.
+"""Each citation in code and documents names a document of docs/protocol and an existing section.
 
-A citation is a name with sections behind it, as in "p2p.md 5.1, 7" or "pchain.md 1 to 4"; "specification 4.3"
-and "design 9" are short for the texts of these names.
+A citation is a name followed by sections, as in "p2p.md 5.1, 7" or "pchain.md 1 to 4"; "specification 4.3"
+and "design 9" are abbreviations of the names of these documents.
 """
 
 import re
@@ -43,7 +43,7 @@ def texts() -> list[Path]:
 
 @cache
 def flowing(path: Path) -> str:
-    """Return a file's text without its line breaks, as one reads a docstring or a comment."""
+    """Return a file's text without line breaks, so that citations may span lines."""
     return re.sub(r"\s*\n\s*(?:#|//+!?)?\s*", " ", path.read_text())
 
 
@@ -53,7 +53,7 @@ def sections(text: Path) -> set[str]:
 
 
 def unfound(said: str) -> list[str]:
-    """Return the citations in a text that lead nowhere."""
+    """Return the citations in a text whose target does not exist."""
     lost = []
     for match in BY_SECTION.finditer(said):
         text = TEXTS / f"{match[1] or match[2]}.md"

@@ -1,4 +1,4 @@
-"""The lock files fit each Python that the node is for, and what is installed fits together."""
+"""The lock files fit each supported Python, and the installed packages are compatible."""
 
 import re
 import tomllib
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 SUPPORTED = ("3.11", "3.12", "3.13")
 LOCKS = ("runtime", "dev")
-# Overridden in pyproject.toml, with the reason.
+# Overridden in pyproject.toml, which gives the reason.
 OVERRIDDEN = {
     "3.11": {("ethereum-execution", "cryptography")},
     "3.12": {("ethereum-execution", "cryptography")},
@@ -42,7 +42,7 @@ def environment(python: str) -> dict[str, str]:
 
 
 def locked(name: str, python: str) -> list[tuple[Requirement, int]]:
-    """Return what a lock file installs on a Python, and how many hashes each has."""
+    """Return the requirements that a lock file installs on a Python, and their numbers of hashes."""
     text = (ROOT / "requirements" / f"{name}.lock").read_text()
     entries = re.findall(r"^([a-z0-9].*?) *\\\n((?: +--hash=sha256:[0-9a-f]{64}.*\n)*)", text, re.M)
     requirements = [(Requirement(line), hashes.count("--hash")) for line, hashes in entries]
@@ -77,7 +77,7 @@ def test_each_python_gets_what_is_asked_for(name: str, python: str) -> None:
 
 
 def wanted(name: str) -> list[Requirement]:
-    """Return what a lock file is compiled from: pyproject.toml and the file of the same name."""
+    """Return the input of a lock file: pyproject.toml and the file with the same name."""
     found = [Requirement(line) for line in PROJECT["project"]["dependencies"]]
     for line in (ROOT / "requirements" / f"{name}.in").read_text().splitlines():
         if line.startswith("-r "):
@@ -98,7 +98,7 @@ def test_the_tests_run_with_the_versions_of_the_node(python: str) -> None:
 
 @pytest.mark.parametrize("python", SUPPORTED)
 def test_what_packages_ask_for_is_locked_in_a_version_that_they_take(python: str) -> None:
-    # what `pip check` looks at, for every Python: the files are installed without asking again
+    # the same as `pip check`, but for every Python: the files are installed without resolving again
     chosen = {one.name: one.specifier for one, _ in locked("dev", python)}
     versions = {name: next(iter(pin)).version for name, pin in chosen.items()}
     looked_at, overridden = 0, set()
@@ -124,7 +124,7 @@ def test_the_tls_libraries_are_not_older_than_the_last_security_release() -> Non
         for bound in required[name]
         if bound.operator == ">="
     }
-    number = SSL.OPENSSL_VERSION_NUMBER  # 0xMNN00PP0, as in OpenSSL's own header
+    number = SSL.OPENSSL_VERSION_NUMBER  # 0xMNN00PP0, as in OpenSSL's header
 
     assert bounds.keys() == OLDEST.keys()
     assert all(bounds[name] >= Version(oldest) for name, oldest in OLDEST.items())
@@ -142,7 +142,7 @@ def test_development_tools_do_not_constrain_the_versions_of_the_node() -> None:
 
 
 def asked_by(name: str, version: str, python: str) -> list[Requirement]:
-    """Return what a package asks for on a Python; nothing where that version is not installed."""
+    """Return the requirements of a package on a Python; empty if that version is not installed."""
     try:
         package = metadata.distribution(name)
     except metadata.PackageNotFoundError:

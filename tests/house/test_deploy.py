@@ -1,4 +1,4 @@
-"""What deploy/ says fits the node: commands that exist, settings that it has, ports and paths that answer."""
+"""deploy/ fits the node: its commands and settings exist, and its ports and paths respond."""
 
 import re
 import subprocess
@@ -29,7 +29,7 @@ each = pytest.mark.parametrize("container", NODE_CONTAINERS, ids=lambda one: one
 
 
 def words_of(container: Container) -> list[str]:
-    """Return what a container runs, as one types it in a checkout, without how much it logs."""
+    """Return the command of a container as typed in a checkout, without logging options."""
     words = list(container.command)
     return words[: words.index("--loglevel")] if "--loglevel" in words else words
 

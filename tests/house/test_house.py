@@ -1,4 +1,4 @@
-"""The house keeps its own rules: sizes, names, docstrings, documented settings and methods."""
+"""The repository follows its own rules: sizes, names, docstrings, documented settings and methods."""
 
 import ast
 import re
@@ -72,7 +72,7 @@ def test_benchmarks_are_clients_and_know_nothing_of_the_inside() -> None:
 
 
 def imported(source: str) -> set[str]:
-    """Return the modules that a source imports, at its beginning or later."""
+    """Return the modules that a source imports, at module level or later."""
     nodes = list(ast.walk(ast.parse(source)))
     names = {one.name for node in nodes if isinstance(node, ast.Import) for one in node.names}
     return names | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}

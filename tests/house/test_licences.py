@@ -1,4 +1,4 @@
-"""The list of licences is complete, says what the packages say, and has none that forbids or is missing."""
+"""The list of licences is complete and correct, and contains no forbidden or unknown licence."""
 
 import re
 from email.message import Message
@@ -14,11 +14,11 @@ ALLOWED = {
     "PSF-2.0", "Public-Domain", "TCL", "Unicode-3.0", "Unlicense", "ZPL-2.1", "Zlib",
 }  # fmt: skip
 LOADED_ONLY = {"psycopg", "psycopg-binary", "psycopg-pool", "python-crontab"}
-"""Packages under the LGPL: loaded at run time, part of nothing that is built here."""
+"""Packages under the LGPL: they are loaded at run time and are part of no built artifact."""
 
 
 def named(expression: str) -> set[str]:
-    """Return each licence that an expression names."""
+    """Return each licence in an expression."""
     return set(re.split(r" (?:AND|OR) ", expression.replace("(", "").replace(")", "")))
 
 
@@ -38,7 +38,7 @@ def test_the_list_says_what_packages_say_of_themselves() -> None:
         try:
             said = licences.package_licence(name)
         except licences.UnknownLicence as error:
-            assert str(error) == f"{name} is not installed here"  # noqa: PT017  # the only reason
+            assert str(error) == f"{name} is not installed here"  # noqa: PT017  # no other reason
             continue
         assert licence == said, name
         compared += 1
@@ -50,7 +50,7 @@ def test_no_licence_is_missing_or_forbids_what_this_project_does() -> None:
     packages, crates = licences.listed()
     assert not set().union(*map(named, packages.values()), *map(named, crates.values())) - ALLOWED
     assert {name for name, licence in packages.items() if "GPL" in licence} == LOADED_ONLY
-    # a crate becomes part of what is built, so it must be had without such a licence
+    # a crate becomes part of the built binary, so it must be available without such a licence
     assert not {
         name for name, licence in crates.items() if "GPL" in licence and "OR" not in licence
     }

@@ -1,4 +1,4 @@
-"""Which Python `make run` takes, and what it says where there is none."""
+"""The choice of a Python by `make run`, and its error message if none is suitable."""
 
 import shutil
 import subprocess
@@ -13,7 +13,7 @@ MINE = f"python3.{sys.version_info.minor}"
 
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
-    """Return a directory for the PATH, with what the script itself needs and no Python."""
+    """Return a directory for the PATH with the programs that the script needs, without a Python."""
     directory = tmp_path / "bin"
     directory.mkdir()
     for name in ("bash", "dirname", "sed"):
@@ -24,7 +24,7 @@ def programs(tmp_path: Path) -> Path:
 
 
 def add(programs: Path, name: str, kind: str) -> None:
-    """Put a Python there that says it is of this kind, and can do nothing else."""
+    """Add a fake Python that only prints this implementation and version."""
     program = programs / name
     program.write_text(f"#!{programs}/bash\necho '{kind}'\n")
     program.chmod(0o755)

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FILES = ("deploy/Dockerfile", "deploy/compose.yml")
-# Stands in for docker: its registry answers with a digest made of the image's name and a salt.
+# A stand-in for docker: its registry returns a digest computed from the image's name and a salt.
 DOCKER = """\
 #!/bin/sh
 for image; do :; done
@@ -36,7 +36,7 @@ def pin(checkout: Path, **environment: str) -> int:
 
 
 def images(checkout: Path) -> list[str]:
-    """Return the images that are not the node's own."""
+    """Return the images other than the node's own."""
     text = "".join((checkout / name).read_text() for name in FILES)
     found = re.findall(r"^(?:FROM| *image:) +(\S+)", text, re.MULTILINE)
     return [image for image in found if image != "nunatak"]

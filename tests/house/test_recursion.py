@@ -1,4 +1,4 @@
-"""Packages that raise Python's recursion limit leave it as it was, whoever imports them first."""
+"""Packages that raise Python's recursion limit leave it unchanged, whichever module imports them first."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""How the workers of the end-to-end tests share them."""
+"""The distribution of the end-to-end tests among workers."""
 
 import os
 import subprocess

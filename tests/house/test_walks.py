@@ -1,4 +1,4 @@
-"""The walks of docs/architecture.md: their steps are there, and files are counted as it says."""
+"""The walks of docs/architecture.md: their steps exist, and files are counted as it describes."""
 
 import ast
 from pathlib import Path

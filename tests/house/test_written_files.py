@@ -1,4 +1,4 @@
-"""Files are written by `primitives.whole_files`, so that no directory of several users is written to in another way."""
+"""Only `primitives.whole_files` writes files, so that shared directories are always written safely."""
 
 import ast
 from pathlib import Path
@@ -11,8 +11,8 @@ PRODUCT = (
     "info_app", "health_app", "explorer_app", "nodeproject", "nunatak",
 )  # fmt: skip
 ALLOWED = {
-    "nodeproject/copies/backups/archive.py": "members of a ZIP file",
-    # Below the data directory, which is the node's alone:
+    "nodeproject/backups/archive.py": "members of a ZIP file",
+    # Inside the data directory, which only the node uses:
     "chaindb/snapshots/sqlite.py": "the lock of the snapshots",
     "health_app/metrics/sharing.py": "the locks of the processes that count together",
     "nodeproject/heads/registry.py": "the locks of the processes that follow the rows",
@@ -24,7 +24,7 @@ WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT"}
 
 
 def writes(call: ast.Call) -> bool:
-    """Return whether a call opens a file to write to it, as far as its source shows."""
+    """Return whether a call opens a file for writing, as far as its source shows."""
     function = call.func
     name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
     if name in {"write_text", "write_bytes"}:

@@ -1,1 +1,1 @@
-"""Servers that tests start on free ports and end by their process ids: PostgreSQL, Redis, the node."""
+"""Servers that tests start on free ports and stop by process ID: PostgreSQL, Redis, the node."""

@@ -1,4 +1,4 @@
-"""Anvil, as its npm package brings it: a peer beside which nodes are looked at, or which one is a fork of."""
+"""Anvil from its npm package: a node to compare with, or the remote node of a fork."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ WHERE = ("tests/clients/node_modules", "benchmarks/node_modules")
 
 
 def binary() -> str:
-    """Return Anvil's program.
+    """Return the path of Anvil's program.
 
     Raises:
         ServerError: It is not installed.
@@ -31,10 +31,10 @@ def binary() -> str:
 
 
 class Anvil(AbstractContextManager["Anvil"]):
-    """An Anvil on a port of its own, running from the beginning on.
+    """An Anvil on its own port, started by the constructor.
 
     Args:
-        directory: Takes its output, and states of old blocks.
+        directory: Directory for its output and for states of old blocks.
         options: Its flags.
     """
 
@@ -42,7 +42,7 @@ class Anvil(AbstractContextManager["Anvil"]):
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self._pool = urllib3.PoolManager()
-        # It would leave states of old blocks at home.
+        # By default it would write states of old blocks to the home directory.
         states = ("--cache-path", str(directory / "states"))
         command = [binary(), "--silent", "--port", str(self.port), *states, *options]
         self._process = ServerProcess(command, directory / "anvil.log", cwd=directory)
@@ -56,7 +56,7 @@ class Anvil(AbstractContextManager["Anvil"]):
         return json.loads(answer.data)["result"]
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the process."""
         self._process.kill()
 
     def __exit__(self, *_: object) -> None:

@@ -1,4 +1,4 @@
-"""A server that tests stop, kill and freeze, and bring back on the same port with what it had on disk."""
+"""A server that tests stop, kill, freeze, and restart on the same port with the same files."""
 
 import signal
 from collections.abc import Callable
@@ -7,29 +7,29 @@ from tests.servers.process import ServerProcess
 
 
 class Breakable:
-    """What such servers share: their process, and how it is started again."""
+    """Base class of such servers: the process and its restart."""
 
     port: int
     _process: ServerProcess
     _start: Callable[[], ServerProcess]
     _end_by: signal.Signals = signal.SIGTERM
-    """How it is ended in order while clients are connected."""
+    """The signal that ends it gracefully while clients are connected."""
 
     def stop_process(self) -> None:
-        """End the server in order; its files stay."""
+        """Stop the server gracefully and keep its files."""
         self._process.stop(how=self._end_by)
 
     def kill_process(self) -> None:
-        """End the server and all that it has started at once (SIGKILL)."""
+        """Kill the server and all its child processes (SIGKILL)."""
         self._process.signal_all(signal.SIGKILL)
         self._process.kill()
 
     def freeze(self) -> None:
-        """Let the server stand still: it keeps its connections, and answers nobody."""
+        """Suspend the server: it keeps its connections but responds to no client."""
         self._process.signal_all(signal.SIGSTOP)
 
     def bring_back(self) -> None:
-        """Let a frozen server go on, or start one that has ended."""
+        """Resume a frozen server, or start one that has ended."""
         if self._process.running:
             self._process.signal_all(signal.SIGCONT)
         else:

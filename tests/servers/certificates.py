@@ -12,14 +12,14 @@ from cryptography.x509.oid import NameOID
 
 
 class Certificate(NamedTuple):
-    """The files of a certificate, which is its own authority."""
+    """The files of a certificate that is its own authority."""
 
     certificate: Path
     key: Path
 
 
 def make_certificate(directory: Path) -> Certificate:
-    """Write the certificate of a server at 127.0.0.1, and at no other address."""
+    """Write the certificate of a server at 127.0.0.1 only."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "test server")])
     now = datetime.now(UTC)

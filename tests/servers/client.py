@@ -1,6 +1,6 @@
-"""A JSON-RPC client of the barest kind: what goes over the wire, one connection, no retries.
+"""A minimal JSON-RPC client: plain bytes, one connection, no retries.
 
-Every result is held against the published schema of its method.
+Every result is checked against the published schema of its method.
 """
 
 import http.client
@@ -17,11 +17,11 @@ PATH = "/ext/bc/C/rpc"
 
 
 class RpcUnreachable(Exception):
-    """The node did not answer: it is away, or went away meanwhile."""
+    """The node did not respond: it was unreachable, or stopped meanwhile."""
 
 
 class RpcFault(Exception):
-    """The node answered with an error object."""
+    """The node returned an error object."""
 
     def __init__(self, error: dict[str, Any]) -> None:
         super().__init__(f"{error['code']}: {error['message']}")
@@ -31,7 +31,7 @@ class RpcFault(Exception):
 
 
 class Reply(NamedTuple):
-    """An answer as it came: status, headers (lower case) and body."""
+    """An HTTP response: status, headers (lower case) and body."""
 
     status: int
     headers: dict[str, str]
@@ -39,7 +39,7 @@ class Reply(NamedTuple):
 
 
 class RpcClient(AbstractContextManager["RpcClient"]):
-    """One connection to a node; not for several threads."""
+    """A connection to a node; not safe for use by several threads."""
 
     def __init__(self, port: int, *, timeout: float = 60.0) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
@@ -54,20 +54,20 @@ class RpcClient(AbstractContextManager["RpcClient"]):
 
     @property
     def socket(self) -> socket.socket:
-        """The connection's, for bytes that are no request of a client; once it was used."""
+        """The socket of the connection, to send invalid bytes; exists after the first request."""
         return self._connection.sock
 
     @property
     def local_port(self) -> int:
-        """The port of this end, likewise."""
+        """The local port of the connection; exists after the first request."""
         port: int = self._connection.sock.getsockname()[1]
         return port
 
     def post(self, body: bytes) -> Reply:
-        """Send a body and return whatever comes back.
+        """Send a body and return the response, whatever it is.
 
         Raises:
-            RpcUnreachable: Nothing came back.
+            RpcUnreachable: There was no response.
         """
         try:
             self._connection.request("POST", PATH, body, {"Content-Type": "application/json"})
@@ -82,8 +82,8 @@ class RpcClient(AbstractContextManager["RpcClient"]):
         """Call a method and return its result.
 
         Raises:
-            RpcFault: The answer is an error.
-            RpcUnreachable: There was no answer.
+            RpcFault: The response is an error.
+            RpcUnreachable: There was no response.
         """
         reply = json.loads(self.post(self._request(method, params)).body)
         if "error" in reply:
@@ -92,7 +92,7 @@ class RpcClient(AbstractContextManager["RpcClient"]):
         return reply["result"]
 
     def batch(self, calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Call (method, params…) all in one body; return results, an `RpcFault` where one failed."""
+        """Send calls (method, params…) as a batch; return results, an `RpcFault` for each failed call."""
         requests = [self._request(method, params) for method, *params in calls]
         replies = json.loads(self.post(b"[" + b",".join(requests) + b"]").body)
         by_id = {reply["id"]: reply for reply in replies}

@@ -1,4 +1,4 @@
-"""go-ethereum in its development mode, where `make geth` has built it: a peer that a node is a fork of."""
+"""go-ethereum in development mode, built by `make geth`: the remote node of a fork."""
 
 import json
 from contextlib import AbstractContextManager
@@ -12,16 +12,16 @@ from tests.servers.process import ServerProcess
 
 BINARY = Path(__file__).resolve().parents[2] / "build/bin/geth"
 KEY = "0xb71c71a67e1177ad4e901695e1b4b9ee17ae16c6668d313eac2f96dbcda3f291"
-"""Of the account that has all coins of a development chain; everybody knows it."""
+"""Publicly known key of the account that holds all coins of a development chain."""
 
 _INDEXING = "transaction indexing is in progress"
 
 
 class Geth(AbstractContextManager["Geth"]):
-    """A geth on a port of its own, running from the beginning on; it makes a block when something waits.
+    """A geth on its own port, started by the constructor; it builds a block when transactions are pending.
 
     Args:
-        directory: Takes its output.
+        directory: Directory for its output.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -36,7 +36,7 @@ class Geth(AbstractContextManager["Geth"]):
         self._process.wait_until(self._answers, 60.0)
 
     def rpc(self, method: str, *params: Any) -> Any:
-        """Call a method and return its result; None of a receipt while the index of the first blocks is made."""
+        """Call a method and return its result; None for receipts while the first index is built."""
         body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         headers = {"Content-Type": "application/json"}
         sent = self._pool.request("POST", self.url, body=body, headers=headers, retries=False)
@@ -46,7 +46,7 @@ class Geth(AbstractContextManager["Geth"]):
         return answer["result"]
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the process."""
         self._process.kill()
 
     def __exit__(self, *_: object) -> None:

@@ -1,6 +1,6 @@
-"""`python -m tests.servers.killed_at POINT ARGUMENTS…`: `manage.py`, killed with all its processes at a point.
+"""`python -m tests.servers.killed_at POINT ARGUMENTS…`: runs `manage.py` and kills it at a point.
 
-It ends by SIGKILL, as a crash does: nothing is flushed, answered or closed.
+All its processes end by SIGKILL, as in a crash: nothing is flushed, answered or closed.
 """
 
 import os
@@ -19,15 +19,15 @@ from primitives.ids import PRIMARY_NETWORK_ID
 
 
 class Point(NamedTuple):
-    """Where in the node's work: right before a function, or right after it."""
+    """A point in the node's work: right before a function, or right after it."""
 
     module: str
     function: str
-    """With its class before a dot, if it has one."""
+    """The function's name, after the class name and a dot for a method."""
     done: bool
-    """Whether the function is run first."""
+    """Whether the process is killed after the function, not before it."""
     chain: str | None = None
-    """"P" or "C": of the proposer VM of that chain alone."""
+    """"P" or "C": only in the proposer VM of that chain."""
 
 
 POINTS: Final = {
@@ -45,15 +45,19 @@ POINTS: Final = {
     "C before": Point("network_app.proposervm.vm", "ProposerVM.accept", done=False, chain="C"),
     "C written": Point("cchain_app.store.chain", "commit", done=True),
 }
-"""From the insert of a P-Chain's transaction to its answer: not committed yet; committed, and nobody told
-that it waits; told, and not answered. Of a snapshot: its file is whole and has no name yet; one of the tables
-is as it was, and nothing committed; all is committed, and nobody has said that he knows. Of a backup: its file is
-whole and has no name yet; it is restored, and nothing verified or committed. And of the acceptance of a block:
-decided, and nothing of it written; written, the outer block too, and not committed; committed, and nobody told."""
+"""Points in groups:
+
+- The insert of a P-Chain transaction: before the commit; after the commit, before the notification that it
+  is pending; after that notification, before the answer.
+- A snapshot: its file is complete but has no name yet; one of the tables is restored but not committed; all
+  is committed but no other process has acknowledged it.
+- A backup: its file is complete but has no name yet; it is restored but nothing is verified or committed.
+- The acceptance of a block: decided but not written; written, with the outer block, but not committed;
+  committed but not announced."""
 
 
 def main(point: Point, arguments: list[str]) -> None:
-    """Run a command of the node that does not live past a point."""
+    """Run a command of the node that is killed at a point."""
     choose_settings()
     django.setup()
     owner: Any = import_module(point.module)

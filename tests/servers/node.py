@@ -1,4 +1,4 @@
-"""The node as its users run it: `manage.py runnode`, in production with worker and beat beside it."""
+"""The node as users run it: `manage.py runnode`; in production together with worker and beat."""
 
 import os
 import signal
@@ -30,18 +30,18 @@ BESIDE: Mapping[str, Sequence[str]] = {
     "beat": (*_CELERY, "beat", "--loglevel", "WARNING"),
     "network": (sys.executable, "manage.py", "runnetwork"),
 }
-"""What runs beside the web server in the production profile."""
+"""The other processes of the production profile, besides the web server."""
 
 START_SECONDS = 180.0
-"""A start may take so long on a busy machine; how long it takes is measured in benchmarks."""
+"""Limit of a start on a busy machine; benchmarks measure the usual duration."""
 COMMAND_SECONDS = 300.0
-"""So long a command beside it: some make thousands of blocks."""
+"""Limit of a command that runs beside the node; some produce thousands of blocks."""
 READ_SECONDS = 60.0
-"""So long the embedded profile's database may be held: by who opens it first after a kill."""
+"""Limit of a lock on the embedded profile's database, held by its first user after a kill."""
 
 
 class RunningNode(AbstractContextManager["RunningNode"]):
-    """A node with a data directory of its own, on free ports. Starts with `start()` or `with`."""
+    """A node with its own data directory, on free ports. Starts with `start()` or `with`."""
 
     def __init__(
         self,
@@ -57,13 +57,14 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         """Prepare a node.
 
         Args:
-            directory: holds its data, and the logs of its processes.
-            postgresql: given, the node runs in the production profile on a database there.
-            env: settings (`NODE_…`) besides directory and ports, or with ports of the caller's choice.
-            command: what starts it.
+            directory: contains its data and the logs of its processes.
+            postgresql: if given, the node runs in the production profile on a database of this server.
+            env: settings (`NODE_…`) in addition to directory and ports, or with ports of the caller's choice.
+            command: the command that starts it.
             prepared: whether its database has its tables before the first start.
-            beside: which processes the production profile has beside the web server.
-            is_warm: whether its processes are forked from one that has imported packages, or started as users do.
+            beside: the processes of the production profile besides the web server.
+            is_warm: whether its processes are forked from one with imported packages, instead of started as users
+                do.
         """
         self.directory = directory
         directory.mkdir(parents=True, exist_ok=True)
@@ -99,45 +100,45 @@ class RunningNode(AbstractContextManager["RunningNode"]):
 
     @property
     def staking_port(self) -> int:
-        """Where peers connect."""
+        """The port to which peers connect."""
         return int(self._settings["NODE_STAKING_PORT"])
 
     @property
     def pid(self) -> int:
-        """The process that answers over HTTP; in the embedded profile all of the node."""
+        """The ID of the web server process; in the embedded profile it is the only process."""
         return self._processes[0].pid
 
     @property
     def redis(self) -> RedisServer:
-        """Redis of the production profile, the node's own."""
+        """The node's own Redis in the production profile."""
         assert self._redis is not None, "the embedded profile has none"
         return self._redis
 
     @property
     def started(self) -> bool:
-        """Whether it was started, and neither stopped nor killed since."""
+        """Whether the node was started, and neither stopped nor killed since."""
         return bool(self._processes)
 
     @property
     def ended(self) -> list[Sequence[str]]:
-        """Which of the node's processes have ended by themselves."""
+        """The node's processes that have ended without being stopped."""
         return [one.command for one in self._processes if not one.running]
 
     @property
     def url(self) -> str:
-        """Where the C-Chain answers over HTTP."""
+        """The HTTP URL of the C-Chain."""
         return f"http://127.0.0.1:{self.port}/ext/bc/C/rpc"
 
     @property
     def ws_url(self) -> str:
-        """Where the C-Chain answers over WebSocket."""
+        """The WebSocket URL of the C-Chain."""
         return f"ws://127.0.0.1:{self.port}/ext/bc/C/ws"
 
     def start(self, *, wait: bool = True) -> "RunningNode":
-        """Start all processes; return when the node answers, or at once without `wait`.
+        """Start all processes; return when the node responds, or immediately if `wait` is false.
 
         Raises:
-            ServerError: It did not come up; nothing of it is left running.
+            ServerError: The node did not start; all its processes are stopped.
         """
         try:
             self._start(wait)
@@ -147,7 +148,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         return self
 
     def start_until(self, point: str) -> None:
-        """Start as `start` does; the node lives until it is at a point (`tests.servers.killed_at`)."""
+        """Start the node, which is killed at a point (`tests.servers.killed_at`)."""
         command = self._command
         self._command = [sys.executable, "-m", "tests.servers.killed_at", point, *command[2:]]
         try:
@@ -156,18 +157,18 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             self._command = command
 
     def wait_until_answering(self) -> None:
-        """Return when the node answers."""
+        """Return when the node responds."""
         self._processes[0].wait_until(self._answers, START_SECONDS)
 
     def wait_for_words(self, words: str) -> None:
-        """Return when the web server's process has said something.
+        """Return when the web server's output contains a text.
 
         Raises:
-            ServerError: It has not.
+            ServerError: The text did not appear.
         """
         self._processes[0].wait_until(lambda: words in self.log(), START_SECONDS)
 
-    def _start(self, wait: bool) -> None:  # noqa: FBT001  # handed on from `start`
+    def _start(self, wait: bool) -> None:  # noqa: FBT001  # passed on from `start`
         if self._production:
             self._initialise()
             self._processes = [self._run(name, BESIDE[name]) for name in self._beside]
@@ -178,26 +179,26 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             self.wait_until_answering()
 
     def _initialise(self) -> None:
-        """Run `init_node`, before the first start only: others find what it made."""
+        """Run `init_node` before the first start; later starts use its results."""
         if not self._initialised:
             self._run("init", [sys.executable, "manage.py", "init_node"]).finish(START_SECONDS)
             self._initialised = True
 
     def restart_process(self, name: str) -> None:
-        """Kill one of the processes beside the web server (SIGKILL) and start it again."""
+        """Kill (SIGKILL) and restart one of the processes besides the web server."""
         self.kill_process(name)
         self._processes[1 + self._beside.index(name)] = self._run(name, BESIDE[name])
 
     def kill_process(self, name: str) -> None:
-        """Kill one of the processes beside the web server (SIGKILL)."""
+        """Kill (SIGKILL) one of the processes besides the web server."""
         self._processes[1 + self._beside.index(name)].kill()
 
     def one_more(self, name: str) -> ServerProcess:
-        """Start one more of the processes beside the web server; who asks for it ends it."""
+        """Start another instance of one of the processes besides the web server; the caller stops it."""
         return self._run(f"one-more-{name}", BESIDE[name])
 
     def stop(self) -> None:
-        """End the node as an operator does (SIGTERM) and wait for it."""
+        """Stop the node as an operator does (SIGTERM) and wait for its end."""
         for process in self._processes:
             process.ask_to_end()
         for process in self._processes:
@@ -205,30 +206,30 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self._processes = []
 
     def kill(self) -> None:
-        """End all of the node's processes at once (SIGKILL)."""
+        """Kill all of the node's processes (SIGKILL)."""
         for process in self._processes:
             process.kill()
         self._processes = []
 
     def restart(self) -> None:
-        """Stop and start again, on the same data and ports."""
+        """Stop and start again with the same data and ports."""
         self.stop()
         self.start()
 
     def freeze(self) -> None:
-        """Let none of the node's processes do anything (SIGSTOP), until `thaw`."""
+        """Suspend all of the node's processes (SIGSTOP) until `thaw`."""
         for process in self._processes:
             process.signal_all(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """Let the node's processes go on (SIGCONT), as after a machine's pause."""
+        """Resume the node's processes (SIGCONT), as after a pause of the machine."""
         for process in self._processes:
             process.signal_all(signal.SIGCONT)
 
     def set_clock_ahead(self, seconds: int) -> None:
-        """Have the clock of a node of the embedded profile, which does not run, be ahead of the wall's.
+        """Set the clock of a stopped node of the embedded profile ahead of the wall clock.
 
-        Where the validators vote the node itself has no way to move it; a row does, as it stands in its own
+        The node itself cannot move its clock in a network of validators, so this writes the row in its
         database.
         """
         with closing(sqlite3.connect(self._sqlite, READ_SECONDS)) as sqlite, sqlite:
@@ -239,7 +240,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
             )
 
     def close(self) -> None:
-        """End whatever still runs for this node."""
+        """Stop everything that still runs for this node."""
         self.kill()
         if self._redis is not None:
             self._redis.stop()
@@ -249,7 +250,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         self.close()
 
     def client(self) -> RpcClient:
-        """Return a client with a connection of its own; close it, or use it in a `with`."""
+        """Return a client with its own connection; close it, or use it in a `with`."""
         return RpcClient(self.port)
 
     def rpc(self, method: str, *params: Any) -> Any:
@@ -259,12 +260,12 @@ class RunningNode(AbstractContextManager["RunningNode"]):
 
     @property
     def database_url(self) -> str:
-        """Where the production profile keeps its rows."""
+        """The URL of the production profile's database."""
         return self._settings["NODE_DATABASE_URL"]
 
     @contextmanager
     def database(self) -> Iterator[Ask]:
-        """Give a function that answers SQL, all of it as of one moment."""
+        """Yield a function that runs SQL queries, all on the same database snapshot."""
         if self._production:
             with psycopg.connect(self.database_url) as postgresql:
                 postgresql.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
@@ -280,11 +281,11 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         return (self.directory / f"{process}.log").read_text(errors="replace")
 
     def manage(self, *command: str) -> str:
-        """Run one of the node's commands (`manage.py …`) beside it and return what it prints.
+        """Run one of the node's commands (`manage.py …`) beside it and return its output.
 
         Raises:
-            ServerDied: It failed.
-            ServerWillNotEnd: It took too long.
+            ServerDied: The command failed.
+            ServerWillNotEnd: The command took too long.
         """
         name = f"manage-{command[0]}"
         (self.directory / f"{name}.log").unlink(missing_ok=True)
@@ -292,7 +293,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         return self.log(name)
 
     def manage_killed_at(self, point: str, *command: str) -> None:
-        """Run one of the node's commands beside it, which is killed at a point (`tests.servers.killed_at`)."""
+        """Run a command beside the node that is killed at a point (`tests.servers.killed_at`)."""
         name = f"killed-{command[0]}"
         killed = self._run(name, [sys.executable, "-m", "tests.servers.killed_at", point, *command])
         assert killed.ending(COMMAND_SECONDS) == -signal.SIGKILL, self.log(name)
@@ -302,7 +303,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
         return self.directory / "data" / "node.sqlite3"
 
     def _run(self, name: str, command: Sequence[str]) -> ServerProcess:
-        # What the tests' own settings are is none of the node's business.
+        # The node must not inherit the settings of the tests.
         inherited = {
             key: value
             for key, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""JSON-RPC messages in the bytes of a connection: bodies of HTTP, messages of WebSocket after it."""
+"""Parser of the JSON-RPC messages in a connection's bytes: HTTP bodies, later WebSocket messages."""
 
 import gzip
 from collections.abc import Callable, Generator
@@ -9,7 +9,7 @@ from websockets.frames import Frame, Opcode
 from websockets.streams import StreamReader
 
 Take = Callable[[bytes], object]
-"""Takes one whole message."""
+"""Receives one whole message."""
 
 
 class _Parser(Protocol):
@@ -17,7 +17,7 @@ class _Parser(Protocol):
 
 
 class Stream:
-    """One direction of a connection: bytes go in, in pieces as they come, and messages come out."""
+    """One direction of a connection: takes bytes in pieces and extracts messages."""
 
     def __init__(self, take: Take, *, from_client: bool) -> None:
         self._take = take
@@ -29,7 +29,7 @@ class Stream:
         self._masked = from_client
 
     def feed(self, data: bytes) -> None:
-        """Take the next bytes."""
+        """Parse the next bytes."""
         if self._frames is not None:
             self._frames.feed(data)
             return
@@ -40,16 +40,16 @@ class Stream:
             self._frames.feed(data[upgrade.args[0] :])
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Take note of what the body is packed by, for the parser."""
+        """Record the body's encoding; called by the parser."""
         if name.lower() == b"content-encoding":
             self._packed = value.lower() == b"gzip"
 
     def on_body(self, body: bytes) -> None:
-        """Collect a part of a body, for the parser."""
+        """Collect a part of a body; called by the parser."""
         self._body += body
 
     def on_message_complete(self) -> None:
-        """Hand on what was collected, for the parser."""
+        """Pass on the collected body; called by the parser."""
         body = gzip.decompress(self._body) if self._packed else bytes(self._body)
         self._body.clear()
         self._packed = False
@@ -58,7 +58,7 @@ class Stream:
 
 
 class _Frames:
-    """Messages in the frames of a WebSocket without extensions: others cannot be read here."""
+    """Messages in the frames of a WebSocket; extensions are not supported."""
 
     def __init__(self, take: Take, *, masked: bool) -> None:
         self._take = take
@@ -83,20 +83,20 @@ class _Frames:
 
 
 class Dialogue(Protocol):
-    """Who makes sense of the messages of one connection; called from two threads."""
+    """A receiver of the messages of one connection; called from two threads."""
 
     def asked(self, body: bytes) -> None:
-        """Take a message of the client."""
+        """Receive a message of the client."""
 
     def answered(self, body: bytes) -> None:
-        """Take a message of the server."""
+        """Receive a message of the server."""
 
     def lost(self, error: BaseException) -> None:
-        """Take note that the rest of the connection could not be understood."""
+        """Learn that the rest of the connection could not be parsed."""
 
 
 class Overheard:
-    """Listens to the bytes of a connection, and tells the messages."""
+    """A `Listener` that parses a connection's bytes and passes the messages to a `Dialogue`."""
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._dialogue = dialogue
@@ -105,11 +105,11 @@ class Overheard:
         self._lost = False
 
     def sent(self, data: bytes) -> None:
-        """Take bytes of the client."""
+        """Parse bytes of the client."""
         self._feed(self._asked, data)
 
     def answered(self, data: bytes) -> None:
-        """Take bytes of the server."""
+        """Parse bytes of the server."""
         self._feed(self._answered, data)
 
     def _feed(self, stream: Stream, data: bytes) -> None:
@@ -117,6 +117,6 @@ class Overheard:
             return
         try:
             stream.feed(data)
-        except Exception as error:  # whatever it is: the bytes must go on, and the test must fail
+        except Exception as error:  # on any error: pass the bytes on, and fail the test
             self._lost = True
-            self._dialogue.lost(error.__context__ or error)  # the parser wraps
+            self._dialogue.lost(error.__context__ or error)  # the parser wraps errors

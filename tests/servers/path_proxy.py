@@ -1,4 +1,4 @@
-"""A proxy that serves a node below a path: it removes the path, and names it in X-Forwarded-Prefix."""
+"""A proxy that serves a node under a path: it strips the path and sends it as X-Forwarded-Prefix."""
 
 import socket
 import socketserver
@@ -11,19 +11,19 @@ from typing_extensions import override
 _HEAD_END = b"\r\n\r\n"
 _PIECE = 65_536
 _DROPPED = (b"connection:", b"x-forwarded-prefix:", b"x-forwarded-for:")
-"""Headers of clients that it does not pass on, but for `Connection: Upgrade`."""
+"""Headers of clients that it removes, except `Connection: Upgrade`."""
 
 
 class PathProxy(AbstractContextManager["PathProxy"]):
-    """A running proxy. A request for a path elsewhere gets a 404, and is remembered in `outside`."""
+    """A running proxy. Requests for other paths get a 404 and are recorded in `outside`."""
 
     def __init__(self, port: int, path: str, *, header: bool = True) -> None:
-        """Start.
+        """Start the proxy.
 
         Args:
-            port: The node's.
-            path: Below which it is served, such as `/node`.
-            header: Whether the proxy names the path to the node.
+            port: The port of the node.
+            path: The path under which the node is served, such as `/node`.
+            header: Whether the proxy sends the path to the node.
         """
         self.path = path
         self.outside: list[str] = []
@@ -40,7 +40,7 @@ class PathProxy(AbstractContextManager["PathProxy"]):
 
     @property
     def base(self) -> str:
-        """The URL of the node's front page, without a slash in its end."""
+        """The URL of the node's front page, without a trailing slash."""
         return f"http://127.0.0.1:{self._server.server_address[1]}{self.path}"
 
     @override
@@ -95,7 +95,7 @@ def _read_head(client: socket.socket) -> bytes:
 
 
 def _pass_on(source: Any, target: Any) -> None:
-    """Pass bytes on until one side ends; then both do."""
+    """Forward bytes until one side ends; then end both."""
     with suppress(OSError):
         while piece := source.recv(_PIECE):
             target.sendall(piece)

@@ -1,9 +1,9 @@
-"""Ports of 127.0.0.1 for servers, out of the way of those that the system gives to connections.
+"""Ports of 127.0.0.1 for servers, outside the range that the system uses for connections.
 
-A port that the system has just named as free may be a connection's by the time a server listens there:
-nodes open many. Tests run in several processes, so each port is drawn by lot, and kept from all others as
-long as the process lives that drew it: a server listens some seconds later, and not while it is started
-again.
+A port that the system has just reported as free may belong to a connection before a server listens on it,
+because nodes open many connections. Tests run in several processes, so each port is chosen at random and
+reserved until the process that chose it ends: a server starts to listen some seconds later, and does not
+listen during a restart.
 """
 
 import fcntl
@@ -20,20 +20,20 @@ TRIES: Final = 1_000
 _GIVEN_BY_SYSTEM: Final = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _lot: Final = random.SystemRandom()
 _kept: Final[set[int]] = set()
-"""What this process has drawn."""
+"""The ports that this process has reserved."""
 
 
 class NoFreePort(Exception):
-    """Of many ports none was free."""
+    """No free port was found in many attempts."""
 
 
 def free_port() -> int:
-    """Return a TCP port that nobody uses now, and that no test is given again. Raises NoFreePort."""
+    """Return an unused TCP port that is given to no other test. Raises NoFreePort."""
     return free_ports(1)[0]
 
 
 def free_ports(count: int) -> range:
-    """Return TCP ports that follow each other, as `free_port` does. Raises NoFreePort."""
+    """Return consecutive TCP ports like those of `free_port`. Raises NoFreePort."""
     end = int(_GIVEN_BY_SYSTEM.read_text().split()[0])
     for _ in range(TRIES):
         first = _lot.randrange(FIRST, end - count)
@@ -53,7 +53,7 @@ def _is_free(port: int) -> bool:
 
 
 def _keep(port: int) -> bool:
-    """Take a port for this process, unless it was given to somebody already."""
+    """Reserve a port for this process; return false if it is already reserved."""
     if port in _kept:
         return False
     try:
@@ -66,7 +66,7 @@ def _keep(port: int) -> bool:
 
 @cache
 def _book() -> BinaryIO:
-    """Return a file of which each byte stands for a port: a process locks those that it was given."""
+    """Return a file with a byte for each port, on which each process locks its reserved ports."""
     return (Path(tempfile.gettempdir()) / f"node-test-ports-{os.getuid()}").open("ab")
 
 

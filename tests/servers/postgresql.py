@@ -1,4 +1,4 @@
-"""A PostgreSQL server with a cluster of its own in a temporary directory."""
+"""A PostgreSQL server with its own cluster in a temporary directory."""
 
 import os
 import pwd
@@ -22,20 +22,20 @@ class PostgresqlMissing(ServerError):
 
 
 PASSWORD = "only-for-the-server"
-"""In the URLs; the server does not ask for it, and nothing may ever show it."""
+"""Part of the URLs. The server does not check it; the tests check that it is never shown."""
 
 
 class PostgresqlServer(Breakable):
-    """A running server; everybody on this machine may connect as `node`."""
+    """A running server; every local client may connect as `node`."""
 
     _end_by = signal.SIGINT
 
     def __init__(self, *, durable: bool = False, tls: bool = False) -> None:
-        """Make a cluster and start.
+        """Create a cluster and start the server.
 
         Args:
-            durable: whether commits are on the disk before they are answered; else only processes may be killed.
-            tls: whether clients may use TLS; `certificate` is the authority then.
+            durable: whether commits are flushed to disk; else they survive a kill of processes but not of the machine.
+            tls: whether clients may use TLS, with `certificate` as the authority.
         """
         self.directory = Path(tempfile.mkdtemp(prefix="node-pg-"))
         self.port = free_port()
@@ -52,8 +52,8 @@ class PostgresqlServer(Breakable):
             "max_connections": "200",
         }
         if not durable:
-            # The tests kill processes, never this machine. And they ask for plans, which must not
-            # depend on what was in a table when its figures happened to be gathered.
+            # The tests kill processes, never this machine. Some check query plans, which must not
+            # depend on the time at which the statistics of a table were collected.
             options |= {"fsync": "off", "full_page_writes": "off", "autovacuum": "off"}
         if self.certificate is not None:
             if self._user:
@@ -75,7 +75,7 @@ class PostgresqlServer(Breakable):
     def create_database(
         self, name: str, template: str = "template1", encoding: str = "UTF8"
     ) -> str:
-        """Make a database, empty or as another one that nobody uses, and return its URL."""
+        """Create a database, empty or as a copy of an unused one, and return its URL."""
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
             made = sql.SQL("CREATE DATABASE {} TEMPLATE {} ENCODING {}")
             named = (sql.Identifier(name), sql.Identifier(template), sql.Literal(encoding))
@@ -87,7 +87,7 @@ class PostgresqlServer(Breakable):
         return f"postgres://node:{PASSWORD}@127.0.0.1:{self.port}/{database}"
 
     def stop(self) -> None:
-        """End the server, whoever is connected, and remove its files."""
+        """Stop the server, even if clients are connected, and remove its files."""
         self._process.stop(how=signal.SIGINT)
         shutil.rmtree(self.directory)
 
@@ -113,10 +113,10 @@ class PostgresqlServer(Breakable):
 
 
 def programs() -> Path:
-    """Return the directory of PostgreSQL's programs: the newest that Debian has, else by PATH.
+    """Return the directory of PostgreSQL's programs: Debian's newest version, else from the PATH.
 
     Raises:
-        PostgresqlMissing: There are none.
+        PostgresqlMissing: They are not installed.
     """
     versions = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"), key=_version)
     found = str(versions[-1]) if versions else shutil.which("initdb")
@@ -130,5 +130,5 @@ def _version(program: Path) -> int:
 
 
 def _unprivileged_user() -> str | None:
-    """Return the user that PostgreSQL runs as when the tests run as root, which it refuses."""
+    """Return the user for PostgreSQL if the tests run as root, which PostgreSQL rejects."""
     return "postgres" if os.geteuid() == 0 else None

@@ -1,6 +1,6 @@
-"""A server's processes: started in a group of their own, watched, and ended together.
+"""A server's processes: started in their own process group, monitored, and ended together.
 
-The group is ended by its id. Should the tests themselves be killed, the kernel ends what they
+The group is ended by its ID. If the tests themselves are killed, the kernel kills the processes that they
 started (`setpriv --pdeathsig`).
 """
 
@@ -15,11 +15,11 @@ from pathlib import Path
 from tests.servers import warm
 
 PATIENCE = 120.0
-"""Seconds until a server is given up: it has something to do on a busy machine, or it hangs."""
+"""Seconds after which a server counts as failed: by then even a busy machine has finished."""
 
 
 class ServerError(Exception):
-    """A server of the tests did not do what the tests need."""
+    """A server of the tests failed."""
 
 
 class ServerDied(ServerError):
@@ -31,17 +31,17 @@ class ServerNotReady(ServerError):
 
 
 class ServerWillNotEnd(ServerError):
-    """A server is still there after its time to end."""
+    """A server did not end in time."""
 
 
 def resident_bytes(pid: int) -> int:
-    """Return how much memory a process holds."""
+    """Return the resident memory of a process in bytes."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 def _family(pid: int) -> list[int]:
-    """Return a process and all that come from it."""
+    """Return a process and all its descendants."""
     listed = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
     )
@@ -49,7 +49,7 @@ def _family(pid: int) -> list[int]:
 
 
 class ServerProcess:
-    """One command in a process group of its own, its output in a file."""
+    """A command in its own process group, with its output in a file."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class ServerProcess:
 
         Args:
             command: program and arguments.
-            log: takes the output; a second start goes on in the same file.
-            env: the whole environment; this process's own when left out.
-            user: whose rights it gets, where this process may choose.
-            cwd: where it runs.
-            is_warm: whether a command of this Python has its packages imported already (`tests.servers.warm`).
+            log: file for the output; a second start appends to it.
+            env: the whole environment; by default that of this process.
+            user: the user to run as, if this process may choose.
+            cwd: the working directory.
+            is_warm: whether a command of this Python has its packages already imported (`tests.servers.warm`).
         """
         self.log = log
         self.command = command
@@ -93,7 +93,7 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """The process id, which is the group's too."""
+        """The process ID, which is also the ID of the group."""
         return self._process.pid
 
     @property
@@ -105,8 +105,8 @@ class ServerProcess:
         """Wait until the server is ready.
 
         Raises:
-            ServerDied: It ended instead.
-            ServerNotReady: It took too long.
+            ServerDied: The server ended instead.
+            ServerNotReady: The server took too long.
         """
         deadline = time.monotonic() + seconds
         while not ready():
@@ -117,21 +117,21 @@ class ServerProcess:
             time.sleep(0.02)
 
     def finish(self, seconds: float) -> None:
-        """Wait until the command has done its work.
+        """Wait until the command has finished successfully.
 
         Raises:
-            ServerDied: It failed.
-            ServerWillNotEnd: It took too long.
+            ServerDied: The command failed.
+            ServerWillNotEnd: The command took too long.
         """
         code = self.ending(seconds)
         if code:
             raise ServerDied(f"{self.command} failed with {code}:\n{self.tail()}")
 
     def ending(self, seconds: float) -> int:
-        """Wait until the command has ended by itself, and return how: negative by a signal.
+        """Wait until the command has ended without being stopped; return its exit code, negative for a signal.
 
         Raises:
-            ServerWillNotEnd: It took too long.
+            ServerWillNotEnd: The command took too long.
         """
         try:
             return self._process.wait(seconds)
@@ -140,24 +140,24 @@ class ServerProcess:
             raise ServerWillNotEnd(f"{self.command} does not end:\n{self.tail()}") from None
 
     def stop(self, seconds: float = PATIENCE, *, how: signal.Signals = signal.SIGTERM) -> None:
-        """Ask the command to end, wait for it, and end what is left of its group.
+        """Ask the command to end, wait for it, and kill the rest of its group.
 
         Raises:
-            ServerWillNotEnd: It did not end in time; it was killed.
+            ServerWillNotEnd: It did not end in time and was killed.
         """
         self.ask_to_end(how)
         self.wait_for_end(seconds)
 
     def ask_to_end(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Send the command a signal, unless it has ended."""
+        """Send the command a signal, unless it has already ended."""
         if self.running:
             self._process.send_signal(how)
 
     def wait_for_end(self, seconds: float = PATIENCE) -> None:
-        """Wait until a command that was asked has ended, and end what is left of its group.
+        """Wait until a command that was asked to end has ended, and kill the rest of its group.
 
         Raises:
-            ServerWillNotEnd: It did not end in time; it was killed.
+            ServerWillNotEnd: It did not end in time and was killed.
         """
         try:
             self._process.wait(seconds)
@@ -167,14 +167,14 @@ class ServerProcess:
             self.kill()
 
     def signal_all(self, number: signal.Signals) -> None:
-        """Send a signal to the command and to all that it has started, in groups of their own too."""
+        """Send a signal to the command and to all its descendants, including those in other groups."""
         for pid in _family(self.pid):
-            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            with contextlib.suppress(ProcessLookupError):  # it has already ended
                 os.kill(pid, number)
 
     def kill(self) -> None:
-        """End the whole group at once, without asking (SIGKILL)."""
-        with contextlib.suppress(ProcessLookupError):  # nobody of the group is left
+        """Kill the whole group (SIGKILL)."""
+        with contextlib.suppress(ProcessLookupError):  # no process of the group is left
             os.killpg(self.pid, signal.SIGKILL)
         self._process.wait()
 

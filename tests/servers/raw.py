@@ -1,14 +1,14 @@
-"""A connection on which bytes are sent as they are: what no client library would say."""
+"""A connection for arbitrary bytes, including invalid ones that no client library would send."""
 
 import re
 import socket
 
 SECONDS = 60.0
-"""What has not come by then does not come."""
+"""Limit of the wait for data."""
 
 
 class RawConnection:
-    """A connection on which bytes are sent as they are."""
+    """A connection that sends arbitrary bytes."""
 
     def __init__(self, port: int, source: str = "127.0.0.1") -> None:
         self.socket = socket.create_connection(
@@ -20,7 +20,7 @@ class RawConnection:
         self.socket.sendall(text)
 
     def response(self) -> tuple[int, bytes, bytes]:
-        """Read one response with a length: status, head, body."""
+        """Read one response that has a content length: status, head, body."""
         while b"\r\n\r\n" not in self._rest:
             self._more()
         head, _, self._rest = self._rest.partition(b"\r\n\r\n")
@@ -32,14 +32,14 @@ class RawConnection:
         return int(head.split()[1]), head.lower(), body
 
     def read(self, count: int) -> bytes:
-        """Read so many bytes."""
+        """Read `count` bytes."""
         while len(self._rest) < count:
             self._more()
         found, self._rest = self._rest[:count], self._rest[count:]
         return found
 
     def until_closed(self) -> bytes:
-        """Read until the server ends the connection."""
+        """Read until the server closes the connection."""
         received, self._rest = self._rest, b""
         try:
             while part := self.socket.recv(65_536):

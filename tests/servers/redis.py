@@ -1,4 +1,4 @@
-"""A Redis server that keeps nothing on disk."""
+"""A Redis server without persistence."""
 
 import shutil
 import socket
@@ -14,7 +14,7 @@ class RedisServer(Breakable):
     """A running server for one node or one test run.
 
     Args:
-        options: Further ones of redis-server.
+        options: Further options of redis-server.
     """
 
     def __init__(self, *options: str) -> None:
@@ -34,7 +34,7 @@ class RedisServer(Breakable):
         return f"redis://127.0.0.1:{self.port}/0"
 
     def stop(self) -> None:
-        """End the server and remove its files."""
+        """Stop the server and remove its files."""
         self._process.stop()
         shutil.rmtree(self.directory)
 

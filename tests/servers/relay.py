@@ -1,7 +1,7 @@
-"""The wires of a test's network: each node is reached through a relay that can be cut and mended.
+"""The connections of a test network: each node is reached through a relay that can be interrupted.
 
-While a node is cut off, or the network has fallen into parts, nothing passes, as if packets were lost:
-connections stay open, and what was on its way comes when the wire is mended, if somebody still waits for it.
+While a node is cut off, or the network is partitioned, no bytes pass, as if packets were lost:
+connections stay open, and the bytes in transit arrive after the relay is restored, if the receiver still waits.
 """
 
 import contextlib
@@ -16,11 +16,11 @@ from typing_extensions import override
 
 _PIECE = 65_536
 _LOOK = 0.05
-"""Seconds between looks at whether a wire is mended."""
+"""Seconds between checks whether a connection is restored."""
 
 
 class Wires:
-    """Who hears whom; all relays of a network share it. Nodes are known by their own IP."""
+    """The reachability between nodes; all relays of a network share it. Nodes are known by their IP."""
 
     def __init__(self) -> None:
         self._cut: set[str] = set()
@@ -29,37 +29,37 @@ class Wires:
         self._changed = threading.Condition()
 
     def cut(self, ip: str) -> None:
-        """Let nothing pass from or to a node."""
+        """Block all traffic from and to a node."""
         with self._changed:
             self._cut.add(ip)
 
     def mend(self, ip: str) -> None:
-        """Let everything pass again."""
+        """Allow all traffic of a node again."""
         with self._changed:
             self._cut.discard(ip)
             self._changed.notify_all()
 
     def slow(self, ip: str, seconds: float) -> None:
-        """Let all that passes from or to a node take so long on its way; 0: no time of its own again."""
+        """Delay all traffic from and to a node by this time; 0 removes the delay."""
         self._slow[ip] = seconds
 
     def delay(self, *ips: str) -> float:
-        """Return the seconds that something takes between nodes."""
+        """Return the delay between nodes in seconds."""
         return max(self._slow.get(ip, 0.0) for ip in ips)
 
     def split(self, *parts: Collection[str]) -> None:
-        """Let something pass within each of these parts alone; who is in none hears nobody."""
+        """Allow traffic only within each of these parts; nodes in no part are isolated."""
         with self._changed:
             self._parts = list(parts)
 
     def heal(self) -> None:
-        """Let the parts hear each other again."""
+        """Remove the partition."""
         with self._changed:
             self._parts = []
             self._changed.notify_all()
 
     def wait(self, *ips: str) -> None:
-        """Return when nothing is cut between nodes."""
+        """Return when the traffic between nodes is not blocked."""
         with self._changed:
             self._changed.wait_for(lambda: self._is_whole(ips))
 
@@ -69,10 +69,10 @@ class Wires:
 
 
 class Relay:
-    """Listens on a free port and passes bytes on to a node, as long as the wires are whole."""
+    """A relay that listens on a free port and forwards bytes to a node while they are connected."""
 
     def __init__(self, ip: str, port: int, wires: Wires) -> None:
-        """Open the port; nobody needs to listen behind it yet."""
+        """Open the port; the node behind it may start later."""
         self._server = _Server(("127.0.0.1", 0), _Connection)
         self._server.behind = (ip, port)
         self._server.wires = wires
@@ -80,7 +80,7 @@ class Relay:
         threading.Thread(target=self._server.serve_forever, args=(_LOOK,), daemon=True).start()
 
     def close(self) -> None:
-        """Take no more connections; those that are there end with either side."""
+        """Accept no new connections; existing ones end when either side closes."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -116,7 +116,7 @@ class _Connection(socketserver.BaseRequestHandler):
                 self.server.wires.wait(*ips)
                 target.sendall(data)
             target.shutdown(socket.SHUT_WR)
-        except OSError:  # one of them is gone at once: so is the other for its peer
+        except OSError:  # one side was reset, so reset the other too
             for end in (source, target):
                 with contextlib.suppress(OSError):
                     end.shutdown(socket.SHUT_RDWR)

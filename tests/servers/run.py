@@ -1,6 +1,6 @@
-"""`python -m tests.servers.run COMMAND…`: runs a command with PostgreSQL and Redis beside it.
+"""`python -m tests.servers.run COMMAND…`: runs a command with a PostgreSQL and a Redis server.
 
-The command finds them by the node's own settings and sees the production profile.
+The command gets them through the node's settings and runs in the production profile.
 """
 
 import os

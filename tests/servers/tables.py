@@ -1,7 +1,7 @@
-"""Databases that have their tables, and nothing in them, for the nodes of tests.
+"""Databases with empty tables, for the nodes of tests.
 
-Each node makes the same ones at its first start, which takes it a second and a half, and on PostgreSQL twice that; how it does that
-is what tests of the commands see (`make run`, `make network`), which are not given any.
+Each node creates the same tables at its first start, which takes a second and a half, and twice that on
+PostgreSQL. Tests of the commands (`make run`, `make network`) do without prepared tables and cover that.
 """
 
 import os
@@ -20,7 +20,7 @@ NAME = "node.sqlite3"
 
 
 def give_tables(home: Path) -> None:
-    """Put the database into the data directory of a node of the embedded profile that has none."""
+    """Copy the database into the data directory of a node of the embedded profile that has none."""
     if (home / NAME).exists():
         return
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -32,13 +32,13 @@ def give_tables(home: Path) -> None:
 
 
 def database_with_tables(server: PostgresqlServer, name: str) -> str:
-    """Make a database on a server and return its URL."""
+    """Create a database on a server and return its URL."""
     return server.create_database(name, template=_template(server))
 
 
 @cache
 def _template(server: PostgresqlServer) -> str:
-    """Return the name of a database that Django has made, once on this server."""
+    """Return the name of a database that Django has migrated, once on this server."""
     url = server.create_database("tables")
     with tempfile.TemporaryDirectory(prefix="tables-") as directory:
         _migrate(Path(directory), NODE_PROFILE="production", NODE_DATABASE_URL=url)
@@ -47,7 +47,7 @@ def _template(server: PostgresqlServer) -> str:
 
 @cache
 def _migrated() -> Path:
-    """Return a data directory whose database Django has made, once in this process."""
+    """Return a data directory whose database Django has migrated, once in this process."""
     directory = Path(_directory().name)
     _migrate(directory)
     return directory

@@ -1,4 +1,4 @@
-"""A port that passes every byte on to another one, and lets somebody listen to both directions."""
+"""A port that forwards every byte to another one and reports both directions to a listener."""
 
 import contextlib
 import socket
@@ -13,24 +13,24 @@ _PIECE = 65_536
 
 
 class Listener(Protocol):
-    """Hears one connection; called from two threads, one for each direction."""
+    """A listener of one connection; called from two threads, one per direction."""
 
     def sent(self, data: bytes) -> None:
-        """Take what the client sends, before the server has it."""
+        """Receive the client's bytes before the server does."""
 
     def answered(self, data: bytes) -> None:
-        """Take what the server sends, before the client has it."""
+        """Receive the server's bytes before the client does."""
 
 
 class Tap:
-    """Listens on a free port of 127.0.0.1 and connects whoever comes to the port behind."""
+    """A forwarder that listens on a free port of 127.0.0.1 and connects its clients to another port."""
 
     def __init__(self, port: int, listen: Callable[[], Listener]) -> None:
         """Open the port.
 
         Args:
-            port: the one behind; nobody needs to listen there yet.
-            listen: makes the listener of a new connection.
+            port: the target port; its server may start later.
+            listen: returns the listener of a new connection.
         """
         self._server = _Server(("127.0.0.1", 0), _Connection)
         self._server.behind = ("127.0.0.1", port)
@@ -39,7 +39,7 @@ class Tap:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def close(self) -> None:
-        """Take no more connections; those that are there end with either side."""
+        """Accept no new connections; existing ones end when either side closes."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -70,13 +70,13 @@ class _Connection(socketserver.BaseRequestHandler):
 
 
 def _pass_on(source: socket.socket, target: socket.socket, hear: Callable[[bytes], Any]) -> None:
-    """Copy until the source ends, then end the target's direction too."""
+    """Forward until the source ends, then end the target's direction too."""
     try:
         while data := source.recv(_PIECE):
             hear(data)
             target.sendall(data)
         target.shutdown(socket.SHUT_WR)
-    except OSError:  # one of them is gone at once: so is the other for its peer
+    except OSError:  # one side was reset, so reset the other too
         for end in (source, target):
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)

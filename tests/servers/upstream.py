@@ -1,4 +1,4 @@
-"""A remote node of a fork on loopback, with a chain that a test writes down; it counts what it is asked."""
+"""The remote node of a fork on loopback, with a chain defined by the test; it counts its calls."""
 
 import contextlib
 import json
@@ -13,7 +13,7 @@ from primitives.hashing import keccak256
 
 GWEI = 10**9
 Failure = Callable[[str], tuple[int, dict[str, str], Any] | None]
-"""Says of a method with which status, headers and body it fails; None: it does not."""
+"""Returns the status, headers and body with which a method fails, or None if it succeeds."""
 
 
 def hash_of(number: int) -> str:
@@ -22,12 +22,12 @@ def hash_of(number: int) -> str:
 
 
 def transaction_hash(number: int) -> str:
-    """Return the hash of the one transaction of the block at a height."""
+    """Return the hash of the only transaction of the block at a height."""
     return "0x" + keccak256(b"tx" + number.to_bytes(8, "big")).hex()
 
 
 class RemoteChain:
-    """What the remote node tells: the same state at each height, unless `past` has another."""
+    """The chain of the remote node: the same state at each height, unless `past` has another."""
 
     def __init__(self, head: int = 20) -> None:
         self.head = head
@@ -39,12 +39,12 @@ class RemoteChain:
         self.slots: dict[tuple[str, int], int] = {}
         self.has_account_info = False
         self.changed: dict[int, dict[str, Any]] = {}
-        """Members of blocks by height that are other ones."""
+        """Replaced fields of blocks by height."""
         self.transactions: dict[int | None, list[dict[str, Any]]] = {}
-        """What blocks have by height in place of the one transaction that is a hash alone; None: what waits."""
+        """Transactions by height; other blocks have one with only a hash. None: the pending ones."""
 
     def block(self, number: int, *, full: bool = False) -> dict[str, Any] | None:
-        """Return a block, with its transactions' hashes or, of those that are known, with the transactions."""
+        """Return a block with transaction hashes or, if its transactions are known, with those."""
         if not 0 <= number <= self.head:
             return None
         zero = "0x" + "00" * 32
@@ -63,7 +63,7 @@ class RemoteChain:
         }  # fmt: skip
 
     def answer(self, method: str, params: list[Any]) -> Any:
-        """Return a method's result. Raises LookupError for a method that there is not."""
+        """Return a method's result. Raises LookupError for an unknown method."""
         return self._answers[method](*params)
 
     @property
@@ -105,14 +105,14 @@ class RemoteChain:
 
 class _Server(ThreadingHTTPServer):
     request_queue_size = 128
-    """Connections that wait to be accepted: a fork asks several questions at the same time."""
+    """Connections that wait to be accepted: a fork sends several requests at the same time."""
 
 
 class UpstreamServer:
-    """Serves a remote chain over HTTP from a thread.
+    """A server of a remote chain over HTTP, in a thread.
 
     Args:
-        chain: What it tells.
+        chain: The chain that it serves.
     """
 
     def __init__(self, chain: RemoteChain) -> None:
@@ -131,7 +131,7 @@ class UpstreamServer:
                 server._connections.add(self.connection)
 
             def handle(self) -> None:
-                # A client may close before it has read all.
+                # A client may close before it has read everything.
                 with contextlib.suppress(ConnectionError):
                     super().handle()
 
@@ -159,19 +159,19 @@ class UpstreamServer:
 
     @property
     def url(self) -> str:
-        """Where it is asked, with something secret behind the host."""
+        """The URL of the server, with a secret after the host."""
         return f"http://127.0.0.1:{self._server.server_port}/v2/s3cr3tk3y"
 
     @property
     def counts(self) -> Counter[str]:
-        """How often each method was asked."""
+        """The number of calls of each method."""
         return Counter(method for method, _ in self.asked)
 
     def stop(self) -> None:
-        """Be away from now on."""
+        """Stop responding."""
         self._server.shutdown()
         for connection in self._connections:
-            with contextlib.suppress(OSError):  # it has ended by itself
+            with contextlib.suppress(OSError):  # it has already ended
                 connection.shutdown(socket.SHUT_RDWR)
         self._server.server_close()
         self._thread.join()
@@ -197,5 +197,5 @@ class UpstreamServer:
 
 
 def error(code: int, message: str, data: Any = None) -> dict[str, Any]:
-    """Return a JSON-RPC error as a body."""
+    """Return a response body with a JSON-RPC error."""
     return {"jsonrpc": "2.0", "id": 1, "error": {"code": code, "message": message, "data": data}}

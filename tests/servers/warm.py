@@ -1,9 +1,9 @@
-"""Commands of the node in processes that have imported already what others have written.
+"""Commands of the node in processes that have already imported third-party packages.
 
-Most of what a start costs is importing packages, and tests start many hundred processes. So one process imports them
-once, and forks for each command; from there on the fork is `python manage.py …` or `python -m …`, with settings and
-modules of its own. Starts that nobody has warmed are what the tests of `make run`, `make network`, the wheel and the
-development node see.
+Most of the start-up time is spent on imports, and tests start many hundred processes. So one process imports
+the packages once and forks for each command; from then on the fork behaves like `python manage.py …` or
+`python -m …`, with its own settings and modules. The tests of `make run`, `make network`, the wheel and the
+development node start real processes.
 """
 
 import atexit
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class WarmProcess:
-    """A forked process: what `subprocess.Popen` is to one that was started, as far as tests need it."""
+    """A forked process, with the part of the interface of `subprocess.Popen` that tests need."""
 
     def __init__(self, pid: int, told: socket.socket) -> None:
         self.pid = pid
@@ -29,14 +29,14 @@ class WarmProcess:
         self._code: int | None = None
 
     def poll(self) -> int | None:
-        """Return how it has ended, as `Popen.returncode` has it, or None."""
+        """Return the exit code in the format of `Popen.returncode`, or None while it runs."""
         try:
             return self.wait(0)
         except subprocess.TimeoutExpired:
             return None
 
     def wait(self, timeout: float | None = None) -> int:
-        """Wait for its end and return how it was, negative by a signal.
+        """Wait for its end and return the exit code, negative for a signal.
 
         Raises:
             subprocess.TimeoutExpired: It has not ended.
@@ -52,19 +52,19 @@ class WarmProcess:
         return self._code
 
     def send_signal(self, number: signal.Signals) -> None:
-        """Send it a signal, unless it has ended."""
+        """Send the process a signal, unless it has already ended."""
         if self.poll() is None:
             os.kill(self.pid, number)
 
 
 def start(command: Sequence[str], log: Path, *, env: Mapping[str, str], cwd: Path) -> WarmProcess:
-    """Start a command of this Python, in a process group of its own, its output in a file.
+    """Start a command of this Python in its own process group, with its output in a file.
 
     Args:
         command: The interpreter, and a script or `-m` and a module, with arguments.
-        log: Takes the output, behind what it has.
+        log: File to which the output is appended.
         env: The whole environment.
-        cwd: Where it runs.
+        cwd: The working directory.
     """
     assert command[0] == sys.executable
     here, there = socket.socketpair(type=socket.SOCK_SEQPACKET)
@@ -78,9 +78,9 @@ def start(command: Sequence[str], log: Path, *, env: Mapping[str, str], cwd: Pat
 
 @cache
 def _warm() -> socket.socket:
-    """Return the way to the process that forks, which ends with this one."""
+    """Return a socket to the process that forks, which ends with this one."""
     here, there = socket.socketpair(type=socket.SOCK_SEQPACKET)
-    # It must not read the settings of the tests: its forks have their own.
+    # It must not read the settings of the tests, because its forks have their own.
     env = {
         name: value
         for name, value in os.environ.items()
@@ -94,7 +94,7 @@ def _warm() -> socket.socket:
             pass_fds=[there.fileno()],
             start_new_session=True,
         )
-    here.recv(64)  # it is warm
+    here.recv(64)  # the imports are done
 
     def end() -> None:
         here.close()

@@ -1,6 +1,6 @@
 """`python -m tests.servers.warming DESCRIPTOR`: the process that forks for `tests.servers.warm`.
 
-It runs one thread, and imports nothing that reads settings or opens a file, socket or selector for itself.
+It has one thread, and imports nothing that reads settings or opens a file, socket or selector.
 """
 
 import contextlib
@@ -29,17 +29,17 @@ PACKAGES: Final = (
     "adminkit", "cchain_app", "chaindb", "chainvm", "explorer_app", "health_app", "info_app", "jsonrpc", "network_app",
     "platform_app", "primitives",
 )  # fmt: skip
-"""All but `nodeproject`, which reads settings."""
+"""All packages but `nodeproject`, which reads settings."""
 ZONES: Final = tuple(map(ZoneInfo, sorted(available_timezones())))
-"""All time zones, which a model of celery-beat's looks at one by one: those that are held are not read again."""
+"""All time zones: a model of celery-beat loads each of them, and cached ones are not read again."""
 
 _PR_SET_PDEATHSIG: Final = 1
 _LARGEST: Final = 200_000
-"""Bytes of a request: an environment and arguments."""
+"""Most bytes of a request: an environment and arguments."""
 
 
 def import_all() -> None:
-    """Import what needs no settings, and with that what it uses of others' packages; the rest is the fork's."""
+    """Import the modules that need no settings, with their dependencies; forks import the rest."""
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             *folders, name = path.relative_to(ROOT).with_suffix("").parts
@@ -50,10 +50,10 @@ def import_all() -> None:
 
 
 class Forks:
-    """The processes that were forked, and those who are to hear of their ends.
+    """The forked processes, with the sockets that receive their exit codes.
 
     Args:
-        door: Where requests come in.
+        door: The socket for requests.
     """
 
     def __init__(self, door: socket.socket) -> None:
@@ -61,13 +61,13 @@ class Forks:
         self._selector = selectors.DefaultSelector()
         self._selector.register(door, selectors.EVENT_READ)
         self._living: dict[int, tuple[int, socket.socket]] = {}
-        """Process id and who is told, by the process's descriptor."""
+        """Process ID and socket for the exit code, by the process's descriptor."""
 
     def serve(self) -> list[str] | None:
-        """Fork for each request until nobody can ask any more.
+        """Fork for each request until the socket for requests is closed.
 
         Returns:
-            Only in a fork the arguments of its command; else None.
+            In a fork, the arguments of its command; else None.
         """
         while True:
             for key, _ in self._selector.select():
@@ -99,11 +99,11 @@ class Forks:
         os.close(descriptor)
         pid, told = self._living.pop(descriptor)
         _, status = os.waitpid(pid, 0)
-        with told, contextlib.suppress(BrokenPipeError):  # nobody wants to know any more
+        with told, contextlib.suppress(BrokenPipeError):  # the receiver has closed its socket
             told.send(str(os.waitstatus_to_exitcode(status)).encode())
 
     def _forget(self) -> None:
-        """Close what is the forking process's alone."""
+        """Close the descriptors of the parent process in a fork."""
         self._selector.close()
         self._door.close()
         for descriptor, (_, told) in self._living.items():
@@ -112,7 +112,7 @@ class Forks:
 
 
 def become(env: dict[str, str], cwd: str, output: int) -> None:
-    """Make this fork what a started process would be: a session, standard streams, environment, chance."""
+    """Give this fork the attributes of a new process: session, standard streams, environment, random seed."""
     os.setsid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     nothing = os.open(os.devnull, os.O_RDONLY)
@@ -121,7 +121,7 @@ def become(env: dict[str, str], cwd: str, output: int) -> None:
     os.close(nothing)
     os.close(output)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(write_through=True)  # as PYTHONUNBUFFERED has it
+        stream.reconfigure(write_through=True)  # as with PYTHONUNBUFFERED
     os.environ.clear()
     os.environ.update(env)
     os.chdir(cwd)
@@ -130,7 +130,7 @@ def become(env: dict[str, str], cwd: str, output: int) -> None:
 
 
 def run(arguments: list[str]) -> Any:
-    """Run a command as the interpreter does: a script, or a module behind `-m`."""
+    """Run a command as the interpreter does: a script, or a module after `-m`."""
     if arguments[0] == "-m":
         sys.argv = arguments[1:]
         return runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
@@ -142,7 +142,7 @@ if __name__ == "__main__":
     import_all()
     assert not settings.configured, "what was imported has read settings, which are each fork's own"
     assert threading.active_count() == 1, "only who is alone can be forked"
-    gc.freeze()  # forks do not touch what all share
+    gc.freeze()  # so that garbage collection in forks leaves shared memory unchanged
     way = socket.socket(fileno=int(sys.argv[1]))
     way.send(b"warm")
     command = Forks(way).serve()

@@ -1,1 +1,1 @@
-"""A network of Snowman engines in one process: virtual time, seeded chance, no sockets."""
+"""A network of Snowman engines in one process: virtual time, seeded randomness, no sockets."""

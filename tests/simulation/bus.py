@@ -1,4 +1,4 @@
-"""Virtual time, and messages that take some of it, get lost or overtake each other; all by one seed."""
+"""Virtual time, and messages with latency that may be lost or reordered, all determined by a seed."""
 
 import heapq
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 Deliver = Callable[[int, str, tuple[Any, ...]], None]
-"""Takes the sender's number, the kind of message and what is in it."""
+"""Receives the sender's number, the kind of message and its content."""
 
 
 class _Event(NamedTuple):
@@ -18,23 +18,23 @@ class _Event(NamedTuple):
 
 @dataclass
 class Bus:
-    """The network between nodes that are numbers.
+    """The network between nodes, which are identified by numbers.
 
     Args:
-        random: All chance of a run.
-        loss: Share of the messages that get lost.
-        latency: Least and most seconds that a message takes.
+        random: Source of all randomness of a run.
+        loss: Share of the messages that are lost.
+        latency: Least and most seconds for the delivery of a message.
     """
 
     random: Random
     loss: float = 0.0
     latency: tuple[float, float] = (0.005, 0.05)
     now: float = 0.0
-    """Seconds since the beginning."""
+    """Seconds since the start."""
     sent: int = 0
-    """Messages that were sent."""
+    """The number of sent messages."""
     groups: list[set[int]] = field(default_factory=list)
-    """Who hears whom while the network is apart; all where there is none."""
+    """The parts of a partitioned network; empty: not partitioned."""
 
     def __post_init__(self) -> None:
         self._events: list[_Event] = []
@@ -42,21 +42,21 @@ class Bus:
         self._receivers: dict[int, Deliver] = {}
 
     def connect(self, node: int, deliver: Deliver) -> None:
-        """Let a node receive."""
+        """Register the receiver of a node's messages."""
         self._receivers[node] = deliver
 
     def disconnect(self, node: int) -> None:
-        """Lose all that is sent to a node from now on."""
+        """Drop all further messages to a node."""
         self._receivers.pop(node, None)
 
     def hears(self, sender: int, receiver: int) -> bool:
-        """Say whether messages get from one node to another."""
+        """Return whether messages get from one node to another."""
         if sender not in self._receivers or receiver not in self._receivers:
             return False
         return not self.groups or any({sender, receiver} <= group for group in self.groups)
 
     def send(self, sender: int, receiver: int, kind: str, content: tuple[Any, ...]) -> None:
-        """Send a message; what a node sends to itself comes at once and surely."""
+        """Send a message; a node's message to itself arrives immediately and reliably."""
         self.sent += 1
         if sender == receiver:
             self.at(self.now, lambda: self._deliver(sender, receiver, kind, content))
@@ -67,12 +67,12 @@ class Bus:
         self.at(self.now + delay, lambda: self._deliver(sender, receiver, kind, content))
 
     def at(self, time: float, work: Callable[[], None]) -> None:
-        """Do something at a time; what is at the same time is done in the order in which it came."""
+        """Schedule work at a time; work for the same time runs in the order of scheduling."""
         self._count += 1
         heapq.heappush(self._events, _Event(time, self._count, work))
 
     def run(self, until: float, done: Callable[[], bool]) -> bool:
-        """Let time pass up to a moment, or until something is done; say whether it is."""
+        """Advance time to `until`, or until a condition holds; return whether it holds."""
         while self._events and self._events[0].time <= until:
             if done():
                 return True

@@ -1,4 +1,4 @@
-"""Nodes of the simulated network that are the real runner: its tasks, timers, requests and messages."""
+"""Nodes of the simulated network that use the real runner: its tasks, timers, requests and messages."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class _NotedVM(ProposerVM[TextBlock]):
-    """Notes what is accepted, and dies where its node is to."""
+    """A VM that records accepted blocks, and kills its node at the chosen point."""
 
     node: "DrivenNode"
 
@@ -51,7 +51,7 @@ class DrivenNode(HonestNode):
     runner: Runner[Any]
 
     slowness = 0.0
-    """Seconds that a call of the VM takes at most."""
+    """The longest duration of a call of the VM in seconds."""
 
     @property
     def bus(self) -> LoopBus:
@@ -59,7 +59,7 @@ class DrivenNode(HonestNode):
         return self.world.bus
 
     def voted_chain(self) -> VotedChain[Any]:
-        """Return the chain at what is stored."""
+        """Return the chain at its stored state."""
         vm = self.open_vm(_NotedVM)
         assert isinstance(vm, _NotedVM)
         vm.node = self
@@ -113,7 +113,7 @@ class DrivenNode(HonestNode):
         self.runner.blocks_waiting()
 
     async def run_work(self, work: Callable[..., T], /, *args: object) -> T:
-        """Do what a thread would do."""
+        """Run the work of a thread."""
         if self.slowness:
             await asyncio.sleep(self.random.uniform(0.0, self.slowness))
         return work(*args)
@@ -122,7 +122,7 @@ class DrivenNode(HonestNode):
         self._may_die()
 
     def note(self) -> None:
-        """Note what is stored, which must be the same everywhere."""
+        """Record the stored blocks, which must be the same on all nodes."""
         for height, outer in enumerate(self.rows.blocks, 1):
             try:
                 self.world.note(height, outer.outer_id)
@@ -138,7 +138,7 @@ class DrivenNode(HonestNode):
             self.stop()
 
     async def _watch(self) -> None:
-        """See who is connected."""
+        """Report connected and disconnected nodes to the runner."""
         while True:
             now_there = self.connected()
             for node_id in sorted(now_there.keys() - self._heard.keys()):
@@ -191,13 +191,13 @@ class DrivenNode(HonestNode):
 
 
 class SlowNode(DrivenNode):
-    """A node whose blocks take long to verify, so that messages come in the middle."""
+    """A node whose blocks take long to verify, so that messages arrive during verification."""
 
     slowness = 0.05
 
 
 class DrivenNetwork(SimulatedNetwork):
-    """Runners on one virtual loop; nodes that are not honest speak to them as to others."""
+    """Runners on one virtual loop; faulty nodes send them the same messages as other nodes."""
 
     honest_kind = DrivenNode
 
@@ -213,13 +213,13 @@ class DrivenNetwork(SimulatedNetwork):
 
 
 class SlowNetwork(DrivenNetwork):
-    """Such nodes."""
+    """A network of slow nodes."""
 
     honest_kind = SlowNode
 
 
 def _spoken(message: p2p.Message) -> tuple[str, tuple[Any, ...]]:
-    """Return a message as nodes of the simulation without a wire say it."""
+    """Convert a protobuf message to the kind and content that plain simulated nodes use."""
     kind = message.WhichOneof("message")
     one: Any = getattr(message, kind)
     match kind:
@@ -237,7 +237,7 @@ def _spoken(message: p2p.Message) -> tuple[str, tuple[Any, ...]]:
 
 
 def _written(kind: str, content: tuple[Any, ...]) -> p2p.Message:
-    """Return what such a node says as a message."""
+    """Convert kind and content from a plain simulated node to a protobuf message."""
     common = {"chain_id": bytes(CHAIN), "request_id": content[0]}
     match kind:
         case "push_query":

@@ -1,4 +1,4 @@
-"""A whole simulated network, and what a run of it must show."""
+"""A whole simulated network, and the conditions that a run must reach."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,14 +10,15 @@ from tests.simulation.bus import Bus
 from tests.simulation.node import HonestNode, World
 
 SMALL = Parameters(k=20, alpha_preference=13, alpha_confidence=13, beta=8, concurrent_repolls=4)
-"""For four to nine validators; with fewer polls in a row than a real network asks for."""
+"""For four to nine validators; with fewer successful polls in a row than a real network requires."""
 SURE = replace(SMALL, beta=20)
-"""With as many as a real one. Eight are too few against a node that confirms whatever others prefer: the chance that two
-halves decide differently is then about 0.001 a run (snowman.md 12), and a search has found such a run."""
+"""With as many as a real one. Eight are too few against a node that confirms all preferences: the chance
+that two halves decide differently is then about 0.001 per run (snowman.md 12), and a search has found such a
+run."""
 
 
 def identities(count: int) -> list[Node]:
-    """Return keys for nodes; they take longer to make than a run takes."""
+    """Return keys for nodes; making them takes longer than a run."""
     return [a_node() for _ in range(count)]
 
 
@@ -25,12 +26,12 @@ class SimulatedNetwork:
     """Nodes with equal stake on one bus.
 
     Args:
-        seed: Of all chance.
+        seed: The seed of all randomness.
         nodes: Their keys.
-        kinds: The nodes that are not honest, by number.
+        kinds: The classes of faulty nodes, by number.
         skews: Seconds by which clocks are ahead, by number.
-        parameters: How many are asked.
-        loss: Share of the messages that get lost.
+        parameters: The consensus parameters.
+        loss: Share of the messages that are lost.
     """
 
     honest_kind = HonestNode
@@ -55,38 +56,38 @@ class SimulatedNetwork:
         self._texts = 0
 
     def make_bus(self, random: Random, loss: float) -> Bus:
-        """Return what carries the messages."""
+        """Return the bus that carries the messages."""
         return Bus(random, loss)
 
     def issue(self, count: int = 1) -> None:
-        """Have a transaction reach all nodes that are up."""
+        """Submit transactions to all running nodes."""
         for _ in range(count):
             self._texts += 1
             for node in self.world.nodes:
                 node.take(f"tx {self._texts}")
 
     def run(self, seconds: float) -> None:
-        """Let time pass, whatever happens."""
+        """Advance time."""
         self.bus.run(self.bus.now + seconds, lambda: False)
 
     def until(self, reached: Callable[[], bool], seconds: float) -> bool:
-        """Let time pass until something is so; say whether it is."""
+        """Advance time until a condition holds; return whether it holds."""
         return self.bus.run(self.bus.now + seconds, reached)
 
     def reach(self, height: int, seconds: float, among: Sequence[HonestNode] = ()) -> bool:
-        """Let time pass until nodes have accepted blocks up to a height; say whether they have."""
+        """Advance time until nodes have accepted blocks up to a height; return whether they have."""
         nodes = among or self.honest
         return self.until(lambda: all(node.height >= height for node in nodes), seconds)
 
     @property
     def height(self) -> int:
-        """The highest block that an honest node has accepted."""
+        """The height of the highest block accepted by an honest node."""
         return max(node.height for node in self.honest)
 
     def split(self, *groups: set[int]) -> None:
-        """Let nodes hear only those of their group."""
+        """Partition the network into groups."""
         self.bus.groups = list(groups)
 
     def heal(self) -> None:
-        """Let all hear all."""
+        """End the partition."""
         self.bus.groups = []

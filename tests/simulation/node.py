@@ -1,4 +1,4 @@
-"""Nodes of the simulated network: honest ones, and some that are not."""
+"""Nodes of the simulated network: honest and faulty ones."""
 
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -27,20 +27,20 @@ from tests.builders.outer_blocks import CHAIN, NOW, Node
 from tests.simulation.bus import Bus
 
 TIMEOUT = 2.0
-"""Seconds after which an answer does not come any more."""
+"""Seconds after which a request fails."""
 TICK = 0.1
-"""Seconds between looks at what is new, and whether there is something to build."""
+"""Seconds between checks for news and for a block to build."""
 
 Block = ProposerBlock[TextBlock]
 
 
 class Killed(BaseException):
-    """The process is gone at this point."""
+    """The process is killed at this point."""
 
 
 @dataclass
 class World:
-    """What all nodes share: the bus, who validates, and what must never be contradicted."""
+    """State shared by all nodes: the bus, the validators, and the accepted blocks."""
 
     bus: Bus
     parameters: Parameters
@@ -48,22 +48,22 @@ class World:
     stakes: Mapping[NodeID, int]
     nodes: "list[HonestNode]" = field(default_factory=list)
     accepted: dict[int, ID] = field(default_factory=dict)
-    """The blocks that honest nodes have accepted, by height."""
+    """The blocks accepted by honest nodes, by height."""
 
     def __post_init__(self) -> None:
         self.numbers = {one.node_id: number for number, one in enumerate(self.identities)}
 
     def note(self, height: int, block_id: ID) -> None:
-        """Note that an honest node has accepted a block."""
+        """Record that an honest node has accepted a block; fail if another was accepted."""
         assert self.accepted.setdefault(height, block_id) == block_id, f"two blocks at {height}"
 
 
 class HonestNode:
-    """A node that does as it should.
+    """A correct node.
 
     Args:
-        world: The others.
-        number: Its place among the identities.
+        world: The shared state.
+        number: Its index among the identities.
         skew: Seconds by which its clock is ahead.
     """
 
@@ -76,14 +76,14 @@ class HonestNode:
         self.inner = TextVM()
         self.rows = OuterBlocksInMemory(self.inner)
         self.dies_at: int | None = None
-        """How many more points of acceptances it lives through; None: it lives."""
+        """Number of points in acceptances until the node is killed; None: it is not."""
         self.life = 0
         self.start()
 
-    # --- life
+    # --- start and stop
 
     def start(self) -> None:
-        """Begin with what is stored."""
+        """Start from the stored state."""
         self.life += 1
         self.vm = self.open_vm(ProposerVM)
         last = self.vm.get_block(self.vm.last_accepted())
@@ -97,7 +97,7 @@ class HonestNode:
         self.world.bus.at(self.world.bus.now + delay, lambda: self._tick(life))
 
     def open_vm(self, kind: type[ProposerVM[TextBlock]]) -> ProposerVM[TextBlock]:
-        """Return the chain at what is stored."""
+        """Return the chain at its stored state."""
         self.inner.tree.begin_at(self.inner.accepted[-1].block_id)
         return kind(
             self.inner,
@@ -108,11 +108,11 @@ class HonestNode:
         )
 
     def take(self, text: str) -> None:
-        """Take a transaction that waits for a block."""
+        """Add a pending transaction."""
         self.inner.waiting.append(text)
 
     def stop(self) -> None:
-        """End without a word; what is stored remains."""
+        """Stop without a message to other nodes; the stored state remains."""
         self.life += 1
         self.world.bus.disconnect(self.number)
 
@@ -122,7 +122,7 @@ class HonestNode:
 
     @property
     def height(self) -> int:
-        """How many blocks are stored."""
+        """The number of stored blocks."""
         return len(self.rows.blocks)
 
     def clock(self) -> int:
@@ -143,7 +143,7 @@ class HonestNode:
         return begins is not None and begins <= now
 
     def _do(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run what never waits; a node that is killed in it is gone."""
+        """Run a coroutine that never waits; if the node is killed in it, stop the node."""
         try:
             work.send(None)
         except StopIteration:
@@ -156,11 +156,11 @@ class HonestNode:
     # --- messages
 
     def deliver(self, sender: int, kind: str, content: tuple[Any, ...]) -> None:
-        """Take a message."""
+        """Receive a message."""
         node_id = self.world.identities[sender].node_id
         is_answer = kind in {"chits", "put"}
         if is_answer and self._answers.pop((node_id, content[0]), None) is None:
-            return  # too late
+            return  # it came after the timeout
         handlers: dict[str, Callable[..., Coroutine[Any, Any, None]]] = {
             "push_query": self.engine.push_query,
             "pull_query": self.engine.pull_query,
@@ -178,7 +178,7 @@ class HonestNode:
             self.world.bus.send(self.number, receiver, "put", (request_id, found.raw))
 
     def _ask(self, node_id: NodeID, kind: str, request_id: int, *content: Any) -> None:
-        """Send a question, and note after a while that no answer has come; at once, of who is not there."""
+        """Send a request; fail it after a timeout, or immediately if the receiver is unreachable."""
         key, life, receiver = (node_id, request_id), self.life, self.world.numbers[node_id]
         patience = TIMEOUT if self.world.bus.hears(self.number, receiver) else 0.0
         self._answers[key] = kind
@@ -300,7 +300,7 @@ class HonestNode:
 
 
 class SilentNode(HonestNode):
-    """Takes part in nothing, though it is connected."""
+    """A connected node that never responds."""
 
     def deliver(self, sender: int, kind: str, content: tuple[Any, ...]) -> None:
         del sender, kind, content
@@ -310,14 +310,14 @@ class SilentNode(HonestNode):
 
 
 class RandomVoter(SilentNode):
-    """Answers each query with any block that it has heard of."""
+    """A node that answers each query with a random block it has seen."""
 
     def start(self) -> None:
         self.heard: list[ID] = [GENESIS.block_id]
         super().start()
 
     def choice(self, queried: ID) -> ID:
-        """Return for what it votes."""
+        """Return the block to vote for."""
         del queried
         return self.random.choice(self.heard)
 
@@ -332,14 +332,14 @@ class RandomVoter(SilentNode):
 
 
 class VoterForEverything(RandomVoter):
-    """Votes for whatever it is asked about."""
+    """A node that votes for every block it is queried about."""
 
     def choice(self, queried: ID) -> ID:
         return queried
 
 
 class DoubleProposer(HonestNode):
-    """Tells each half of the others of another block in its slot."""
+    """A node that sends different blocks to two halves of the other nodes in its slot."""
 
     def send_push_query(
         self, node_ids: Iterable[NodeID], request_id: int, raw: bytes, height: int
@@ -364,7 +364,7 @@ class DoubleProposer(HonestNode):
 
 
 class TwoFaced(DoubleProposer):
-    """Tells of two blocks, and everybody that it prefers what they prefer: this keeps a network split longest."""
+    """Proposes two blocks and confirms the preference of each peer: this keeps a network split longest."""
 
     def deliver(self, sender: int, kind: str, content: tuple[Any, ...]) -> None:
         if kind not in {"push_query", "pull_query"}:
@@ -384,4 +384,4 @@ FAULTY: Mapping[str, type[HonestNode]] = {
     "confirms whatever others prefer": TwoFaced,
     "never answers": SilentNode,
 }
-"""Nodes that are not honest, by what they do."""
+"""Classes of faulty nodes, by their behaviour."""

@@ -1,8 +1,8 @@
-"""Measures which share of absent, of silent and of lying stake the votes of a network stand: docs/network.md.
+"""Measures which share of absent, silent and lying stake consensus tolerates: docs/network.md.
 
 `python -m tests.simulation.shares` prints the table; it takes a while. Parameters are those of real nodes,
-stakes are equal. Absent nodes are gone, which others see; silent ones are connected and never answer; two-faced
-ones tell of two blocks each time and confirm whatever somebody prefers.
+stakes are equal. Absent nodes are disconnected, which the others notice; silent ones are connected and never
+respond; two-faced ones propose two blocks each time and confirm the preference of each peer.
 """
 
 import sys
@@ -17,31 +17,31 @@ from tests.simulation.network import SimulatedNetwork, identities
 from tests.simulation.node import HonestNode, SilentNode, TwoFaced
 
 SETTINGS = ((4, 13), (5, 13), (5, 15), (10, 15), (20, 15))
-"""Validators, and both quorums of the 20 that are asked."""
+"""Number of validators, and the value of both quorums out of the 20 that are sampled."""
 RUNS = 20
 PATIENCE = 60.0
-"""Seconds of virtual time within which a block has to be accepted everywhere."""
+"""Seconds of virtual time within which all nodes must accept a block."""
 
 
 class Shown(NamedTuple):
-    """What became of the runs with so many faulty nodes."""
+    """The results of the runs with a number of faulty nodes."""
 
     decided: int
     """Runs in which all honest nodes accepted a block in time."""
     seconds: float | None
-    """Until then, in half of those runs; None: in none."""
+    """The median time of these runs; None if there are none."""
     forked: int
     """Runs in which two honest nodes accepted different blocks."""
 
 
 @cache
 def nodes(count: int) -> Sequence[Node]:
-    """Return keys, made once."""
+    """Return keys, which are cached."""
     return identities(count)
 
 
 def shown(count: int, alpha: int, faulty: int, kind: type[HonestNode] | None) -> Shown:
-    """Run networks in which the last nodes are of a kind, or away (None)."""
+    """Run networks whose last nodes are of a class, or absent (None)."""
     parameters = Parameters(alpha_preference=alpha, alpha_confidence=alpha)
     times: list[float] = []
     forked = 0
@@ -63,7 +63,7 @@ def shown(count: int, alpha: int, faulty: int, kind: type[HonestNode] | None) ->
 
 
 def rows(count: int, alpha: int, kind: type[HonestNode] | None) -> Iterable[str]:
-    """Yield a line for each number of faulty nodes, up to the first with which nothing is decided, or forked."""
+    """Yield a row per number of faulty nodes, up to the first without decisions or with forks."""
     names = {None: "absent", SilentNode: "silent", TwoFaced: "two-faced"}
     for faulty in range(0, count - 1, max(1, count // 10)):
         found = shown(count, alpha, faulty, kind)
@@ -77,7 +77,7 @@ def rows(count: int, alpha: int, kind: type[HonestNode] | None) -> Iterable[str]
 
 
 def main() -> None:
-    """Print the table of those settings that are named, by their number, or of all."""
+    """Print the table of the settings given by their numbers, or of all."""
     chosen = [SETTINGS[int(one)] for one in sys.argv[1:]] or SETTINGS
     print("| validators | quorums | the faulty are | how many | decided | median | forked |")
     print("|---|---|---|---|---|---|---|")

@@ -1,6 +1,6 @@
-"""The real runner under the faults of `test_faults`: tasks, time-outs, requests and messages are the product's.
+"""The real runner under the faults of `test_faults`: its tasks, timeouts, requests and messages.
 
-Time is virtual, so that each run follows from its seed.
+Time is virtual, so each run is determined by its seed.
 """
 
 import pytest
@@ -15,7 +15,7 @@ from tests.simulation.node import (
 
 NODES = identities(5)
 SOON = 60.0
-"""Seconds within which a network goes on once nothing is wrong."""
+"""Seconds within which a network makes progress after all faults are gone."""
 
 SEEDS = seeds(10, thorough=100)
 
@@ -138,7 +138,7 @@ def test_a_commit_that_fails_lets_a_node_begin_anew(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_all_propose_at_once(seed: int) -> None:
-    """The first block belongs to nobody: each node makes one, and one of them is accepted."""
+    """The first block has no assigned proposer: each node builds one, and one of them is accepted."""
     with DrivenNetwork(seed, NODES) as network:
         for node in network.honest:
             node.take(f"of node {node.number}")

@@ -1,7 +1,7 @@
-"""Five nodes under every fault: never two accepted blocks at one height, and progress again afterwards.
+"""Five nodes under every fault: never two accepted blocks at one height, and progress afterwards.
 
-Each run follows from its seed. That no two honest nodes accept different blocks at a height is asserted
-whenever one accepts (`World.note`).
+Each run is determined by its seed. Whenever a node accepts a block, `World.note` asserts that no other
+honest node has accepted a different one at this height.
 """
 
 import pytest
@@ -16,7 +16,7 @@ from tests.simulation.node import (
 
 NODES = identities(5)
 SOON = 60.0
-"""Seconds within which a network goes on once nothing is wrong: a dozen slots."""
+"""Seconds within which a network makes progress after all faults are gone: a dozen slots."""
 
 SEEDS = seeds(25, thorough=1_000)
 
@@ -44,14 +44,14 @@ def test_messages_that_get_lost_and_overtake_each_other(seed: int) -> None:
 def test_a_network_that_falls_apart_and_comes_together(groups: list[set[int]], seed: int) -> None:
     network = SimulatedNetwork(seed, NODES)
     network.issue()
-    network.run(network.bus.random.uniform(0.0, 0.3))  # in the middle of a decision, mostly
+    network.run(network.bus.random.uniform(0.0, 0.3))  # usually in the middle of a decision
     network.split(*groups)
     network.issue()
     network.run(10.0)
     apart = network.height
     network.issue()
     network.run(10.0)
-    assert network.height == apart  # nobody hears enough of the stake
+    assert network.height == apart  # no node is connected to enough of the stake
     network.heal()
     assert network.reach(3, SOON)
 
@@ -86,7 +86,7 @@ def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
 
 
 def test_these_runs_would_find_a_network_that_is_too_sure() -> None:
-    """With one poll of three validators as enough, clocks apart make two accepted blocks of one height."""
+    """If one poll of three validators suffices, skewed clocks lead to two accepted blocks of one height."""
     weak = Parameters(k=3, alpha_preference=2, alpha_confidence=2, beta=1, concurrent_repolls=1)
 
     def run() -> None:

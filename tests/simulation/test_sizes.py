@@ -1,11 +1,11 @@
-"""Networks of twenty and of a hundred nodes under the faults of five, each a share of the nodes as large as there.
+"""Networks of twenty and of a hundred nodes under the faults of five, with the same share of faulty nodes.
 
-Each run follows from its seed. That no two honest nodes accept different blocks at a height is asserted
-whenever one accepts (`World.note`).
+Each run is determined by its seed. Whenever a node accepts a block, `World.note` asserts that no other
+honest node has accepted a different one at this height.
 
 `make search` runs 1,000 seeds of each fault, `make test` 25 of each with five nodes (`test_faults`), 5 of each with
 twenty and one of each with a hundred: one seed of all eleven faults takes 3 s of one core with twenty nodes and 35 s
-with a hundred. That no fault forks a network is what the search shows; a test run looks whether faults still work.
+with a hundred. The search shows that no fault forks a network; a test run checks that the faults still work.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,15 +19,15 @@ from tests.simulation.network import SURE, SimulatedNetwork, identities
 from tests.simulation.node import FAULTY, HonestNode
 
 SOON = 60.0
-"""Seconds within which a network goes on once nothing is wrong: a dozen slots."""
+"""Seconds within which a network makes progress after all faults are gone: a dozen slots."""
 
 Run = Callable[[int, Sequence[Node]], None]
-"""Lets a network with a seed and nodes live through a fault."""
+"""Exposes a network with a seed and nodes to a fault."""
 
 
 @cache
 def nodes(count: int) -> list[Node]:
-    """Return keys, made once."""
+    """Return keys, which are cached."""
     return identities(count)
 
 
@@ -46,7 +46,7 @@ def lossy(seed: int, nodes: Sequence[Node]) -> None:
 
 
 def apart(*fifths: int) -> Run:
-    """Return a run in which parts of so many fifths of the nodes hear only each other for a while."""
+    """Return a run with a temporary partition into parts of the given fifths of the nodes."""
 
     def run(seed: int, nodes: Sequence[Node]) -> None:
         network, first = SimulatedNetwork(seed, nodes), 0
@@ -62,7 +62,7 @@ def apart(*fifths: int) -> Run:
         height = network.height
         network.issue()
         network.run(5.0)
-        assert network.height == height  # nobody hears enough of the stake
+        assert network.height == height  # no node is connected to enough of the stake
         network.heal()
         assert network.reach(height + 1, SOON)
 
@@ -70,7 +70,7 @@ def apart(*fifths: int) -> Run:
 
 
 def faulty(kind: type[HonestNode]) -> Run:
-    """Return a run in which each fifth node is of a kind."""
+    """Return a run in which every fifth node is of a class."""
 
     def run(seed: int, nodes: Sequence[Node]) -> None:
         kinds = dict.fromkeys(range(4, len(nodes), 5), kind)
@@ -95,7 +95,7 @@ def killed(seed: int, nodes: Sequence[Node]) -> None:
         victim.dies_at = victim.random.randrange(3)
     network.issue()
     assert network.reach(1, SOON, [one for one in network.honest if one not in victims])
-    # With the first of them dead the votes take longer, and so does the last one's acceptance.
+    # After the first victim is dead, votes take longer, and so does the last victim's acceptance.
     assert network.until(lambda: not any(victim.is_up for victim in victims), SOON)
     for victim in victims:
         victim.start()

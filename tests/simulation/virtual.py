@@ -1,4 +1,4 @@
-"""An event loop whose time passes as soon as nobody has anything to do, and the bus on it."""
+"""An event loop whose time advances as soon as all tasks are idle, and a bus on it."""
 
 import asyncio
 import selectors
@@ -9,14 +9,14 @@ from typing import Any
 from tests.simulation.bus import Bus
 
 TURN = 1e-6
-"""Seconds that a turn of the loop takes at least, so that who waits for the shortest while has not to wait
-for ever."""
+"""Least seconds per iteration of the loop, so that a timer with the shortest delay expires
+eventually."""
 STEP = 0.01
-"""Seconds between looks whether what is waited for has come to pass."""
+"""Seconds between checks of a condition."""
 
 
 class _NoWaiting(selectors.DefaultSelector):
-    """Lets the loop's time pass instead of waiting for sockets."""
+    """A selector that advances the loop's time instead of waiting for sockets."""
 
     loop: "VirtualLoop"
 
@@ -39,7 +39,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         return self.now
 
     def end(self) -> None:
-        """End all that runs, also what begins meanwhile."""
+        """End all running tasks, including those that start meanwhile."""
         while tasks := asyncio.all_tasks(self):
             for task in tasks:
                 task.cancel()
@@ -48,12 +48,12 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 class LoopBus(Bus):
-    """The bus on an event loop, a virtual one or not: nodes on it may be of tasks and timers."""
+    """The bus on an event loop with virtual or real time, for nodes that use tasks and timers."""
 
     def __init__(self, random: Random, loss: float, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.failures: list[BaseException] = []
-        """Of callbacks and threads, which nobody would see."""
+        """Errors of callbacks and threads, which would not be noticed otherwise."""
         loop.set_exception_handler(self._note)
         super().__init__(random, loss)
 
@@ -69,7 +69,7 @@ class LoopBus(Bus):
         self.loop.call_at(time, work)
 
     def run(self, until: float, done: Callable[[], bool]) -> bool:
-        """Let time pass up to a moment, or until something is done; say whether it is."""
+        """Advance time to `until`, or until a condition holds; return whether it holds."""
 
         async def wait() -> None:
             while not done() and self.loop.time() < until:
@@ -80,7 +80,7 @@ class LoopBus(Bus):
         return done()
 
     def see(self) -> None:
-        """See that nothing has failed."""
+        """Raise the first recorded error."""
         if self.failures:
             raise self.failures[0]
 

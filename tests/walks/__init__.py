@@ -1,1 +1,1 @@
-"""Counts through which files of the node a request passes: `python -m tests.walks` (docs/architecture.md)."""
+"""Counts the files of the node that a request passes through: `python -m tests.walks` (docs/architecture.md)."""

@@ -1,4 +1,4 @@
-"""Goes the five walks on real nodes and prints what was counted, as docs/architecture.md shows it."""
+"""Traces the five walks on real nodes and prints the counts in the format of docs/architecture.md."""
 
 import http.client
 import http.cookiejar
@@ -36,15 +36,15 @@ from tests.walks.ways import (
 TRACED = (sys.executable, "-m", "tests.walks.traced", "runnode")
 CHAIN_ID = 43112
 IN_MEMORY = 300
-"""Blocks, so that a search for logs of all of them asks the rows."""
+"""Number of blocks, so many that a search for logs in all of them reads the rows."""
 IN_THE_ADMIN = len(ISSUE_TX.steps) - 2
-"""Steps of that walk before the admin is opened."""
+"""Number of steps of that walk before the admin page is opened."""
 LOGGING_CODE = "0x600160006000a100"
-"""Initialisation code that emits one log, with the topic 1, and leaves no contract."""
+"""Init code that emits one log, with the topic 1, and creates an empty contract."""
 
 
 class Trail:
-    """What a traced node writes down."""
+    """The log of a traced node."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "walks.log"
@@ -53,7 +53,7 @@ class Trail:
 
     @contextmanager
     def walk(self, walk: Walk, found: dict[Walk, Counted]) -> Iterator[Callable[[int], None]]:
-        """Count what happens meanwhile; gives what waits until so many of the steps were done."""
+        """Count the files of a walk made in this context; yield a function that waits for its steps."""
         begin = self.path.stat().st_size
         names = [f"{step.file}:{step.function}" for step in walk.steps]
 
@@ -78,7 +78,7 @@ class Trail:
 
 
 def traced(node: RunningNode) -> Trail:
-    """Have a node write down its steps at its next start."""
+    """Make a node log its steps from its next start on."""
     trail = Trail(node.directory)
     node._command = list(TRACED)
     node.set(WALKS_LOG=str(trail.path))
@@ -86,7 +86,7 @@ def traced(node: RunningNode) -> Trail:
 
 
 def alone(directory: Path, found: dict[Walk, Counted]) -> None:
-    """Go the walks of a node alone: a transaction of each chain, and a search for logs."""
+    """Make the walks of a single node: a transaction on each chain, and a search for logs."""
     with RunningNode(directory) as node:
         node.manage("init_node")
         node.manage("produce_block", "--empty", "--count", str(IN_MEMORY))
@@ -115,7 +115,7 @@ def alone(directory: Path, found: dict[Walk, Counted]) -> None:
 
 
 class Admin:
-    """A browser that has logged in to a node's admin."""
+    """A browser session that is logged in to a node's admin."""
 
     def __init__(self, node: RunningNode) -> None:
         cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
@@ -128,7 +128,7 @@ class Admin:
         self._page("/admin/login/", {**form, "next": "/admin/"})
 
     def page_of(self, path: str, term: str) -> str:
-        """Find the one row that a term names, open it, and return its page."""
+        """Search for a term, open the only matching row, and return its page."""
         listed = self._page(f"{path}?q={term}")
         (row,) = set(re.findall(rf'href="({path}[^"?]+/change/)', listed))
         return self._page(row)
@@ -141,7 +141,7 @@ class Admin:
 
 
 def follower(directory: Path, found: dict[Walk, Counted]) -> None:
-    """Go the walks of a node that follows another one: its block, and that it is gone."""
+    """Make the walks of a follower: a block of its producer, and the loss of the producer."""
     with LocalNetwork(directory, 1) as network:
         network.start()
         (first,) = network.nodes
@@ -159,14 +159,14 @@ def follower(directory: Path, found: dict[Walk, Counted]) -> None:
 
 
 def status(node: NetworkNode) -> int:
-    """Ask for the health page once."""
+    """Request the health page once and return the HTTP status."""
     with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=60)) as connection:
         connection.request("GET", "/ext/health")
         return connection.getresponse().status
 
 
 def told(walk: Walk, counted: Counted) -> Sequence[str]:
-    """Return a walk's figures and files in Markdown."""
+    """Return a walk's counts and files in Markdown."""
     seen: set[str] = set()
     shown = []
     for file in counted.entries:
@@ -177,7 +177,7 @@ def told(walk: Walk, counted: Counted) -> Sequence[str]:
 
 
 def main() -> None:
-    """Go the walks and print them."""
+    """Make the walks and print them."""
     found: dict[Walk, Counted] = {}
     with ExitStack() as end:
         directory = Path(end.enter_context(tempfile.TemporaryDirectory(prefix="walks-")))

@@ -1,9 +1,9 @@
-"""Runs `manage.py …` and writes down the stack of calls of every step of a walk that is reached.
+"""Runs `manage.py …` and logs the call stack of every step of a walk when it is reached.
 
     WALKS_LOG=FILE python -m tests.walks.traced runnode
 
-A line is a JSON object: the step's function as `file:name`, and the files of the product that call each
-other down to it, outermost first, from the event loop's or the thread's own beginning.
+A line is a JSON object: the step's function as `file:name`, and the project's files in its call stack,
+outermost first, from the start of the event loop's callback or of the thread.
 """
 
 import json
@@ -26,11 +26,11 @@ PRODUCT: Final = frozenset(
 LOOPS: Final = (
     "uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py", "nodeproject/processes/network_thread.py",
 )  # fmt: skip
-"""What runs an event loop: who started that is no part of a walk."""
+"""Functions that run an event loop; their callers are not part of a walk."""
 
 
 class Tracer:
-    """Looks at each call of all threads; install it before they start."""
+    """A profiler of the calls of all threads; install it before they start."""
 
     def __init__(self, log: Path) -> None:
         self._wanted: defaultdict[str, set[str]] = defaultdict(set)
@@ -41,7 +41,7 @@ class Tracer:
         self._lock = threading.Lock()
 
     def install(self) -> None:
-        """Look at this thread's calls from now on, and at those of all threads to come."""
+        """Trace the calls of this thread from now on, and those of all future threads."""
         threading.setprofile(self._look)
         sys.setprofile(self._look)
 
@@ -61,7 +61,7 @@ class Tracer:
 
 
 def _product(filename: str) -> str | None:
-    """Return a file of the product by its path in the repository; None for any other."""
+    """Return the path of one of the project's files in the repository; None for any other file."""
     path = filename.removeprefix(f"{ROOT}/")
     return path if path.partition("/")[0] in PRODUCT else None
 

@@ -1,7 +1,7 @@
-"""The walks: what each one does, step by step, and the function that does it. And how files are counted.
+"""The walks, that is, the paths of requests through the code: their steps, and how files are counted.
 
-A step is told by file and qualified name of a function that does it on every such walk. Whoever moves
-that function moves its step here; a test looks each one up.
+A step is identified by the file and qualified name of a function that performs it on every such walk. If you
+move that function, move its step here; a test checks that each one exists.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,17 +10,17 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """What is done, and by whom."""
+    """A step, and the function that performs it."""
 
     does: str
     file: str
     function: str
     caller: str = ""
-    """A function further up, where the same is done for other ends."""
+    """A caller of the function, for functions that also serve other purposes."""
 
 
 class Walk(NamedTuple):
-    """One walk through the node."""
+    """A path of one request through the node."""
 
     name: str
     steps: tuple[Step, ...]
@@ -112,23 +112,23 @@ WALKS = (RAW_TRANSACTION, ISSUE_TX, PEERS_BLOCK, GET_LOGS, FAILING_CHECK)
 
 @dataclass(slots=True)
 class _Node:
-    """One entry into a file, from one way into another."""
+    """One entry into a file, with the entries that it leads to."""
 
     file: str
     below: dict[str, "_Node"] = field(default_factory=dict)
 
 
 class Counted(NamedTuple):
-    """A walk as it was gone."""
+    """The counts of a completed walk."""
 
     files: tuple[str, ...]
-    """In the order in which they are first entered."""
+    """In the order of first entry."""
     entries: tuple[str, ...]
-    """Likewise with each entry: a file that is entered from two others is there twice."""
+    """In the order of entry: a file that is entered from two others appears twice."""
 
     @property
     def returns(self) -> tuple[str, ...]:
-        """Entries into files that the walk had been in already."""
+        """Entries into files that the walk has already entered before."""
         seen: set[str] = set()
         again = []
         for file in self.entries:
@@ -141,17 +141,17 @@ class Counted(NamedTuple):
 def count(stacks: Iterable[Sequence[str]]) -> Counted:
     """Count the files of a walk.
 
-    Calls that follow each other within a file are one entry, and so are calls of one file from another
-    one on the same way, however many: whoever reads goes there once. Coming back from a call is no
-    entry. Where work goes on in another thread or task, the walk goes on in the file where that begins;
-    if the step before ended in that file, it has not been left.
+    Consecutive calls within a file are one entry, and so are all calls from one file to another
+    on the same path, because a reader goes there once. The return from a call is not an
+    entry. If work continues in another thread or task, the walk continues in the file where that starts;
+    if the previous step ended in that file, the file has not been left.
 
     Args:
-        stacks: Of each step, the files that call each other, outermost first.
+        stacks: For each step, the files in the call stack, outermost first.
     """
     start = _Node("")
     begun: dict[str, _Node] = {}
-    """Where the work of each thread or task begins, by its first file."""
+    """The start of the work of each thread or task, by its first file."""
     entries: list[str] = []
     last = start
     for stack in stacks:

@@ -1,4 +1,4 @@
-"""Messages with places, held against Node's util.format."""
+"""Compares the formatting of messages with placeholders to Node's util.format."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Parity's and Otterscan's forms against Anvil's answers to the same transactions, less what it has wrong."""
+"""Parity and Otterscan formats compared to Anvil's results, except for known errors of Anvil."""
 
 import copy
 import json
@@ -14,7 +14,7 @@ from tests.conformance.evm.tracing_vectors import NAMES, VECTORS, tracing_cases
 
 FILES = {name: json.loads((VECTORS / "cases" / f"{name}.json").read_text()) for name in NAMES}
 OTHERS = {"environment", "beacon_root_read"}
-"""What they return is of their block, and Anvil's is another one."""
+"""Their results depend on the block, which differs from Anvil's."""
 COMPARED = [name for name in NAMES if "anvil" in FILES[name] and name not in OTHERS]
 
 WORDS = {
@@ -25,7 +25,7 @@ WORDS = {
     "StackUnderflow": "Stack underflow",
     "StateChangeDuringStaticCall": "Mutable Call In Static Context",
 }
-"""What Anvil calls after revm's results, and others by words."""
+"""Errors that Anvil names after revm's results, with the messages of this node."""
 
 
 @pytest.fixture(scope="module", params=["native", "reference"])
@@ -34,7 +34,7 @@ def engine(request: pytest.FixtureRequest) -> TracingEngine:
 
 
 def anvils(name: str, form: str) -> Any:
-    """Return what Anvil said, for the test to change."""
+    """Return a copy of Anvil's result, so that the test may change it."""
     return copy.deepcopy(FILES[name]["anvil"][form])
 
 
@@ -46,7 +46,7 @@ def traced(engine: TracingEngine, name: str) -> TransactionTrace:
 
 
 def with_precompiles(frames: tuple[Frame, ...]) -> list[Frame]:
-    """Return frames of which all are shown: Anvil keeps calls of precompiles."""
+    """Return frames whose precompile calls are shown too, as Anvil does."""
     return [frame._replace(precompile=False) for frame in frames]
 
 
@@ -67,7 +67,7 @@ def test_entries_are_anvils(engine: TracingEngine, name: str) -> None:
 
 @pytest.mark.parametrize("name", COMPARED)
 def test_calls_are_anvils(engine: TracingEngine, name: str) -> None:
-    """Anvil leaves out creations and SELFDESTRUCT, and gives delegations the value they do not move."""
+    """Anvil omits creations and SELFDESTRUCT, and shows a value that delegate calls do not transfer."""
     listed = as_json(otterscan.calls(with_precompiles(traced(engine, name).frames)))
     found = [one for one in listed if one["type"].endswith(("CALL", "CALLCODE"))]
     expected = anvils(name, "ots_trace")
@@ -81,7 +81,7 @@ def test_calls_are_anvils(engine: TracingEngine, name: str) -> None:
 def test_operations_are_anvils_without_the_transaction_itself(
     engine: TracingEngine, name: str
 ) -> None:
-    """Anvil also gives an address to a creation for which there was no balance."""
+    """Anvil also shows an address for a creation that failed for lack of balance."""
     frames = traced(engine, name).frames
     itself = as_json(otterscan.operations([frames[0]._replace(depth=1)]))
     nowhere = [frame for frame in frames if frame.type == "CREATE" and frame.to is None]

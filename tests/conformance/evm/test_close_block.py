@@ -1,4 +1,4 @@
-"""The system calls after a block's transactions, made by themselves: what they are at the end of a whole block."""
+"""The system calls after a block's transactions have the same results alone as in a whole block."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def engine(request: pytest.FixtureRequest) -> TracingEngine:
 
 
 def deposit(amount: int) -> Log:
-    """Return what the deposit contract logs: five fields, each behind its offset and length."""
+    """Return the log data of a deposit: five fields, each preceded by its offset and length."""
     fields = (b"\x01" * 48, b"\x02" * 32, amount.to_bytes(8, "little"), b"\x03" * 96, bytes(8))
     heads, tails = b"", b""
     for field in fields:

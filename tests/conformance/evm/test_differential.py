@@ -1,6 +1,6 @@
 """Both engines and both tries on the same blocks and calls: they must agree in everything.
 
-The native engine has to be built for this; where it is missing these tests fail.
+These tests need the native engine and fail if it has not been built.
 """
 
 from typing import Any
@@ -75,7 +75,7 @@ class Tries:
 
 
 def whole(state: MemoryState) -> StateChanges:
-    """Return a state as the change that makes it of nothing."""
+    """Return the state change that creates a whole state from an empty one."""
     return StateChanges(
         accounts={
             address: AccountChange(None, account) for address, account in state.accounts.items()
@@ -110,14 +110,14 @@ def run_call(engine: Engine, env: BlockEnv, message: CallMessage, state: MemoryS
 
 TOO_DEAR = frozenset({"out of gas", "gas uint64 overflow"})
 TWO_REASONS = (*TOO_DEAR, "return data out of bounds", "stack underflow", "max initcode size")
-"""What may be wrong with an instruction that is also too dear."""
+"""Errors of instructions that may also lack gas."""
 
 
 def assert_same_call(found: Any, expected: Any) -> None:
     """Compare two results in everything.
 
-    An instruction that is wrong and too dear at once is named for either, and the reference cannot
-    tell gas that overflows from gas that is not there; all of them take all gas.
+    If an instruction is invalid and also lacks gas, the engines may report either error. The
+    reference cannot distinguish a gas overflow from missing gas. All of these errors use up all gas.
     """
     if isinstance(found, CallResult) and isinstance(expected, CallResult):
         words = {found.error or "", expected.error or ""}

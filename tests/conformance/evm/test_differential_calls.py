@@ -1,6 +1,6 @@
-"""Both engines on estimates, and on calls that change their environment: they must agree.
+"""Both engines on estimates, and on calls that override their environment: they must agree.
 
-The native engine has to be built for this; where it is missing these tests fail.
+These tests need the native engine and fail if it has not been built.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ def reference() -> Engine:
 
 
 def world(code: bytes = b"") -> MemoryState:
-    """Return the scenarios' world, with tokens in the hands of the first sender."""
+    """Return the scenarios' state, with tokens owned by the first sender."""
     state = scenarios.world(code)
     holder = int.from_bytes(SENDERS[0])
     state.put(CONTRACTS["token"], code=bytecode.TOKEN, storage={holder: 10**20})
@@ -51,7 +51,7 @@ def run_estimate(engine: Engine, env: BlockEnv, message: CallMessage, state: Mem
 
 
 def nested(depth: int, data: bytes) -> bytes:
-    """Return data for the proxy to call itself so many times, and the store at last."""
+    """Return call data with which the proxy calls itself `depth` times, then the store."""
     for to in (CONTRACTS["store"], *[CONTRACTS["proxy"]] * depth):
         data = bytecode.words(to) + data
     return data
@@ -147,7 +147,7 @@ def test_engines_agree_on_random_estimates(
     if isinstance(expected, str) or expected.failure is None:
         assert found == expected
     else:
-        # An instruction that is wrong in two ways is named for either.
+        # If an instruction has two errors, the engines may report either.
         assert found.failure._replace(error=None) == expected.failure._replace(error=None)
 
 

@@ -1,6 +1,6 @@
-"""Both engines on traces of the same blocks and calls: they must agree in everything that is recorded.
+"""Both engines on traces of the same blocks and calls: everything that they record must agree.
 
-The native engine has to be built for this; where it is missing these tests fail.
+These tests need the native engine and fail if it has not been built.
 """
 
 import json
@@ -42,9 +42,9 @@ from tests.searching import cases
 FORKS = ("berlin", "london", "shanghai", "cancun", "prague", "osaka")
 RETURNED = re.compile(rb',"returnData":"0x[0-9a-f]*"')
 WITHOUT_RETURNED = ("homestead", "tangerine_whistle")
-"""Before RETURNDATASIZE the reference does not keep what a call returned; go-ethereum shows it for all forks."""
+"""Before RETURNDATASIZE the reference does not keep return data; go-ethereum shows it for all forks."""
 OLD_FORKS = ("homestead", "tangerine_whistle", "byzantium", "constantinople", "istanbul")
-"""Of these there are calls alone: scenarios sign for a chain ID, and with types."""
+"""Only calls are tested for these forks, because scenarios sign for a chain ID and use typed transactions."""
 GWEI = 10**9
 EVERYTHING = Recording(
     frames=True,
@@ -63,7 +63,7 @@ TWO_REASONS = (
     "max initcode size",
     "write protection",
 )
-"""What may be wrong with an instruction that is also too dear: it is named for either."""
+"""Errors of instructions that may also lack gas; the engines may report either."""
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +77,7 @@ def reference() -> TracingEngine:
 
 
 def same_failure(found: str | None, expected: str | None) -> bool:
-    """Return whether an error is the expected one, or another reason for the same failure."""
+    """Return whether an error equals the expected one or is another reason for the same failure."""
     if found == expected:
         return True
     words = (found or "", expected or "")
@@ -87,7 +87,7 @@ def same_failure(found: str | None, expected: str | None) -> bool:
 
 
 def assert_same_frame(found: Frame, expected: Frame) -> None:
-    """Compare two frames in everything. Why a precompile failed the reference cannot tell."""
+    """Compare two frames in everything but the reason why a precompile failed (reference: unknown)."""
     failed = found.error is not None and expected.error is not None
     if (failed and found.precompile) or same_failure(found.error, expected.error):
         found = found._replace(error=expected.error)
@@ -95,7 +95,7 @@ def assert_same_frame(found: Frame, expected: Frame) -> None:
 
 
 def assert_same_step(found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Compare two steps. What one costs that is wrong in two ways is not known."""
+    """Compare two steps. The cost of an instruction with two errors is undefined."""
     if found.get("error") != expected.get("error"):
         assert same_failure(found.get("error"), expected.get("error"))
         unsure = {"error": None, "gasCost": None}
@@ -104,7 +104,7 @@ def assert_same_step(found: dict[str, Any], expected: dict[str, Any]) -> None:
 
 
 def assert_same_vm(found: Any, expected: Any) -> None:
-    """Compare two vmTraces, without recursion; a failed instruction's cost is compared in its step."""
+    """Compare two vmTraces without recursion; the cost of a failed instruction is compared in its step."""
     pairs = [(found, expected)]
     while pairs:
         one, other = pairs.pop()
@@ -208,7 +208,7 @@ def assert_same_call(found: TransactionTrace | str, expected: TransactionTrace |
 
 
 CALLS_IDENTITY = bytes.fromhex("60016000600160006000600460c8f1")
-"""Has the identity precompile write a byte of memory: forks before Byzantium do so, and keep no return data."""
+"""Makes the identity precompile write a byte of memory; forks before Byzantium keep no return data."""
 
 messages = st.fixed_dictionaries(
     {
@@ -366,7 +366,7 @@ def test_touched_state_counts_its_accounts_slots_and_code(
         state.put(one, code=bytes(1000))
     to = CONTRACTS["random"]
     sent = [transaction(to=to, gas=90_000)]
-    # The sender, the coinbase, what is called and what it looks at; and two slots.
+    # The sender, the coinbase, the callee and the accounts that it reads; and two slots.
     size = 256 * 6 + 128 * 2 + 3 * 1000 + len(state.codes[state.accounts[to].code_hash])
     for engine in (native, reference):
         fits = Recording(state=True, most_bytes=size)

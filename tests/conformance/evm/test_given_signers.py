@@ -1,4 +1,4 @@
-"""Signatures of which the environment says who signed, in both engines: ecrecover answers that, and nothing else changes."""
+"""Signatures whose signer the environment overrides, in both engines: only ecrecover is affected."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ def given(*signers: tuple[bytes, Address], fork: str = "prague") -> BlockEnv:
 
 
 def question(signature: bytes, digest: bytes = DIGEST) -> bytes:
-    """Return what ecrecover is asked: digest, v, r, s."""
+    """Return the input of ecrecover: digest, v, r, s."""
     return digest + signature[64:].rjust(32, b"\0") + signature[:64]
 
 
@@ -143,7 +143,7 @@ def test_blocks_are_traced_with_them(engine: Engine, state: MemoryState) -> None
 
 
 def asking() -> list[Transaction]:
-    """Return two transactions by which the proxy asks."""
+    """Return two transactions that call ecrecover through the proxy."""
     data = bytecode.words(ECRECOVER) + question(NONSENSE)
     return [
         signed(

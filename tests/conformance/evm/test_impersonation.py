@@ -1,4 +1,4 @@
-"""Transactions that nobody signed, in both engines: their senders are who they say, and may have code."""
+"""Unsigned (impersonated) transactions in both engines: they name their sender, which may have code."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 @pytest.fixture
 def state() -> MemoryState:
-    """A contract and somebody without a key, both with coins."""
+    """A contract and an account without a known key, both with coins."""
     made = genesis_state()
     made.put(CONTRACT, balance=COIN, nonce=1, code=bytecode.COUNTER)
     made.put(STRANGER, balance=COIN)

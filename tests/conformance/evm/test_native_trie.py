@@ -1,4 +1,4 @@
-"""The state trie in Rust against tries that the specification builds from scratch."""
+"""The state trie in Rust compared to tries that the specification builds from scratch."""
 
 from collections.abc import Sequence
 
@@ -41,7 +41,7 @@ def account(nonce: int, balance: int) -> AccountState:
 
 
 class World:
-    """A state kept twice: as plain dicts, and as stored nodes."""
+    """A state held twice: as plain dicts and as stored nodes."""
 
     def __init__(self, cache_bytes: int = 0) -> None:
         self.trie = NativeStateTrie(cache_bytes)
@@ -88,7 +88,7 @@ state_changes = st.fixed_dictionaries(
 
 
 def as_changes(world: World, drawn: dict) -> StateChanges:
-    """Make of what was drawn a change that the world can undergo."""
+    """Convert drawn values to a change that is valid for the world."""
     accounts = {
         address: AccountChange(world.accounts.get(address), after)
         for address, after in drawn["accounts"].items()
@@ -252,7 +252,7 @@ def test_the_cache_stays_within_its_bytes() -> None:
 
 
 def proven(root: Hash, key: bytes, proof: Sequence[bytes]) -> bytes | None:
-    """Walk a proof down from the root as a light client does; None when it shows absence."""
+    """Follow a proof from the root as a light client does; None if it proves absence."""
     path, expected = nibbles(keccak256(key)), root
     for data in proof:
         assert keccak256(data) == expected
@@ -308,7 +308,7 @@ def test_a_proof_of_another_state_leaves_the_cache_alone() -> None:
     assert questions(world, pay(world, 7, 1)) == 0
 
 
-# Stored nodes that are not the trie
+# Stored nodes that do not match the trie
 
 
 def test_a_missing_node_is_named() -> None:

@@ -1,4 +1,4 @@
-"""The reference engine: what it makes of blocks and calls, and that it leaves the process alone."""
+"""The reference engine: its results for blocks and calls, and the absence of global side effects."""
 
 import subprocess
 import sys
@@ -390,7 +390,7 @@ def test_gas_is_limited() -> None:
 
 
 def test_a_precompile_that_may_outlast_the_limit_is_not_begun() -> None:
-    """Blake2f of 4 billion rounds: hours, and nothing could stop it."""
+    """Blake2f with 4 billion rounds would take hours and cannot be interrupted."""
     rounds = b"\xff\xff\xff\xff" + bytes(208) + b"\x01"
     message = call_message(Address(bytes(19) + b"\x09"), rounds, gas=2**40)
     with pytest.raises(CallInterrupted, match=r"^time limit reached$"):

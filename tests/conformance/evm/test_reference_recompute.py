@@ -1,4 +1,4 @@
-"""What computes blocks anew, against blocks and states whose parts are known otherwise."""
+"""The recomputation of blocks, compared to blocks and states with known parts."""
 
 from dataclasses import replace
 
@@ -40,7 +40,7 @@ HEADER = {
     "parentBeaconBlockRoot": "0x" + "00" * 32,
     "requestsHash": "0x" + "00" * 32,
 }
-"""What follows from the transactions is wrong in it."""
+"""A header whose computed fields are all wrong."""
 
 
 def local() -> Genesis:
@@ -48,7 +48,7 @@ def local() -> Genesis:
 
 
 def begun() -> RecomputedChain:
-    """Return the local network's chain with its first block."""
+    """Return the local network's chain with its genesis block."""
     chain = RecomputedChain(local().config, local().state_changes())
     chain.follow(header_as_shown(HEADER, "prague"), [])
     return chain
@@ -133,7 +133,7 @@ def changes_to(
     words: dict[tuple[Address, Slot], Word],
     cleared: frozenset[Address],
 ) -> StateChanges:
-    """Return changes that can be made to a state: no storage without an account."""
+    """Return a valid change of the state: without storage for missing accounts."""
     after = {
         address: None if nonce is None else AccountState(nonce, 7, EMPTY_HASH)
         for address, nonce in nonces.items()

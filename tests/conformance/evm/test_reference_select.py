@@ -1,4 +1,4 @@
-"""Choosing an engine by its name, and using the reference engine from several threads."""
+"""Selection of an engine by name, and use of the reference engine in several threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -89,7 +89,7 @@ def test_another_name_is_an_error(choose: object) -> None:
 
 
 def test_calls_in_several_threads_do_not_see_each_other() -> None:
-    """One gathers accesses, one fails, one runs to the end: each gets its own result."""
+    """One call collects accesses, one fails, one completes: each returns its own result."""
     state = genesis_state()
     addresses = [Address(bytes([number]) * 20) for number in (0xA1, 0xA2, 0xA3)]
     for address, code in zip(

@@ -1,6 +1,6 @@
-"""Nothing is created where there is storage, even without nonce and code (EIP-7610); both engines.
+"""No contract is created at an address with storage, even without nonce and code (EIP-7610); both engines.
 
-Such accounts come from a genesis file, from before Spurious Dragon, or from a caller's overrides.
+A genesis file, a block before Spurious Dragon, or a caller's state overrides can create such accounts.
 """
 
 from collections.abc import Callable
@@ -47,7 +47,7 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 def legacy(**changes: Any) -> Transaction:
-    """Return a transaction of the kind that every fork knows."""
+    """Return a transaction of the type that every fork supports."""
     return transaction(type=LEGACY, chain_id=None, value=0, max_fee_per_gas=2 * BASE_FEE, **changes)
 
 
@@ -81,7 +81,7 @@ def test_a_transaction_creates_nothing_there(engine: Engine, fork: str, balance:
 
 @pytest.mark.parametrize("fork", ["berlin", "prague"])
 def test_an_instruction_creates_nothing_there(engine: Engine, fork: str) -> None:
-    """It gets zero, loses the gas that it gave, and the creator's nonce is used up."""
+    """CREATE returns zero, loses the gas passed to it, and increases the creator's nonce."""
     for code, target in (
         (BY_CREATE, created(FACTORY, 1)),
         (BY_CREATE2, created2(FACTORY, 5, INIT)),
@@ -127,7 +127,7 @@ def test_an_account_with_coins_alone_is_not_in_the_way(engine: Engine) -> None:
 
 
 class Asked(MemoryState):
-    """A state that remembers of which accounts it was asked whether they have storage."""
+    """A state that records the accounts whose storage was queried."""
 
     def __init__(self, state: MemoryState) -> None:
         super().__init__(state.accounts, state.storages, state.codes, state.hashes, state.root)

@@ -1,4 +1,4 @@
-"""Traces of both engines against go-ethereum's: 45 transactions, 19 ways to ask about each."""
+"""Traces of both engines compared to go-ethereum's: 45 transactions, each in 19 formats."""
 
 import hashlib
 import json
@@ -32,7 +32,7 @@ FRAMES = Recording(frames=True)
 PASS_INPUT_ON = "CALLDATASIZE 0 0 CALLDATACOPY 0 0 CALLDATASIZE 0"
 
 MOST_STEPS = 400
-"""Of longer lists the vectors have the ends and a hash."""
+"""The vectors keep only the two ends and a hash of longer lists."""
 
 
 @pytest.fixture(scope="module", params=["native", "reference"])
@@ -44,7 +44,7 @@ def engine(request: pytest.FixtureRequest) -> TracingEngine:
 
 
 class Traces:
-    """The traces of one transaction, executed once for each thing that is recorded."""
+    """The traces of one transaction, executed once per kind of recording."""
 
     def __init__(self, engine: TracingEngine, case: Case) -> None:
         self._engine = engine
@@ -68,7 +68,7 @@ class Traces:
 
 
 def shortened(answer: Any) -> Any:
-    """Return an answer as the vectors have it: long lists of steps by their ends."""
+    """Return an answer in the format of the vectors: long lists of steps by their two ends."""
     steps = answer.get("structLogs") if isinstance(answer, dict) else None
     if steps is None or len(steps) <= MOST_STEPS:
         return answer
@@ -90,7 +90,7 @@ def test_traces_are_those_of_go_ethereum(engine: TracingEngine, name: str) -> No
     for option, expected in case.answers.items():
         found = shortened(traces.answer(option))
         assert found == expected, option
-        # members stand in go-ethereum's order as well
+        # the order of members must equal go-ethereum's too
         assert json.dumps(found) == json.dumps(expected), option
 
 
@@ -107,7 +107,7 @@ def test_traces_of_calls_are_those_of_go_ethereum(engine: TracingEngine, name: s
 
 @pytest.mark.parametrize("error", PRECOMPILE_ERRORS, ids=str)
 def test_precompiles_fail_with_the_words_of_go_ethereum(error: PrecompileError) -> None:
-    """The reference engine does not tell why a precompile failed."""
+    """The reference engine does not know why a precompile failed."""
     native, env = cast(TracingEngine, select_engine("native")), block_env()
     precompile = Address(error.precompile.to_bytes(20, "big"))
     call = call_message(precompile, error.input, gas=error.gas)

@@ -1,4 +1,4 @@
-"""The state trie in Python against tries that the specification builds from scratch."""
+"""The state trie in Python compared to tries that the specification builds from scratch."""
 
 from dataclasses import dataclass, field
 
@@ -47,7 +47,7 @@ def account(nonce: int, balance: int) -> AccountState:
 
 @dataclass
 class World:
-    """A state kept twice: as plain dicts, and as stored nodes."""
+    """A state held twice: as plain dicts and as stored nodes."""
 
     accounts: dict[Address, AccountState] = field(default_factory=dict)
     storage: dict[Address, dict[Slot, Word]] = field(default_factory=dict)
@@ -90,7 +90,7 @@ state_changes = st.fixed_dictionaries(
 
 
 def as_changes(world: World, drawn: dict) -> StateChanges:
-    """Make of what was drawn a change that the world can undergo."""
+    """Convert drawn values to a change that is valid for the world."""
     accounts = {
         address: AccountChange(world.accounts.get(address), after)
         for address, after in drawn["accounts"].items()
@@ -136,7 +136,7 @@ def test_ordered_root_is_that_of_the_specification(items: list[bytes]) -> None:
     )
 )
 def test_a_trie_with_short_keys_embeds_nodes_as_one_from_scratch(rounds: list[dict]) -> None:
-    """Keys of two bytes make nodes of less than 32 bytes, which hashed keys never do."""
+    """Keys of two bytes lead to nodes of less than 32 bytes, which hashed keys never do."""
     entries: dict[bytes, bytes] = {}
     nodes = MemoryNodes()
     root = EMPTY_ROOT
@@ -260,7 +260,7 @@ def test_stale_storage_under_a_new_account_is_an_error() -> None:
 
 
 def verified(root: Hash, key: bytes, proof: list[bytes]) -> bytes | None:
-    """Walk down a proof as a light client does; return the value, None when it proves absence."""
+    """Follow a proof as a light client does; return the value, None if the proof shows absence."""
     path, want, node = nibbles(keccak256(key)), root, None
     nodes = {keccak256(data): data for data in proof}
     if root == EMPTY_ROOT:

@@ -1,4 +1,4 @@
-"""go-ethereum's traces (tests/vectors/tracing; its README says what each file holds), and its chain."""
+"""go-ethereum's traces and their chain (tests/vectors/tracing, whose README describes the files)."""
 
 import json
 from collections.abc import Iterator
@@ -59,7 +59,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "keccak": {"tracer": "keccak256PreimageTracer"},
     "erc7562": {"tracer": "erc7562Tracer"},
 }
-"""The options of an answer by its name in the cases."""
+"""Options by the name of a result in the cases."""
 
 CALL_OPTIONS: dict[str, dict[str, Any]] = {
     "struct": OPTIONS["struct"],
@@ -75,24 +75,24 @@ CALL_OPTIONS: dict[str, dict[str, Any]] = {
     },
     "keccak": OPTIONS["keccak"],
 }
-"""The options of an answer by its name in calls.json."""
+"""Options by the name of a result in calls.json."""
 
 
 class Case(NamedTuple):
-    """A traced transaction, alone in its block, and what go-ethereum says of it."""
+    """A traced transaction, alone in its block, with go-ethereum's results."""
 
     block_hash: Hash
     env: BlockEnv
     transaction: Transaction
     state: MemoryState
-    """Before the block."""
+    """The state before the block."""
     receipt: dict[str, Any]
     answers: dict[str, Any]
 
 
 @cache
 def tracing_cases() -> dict[str, Case]:
-    """Return the cases by name. The chain is executed for them, once, by the engine that is there."""
+    """Return the cases by name. The available engine executes the chain once for them."""
     engine = select_engine("auto")
     files = {name: json.loads((VECTORS / "cases" / f"{name}.json").read_text()) for name in NAMES}
     names = {file["block"]["hash"]: name for name, file in files.items()}
@@ -113,7 +113,7 @@ def tracing_cases() -> dict[str, Case]:
 
 
 def _blocks(state: MemoryState) -> Iterator[tuple[Hash, BlockEnv, list[Transaction]]]:
-    """Set the state of the genesis and yield the blocks above it."""
+    """Set the state of the genesis and yield the later blocks."""
     genesis = load_genesis((VECTORS / "genesis.json").read_text())
     state.apply(genesis.state_changes())
     chain, start = (VECTORS / "chain.rlp").read_bytes(), 0
@@ -128,7 +128,7 @@ def _blocks(state: MemoryState) -> Iterator[tuple[Hash, BlockEnv, list[Transacti
 
 
 class TracedCall(NamedTuple):
-    """A call, and what go-ethereum says of it."""
+    """A call with go-ethereum's results."""
 
     message: CallMessage
     state: MemoryState
@@ -156,7 +156,7 @@ def _traced_call(case: dict[str, Any]) -> TracedCall:
 
 
 class PrecompileError(NamedTuple):
-    """A call that a precompile refuses, and go-ethereum's words for it."""
+    """A call that a precompile rejects, with go-ethereum's message."""
 
     precompile: int
     input: bytes
@@ -178,20 +178,20 @@ def precompile_errors() -> list[PrecompileError]:
 
 
 NO_ACCOUNT = {"codeHash": "0x" + "00" * 32}
-"""What go-ethereum says, in a difference, of an account that was touched and never existed."""
+"""go-ethereum's entry, in a state difference, for an account that was touched but never existed."""
 
 WRITE_PROTECTION = "write protection"
 
 
 def _not_out_of_gas(members: dict[str, Any]) -> dict[str, Any]:
-    """Return the members of an object; a frame that was not allowed to write did not lack gas."""
+    """Return the members of an object; a frame that failed by write protection did not lack gas."""
     if members.get("error") == WRITE_PROTECTION and "outOfGas" in members:
         return members | {"outOfGas": False}
     return members
 
 
 def _mended(answer: dict[str, Any]) -> Any:
-    """Return an answer without the faults that its README names, so that none is copied."""
+    """Return a result without the errors of go-ethereum that the README of the vectors lists."""
     text = json.dumps(answer["result"]).replace(f"out of gas: {WRITE_PROTECTION}", WRITE_PROTECTION)
     result = json.loads(text, object_hook=_not_out_of_gas)
     if isinstance(result, dict) and "post" in result:
@@ -202,9 +202,9 @@ def _mended(answer: dict[str, Any]) -> Any:
 
 
 def _mended_words(converted: list[Any], plain: list[Any]) -> list[Any]:
-    """Return converted entries with the word that the mended error has: it has no other in go-ethereum.
+    """Return converted entries with the corrected error; go-ethereum has no other name for it.
 
-    Precompiles are shown in converted entries only, and none fails for such a reason.
+    Precompiles appear only in converted entries, and none of them fails with this error.
     """
     failed = [entry["traceAddress"] for entry in plain if entry.get("error") == WRITE_PROTECTION]
     return [

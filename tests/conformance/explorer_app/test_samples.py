@@ -1,4 +1,4 @@
-"""Contracts that were compiled with the compilers of their time, held against the code that was deployed."""
+"""Contracts compiled with the compilers of their time, compared to the deployed code."""
 
 import json
 import time
@@ -52,7 +52,7 @@ def submitted(found: Sample, given: Mapping[str, Any], **changes: Any) -> Submis
 
 
 def on_chain(found: Sample) -> OnChain:
-    """Return the code as the chain has it: immutables are numbered, libraries where they were deployed."""
+    """Return the deployed code, with numbered immutables and the addresses of deployed libraries."""
     runtime = found.fields["runtime"]
     code = runtime["object"]
     for libraries in runtime["linkReferences"].values():
@@ -77,7 +77,7 @@ def test_a_contract_matches_by_its_creation_and_its_runtime_code(name: str) -> N
 
     verified = check(submitted(found, found.fields["standardJson"]), on_chain(found))
 
-    # What the libraries of the settings spoil is found by leaving them out.
+    # The mismatch caused by libraries in the settings disappears when they are omitted.
     expected = "exact_match" if name == "linked" else found.fields["expectedMatch"]
     assert verified.comparison.runtime == verified.comparison.creation == expected
     assert verified.comparison.arguments == bytes.fromhex(found.fields["constructorArguments"])
@@ -193,7 +193,7 @@ def test_other_code_of_the_same_length_does_not_match() -> None:
 
     with pytest.raises(NoMatch) as refusal:
         check(submitted(found, found.fields["standardJson"]), OnChain(bytes(spoilt), None))
-    assert refusal.value.code == "extra_file_input_bug"  # the metadata are the very same
+    assert refusal.value.code == "extra_file_input_bug"  # the metadata are identical
 
 
 def test_a_single_file_is_compiled_for_older_rules_where_nobody_says_for_which() -> None:
@@ -210,10 +210,10 @@ def test_a_single_file_is_compiled_for_older_rules_where_nobody_says_for_which()
     verified = check(from_form(ANY, form, most=100_000), on_chain(found))
 
     assert verified.note == "for the rules of paris"
-    assert verified.comparison.runtime is Match.PARTIAL  # the name of the file is another one
+    assert verified.comparison.runtime is Match.PARTIAL  # the file has another name
 
 
-# Contracts of our own: what is deployed, and what is submitted for it.
+# Contracts of these tests: the deployed code, and the submitted source.
 
 FACTORY = """// SPDX-License-Identifier: CC0-1.0
 pragma solidity ^0.8.0;

@@ -107,7 +107,7 @@ def weights(case: dict[str, Any]) -> dict[NodeID, int]:
 
 
 def fields(block: OuterBlock) -> dict[str, Any]:
-    """Return a block as the vectors show it."""
+    """Return a block in the format of the vectors."""
     if isinstance(block, OptionBlock):
         return {"typeID": block.kind, "parentID": str(block.parent_id), "block": block.inner.hex()}
     assert isinstance(block, SignedBlock)
@@ -130,7 +130,7 @@ def fields(block: OuterBlock) -> dict[str, Any]:
 
 
 def written(shown: dict[str, Any]) -> bytes:
-    """Return the bytes of a block that the vectors show."""
+    """Return the bytes of a block in the format of the vectors."""
     parent_id, inner = ID.parse(shown["parentID"]), bytes.fromhex(shown["block"])
     if shown["typeID"] == 1:
         return build_option(parent_id, inner).raw

@@ -1,4 +1,4 @@
-"""Addresses that nodes claim: vectors of the reference implementation."""
+"""Signed node addresses: vectors of the reference implementation."""
 
 import ssl
 from dataclasses import replace
@@ -32,7 +32,7 @@ def claim_of(case: dict[str, Any]) -> SignedIP:
 
 
 def bls_secret_of(case: dict[str, Any]) -> bytes:
-    """Return the public secret of the local network's validator that the case is named for."""
+    """Return the publicly known secret key of the local network's validator named in the case."""
     number = int(case["name"].split()[2])
     return f"AvalancheLocalNetworkValidator{number:02}".encode()
 

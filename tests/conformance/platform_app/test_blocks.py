@@ -67,7 +67,7 @@ def test_blocks_are_shown_as_json(case: dict[str, Any]) -> None:
 
 
 def shown(block: Block) -> dict[str, Any]:
-    """Return a block as a vector shows it."""
+    """Return a block in the format of the vectors."""
     assert BLOCK_TYPES[block.TYPE_ID] is type(block)
     fields: dict[str, Any] = {
         "_typeID": block.TYPE_ID,
@@ -87,7 +87,7 @@ def shown(block: Block) -> dict[str, Any]:
 
 
 def shown_tx(tx: Tx) -> dict[str, Any]:
-    """Return a transaction as a vector shows it."""
+    """Return a transaction in the format of the vectors."""
     return {
         "unsignedTx": view(tx.unsigned, is_interface=True),
         "credentials": view(tx.credentials, is_interface=True),

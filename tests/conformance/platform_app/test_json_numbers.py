@@ -1,4 +1,4 @@
-"""How numbers with a fraction are written, against the vectors."""
+"""The JSON format of numbers with a fraction, compared to the vectors."""
 
 from typing import Any
 

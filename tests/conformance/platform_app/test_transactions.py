@@ -30,9 +30,9 @@ ASSETS = {
 }
 """The staking asset of each network."""
 CHAINS_OF_GENESIS = dict.fromkeys(("txs_signed/031", "txs_signed/032"), ChainOnPrimaryNetwork)
-"""What only a genesis can have."""
+"""Transactions that are valid only in a genesis."""
 EMPTY_CONVERSION = {"txs_unsigned/012": NoL1Validators}
-"""A layout that the reference's own rules refuse."""
+"""A transaction that the reference's own rules reject."""
 HRPS = {1: "avax", 10: "testing", 12345: "local"}
 
 

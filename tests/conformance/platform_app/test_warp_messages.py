@@ -12,7 +12,7 @@ from tests.conformance.pchain_vectors import cases
 from tests.conformance.platform_app.views import view
 
 SHOWN = {"conversionID": "id"}
-"""Names that differ in the vectors' view."""
+"""Field names that differ in the vectors."""
 
 
 @pytest.mark.parametrize("case", cases("warp_messages", kind="payload"))
@@ -81,7 +81,7 @@ def test_nobody_signs_nothing(case: dict[str, Any]) -> None:
 
 
 def signed_message(case: dict[str, Any]) -> tuple[bytes, bytes, list[dict[str, Any]]]:
-    """Return what was signed, the signature, and the validators that it names."""
+    """Return the signed message, the signature, and the validators of a case."""
     raw = bytes.fromhex(case["signedMessage"])
     signature = warp.parse_signed_message(raw).signature
     assert isinstance(signature, BitSetSignature)

@@ -1,4 +1,4 @@
-"""Values as the vectors' `fields` show them: type IDs beside the fields, addresses in hexadecimal."""
+"""Values in the format of the vectors' `fields`: with type IDs, and addresses in hexadecimal."""
 
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
@@ -9,11 +9,11 @@ from primitives.codec import INTERFACE
 from primitives.ids import FixedId, ShortID
 
 NAMES = {AuthInput: "Input", SignatureCredential: "Credential"}
-"""What the reference calls types that have another name here."""
+"""The reference's names of types that have another name in this node."""
 
 
 def view(value: Any, *, is_interface: bool = False) -> Any:
-    """Return a value as a vector shows it."""
+    """Return a value in the format of the vectors."""
     if isinstance(value, bytes):
         return _shown_bytes(value)
     if isinstance(value, tuple):

@@ -1,4 +1,4 @@
-"""BLS: both libraries answer alike, to good and bad input; the slow one is taken without the other."""
+"""BLS: both libraries agree on valid and invalid input; the slow one is used if the other is missing."""
 
 import subprocess
 import sys
@@ -17,7 +17,7 @@ OTHER_SECRET = b"AvalancheLocalNetworkValidator02"
 MESSAGE = b"what is signed"
 IDENTITY_KEY = b"\xc0" + bytes(47)
 IDENTITY_SIGNATURE = b"\xc0" + bytes(95)
-# x = 4 is on the curve, but that point is not in the subgroup.
+# x = 4 is on the curve, but the point is not in the subgroup.
 OUTSIDE_SUBGROUP = b"\x80" + bytes(46) + b"\x04"
 
 libraries = pytest.mark.parametrize(
@@ -207,7 +207,7 @@ def test_the_native_library_refuses_bytes_that_are_no_secret_and_keeps_them_to_i
 
 
 def test_a_forked_process_goes_on_verifying() -> None:
-    # A pool of threads that was made before the fork would be dead in the child, which then waits.
+    # A thread pool created before the fork would have no threads in the child, which would hang.
     program = (
         "import os, signal; from primitives import bls\n"
         "key, signature = bls.public_key(b'1' * 32), bls.sign(b'1' * 32, b'')\n"
@@ -236,7 +236,7 @@ def test_a_signature_has_an_encoding_that_is_known_without_its_key(library: Libr
         b"\x80" + bytes(95),
         b"\xff" * 96,
         b"\xe0" + bytes(95),
-        # x = 2 is on the curve, but that point is not in the subgroup.
+        # x = 2 is on the curve, but the point is not in the subgroup.
         b"\x80" + bytes(94) + b"\x02",
     ],
     ids=["zeros", "off the curve", "above the field", "other identity", "outside the subgroup"],
@@ -300,7 +300,7 @@ def test_the_slow_library_is_taken_where_the_native_one_is_not_built(
 
 
 def test_the_recursion_limit_survives_the_slow_library() -> None:
-    # in a process of its own: only the first import of py_ecc changes the limit
+    # in a separate process, because only the first import of py_ecc changes the limit
     program = (
         "import sys; before = sys.getrecursionlimit(); import primitives.bls_py_ecc;"
         "assert 'py_ecc' in sys.modules; print(sys.getrecursionlimit() == before)"

@@ -22,7 +22,7 @@ HEX_ERRORS = {
     "missing 0x prefix to hex encoding": checksummed.MissingHexPrefix,
 }
 OTHERWISE_NAMED = {"fuji": "testnet", "cascade": "network-2", "everest": "network-4"}
-"""Networks whose names this node's own design decides otherwise, by the reference's names."""
+"""Networks that this node names differently on purpose, by the reference's names."""
 
 
 @pytest.mark.parametrize("case", cases("cb58", error=None, prefix=None))

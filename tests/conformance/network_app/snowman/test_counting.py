@@ -1,4 +1,4 @@
-"""The siblings of a parent, and polls: step by step as the reference counts them."""
+"""The siblings of a parent, and polls: step by step, compared to the reference's counts."""
 
 from collections import Counter
 from pathlib import Path
@@ -76,7 +76,7 @@ def _node(number: int | str) -> NodeID:
 
 
 class _Blocks:
-    """The blocks of a case and their parents."""
+    """The blocks of a case with their parents."""
 
     def __init__(self, case: Any) -> None:
         self.ids = [an_id(one) for one in case["blocks"]]

@@ -1,4 +1,4 @@
-"""One decision, alone: snowflake, by which siblings are decided, and snowball, step by step as the reference."""
+"""Single decisions, step by step against the reference: snowflake, which decides siblings, and snowball."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ Decision = UnarySnowflake | Snowflake[int] | UnarySnowball | Snowball[int]
 
 
 def begun(case: Any) -> Decision:
-    """Return the decision of a case before its first step; among many the reference prefers the first."""
+    """Return the initial decision of a case; among several choices the reference prefers the first."""
     rules, (choices, kind) = parameters(case), case["kind"].split()
     if choices == "unary":
         return UnarySnowball(rules) if kind == "snowball" else UnarySnowflake(rules)
@@ -21,7 +21,7 @@ def begun(case: Any) -> Decision:
 
 
 def stepped(decision: Decision, step: Any) -> Decision:
-    """Do one step; return the decision that there is then."""
+    """Execute one step; return the decision after it."""
     snowflake = decision if isinstance(decision, UnarySnowflake | Snowflake) else decision.snowflake
     if "extend" in step:
         assert isinstance(decision, UnarySnowflake | UnarySnowball)
@@ -36,18 +36,18 @@ def stepped(decision: Decision, step: Any) -> Decision:
         decision.record_poll(*step["poll"])
     elif step["poll"][0] >= snowflake.parameters.alpha_preference:
         decision.record_poll(step["poll"][0])
-    else:  # a trie hands no such poll to an only choice
+    else:  # a trie passes no such poll to a single choice
         snowflake.record_unsuccessful_poll()
     return decision
 
 
 def listed(decision: Decision, wanted: Any) -> dict[str, Any]:
-    """Return those fields of a decision that the vectors name, in their form."""
+    """Return the fields of a decision that the vectors contain, in their format."""
     snowflake = decision if isinstance(decision, UnarySnowflake | Snowflake) else decision.snowflake
     found: dict[str, Any] = {
         "confidence": snowflake.confidence,
         "finalized": snowflake.finalized,
-        "maxStrength": 0,  # of a snowflake
+        "maxStrength": 0,  # for a snowflake
     }
     if isinstance(snowflake, Snowflake):
         found["preference"] = found["flakePreference"] = snowflake.preference

@@ -1,4 +1,4 @@
-"""The whole engine, message by message: what goes out, what the chain is told, what is kept."""
+"""The whole engine, message by message: outgoing messages, calls of the chain, and state."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ NOBODY = ID(b"\xff" * 32)
 
 @dataclass(frozen=True)
 class ScriptBlock:
-    """A block of a case; its bytes are its ID."""
+    """A block of a case; its bytes equal its ID."""
 
     number: int
     block_id: ID
@@ -41,7 +41,7 @@ def _number(node_id: NodeID) -> int:
 
 
 class Script:
-    """A case that runs: the chain, the validators and the messages around an engine."""
+    """A running case: the chain, the validators and the messages around an engine."""
 
     def __init__(self, case: Any) -> None:
         ids = {one["n"]: an_id(one["id"]) for one in case["blocks"]}
@@ -187,7 +187,7 @@ class Script:
     # --- the script
 
     async def run(self, step: Any) -> None:
-        """Tell the engine what comes in."""
+        """Pass an incoming event to the engine."""
         engine = self.engine
         kind = step["in"]
         node = _node(step.get("node", 0))
@@ -229,7 +229,7 @@ class Script:
         return b"unreadable" if step["block"] is None else self.blocks[step["block"]].raw
 
     def state(self) -> dict[str, Any]:
-        """Return what the engine keeps, in the vectors' form."""
+        """Return the engine's state in the format of the vectors."""
         engine = self.engine
         return {
             "preference": self._block(engine.tree.preference),

@@ -1,4 +1,4 @@
-"""The tree of blocks: what is preferred and what is decided after each block and each poll."""
+"""The tree of blocks: the preferred and the decided blocks after each new block and each poll."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ NOBODY = ID(b"\xff" * 32)
 
 
 class Script:
-    """A case that runs."""
+    """A running case."""
 
     def __init__(self, case: Any) -> None:
         genesis = case["genesis"]
@@ -23,7 +23,7 @@ class Script:
         self.tree = Topological(parameters(case["params"]), self.ids[0], genesis["height"])
 
     def add(self, number: int) -> str | None:
-        """Add a block; return why it was refused."""
+        """Add a block; return the reason if it is rejected."""
         block = self.blocks[number]
         try:
             self.tree.add(self.ids[number], self.ids.get(block["parent"], NOBODY), block["height"])
@@ -36,7 +36,7 @@ class Script:
         return None
 
     def poll(self, votes: dict[str, int]) -> tuple[list[Decision], str]:
-        """Record a poll; return what it decides and how it was counted."""
+        """Record a poll; return its decisions and the way in which it was counted."""
         before = self.tree.successful_polls, self.tree.failed_polls
         decisions = self.tree.record_poll(
             {
@@ -49,7 +49,7 @@ class Script:
         return decisions, f"successful {successful} failed {failed}"
 
     def listed(self, decisions: list[Decision]) -> list[dict[str, Any]]:
-        """Return decisions in the vectors' form."""
+        """Return decisions in the format of the vectors."""
         return [
             {
                 "accept": self.numbers[one.accepted],
@@ -59,7 +59,7 @@ class Script:
         ]
 
     def path(self) -> list[int]:
-        """Return the preferred line, from the child of the last accepted block up."""
+        """Return the preferred branch, from the child of the last accepted block upwards."""
         found: list[int] = []
         height = self.tree.last_height + 1
         while (block_id := self.tree.preferred_at(height)) is not None:
@@ -68,7 +68,7 @@ class Script:
         return found
 
     def verify_order(self, decisions: list[Decision]) -> None:
-        """See that parents are rejected before their children."""
+        """Check that parents are rejected before their children."""
         for one in decisions:
             places = {block_id: place for place, block_id in enumerate(one.rejected)}
             for block_id, place in places.items():
@@ -76,7 +76,7 @@ class Script:
                 assert places.get(parent, -1) < place
 
     def verify(self, out: Any) -> None:
-        """See that the tree is as the reference's."""
+        """Check that the tree equals the reference's."""
         tree = self.tree
         assert self.numbers[tree.preference] == out["preference"]
         assert self.path() == out["path"]
@@ -88,10 +88,10 @@ class Script:
 
 
 def _works(case: Any) -> bool:
-    """Say whether no block of a script fails when it is accepted or rejected.
+    """Return whether all blocks of a script are accepted and rejected without failure.
 
-    Here that is done behind the tree, which returns what is decided: a commit that fails throws the whole
-    tree away (snowman.md 14.7).
+    In this node that happens after the tree has returned its decisions: a failed commit discards the whole
+    tree (snowman.md 14.7).
     """
     return not any("acceptFails" in one or "rejectFails" in one for one in case["blocks"])
 
@@ -126,7 +126,7 @@ def test_what_fails_behind_the_tree_was_decided_rightly(case: Any) -> None:
         decisions, _ = script.poll(step["poll"])
         (decided,) = step["out"]["decided"] or [{"accept": None, "reject": []}]
         done = script.listed(decisions)[0]
-        # The reference has stopped on the way, at the block that failed.
+        # The reference stopped at the block that failed.
         assert decided["accept"] in {None, done["accept"]}
         assert set(decided["reject"]) <= set(done["reject"])
         script.verify_order(decisions)

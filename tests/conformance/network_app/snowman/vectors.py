@@ -1,4 +1,4 @@
-"""The golden vectors of Snowman (tests/vectors/snowman; its README says what each file holds)."""
+"""The golden vectors of Snowman (tests/vectors/snowman, whose README describes the files)."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -14,7 +14,7 @@ VECTORS = Path(__file__).parents[3] / "vectors" / "snowman"
 
 
 def snowman_cases(name: str, wanted: Callable[[Any], bool] = bool) -> list[Any]:
-    """Return those of a file's cases that are wanted, as parameters named by their ids."""
+    """Return the selected cases of a file as parameters named by their ids."""
     document = json.loads((VECTORS / f"{name}.json").read_text())
     chosen = [
         pytest.param(case, id=f"{case['id']} {case['name']}")
@@ -26,7 +26,7 @@ def snowman_cases(name: str, wanted: Callable[[Any], bool] = bool) -> list[Any]:
 
 
 def parameters(found: Mapping[str, int]) -> Parameters:
-    """Return the parameters of a case; what it does not name plays no part in it."""
+    """Return the parameters of a case; missing ones have no effect in it."""
     return Parameters(
         k=found.get("k", found["alphaConfidence"]),
         alpha_preference=found["alphaPreference"],
