@@ -1,4 +1,4 @@
-"""What all unit tests share: no database, so no chain that one has begun."""
+"""Setup of all unit tests: they have no database, hence no stored chain."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from cchain_app.store import forked
 
 @pytest.fixture(autouse=True)
 def no_chain_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a local chain be a new one; whether rows of another test are there is not asked."""
+    """Make every local chain new, without a query for rows of other tests."""
     monkeypatch.setattr(local_genesis, "local_file", EvmChain.new_local_file)
     monkeypatch.setattr(forked, "read_fork", lambda _: None)
     monkeypatch.setattr(stored, "chain_id", lambda _: None)

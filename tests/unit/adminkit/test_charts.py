@@ -1,4 +1,4 @@
-"""Charts of the admin's first page are numbers and bars."""
+"""Charts of the admin's first page consist of numbers and bars."""
 
 import re
 

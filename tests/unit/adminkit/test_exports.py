@@ -1,4 +1,4 @@
-"""Tables as CSV files: streamed page by page, and nothing in them runs."""
+"""CSV exports of tables are streamed page by page and contain no formulas that would run."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""How admins write amounts, times and long identifiers."""
+"""The admin's formats of amounts, times and long identifiers."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""What the search boxes of the P-Chain take."""
+"""The terms that the P-Chain's search boxes accept."""
 
 import pytest
 from hypothesis import given
@@ -49,8 +49,8 @@ def test_a_number_is_a_height(number: int) -> None:
         "",
         "name",
         "NodeID-",
-        "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3L",  # a letter too few
-        "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z95",  # another checksum
+        "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3L",  # one letter is missing
+        "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z95",  # wrong checksum
         "local1",
         "-",
         "P-",

@@ -1,4 +1,4 @@
-"""What a search box of the admin takes."""
+"""The terms that the admin's search boxes accept."""
 
 import pytest
 from hypothesis import given

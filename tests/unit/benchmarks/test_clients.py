@@ -1,4 +1,4 @@
-"""What the benchmarks' own clients write, read by the node's rules and by other clients."""
+"""The transactions of the benchmarks' clients, parsed by the node's rules and by other clients."""
 
 from hashlib import sha256
 

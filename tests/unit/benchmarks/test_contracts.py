@@ -1,4 +1,4 @@
-"""The contract that is assembled by hand does what its listing says."""
+"""The contract written in assembly does what its listing says."""
 
 from benchmarks.contracts import call_data, creation_code
 from cchain_app.evm.native import NativeEngine
@@ -7,7 +7,7 @@ from tests.builders.cchain import MemoryState, block_env, call_message, genesis_
 
 CONTRACT = Address(b"\xc0" * 20)
 SET = 20_000
-"""Gas for a slot's first value."""
+"""Gas for the first value of a slot."""
 
 
 def on_chain(**account: object) -> MemoryState:
@@ -31,7 +31,7 @@ def test_each_slot_between_the_bounds_gets_its_own_number_and_one() -> None:
     filled = on_chain(storage={slot: slot + 1 for slot in range(5, 15)})
     message = call_message(CONTRACT, call_data("fill(uint256,uint256)", 5, 15))
 
-    # Where a slot has that value already nothing is written; elsewhere ten first values are.
+    # Slots that already have the value are not written; otherwise ten slots get their first value.
     again, first = (
         NativeEngine().call(block_env(), message, state) for state in (filled, on_chain())
     )

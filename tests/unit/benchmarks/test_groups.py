@@ -1,4 +1,4 @@
-"""The table's rows: which server they are measured on."""
+"""The rows of the table, and the server on which each is measured."""
 
 from pathlib import Path
 

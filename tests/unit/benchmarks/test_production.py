@@ -1,4 +1,4 @@
-"""The production profile as a server of the table."""
+"""The production profile as one of the servers in the table."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def test_it_has_two_web_workers_and_the_settings_of_the_embedded_profile(tmp_pat
     settings, embedded = (kind.environment(1, tmp_path) for kind in (PRODUCTION, NODE))
     differing = {name for name in settings if settings[name] != embedded.get(name)}
     assert settings["NODE_WEB_WORKERS"] == "2"
-    # The port where peers connect is another free one each time.
+    # The staking port is a different free port each time.
     assert differing <= {"NODE_WEB_WORKERS", "NODE_STAKING_PORT"}
 
 

@@ -1,4 +1,4 @@
-"""The table: which columns it has, and what each bar is held against."""
+"""The table: its columns, and the reference of each bar."""
 
 from benchmarks.groups import WORKLOADS
 from benchmarks.report import Results, markdown
@@ -9,7 +9,7 @@ COLUMN = "Production's goal"
 
 
 def table(servers: list[str], **figures: dict[str, float]) -> dict[str, dict[str, str]]:
-    """Return the rows by title, each cell by its column's title."""
+    """Return the rows by title, with cells by column title."""
     results = Results(servers)
     for server, values in figures.items():
         for name, value in values.items():

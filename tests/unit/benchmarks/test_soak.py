@@ -1,4 +1,4 @@
-"""A soak's accounts: what subscribers missed or heard twice, what is lost of transactions, and when it fails."""
+"""The results of a soak: missed and repeated notifications, lost transactions, and failure."""
 
 import socket
 from collections import Counter
@@ -59,7 +59,7 @@ def test_a_subscriber_hears_each_number_once_and_in_order(
 
 @pytest.fixture
 def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A server's end, and a subscriber's."""
+    """The server's and the subscriber's end of a connection."""
     theirs, ours = socket.socketpair()
     yield theirs, ours
     theirs.close()

@@ -1,4 +1,4 @@
-"""The rows of a development chain measure one that goes back, and refuse one that only says so."""
+"""The development chain rows measure a chain that really reverts, and reject one that only claims to."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ TOKEN = bytes(range(20))
 
 
 class Chain:
-    """A chain in memory, as far as these rows ask it: blocks, nonces, and what a friend owns."""
+    """A chain in memory with all that these rows query: blocks, nonces, and a token balance."""
 
     def __init__(self, **faults: bool) -> None:
         self.blocks = 0

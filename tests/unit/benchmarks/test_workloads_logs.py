@@ -1,4 +1,4 @@
-"""The rows about a thousand logs take each of them, and no others for them."""
+"""The rows about a thousand logs require each of them and accept no others."""
 
 import json
 import socket
@@ -17,7 +17,7 @@ HASH = "0x" + "11" * 32
 
 
 def frame(text: bytes) -> bytes:
-    """Return a message as servers send one: without a mask."""
+    """Return a message as servers send it: without a mask."""
     size = len(text)
     head = bytes((0x81, size)) if size < 126 else b"\x81\x7e" + size.to_bytes(2, "big")
     return head + text
@@ -65,7 +65,7 @@ def test_other_logs_do_not(logs: list[dict[str, str]], words: str) -> None:
 
 
 class Chain:
-    """Answers with so many logs of the block that is asked for, or of another one."""
+    """A chain that returns `count` logs of the requested block, or of another one."""
 
     def __init__(self, count: int = LOGS, shift: int = 0) -> None:
         self.count = count

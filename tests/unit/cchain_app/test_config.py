@@ -1,4 +1,4 @@
-"""Genesis files: fork schedules, blob schedules, the files that come with the node, refusals."""
+"""Genesis files: fork schedules, blob schedules, the built-in files, and errors."""
 
 import copy
 import json
@@ -33,7 +33,7 @@ BLOCK_KEYS = (
 
 
 def config(**changes: Any) -> dict[str, Any]:
-    """Return a `config` object with every block fork at 0, merged from the start."""
+    """Return a `config` object with every block fork at 0, merged from genesis on."""
     document: dict[str, Any] = {"chainId": 7, "terminalTotalDifficulty": 0}
     return {**document, **dict.fromkeys(BLOCK_KEYS, 0), **changes}
 
@@ -296,7 +296,7 @@ HEADER_FIELDS = (
 def test_block_0_has_the_header_fields_of_the_fork_at_its_own_time(
     given: dict[str, Any], timestamp: int, counts: list[int]
 ) -> None:
-    """As go-ethereum's Genesis.ToBlock: an absent timestamp is 0, and forks at a later time do not count."""
+    """As in go-ethereum's Genesis.ToBlock: a missing timestamp is 0, and later forks have no effect."""
     forks = ("shanghaiTime", "cancunTime", "pragueTime", "osakaTime")
     headers = []
     for begun in range(len(forks) + 1):
@@ -366,12 +366,12 @@ DEPLOYMENTS = {
         0xC0730F92DC275B663D377A7CBB141B6600052,
     ),
 }
-"""Constructor and signature's s of the transaction that deploys each contract, from its EIP."""
+"""Per contract, the constructor and signature value s of its deployment transaction in the EIP."""
 
 
 @pytest.mark.parametrize("address", DEPLOYMENTS)
 def test_the_address_of_a_system_contract_follows_from_its_code(address: str) -> None:
-    """Their deployments are signed by nobody, so another byte of code is another address."""
+    """The deployments have no known signer, so any change of the code changes the address."""
     account = load_genesis(built_in_text("local")).alloc[Address(bytes.fromhex(address))]
     constructor, s = DEPLOYMENTS[address]
     deployment = UnsignedTransaction(

@@ -32,7 +32,7 @@ SENDER = Address(b"\x02" * 20)
 
 
 def block(*tips, gas_used=None, sender=SENDER, **changes):
-    """Return a block whose transactions use 21,000 gas each and pay these tips."""
+    """Return a block whose transactions use 21,000 gas each and have these tips."""
     fields = {
         "number": 1,
         "coinbase": COINBASE,

@@ -1,4 +1,4 @@
-"""Which logs a filter wants."""
+"""The logs that match a filter."""
 
 import pytest
 from hypothesis import given

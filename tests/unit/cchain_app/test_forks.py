@@ -1,4 +1,4 @@
-"""Fork IDs against those of EIP-2124 and of go-ethereum, and what forks bring against the specification."""
+"""Fork IDs compared to EIP-2124 and go-ethereum, and the changes of forks compared to the specification."""
 
 import json
 from importlib import import_module
@@ -34,7 +34,7 @@ IDS_BY_BLOCK = [
     "fc64ec04", "97c2c34c", "91d1f948", "7a64da13", "3edd5b10", "a00bc324", "668db0af", "879d6e30",
     "e029e991", "0eb440f6", "b715077d", "20c327fc", "f0afd0e3",
 ]  # fmt: skip
-"""Of no fork, then of one more block number each time (EIP-2124, and later EIPs in its words)."""
+"""Without forks, then with one more block number each (EIP-2124, and later EIPs with its format)."""
 
 
 def schedule(blocks: dict[str, int], times: dict[str, int] | None = None) -> ForkSchedule:

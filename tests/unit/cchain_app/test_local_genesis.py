@@ -1,4 +1,4 @@
-"""The genesis file of a new local chain: what is deployed, what can be chosen, what its block 0 says."""
+"""The genesis file of a new local chain: deployed contracts, options, and block 0."""
 
 import json
 from typing import Any
@@ -28,7 +28,7 @@ CODE_HASHES = {
         "d5c15df687b16f2ff992fc8d767b4216323184a2bbc6ee2f9c398c318e770891"
     ),
 }
-"""Of the contracts as they stand on public chains, by address."""
+"""Code hashes of the contracts on public chains, by address."""
 
 
 ZERO = "0x" + "00" * 20
@@ -146,7 +146,7 @@ def test_no_other_file_wants_it_fresh(name: str) -> None:
 
 
 def randao_after_genesis(text: bytes) -> tuple[Hash, Hash]:
-    """Return the PREVRANDAO of block 1, and the one that the rule gives."""
+    """Return the PREVRANDAO of block 1, and the value by the rule."""
     genesis = load_genesis(text).with_timestamp(1_700_000_000)
     block, _ = first_block(PythonStateTrie(), genesis)
     env = next_env(block, genesis.config, timestamp=1_700_000_001, gas_limit=10**7, base_fee=1)

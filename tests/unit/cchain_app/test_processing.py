@@ -40,13 +40,13 @@ NOW = 1_800_000_000
 
 @dataclass
 class Stored:
-    """What a database holds of a chain: state and nodes after its head."""
+    """The database contents of a chain: state and trie nodes after its head."""
 
     state: MemoryState = field(default_factory=MemoryState)
     nodes: MemoryNodes = field(default_factory=MemoryNodes)
 
     def after(self, made: VerifiedBlock) -> "Stored":
-        """Return what is held after one more block; this one stays what it is."""
+        """Return the contents after one more block, leaving this object unchanged."""
         following = Stored(self.state.copy())
         following.nodes.stored = dict(self.nodes.stored)
         following.state.apply(made.executed.changes)
@@ -56,7 +56,7 @@ class Stored:
 
 
 def _funded() -> tuple[AcceptedBlock, Stored]:
-    """Return a head whose state has coins, and one contract."""
+    """Return a head whose state has funded accounts and a contract."""
     stored = Stored()
     for sender in SENDERS:
         stored.state.put(sender, balance=1_000 * COIN)
@@ -187,14 +187,14 @@ def test_a_long_undecided_line_reads_through_few_levels() -> None:
 
 
 class Superseded(MemoryState):
-    """A state that was accepted once: nothing that is processing may read it any more."""
+    """The state before an accepted block, which no processing block may read any longer."""
 
     def account(self, address: Address) -> None:
         raise AssertionError(f"account 0x{address.hex()} of a superseded state was read")
 
 
 class Tree:
-    """Makes a random tree of valid blocks and decides it in a random order."""
+    """A random tree of valid blocks, decided in a random order."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -217,7 +217,7 @@ class Tree:
         return [one for one in self.known.values() if _id(one) in self.blocks]
 
     def build(self) -> None:
-        """Build on any block; transfers, contracts made, called and destroyed."""
+        """Build on any block; the transactions are transfers, and create, call and destroy contracts."""
         places = [_id(self.blocks.head), *map(_id, self.processing())]
         self.blocks.prefer(self.random.choice(places))
         self.now += self.random.randrange(3)
@@ -231,7 +231,7 @@ class Tree:
         self.known[_id(block)] = block
 
     def verify(self) -> None:
-        """Take in again what was rejected or forgotten, if its parent is here."""
+        """Verify a rejected or forgotten block again, if its parent is present."""
         here = {_id(self.blocks.head), *map(_id, self.processing())}
         lost = [
             one
@@ -244,7 +244,7 @@ class Tree:
             assert _id(block) in self.blocks
 
     def accept(self) -> None:
-        """Accept a line of blocks together; store what is to be stored."""
+        """Accept a chain of blocks together and store the results."""
         if not self.processing():
             return
         line = self.blocks.line(_id(self.random.choice(self.processing())))
@@ -262,7 +262,7 @@ class Tree:
             self.blocks.reject(_id(self.random.choice(self.processing())))
 
     def restart(self) -> None:
-        """Forget what was not stored."""
+        """Forget everything that was not stored."""
         if self.random.random() < 0.3:
             self.restarts += 1
             self.blocks.begin_at(self.blocks.head, self.stored.state, self.stored.nodes)
@@ -285,7 +285,7 @@ class Tree:
 
 
 def _straight(line: list[AcceptedBlock], now: int) -> tuple[AcceptedBlock, Stored]:
-    """Return head and state after blocks that are accepted one after the other, without rivals."""
+    """Return head and state after blocks accepted one by one, without siblings."""
     head, stored = _funded()
     blocks = _processing()
     for block in line:
@@ -332,7 +332,7 @@ def test_trees_have_rivals_and_restarts() -> None:
 
 
 class CountingTries(Tries):
-    """Counts which of the two tries is asked."""
+    """A pair of tries that records which of the two is used."""
 
     def __init__(self) -> None:
         super().__init__(select_trie("native"), select_trie("native", cached=False))

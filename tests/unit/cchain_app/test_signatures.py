@@ -1,4 +1,4 @@
-"""Signatures whose signer was set by hand: which of them hold in which block."""
+"""Signatures with an overridden signer, and the blocks in which they are valid."""
 
 from cchain_app.development.conditions import Conditions
 from cchain_app.development.signatures import ImpersonatedSignature, signers_at

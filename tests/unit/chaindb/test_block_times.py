@@ -1,4 +1,4 @@
-"""How long blocks took, told to whoever observes: from the beginning of the work to the commit."""
+"""The reported duration of blocks: from the start of the work to the commit."""
 
 import threading
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from chaindb.building import Building
 
 
 class _Seconds:
-    """A clock that a test moves."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -58,7 +58,7 @@ def test_work_that_came_to_nothing_is_no_part_of_what_its_thread_does_later(
     with building.count(7):
         clock.now += 2
     clock.now += 60
-    building.accepted(7)  # whose making nobody counted
+    building.accepted(7)  # its construction was not measured
     assert told == []
 
 

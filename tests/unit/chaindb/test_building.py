@@ -1,4 +1,4 @@
-"""Blocks in the making: seen by their own process, and through the cache by others."""
+"""Blocks in progress are visible in their own process, and in others through the cache."""
 
 import itertools
 import os
@@ -16,11 +16,11 @@ from chaindb import building as module
 from chaindb.building import Building
 
 SECONDS = 30.0
-"""So long the thread that tells others may take to look."""
+"""Limit of the wait for the thread that shares blocks."""
 
 
 class _Broken:
-    """A cache that is away."""
+    """A cache that is unavailable."""
 
     def set(self, *_: Any) -> None:
         raise ConnectionError("away")
@@ -29,7 +29,7 @@ class _Broken:
 
 
 Make = Callable[[str], Building]
-"""Makes what a chain has of blocks in the making, as one process of the node has it."""
+"""Creates the record of a chain's blocks in progress in a process of the node."""
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def embedded() -> Make:
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
-    """Return what waits until one more block has been shared, and says whether it was."""
+    """Return a function that waits until one more block was shared and returns whether it was."""
     done = threading.Semaphore(0)
     share = Building._share
 
@@ -162,7 +162,7 @@ def test_what_ends_while_it_is_shared_is_forgotten(
     setting, ended = threading.Event(), threading.Event()
 
     class Slow(_Broken):
-        """A cache that stores after the work has ended."""
+        """A cache that stores only after the work has ended."""
 
         def set(self, *entry: Any) -> None:
             setting.set()

@@ -1,4 +1,4 @@
-"""Fields for chain values: text in and out, bounds, and an order that both databases share."""
+"""Fields for chain values: conversion from and to text, limits, and the same order in both databases."""
 
 import pytest
 from django.core.exceptions import ValidationError

@@ -1,4 +1,4 @@
-"""What threads bring while one of them commits is committed together, and each gets its own."""
+"""Work submitted while another thread commits is committed together; each thread gets its own results."""
 
 import threading
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from tests.integration.patience import SECONDS
 
 
 class Slow:
-    """Commits by doubling; the first time not before it is let go on."""
+    """A commit that doubles numbers; the first one waits until the test releases it."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -31,7 +31,7 @@ class Slow:
 
 
 def bring(group: GroupCommit[int, int], works: Sequence[Sequence[int]]) -> list[threading.Thread]:
-    """Have each piece of work brought by a thread of its own; return them with what came of it."""
+    """Submit each piece of work from its own thread; return the threads with the results."""
     results: dict[int, object] = {}
 
     def run(place: int, work: Sequence[int]) -> None:
@@ -48,12 +48,12 @@ def bring(group: GroupCommit[int, int], works: Sequence[Sequence[int]]) -> list[
 
 
 def waiting(group: GroupCommit[int, int]) -> int:
-    """Return how many threads have brought what is not begun."""
-    return len(group._waiting)  # nothing else tells when all of them are there
+    """Return the number of threads whose work has not been started."""
+    return len(group._waiting)  # there is no public way to learn that all of them wait
 
 
 def brought_during_the_first(slow: Slow) -> dict[int, object]:
-    """Bring one piece, and three more while it is committed; return what came of the three."""
+    """Submit one piece, and three more while it is committed; return the results of the three."""
     group = GroupCommit(slow)
     (first,) = bring(group, [[1]])
     assert slow.begun.wait(SECONDS)

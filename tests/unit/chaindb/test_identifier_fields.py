@@ -1,4 +1,4 @@
-"""Fields for identifiers: cb58 in and out, hex in, and nothing of another length."""
+"""Fields for identifiers: they accept cb58 and hex of the right length and return cb58."""
 
 import pytest
 from django.core.exceptions import ValidationError

@@ -1,4 +1,4 @@
-"""How long indexes are written: a part of each second, and seldom while somebody has much to answer beside them."""
+"""The time for writing indexes: a share of each second, and less while another thread has much to answer."""
 
 import pytest
 
@@ -8,14 +8,14 @@ FULL = SHARE["embedded"]
 
 
 class Process:
-    """A clock, and the thread that answers: for how long it has computed."""
+    """A clock, and the CPU time of the thread that answers requests."""
 
     def __init__(self) -> None:
         self.now = 100.0
         self.used = 7.0
 
     def spend(self, seconds: float, *, busy: float) -> None:
-        """Let time pass, of which so much was spent on answers."""
+        """Advance the clock; `busy` is the share of the time spent on answers."""
         self.now += seconds
         self.used += busy * seconds
 
@@ -35,7 +35,7 @@ def indexing(process: Process) -> IndexingTime:
 def written_in(
     indexing: IndexingTime, process: Process, *, seconds: int, busy: float
 ) -> list[float]:
-    """Return for how long the index of calls is written in each of some seconds."""
+    """Return the time for the index of calls in each of several seconds."""
     found = []
     for _ in range(seconds):
         process.spend(1.0, busy=busy)

@@ -1,4 +1,4 @@
-"""Failures that repeat for one reason have one line a minute."""
+"""Repeated failures for the same reason are logged once a minute."""
 
 import logging
 
@@ -12,7 +12,7 @@ FULL = "the database takes no writes: its disk is full"
 
 
 class Clock:
-    """A clock that a test moves."""
+    """A clock that a test advances."""
 
     now = 100.0
 

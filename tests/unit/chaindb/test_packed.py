@@ -1,4 +1,4 @@
-"""Rows that are packed into one statement come out of SQLite as those that are bound one by one."""
+"""Rows packed into one statement are stored by SQLite exactly like rows bound one by one."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ columns = (
 
 @st.composite
 def some_rows(draw: st.DrawFn) -> list[tuple[Any, ...]]:
-    """Rows whose columns have values of all kinds, of one kind, or one value."""
+    """Draw rows whose columns have values of several types, of one type, or a single value."""
     count = draw(st.integers(1, 12))
     first = draw(st.integers(-(2**62), 2**62))
     is_rising = draw(st.booleans())
@@ -47,7 +47,7 @@ def some_rows(draw: st.DrawFn) -> list[tuple[Any, ...]]:
 
 
 def written(rows: Sequence[Sequence[Any]], *, is_packed: bool, tail: str = "") -> list[Any]:
-    """Return rows and the types of their values as SQLite has them."""
+    """Return rows and the types of their values as SQLite stores them."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(_TABLE)
         if is_packed:
@@ -105,7 +105,7 @@ def test_the_statement_of_rows_of_one_shape_is_always_the_same() -> None:
     second = [(number, 11 - number, False, bytes([number]) * 30, "cd") for number in range(60)]
     statements = {packed.packed(_HEAD, "", _PACKS, rows)[0] for rows in (first, second)}
     (statement,) = statements
-    assert statement.startswith("INSERT INTO written ")  # by its first word it is counted
+    assert statement.startswith("INSERT INTO written ")  # metrics count it by its first word
 
 
 def test_rows_are_numbered_as_they_came() -> None:

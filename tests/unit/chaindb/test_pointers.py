@@ -1,4 +1,4 @@
-"""Pointers: every loop that follows a chain hears of it, whichever profile it is."""
+"""Pointers (chain events): every event loop that follows a chain gets them, in every profile."""
 
 import asyncio
 import contextlib
@@ -28,14 +28,14 @@ def embedded() -> Pointers:
 @pytest.fixture
 def production(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Pointers:
     settings.CHANNEL_LAYERS = MEMORY_LAYER
-    there = Server("Redis", "here", lambda: None, str)  # so a layer that fails is itself at fault
+    there = Server("Redis", "here", lambda: None, str)  # so a failure is the layer's own fault
     monkeypatch.setattr(module, "redis_server", lambda: there)
     return Pointers("production")
 
 
 @pytest.fixture
 def own_layer(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], None]:
-    """Put another channel layer in place."""
+    """Return a function that installs another channel layer."""
 
     def put(layer: Any) -> None:
         monkeypatch.setattr(module, "get_channel_layer", lambda: layer)
@@ -147,7 +147,7 @@ async def test_in_production_messages_go_through_the_groups(production: Pointers
     "failure",
     [
         (ValueError("broken"), [("ERROR", True)]),
-        # A connection that was open before an outage, found out after its end.
+        # A connection opened before an outage; the failure is noticed after its end.
         (redis.ConnectionError("Connection closed by server"), [("INFO", False)]),
     ],
 )
@@ -164,7 +164,7 @@ async def test_in_production_a_layer_that_failed_is_joined_again(
     answers: list[Any] = [error]
 
     class Failing:
-        """A layer that fails at the first message."""
+        """A layer that fails on the first message."""
 
         def __getattr__(self, name: str) -> Any:
             return getattr(inner, name)
@@ -207,7 +207,7 @@ def test_a_worker_without_a_loop_sends_from_a_thread_of_its_own(
     told = threading.Event()
 
     class Recorder:
-        """A layer that is only sent to."""
+        """A layer that only sends."""
 
         async def group_send(self, group: str, message: Message) -> None:
             sent.append((group, message, threading.current_thread().name))
@@ -226,7 +226,7 @@ def test_the_thread_that_sends_ends_with_its_node(
     told = threading.Event()
 
     class Recorder:
-        """A layer that is only sent to."""
+        """A layer that only sends."""
 
         async def group_send(self, group: str, message: Message) -> None:
             threads.append(threading.current_thread())
@@ -252,7 +252,7 @@ def test_a_message_that_is_not_sent_is_logged_and_forgiven(
     logged = threading.Event()
 
     class Away:
-        """A layer that is away."""
+        """A layer that is unavailable."""
 
         async def group_send(self, group: str, message: Message) -> None:
             raise ConnectionError("away")

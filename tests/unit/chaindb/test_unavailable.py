@@ -1,4 +1,4 @@
-"""Errors of the databases and of servers that mean: try again later."""
+"""Errors of databases and servers that mean: try again later."""
 
 import errno
 import sqlite3
@@ -27,7 +27,7 @@ def refused(path: Path, *statements: str) -> sqlite3.Error:
 
 
 def wrapped(cause: BaseException) -> OperationalError:
-    """Return the error that Django makes of one."""
+    """Return the error that Django raises for a database error."""
     error = OperationalError(str(cause))
     error.__cause__ = cause
     return error

@@ -1,4 +1,4 @@
-"""A node that decides alone: built, verified, accepted, or as if it had never been."""
+"""A node that decides alone: a block is built, verified and accepted, or leaves no trace."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ def vm() -> TextVM:
 
 @pytest.fixture
 def counted() -> Counted:
-    """Heights of blocks that were counted as outstanding: at the beginning, and at the end."""
+    """Heights of blocks counted as outstanding, at the start and at the end of their construction."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""The tree of processing blocks: who may be added, what acceptance and rejection take along."""
+"""The tree of processing blocks: allowed additions, and the effects of acceptance and rejection."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ GENESIS = _id(0)
 
 
 def _tree(*edges: tuple[int, int]) -> ProcessingTree[int]:
-    """Return a tree of edges (parent, child) below genesis; a block's entry is its number."""
+    """Return a tree of edges (parent, child) on top of genesis; a block's entry is its number."""
     tree: ProcessingTree[int] = ProcessingTree(GENESIS)
     for parent, child in edges:
         tree.add(_id(child), _id(parent), child)
@@ -108,7 +108,7 @@ def test_beginning_anew_forgets_everything() -> None:
 
 
 class Tree(RuleBasedStateMachine):
-    """Any order of adding, accepting, rejecting and beginning anew, beside a plain model."""
+    """Additions, acceptances, rejections and resets in any order, compared to a simple model."""
 
     def __init__(self) -> None:
         super().__init__()

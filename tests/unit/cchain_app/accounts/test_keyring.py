@@ -1,4 +1,4 @@
-"""Keys of the mnemonic's accounts, held against eth-account, and settings that give none."""
+"""Keys of the mnemonic's accounts, compared to eth-account, and settings without accounts."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Messages (EIP-191) and typed data (EIP-712), held against the specification's example and eth-account."""
+"""Messages (EIP-191) and typed data (EIP-712), compared to the EIP's example and to eth-account."""
 
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""How the admin writes wei and transaction types."""
+"""The admin's formats of wei and transaction types."""
 
 from decimal import Decimal
 

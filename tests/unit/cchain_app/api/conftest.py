@@ -1,4 +1,4 @@
-"""A chain in memory under the RPC door: selectors answer from it, nothing is stored."""
+"""A chain in memory behind the RPC endpoint: selectors read from it, nothing is stored."""
 
 import json
 from collections.abc import Callable
@@ -29,7 +29,7 @@ from tests.conformance.openrpc import assert_conforms
 
 @dataclass
 class MemoryChain:
-    """Blocks, one state for all of them, and a pool. No pending block is built."""
+    """A list of blocks, one state for all of them, and a pool. It builds no pending block."""
 
     blocks: list[AcceptedBlock] = field(default_factory=lambda: [accepted(0)])
     state: MemoryState = field(default_factory=genesis_state)
@@ -105,7 +105,7 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
 
 
 def _of_chain(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """Let what answers for this chain stand where the chain is the first argument."""
+    """Adapt a method of this chain to a selector whose first argument is the chain."""
     return lambda _, *given: answer(*given)
 
 
@@ -113,15 +113,15 @@ Rpc = Callable[..., Any]
 
 
 def dispatcher() -> Dispatcher:
-    """Return the methods of the process's door as they are now: a test may have changed what its chain is."""
+    """Return the current methods of the process's endpoint; a test may have replaced its chain."""
     return Dispatcher(registry(this_node().evm_rpc))
 
 
 @pytest.fixture
 def rpc(memory_chain: MemoryChain) -> Rpc:
-    """Ask the dispatcher, and hold every result against the published schema.
+    """Return a function that calls the dispatcher and checks every result against the schema.
 
-    It is made with the test's first call: by then the test has said what its chain is.
+    The dispatcher is created at the first call, after the test has defined its chain.
     """
     made: list[Dispatcher] = []
 

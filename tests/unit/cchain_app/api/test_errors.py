@@ -1,4 +1,4 @@
-"""Every domain error has a code, and each class its own row."""
+"""Every application error has a code, and each class has its own row."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""eth_config (EIP-7910): the fork that holds, the next one and the last one."""
+"""eth_config (EIP-7910): the current fork, the next one and the last one."""
 
 import zlib
 from typing import Any
@@ -16,7 +16,7 @@ PRAGUE_BLOBS = {"target": 6, "max": 9, "baseFeeUpdateFraction": 5007716}
 
 @pytest.fixture
 def scheduled(monkeypatch: pytest.MonkeyPatch):
-    """Let forks begin at these times."""
+    """Schedule forks at these times."""
 
     def schedule(**times: int) -> None:
         blocks = dict.fromkeys(BLOCK_KEYS, 0)

@@ -1,4 +1,4 @@
-"""eth_call: prices, funds, limits, overrides and failures, in geth's words."""
+"""eth_call: prices, funds, limits, overrides and failures, with geth's messages."""
 
 import asyncio
 
@@ -241,7 +241,9 @@ def test_a_call_that_takes_too_long_is_ended(call, settings, monkeypatch):
 
 
 def test_on_the_event_loop_a_long_call_is_given_to_a_thread(memory_chain, monkeypatch):
-    monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)  # gas decides, on a busy machine too
+    monkeypatch.setattr(
+        loop_gas, "SECONDS_OF_REQUEST", 60.0
+    )  # only gas decides, even on a busy machine
     memory_chain.state.put(CONTRACT, code=bytecode.LOOP)
     memory_chain.state.put(POOR, code=bytecode.assemble("1 0 MSTORE 32 0 RETURN"))
 

@@ -1,4 +1,4 @@
-"""Filters that are polled: what each kind reports, once, and how long they live."""
+"""Polled filters: each kind reports each result once; filters expire."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ def hexed(data: bytes) -> str:
 
 @pytest.fixture
 def chain(memory_chain, monkeypatch):
-    """The chain in memory, with logs that are found as the rows would find them."""
+    """The chain in memory, with a log search that behaves like that on rows."""
 
     def find_logs(
         _chain: object, log_filter: LogFilter, first: int, last: int, limit: int
@@ -59,13 +59,13 @@ def chain(memory_chain, monkeypatch):
 
 
 class Connection(NamedTuple):
-    """What a call comes by."""
+    """The connection of a call."""
 
     client: str
 
 
 def call(method, *params, client="", served=None):
-    """Call a method as a client, and return the result; who calls often gives what is served."""
+    """Call a method as a client and return the result; `served` reuses a dispatcher for many calls."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     answer = (served or dispatcher()).answer(json.dumps(body).encode(), Connection(client))
     return json.loads(answer)["result"]

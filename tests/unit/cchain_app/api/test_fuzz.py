@@ -1,4 +1,4 @@
-"""No arguments, however strange, crash a method: the answer is a result or a worded error."""
+"""Arbitrary arguments never crash a method: the answer is a result or an error with a message."""
 
 import json
 
@@ -33,7 +33,7 @@ STORED = (
     | {method.name for method in registry(this_node().evm_rpc) if "ilter" in method.name}
     | {method.name for method in READ_ALONE}
 )
-"""Methods that need rows, or a cache that outlives the test: they have tests of their own."""
+"""Methods that need rows, or a cache that outlives the test; other tests cover them."""
 
 NAMES = sorted(method.name for method in registry(this_node().evm_rpc) if method.name not in STORED)
 MEMBERS = (
@@ -88,7 +88,7 @@ def test_arguments_of_methods_with_rows_are_read_or_refused_in_words(method, par
 
 
 def _refusal(method, params):
-    """Return the code with which arguments are refused, None when they can be read."""
+    """Return the code with which arguments are rejected; None if they can be parsed."""
     try:
         bind_positional(method.params, params)
     except JsonRpcError as refused:

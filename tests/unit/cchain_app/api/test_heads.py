@@ -1,4 +1,4 @@
-"""How far heads were sent: each once, in order, whatever the chain does meanwhile."""
+"""The record of sent heads: each is sent once, in order, whatever the chain does meanwhile."""
 
 from contextlib import closing
 

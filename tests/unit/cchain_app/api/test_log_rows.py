@@ -1,4 +1,4 @@
-"""Logs as bytes, from rows and from receipts: the crate renders what `wire` says, whatever is in them."""
+"""Logs encoded from rows and from receipts: the crate gives the same bytes as `wire` for any content."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ topics = st.lists(hashes, max_size=4).map(lambda some: (*some, None, None, None,
 
 @st.composite
 def rows(draw: st.DrawFn) -> LogRow:
-    """Draw a row as the selector reads it."""
+    """Draw a row in the form that the selector reads."""
     address = draw(st.binary(min_size=20, max_size=20))
     block = draw(numbers), draw(hashes), draw(numbers)
     return (

@@ -1,4 +1,4 @@
-"""What calls may take of the event loop: a request, a batch, and all requests of a turn."""
+"""Limits of calls on the event loop: of a request, of a batch, and of all requests in a turn."""
 
 import asyncio
 import json
@@ -27,13 +27,13 @@ from tests.builders.hot_dispatcher import hot_dispatcher
 CONTRACT = Address(b"\xc0" * 20)
 
 SOME_GAS = assemble("16384 0 KECCAK256 POP") * 10
-"""Some 33,000 gas: six of its calls fit into a request."""
+"""Some 33,000 gas: six of these calls fit into a request."""
 MODEXP = bytecode.words(2048, 255, 2048) + b"\xff" * (2048 + 255 + 2048)
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    """Gas alone bounds a call: milliseconds pass on a busy machine while nothing is done."""
+    """Let only gas limit a call, because on a busy machine milliseconds pass without progress."""
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
     monkeypatch.setattr(this_node().evm_rpc, "loop_gas", LoopGas(turn=LoopTurn(60.0)))
 
@@ -44,14 +44,14 @@ def contract(memory_chain):
 
 
 def body(method: str, calls: int | None = None, **given: str) -> bytes:
-    """Return a single call, or a batch of so many."""
+    """Return a single call, or a batch of `calls`."""
     given = {"to": "0x" + CONTRACT.hex(), "gas": hex(50_000_000), **given}
     one = {"jsonrpc": "2.0", "id": 1, "method": method, "params": [given, "latest"]}
     return json.dumps(one if calls is None else [one] * calls).encode()
 
 
 def tried(*bodies: bytes) -> list[HotAnswer]:
-    """Answer bodies in one turn of an event loop."""
+    """Answer bodies in one turn of the event loop."""
 
     async def answer() -> list[HotAnswer]:
         return [hot_dispatcher().answer_hot(one) for one in bodies]
@@ -76,14 +76,14 @@ def test_the_calls_of_a_batch_share_what_one_request_may_take() -> None:
 @pytest.mark.usefixtures("memory_chain")
 @pytest.mark.parametrize("method", ["eth_call", "eth_createAccessList", "eth_estimateGas"])
 def test_a_batch_of_heavy_calls_goes_to_a_thread_at_once(method: str) -> None:
-    """The node stood still for half a minute: MODEXP of 2,048 bytes a hundred times."""
+    """MODEXP of 2,048 bytes a hundred times used to block the node for half a minute."""
     asked = body(method, 4, to="0x" + bytes(19).hex() + "05", data="0x" + MODEXP.hex())
     assert len(asked) < hot_dispatcher().limits.hot_body
     assert tried(asked) == [MISS]
 
 
 class Clock:
-    """Seconds that a test lets pass."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -97,7 +97,7 @@ def test_a_turn_of_the_event_loop_is_bounded_too() -> None:
     gas = LoopGas(clock)
 
     async def use() -> int:
-        """Take shares until there is none, each of them for a millisecond, in two turns."""
+        """Take all available shares in two turns, with a millisecond for each."""
         taken = 0
         for _ in range(2):
             with suppress(WouldBlock):
@@ -114,7 +114,7 @@ def test_a_turn_of_the_event_loop_is_bounded_too() -> None:
 @pytest.mark.usefixtures("contract")
 def test_what_a_turn_has_no_time_for_goes_to_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
-    clock.now = time.monotonic() + 60  # the call's own time is the machine's, which may be busy
+    clock.now = time.monotonic() + 60  # the call itself uses the machine's clock, which may be slow
     monkeypatch.setattr(this_node().evm_rpc, "loop_gas", LoopGas(clock))
     single = body("eth_call")
 
@@ -148,7 +148,7 @@ def test_a_loop_that_ended_within_a_turn_leaves_the_next_one_whole() -> None:
 def test_the_reference_engine_gets_nothing_of_the_event_loop(
     memory_chain: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it does in a millisecond is hardly worth the way to a thread that it saves."""
+    """Its work in a millisecond is hardly worth more than the switch to a thread that it saves."""
     memory_chain.state.put(CONTRACT, code=b"", nonce=1)
     reference = select_engine("reference")
     monkeypatch.setattr(evm_chain(), "engine", reference)

@@ -1,4 +1,4 @@
-"""What becomes of one call of several that are answered together."""
+"""The outcome of one call among several that are answered together."""
 
 from typing import Any
 

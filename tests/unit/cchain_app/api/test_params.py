@@ -1,4 +1,4 @@
-"""Every row of the parameter grammar: what is read, and the words for what is refused."""
+"""Every row of the parameter grammar: accepted values, and the messages for rejected ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rendered answers take no more memory than they may, and it is counted as it is."""
+"""Rendered answers stay within their memory limit, and their memory is counted correctly."""
 
 import asyncio
 import gc
@@ -28,7 +28,7 @@ ENDLESS = 1 << 40
 
 
 def block(number: int, *, transactions: int = 8, data: int = 68) -> AcceptedBlock:
-    """Return a block of its own: nothing in it is shared with another one."""
+    """Return a block that shares no objects with other blocks."""
     sent = [signed(nonce=place, data=bytes(data)) for place in range(transactions)]
     logs = [[log(TOPIC, TOPIC, TOPIC, data=bytes(32 + number))] for _ in sent]
     return accepted(number, sent, logs)
@@ -55,7 +55,7 @@ def everything(kept: RenderedBlock) -> None:
 
 
 def taken(work: Callable[[], object]) -> int:
-    """Return how many bytes are held after a piece of work that were not before."""
+    """Return the number of bytes that are additionally allocated after a piece of work."""
     gc.collect()
     tracemalloc.start()
     try:
@@ -79,7 +79,7 @@ def test_a_weight_is_what_is_held(
         for number in numbers:
             render(kept.of(block(number, transactions=transactions, data=data)))
 
-    work(range(1))  # what is remembered of all blocks
+    work(range(1))  # allocates the memory that all blocks share
     before = kept.weight
     held = taken(lambda: work(range(1, 8)))
 

@@ -1,4 +1,4 @@
-"""What callers are told of calls that fail."""
+"""The errors that callers get for failed calls."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""eth_sendRawTransaction and its waiting form: what goes to the pool, and what comes back."""
+"""eth_sendRawTransaction and its synchronous form: pool submissions and results."""
 
 import json
 import threading
@@ -23,7 +23,7 @@ def hexed(data: bytes) -> str:
 
 @pytest.fixture
 def submitted(monkeypatch):
-    """Each call of the service with its envelopes; `short` and `low` are refused."""
+    """The envelopes of each call of the service; `short` and `low` are rejected."""
     seen: list[list[bytes]] = []
 
     def submit(_chain, raws):

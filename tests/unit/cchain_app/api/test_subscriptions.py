@@ -1,4 +1,4 @@
-"""eth_subscribe: kinds and their arguments, order, and one encoding for many listeners."""
+"""eth_subscribe: kinds and their arguments, order, and one encoding for many subscribers."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ def hexed(data: bytes) -> str:
 
 
 class Socket:
-    """A listener that keeps what it was sent."""
+    """A socket that records sent messages."""
 
     def __init__(self, hub: Hub) -> None:
         self.exchange = Exchange(hub, self)
@@ -163,7 +163,7 @@ async def test_logs_are_sent_one_by_one_to_those_who_want_them(hub, memory_chain
 
 
 def on_event_loop_at_most(logs: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have so many logs matched on the event loop at most."""
+    """Limit the number of logs that are matched on the event loop."""
     rendered = this_node().evm_rpc.rendered
     monkeypatch.setattr(rendered, "renderer", rendered.renderer._replace(on_event_loop=logs))
 

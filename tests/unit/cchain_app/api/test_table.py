@@ -1,4 +1,4 @@
-"""The table of contents: which methods there are, and which there must not be."""
+"""The table of methods: those that exist, and those that must not."""
 
 import tomllib
 from dataclasses import replace

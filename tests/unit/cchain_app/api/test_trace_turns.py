@@ -1,4 +1,4 @@
-"""Turns of the calls that trace."""
+"""The turns of tracing calls."""
 
 import queue
 import threading

@@ -1,4 +1,4 @@
-"""How blocks, transactions, receipts and logs look, and that the published schemas agree."""
+"""The JSON of blocks, transactions, receipts and logs, which must conform to the published schemas."""
 
 import asyncio
 import json
@@ -82,7 +82,7 @@ def test_a_failed_creation_still_has_its_address_and_status_zero():
     receipt = shown(rendered_block().receipt(2))
     assert receipt["to"] is None
     assert receipt["status"] == "0x0"
-    # keccak256 of the list of sender and nonce 2, its last 20 bytes
+    # the last 20 bytes of keccak256 of the list of sender and nonce 2
     encoded = bytes.fromhex("d694" + SENDER.hex() + "02")
     assert receipt["contractAddress"] == wire.hexed(keccak256(encoded)[12:])
     assert shown(rendered_block().receipt(0))["contractAddress"] is None

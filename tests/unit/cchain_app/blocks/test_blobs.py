@@ -1,4 +1,4 @@
-"""The market of blob gas, against the executable specification."""
+"""The blob gas market, compared to the executable specification."""
 
 import pytest
 from hypothesis import given

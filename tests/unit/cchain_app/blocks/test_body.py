@@ -1,4 +1,4 @@
-"""Uncles and withdrawals, read back as they were written; in blocks of others alone."""
+"""Uncles and withdrawals are decoded as they were encoded; only foreign blocks have them."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Blocks as they come from other nodes: read back as they were written, or refused by a reason."""
+"""Blocks from other nodes are decoded as they were encoded, or rejected with a reason."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -109,7 +109,7 @@ def test_bytes_that_are_no_block_are_refused(
 
 @pytest.fixture
 def few_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Reading more items than a small block has fails: nothing may walk through a large one."""
+    """Fail on reading more items than a small block has, because no code may iterate over a large one."""
     read, items = rlp.read_item, iter(range(100))
 
     def counted(*given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A block for consensus: the same one, whatever it was made of."""
+"""The block that consensus sees: it is the same for every way in which it was made."""
 
 import pytest
 

@@ -79,7 +79,7 @@ prague_headers = st.builds(
 
 
 def by_specification(header):
-    """Return the same header as the executable specification has it."""
+    """Return the same header in the type of the executable specification."""
     return specification.Header(
         parent_hash=Hash32(header.parent_hash),
         ommers_hash=Hash32(header.ommers_hash),

@@ -1,4 +1,4 @@
-"""Receipts and blooms, against the executable specification."""
+"""Receipts and blooms, compared to the executable specification."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""Candidates against what they must be: each field of the header has a refusal of its own."""
+"""Verification of candidate blocks: each field of the header has its own error."""
 
 from dataclasses import replace
 from typing import Any
@@ -169,7 +169,7 @@ def test_a_block_that_was_made_anew_is_the_same() -> None:
         ({"requests_hash": None}, errors.WrongRequestsHash,
          "invalid requestsHash: have none, want "
          "0xe3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
-        # Of a field that was compared before: this is the last line.
+        # This field is usually compared earlier; the hash is the last check.
         ({"extra_data": b"\1"}, errors.WrongHash, "invalid hash: have 0x"),
     ],
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Two changes as one: the state after both is the state after one and the other."""
+"""Two changes merged into one lead to the same state as both in sequence."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +28,7 @@ plans = st.tuples(
 
 
 def planned(plan: tuple, state: MemoryState) -> StateChanges:
-    """Return the plan as true changes of a state, as engines tell them: who goes takes its storage along."""
+    """Convert the plan to valid changes of a state, as engines return them: deletion clears the storage."""
     of_accounts, of_slots, cleared = plan
     gone = {address for address, after in of_accounts.items() if after is None}
     cleared |= gone

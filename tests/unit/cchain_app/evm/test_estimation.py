@@ -1,4 +1,4 @@
-"""The bisection for a gas limit, over calls that are played."""
+"""The bisection for a gas limit, on simulated calls."""
 
 import pytest
 
@@ -13,7 +13,7 @@ MOST = 30_000_000
 
 
 class Played:
-    """A call that uses some gas and needs some more than that."""
+    """A simulated call that uses some gas and needs more than that."""
 
     def __init__(self, used: int, needed: int, error: str = "out of gas") -> None:
         self.used, self.needed, self.error = used, needed, error

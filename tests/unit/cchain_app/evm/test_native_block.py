@@ -1,4 +1,4 @@
-"""Blocks by the native engine: what they do to the state, and which transactions they leave out."""
+"""Blocks executed by the native engine: state changes, and skipped transactions."""
 
 from dataclasses import replace
 from typing import Any
@@ -231,7 +231,7 @@ def test_before_cancun_selfdestruct_deletes_account_and_storage() -> None:
 
 
 def test_a_contract_that_is_made_again_has_only_its_new_storage() -> None:
-    """Its slot is reported even though it gets the value it had before it was deleted."""
+    """The change of its slot is reported even if the value is the same as before the deletion."""
     runtime = bytecode.assemble("CALLDATASIZE 7 JUMPI 0 SELFDESTRUCT JUMPDEST 5 3 SSTORE")
     init_code = bytecode.deploy_code(runtime)
     child = bytecode.created2(CONTRACT, 1, init_code)
@@ -403,7 +403,7 @@ def test_a_skipped_transaction_leaves_no_trace() -> None:
 
 
 class BrokenState(MemoryState):
-    """A state that one question breaks."""
+    """A state in which one kind of read fails."""
 
     broken: str = ""
 
@@ -435,7 +435,7 @@ class BrokenState(MemoryState):
 @pytest.mark.parametrize("question", ["account", "storage", "code", "block_hash"])
 def test_what_the_reader_raises_comes_out_as_it_is(question: str) -> None:
     state = BrokenState()
-    salt = len(question).to_bytes(1, "big")  # code that no other test has read already
+    salt = len(question).to_bytes(1, "big")  # code that no other test has read before
     state.put(SENDERS[0], balance=COIN)
     state.put(CONTRACT, code=bytecode.assemble("1 SLOAD 1 NUMBER SUB BLOCKHASH STOP") + salt)
     state.broken = question

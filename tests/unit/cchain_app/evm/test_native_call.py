@@ -1,4 +1,4 @@
-"""Calls by the native engine: answers, gas, failures in geth's words, limits, access lists."""
+"""Calls by the native engine: results, gas, failures with geth's messages, limits, access lists."""
 
 from threading import Thread
 from typing import Any
@@ -85,7 +85,7 @@ def test_the_hash_of_a_block_is_read_once_however_often_a_call_wants_it(
         return Hash(word(1_000 + number))
 
     monkeypatch.setattr(MemoryState, "block_hash", block_hash)
-    # Adds up the hashes of the two blocks before, ten times.
+    # Adds the hashes of the two previous blocks ten times.
     step = "NUMBER 1 SWAP1 SUB BLOCKHASH ADD NUMBER 2 SWAP1 SUB BLOCKHASH ADD "
     code = assemble("0 " + 10 * step + "0 MSTORE 32 0 RETURN")
     number = block_env("prague").number
@@ -289,7 +289,7 @@ def test_limits_that_are_not_reached_change_nothing() -> None:
 
 
 def test_other_threads_run_while_a_long_call_runs() -> None:
-    """A loop with a time limit lets go of the interpreter, so this thread sees it still running."""
+    """A loop with a time limit releases the interpreter lock, so this thread sees it running."""
     state = with_code(bytecode.LOOP)
     outcome: list[BaseException] = []
 

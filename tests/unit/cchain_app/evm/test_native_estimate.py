@@ -1,4 +1,4 @@
-"""Estimates by the native engine, and what calls may change of their environment."""
+"""Estimates by the native engine, and overrides of the environment of calls."""
 
 from collections import Counter
 from typing import Any

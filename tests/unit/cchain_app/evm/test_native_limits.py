@@ -1,4 +1,4 @@
-"""How far calls by the native engine go: an allowance of gas that programs do not see, and time."""
+"""Limits of calls by the native engine: a gas allowance that programs do not see, and time."""
 
 import os
 import time
@@ -32,13 +32,13 @@ CONTRACT: Final = Address(b"\xc0" * 20)
 OTHER: Final = Address(b"\xd0" * 20)
 
 LOTS: Final = 2**62
-"""Gas with which nothing fails."""
+"""Enough gas for every program."""
 
 MEGABYTE: Final = 1 << 20
 
 
 class Counted(GasAllowance):
-    """An allowance that remembers what was used of it."""
+    """An allowance that records its use."""
 
     def __init__(self, gas: int) -> None:
         super().__init__(gas)
@@ -65,7 +65,7 @@ def run(
     fork: str = "prague",
     **options: Any,
 ) -> tuple[CallResult, int]:
-    """Return the result and what was used, with an allowance of so much gas or a very large one."""
+    """Return the result and the used allowance, with the given allowance or a very large one."""
     allowance = Counted(LOTS if gas is None else gas)
     result = ENGINE.call(block_env(fork), message, state, allowance=allowance, **options)
     return result, allowance.used
@@ -74,7 +74,7 @@ def run(
 def refused(
     state: MemoryState, message: CallMessage, gas: int, *, fork: str = "prague", **options: Any
 ) -> int:
-    """Return what was used when a call was given up for want of allowance."""
+    """Return the used allowance of a call that was interrupted because it was too small."""
     allowance = Counted(gas)
     with pytest.raises(CallInterrupted, match=r"^gas allowance used up$"):
         ENGINE.call(block_env(fork), message, state, allowance=allowance, **options)
@@ -139,7 +139,7 @@ LARGE: Final = {
 
 @pytest.mark.parametrize("parts", LARGE.values(), ids=LARGE)
 def test_what_costs_more_than_is_left_is_not_begun(parts: str | Sequence[str | bytes]) -> None:
-    """Had it been, it would be counted: only what stands before it is."""
+    """If it had started, it would be counted; only the code before it is."""
     code = assemble(*([parts] if isinstance(parts, str) else parts))
     state, message = with_code(code), call_message(CONTRACT, gas=LOTS)
     assert run(state, message)[1] > 1_500
@@ -242,7 +242,7 @@ programs = st.builds(
 def test_an_allowance_changes_no_answer(
     outer: bytes, inner: bytes, gas: int, allowance: int, fork: str
 ) -> None:
-    """Programs that look at their gas and catch the failures of others see no difference."""
+    """Programs that read their gas and catch failures of inner calls see no difference."""
     state, message = with_code(outer, inner), call_message(CONTRACT, gas=gas)
     expected = ENGINE.call(block_env(fork), message, state)
     result, used = run(state, message, fork=fork)
@@ -273,7 +273,7 @@ def test_the_clock_is_read_in_code_without_jumps(code: bytes) -> None:
 
 
 def test_calls_take_turns_and_a_short_one_does_not_wait_for_long_ones() -> None:
-    """More long calls than there are processors; the short one comes between their slices."""
+    """There are more long calls than processors; the short one runs between their time slices."""
     state = with_code(bytecode.LOOP)
     short = call_message(OTHER, gas=100_000)
     ended: list[float] = []
@@ -343,7 +343,7 @@ def test_the_clock_is_read_at_each_question_to_the_state() -> None:
 
 
 def test_a_precompile_that_may_outlast_the_limit_is_not_begun() -> None:
-    """Blake2f of four billion rounds takes a minute and more."""
+    """Blake2f with four billion rounds takes more than a minute."""
     message = call_message(Address(bytes(19) + b"\x09"), PRECOMPILED["Blake2f"][1], gas=LOTS)
     began = time.monotonic()
     with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
@@ -352,12 +352,12 @@ def test_a_precompile_that_may_outlast_the_limit_is_not_begun() -> None:
 
 
 def test_a_loop_of_hashes_of_a_megabyte_ends_in_time() -> None:
-    """Its jumps are few and far between: the clock must not wait for so many of them."""
+    """Its jumps are far apart in time, so the clock must not be read only after many of them."""
     code = b"\x5b" + assemble(f"{MEGABYTE} 0 KECCAK256 POP 0 JUMP")
     began = time.monotonic()
     with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
         ENGINE.call(block_env(), call_message(CONTRACT, gas=LOTS), with_code(code), time_limit=0.1)
-    assert time.monotonic() - began < 0.6  # it was 256 hashes of some milliseconds
+    assert time.monotonic() - began < 0.6  # it used to be 256 hashes of some milliseconds
 
 
 def test_the_run_that_explains_a_failure_has_no_time_of_its_own() -> None:
@@ -370,7 +370,7 @@ def test_the_run_that_explains_a_failure_has_no_time_of_its_own() -> None:
         assert outcome.error == "invalid opcode: opcode 0xc not defined"
         return time.monotonic() - began
 
-    # Each takes half of that; noise makes measured times longer, so the shortest of some is near the truth.
+    # Each run takes half of that. Noise only adds to measured times, so the shortest is the most accurate.
     limit = min(both() for _ in range(5)) * 0.7
     with pytest.raises(CallInterrupted, match=r"^time limit reached$"):
         ENGINE.call(block_env(), message, state, time_limit=limit)

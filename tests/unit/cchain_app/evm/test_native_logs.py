@@ -1,4 +1,4 @@
-"""Logs of receipts: the crate encodes them as Python does, whatever is in them and however many there are."""
+"""Logs of receipts: the crate encodes them as Python does, for any contents and any number."""
 
 import pytest
 from hypothesis import given

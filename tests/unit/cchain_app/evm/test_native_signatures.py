@@ -1,4 +1,4 @@
-"""Senders of whole batches and Keccak-256 by the crate, against the libraries used elsewhere."""
+"""The crate's recovery of senders in batches and its Keccak-256, compared to other libraries."""
 
 import cchain_native
 import pytest

@@ -1,4 +1,4 @@
-"""The steps that the native engine writes: the struct logger's and the vmTrace's, and preimages."""
+"""The steps recorded by the native engine: for the struct logger and for the vmTrace; preimages."""
 
 import json
 from typing import Any, Final

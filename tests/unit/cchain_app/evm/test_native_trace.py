@@ -1,4 +1,4 @@
-"""What the native engine records of traced transactions: frames, logs, touched state, limits."""
+"""The native engine's records of traced transactions: frames, logs, touched state, limits."""
 
 import time
 from typing import Any, Final
@@ -61,7 +61,7 @@ def trace(
 
 
 def calling(address: bytes, *, kind: str = "CALL", value: int = 0, gas: int = 100_000) -> bytes:
-    """Return code that calls and leaves the success on the stack."""
+    """Return code that makes a call and leaves the success flag on the stack."""
     values = [value] if kind == "CALL" else []
     return assemble(0, 0, 0, 0, *values, int.from_bytes(address), gas, kind)
 
@@ -73,7 +73,7 @@ def touched(state: MemoryState, fork: str = "prague", **message: Any) -> Touched
 
 
 def words_of(code: bytes, fork: str = "prague", **account: Any) -> str | None:
-    """Return how a contract fails that another one calls."""
+    """Return the error of a contract that is called by another one."""
     state = world(calling(OTHER), code)
     inner = trace(state, fork=fork).frames[1]
     assert inner.gas_used == (inner.gas if inner.error else inner.gas_used)
@@ -397,7 +397,7 @@ def test_a_trace_stops_in_time(recording: Recording) -> None:
 
 
 class SlowState(MemoryState):
-    """A state that takes long to tell of contracts."""
+    """A state that takes long to return code."""
 
     @override
     def code(self, code_hash: Hash) -> bytes:

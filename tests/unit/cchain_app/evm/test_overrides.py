@@ -1,4 +1,4 @@
-"""State and environment with some things different."""
+"""Overrides of state and environment."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""State after blocks that are not stored yet: what they changed lies on top of what is stored."""
+"""The state after blocks that are not stored yet: their changes on top of the stored state."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What the reference engine records of calls: the same as the native one. All of it is in the conformance tests."""
+"""The reference engine records the same of calls as the native one; conformance tests compare everything."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Rewards and withdrawals: who gets how much, and what that does to accounts."""
+"""Rewards and withdrawals: their recipients and amounts, and their effects on accounts."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Chain files: block after block, however long each is; or words of where they break."""
+"""Chain files are read block by block, however long each is; errors name the position."""
 
 from io import BytesIO
 

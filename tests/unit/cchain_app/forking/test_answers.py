@@ -19,12 +19,12 @@ VALUES = [
 
 
 def response(result: bytes) -> bytes:
-    """Return a response that has a result."""
+    """Return a response with a result."""
     return b'{"jsonrpc":"2.0","id":1,"result":' + result + b"}"
 
 
 def decoded(result: bytes) -> Any:
-    """Return the result of a response whose values are counted."""
+    """Return the result of a response whose values were counted."""
     return answers.decode(answers.read_answer(response(result), answers.DECODED)[0])
 
 
@@ -34,9 +34,9 @@ def passed_on(result: bytes) -> bytes:
 
 
 def peak(read: Callable[[bytes], Any], text: bytes) -> int:
-    """Return how many bytes are allocated while a text is read, the text included."""
+    """Return the number of bytes allocated while a text is read, including the text."""
     with suppress(BadUpstreamAnswer):
-        read(text[:100])  # allocations that are made once
+        read(text[:100])  # allocations that happen only once
     tracemalloc.start()
     try:
         with suppress(BadUpstreamAnswer):

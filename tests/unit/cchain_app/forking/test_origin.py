@@ -1,4 +1,4 @@
-"""URLs, heights and headers of a fork, and what of them is shown."""
+"""URLs, heights and headers of a fork, and their public parts."""
 
 import pytest
 

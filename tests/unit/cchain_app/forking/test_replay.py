@@ -1,4 +1,4 @@
-"""Transactions of another chain, made anew from what its node tells of them."""
+"""Transactions of another chain, reconstructed from the responses of its node."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ EACH_TYPE = [
 
 
 def block_of(*told: Any) -> dict[str, Any]:
-    """Return block 5 of another chain as it is told."""
+    """Return block 5 of another chain as its node returns it."""
     found = RemoteChain().block(5)
     assert found is not None
     return {**found, "transactions": list(told)}

@@ -1,4 +1,4 @@
-"""Which failures of a remote node are tried again, and when."""
+"""The failures of a remote node after which a request is repeated, and the delays."""
 
 import pytest
 

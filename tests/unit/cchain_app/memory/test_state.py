@@ -1,4 +1,4 @@
-"""What is remembered of a head's state: the native engine's memory does as Python's, step by step."""
+"""The cache of a head's state: the native implementation behaves like Python's, step by step."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -69,7 +69,7 @@ steps: st.SearchStrategy[Step] = st.one_of(
 
 
 def _all_of(memory: StateMemory) -> object:
-    """Return all that a memory can be asked, at each height."""
+    """Return everything that a cache returns, at each height."""
     return [
         memory.number,
         [
@@ -121,7 +121,7 @@ def test_what_a_block_changes_is_kept_in_the_order_of_its_changes(
         accounts = {ADDRESSES[one]: AccountChange(None, None) for one in changed}
         memory.advance(number, StateChanges(accounts, {}, {}, frozenset()))
     known = [memory.account(address, 1) is not MISSING for address in ADDRESSES]
-    # The first one was forgotten for the fifth, and came again.
+    # The first account was evicted for the fifth, and then added again.
     assert known == [True, False, True, True, True]
 
 

@@ -1,4 +1,4 @@
-"""Checks against the sender's account and what already waits."""
+"""Checks against the sender's account and the transactions in the pool."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def admit(
     delegation=PLAIN,
     **limits,
 ):
-    """Ask for admission to a pool that holds the sender's waiting and others' queues."""
+    """Check a transaction against a pool with the sender's transactions and other accounts' queues."""
     queues = (split(waiting, nonce, balance), *others)
     return check_against(
         newcomer,
@@ -49,7 +49,7 @@ def refusal(error, *arguments, **options):
 
 
 def of_bob(*tips):
-    """Return Bob's queue: pending transactions that pay these tips."""
+    """Return Bob's queue of pending transactions with these tips."""
     entries = [paying(tip, nonce, sender=BOB) for nonce, tip in enumerate(tips)]
     return split(entries, 0, RICH)
 
@@ -244,7 +244,7 @@ def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():
 
 
 def test_what_a_transaction_pays_is_reckoned_at_the_base_fee():
-    # 100 - 95 = 5 wei reach the coinbase, although the tip's cap is 10
+    # 100 - 95 = 5 wei reach the coinbase, although the tip cap is 10
     bobs = split((entry(0, sender=BOB), paying(6, 1, sender=BOB)), 0, RICH)
     limits = {"pending_slots": 2, "queued_slots": 0, "account_pending_slots": 0}
     newcomer = paying(7)

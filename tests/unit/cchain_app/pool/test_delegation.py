@@ -1,4 +1,4 @@
-"""Accounts with a delegation (EIP-7702) have one transaction in flight."""
+"""Accounts with a delegation (EIP-7702) may have only one transaction in the pool."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is pending, in which order it runs, and what a new head changes."""
+"""The pending transactions, their order of execution, and the changes by a new head."""
 
 import pytest
 from hypothesis import given
@@ -116,7 +116,7 @@ def test_a_selection_is_gap_free_within_the_gas_and_greedy(queues, gas_limit):
         assert entries[queue][taken[queue]] == entry_
         heads = [other[taken[n]] for n, other in enumerate(entries) if taken[n] < len(other)]
         better = [head for head in heads if head.effective_tip(0) > entry_.effective_tip(0)]
-        # whoever pays more and was passed over did not fit when it was its turn
+        # a transaction with a higher tip that was skipped did not fit at that time
         assert all(head.gas > gas_limit for head in better)
         gas_limit -= entry_.gas
         taken[queue] += 1

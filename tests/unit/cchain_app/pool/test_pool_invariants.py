@@ -1,4 +1,4 @@
-"""A pool driven at random: whatever comes, its limits and its order hold."""
+"""A pool under random input always keeps its limits and its order."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ prices = st.integers(min_value=1, max_value=40)
 
 
 class Pool(RuleBasedStateMachine):
-    """A pool as a service keeps it: entries by hash, accounts beside it."""
+    """A pool in the form of a service's: entries by hash, and the accounts."""
 
     @initialize()
     def begin(self):
@@ -112,7 +112,7 @@ class Pool(RuleBasedStateMachine):
 
     @rule(sender=senders, balance=st.integers(min_value=0, max_value=60))
     def accept_block(self, sender, balance):
-        """A block takes what pays most; one sender's balance changes; the pool settles."""
+        """A block includes the best-paying transactions; one sender's balance changes; the pool is updated."""
         pending = [queue.pending for queue in self.queues()]
         for chosen in select(pending, self.base_fee, 2 * COST):
             assert chosen.nonce == self.nonces[chosen.sender]

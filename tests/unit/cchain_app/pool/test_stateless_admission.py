@@ -1,4 +1,4 @@
-"""Checks that need no account: each has its class and go-ethereum's words."""
+"""Checks that need no account: each has its own class and go-ethereum's message."""
 
 from dataclasses import replace
 
@@ -22,7 +22,7 @@ GWEI = 10**9
 
 
 def check_stateless(transaction, rules):
-    """Check all that needs no state, in the order in which a submission is checked."""
+    """Run all checks that need no state, in the order of a submission."""
     check_before_sender(transaction, rules)
     check_after_sender(transaction, rules)
 

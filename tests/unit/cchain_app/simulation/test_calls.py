@@ -1,4 +1,4 @@
-"""What a call becomes: what is chosen for it, and what it is refused for."""
+"""The transaction made of a call: default values, and the reasons for rejection."""
 
 import pytest
 
@@ -65,7 +65,7 @@ def test_the_fields_make_the_type(fields, kind):
 
 
 def test_the_hash_is_that_of_the_bytes_without_a_signature():
-    """tests/vectors/tracing/exchanges.json, the first simulation."""
+    """The expected hash is from tests/vectors/tracing/exchanges.json, the first simulation."""
     sender = Address(bytes.fromhex("90f79bf6eb2c4f870365e785982e1f101e93b906"))
     to = Address(bytes.fromhex("610178da211fef7d417bc0e6fed39f05609ad788"))
     request = CallRequest(sender=sender, to=to, data=(9).to_bytes(32, "big"))

@@ -1,4 +1,4 @@
-"""Which blocks a simulation has, and what it is refused for before anything runs."""
+"""The blocks of a simulation, and the reasons to reject it before execution."""
 
 import pytest
 

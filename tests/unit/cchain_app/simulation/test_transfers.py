@@ -1,4 +1,4 @@
-"""Movements of value among the logs of contracts, where they happened."""
+"""Value transfers inserted among the logs of contracts, in order of execution."""
 
 from cchain_app.evm.engine import Log
 from cchain_app.evm.tracing import Frame, FrameLog
@@ -11,7 +11,7 @@ def said(number: int) -> Log:
 
 
 def emitted(*positions: int) -> tuple[FrameLog, ...]:
-    """Return logs that have so many calls of their frame before them; each says its place."""
+    """Return logs, each after the given number of calls in its frame; the data is the log's index."""
     return tuple(FrameLog(said(place), place, position) for place, position in enumerate(positions))
 
 
@@ -19,7 +19,7 @@ UNDONE = "undone"
 
 
 def read_logs(*frames: Frame) -> list[int | str | tuple[bytes, bytes, int]]:
-    """Return each log as its first byte, a movement as (sender, recipient, wei), or that it was undone."""
+    """Return the first byte of each log; (sender, recipient, wei) of a transfer; `UNDONE` if reverted."""
     found: list[int | str | tuple[bytes, bytes, int]] = []
     for log in logs_with_transfers(frames):
         if log is None:

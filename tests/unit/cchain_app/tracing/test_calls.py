@@ -1,4 +1,4 @@
-"""Which frames a search finds, what became of them, and who created a contract."""
+"""The frames that match a search, their outcomes, and the creator of a contract."""
 
 import pytest
 

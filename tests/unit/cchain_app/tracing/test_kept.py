@@ -1,4 +1,4 @@
-"""Answers that are kept: bounded by their bytes, the ones asked for last stay."""
+"""Cached answers: limited by their bytes, evicted by least recent use."""
 
 import tracemalloc
 

@@ -1,4 +1,4 @@
-"""Options of debug_trace*: what go-ethereum reads, and what it refuses in which words."""
+"""Options of debug_trace*: accepted values and error messages as in go-ethereum."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Otterscan's list of calls, and what moved value inside a transaction."""
+"""Otterscan's list of calls, and the value transfers inside a transaction."""
 
 from cchain_app.tracing.otterscan import calls, operations
 from tests.builders.traces import CALLEE, CALLER, OTHER, PRECOMPILE, frame, selfdestruct

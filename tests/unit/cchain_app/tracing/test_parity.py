@@ -1,4 +1,4 @@
-"""Entries in Parity's form: which frames have one, where they are in the tree, what they say."""
+"""Trace entries in Parity's format: the frames that have one, their trace addresses, and contents."""
 
 import pytest
 

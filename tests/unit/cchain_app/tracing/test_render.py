@@ -1,4 +1,4 @@
-"""Traces as go-ethereum's tracers show them, where its vectors have no example."""
+"""Traces in the formats of go-ethereum's tracers, in cases that its vectors do not cover."""
 
 import json
 from dataclasses import replace
@@ -172,7 +172,7 @@ def account(balance: int, nonce: int = 0, code: bytes = b"") -> AccountState:
 
 
 def destroyed() -> TouchedState:
-    """Return what a transaction touched that destroyed a contract with its storage (before Cancun)."""
+    """Return the touched state of a transaction that destroyed a contract with storage (before Cancun)."""
     gone = account(3, 1, CODE)
     return TouchedState(
         accounts={ALICE: account(9), BOB: gone, CAROL: None},

@@ -1,4 +1,4 @@
-"""State differences in Parity's form."""
+"""State differences in Parity's format."""
 
 import pytest
 

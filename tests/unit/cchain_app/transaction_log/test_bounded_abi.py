@@ -1,4 +1,4 @@
-"""ABI decoding does no more than the length of the data allows, and all that is encoded plainly is read."""
+"""ABI decoding takes time in proportion to the length of the data, and decodes all ordinary encodings."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def word(number: int) -> bytes:
 
 
 def shared(depth: int, count: int) -> bytes:
-    """Return arrays in arrays, so deep, each of `count` elements which are one and the same; the innermost are bytes."""
+    """Return nested arrays of `count` identical elements at each of `depth` levels; the innermost are bytes."""
     data = word(32)
     for _ in range(depth):
         data += word(count) + word(32 * count) * count
@@ -37,7 +37,7 @@ def shared(depth: int, count: int) -> bytes:
 
 
 def size(value: Any) -> int:
-    """Return how many bytes a value has at least if nothing of it is shared."""
+    """Return the least number of bytes of a value if no part of it is shared."""
     if isinstance(value, tuple):
         return 32 * (not value) + sum(map(size, value))
     return 32 + (len(value) if isinstance(value, bytes) else 0)

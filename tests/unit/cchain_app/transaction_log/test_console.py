@@ -1,4 +1,4 @@
-"""console.log: every function, both spellings, and what is none of them."""
+"""console.log: every function, both spellings, and data that is not a call of it."""
 
 from itertools import product
 
@@ -32,7 +32,7 @@ FIXED = [f"bytes{size}" for size in range(1, 33)]
 
 
 def called(signature: str, *values: object, types: list[str] | None = None) -> bytes:
-    """Return the call data of a function; its types are the signature's."""
+    """Return the call data of a function; by default the types are those of its signature."""
     inside = signature.partition("(")[2][:-1]
     types = [one for one in inside.split(",") if one] if types is None else types
     return keccak256(signature.encode())[:4] + eth_abi.encode(types, values)
@@ -65,7 +65,7 @@ def test_selectors_are_those_of_the_libraries(signature, selector) -> None:
     types = ["int256" if one == "int" else one for one in types if one]
     arguments = eth_abi.encode(types, [_zero(one) for one in types])
 
-    # the text of print names the types of its bytes: none are no types
+    # print's signature names the types of its bytes, so empty bytes have no types
     expected = None if signature == "log(string,bytes)" else str
     found = message_of(bytes.fromhex(selector) + arguments)
     assert found is None if expected is None else isinstance(found, expected)

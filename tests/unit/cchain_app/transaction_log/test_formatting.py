@@ -1,4 +1,4 @@
-"""Messages with places: what Node's util.format has no counterpart for."""
+"""Messages with placeholders, in cases where Node's util.format has no counterpart."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Why something failed, and in which frame."""
+"""The reason of a failure, and the frame in which it happened."""
 
 import eth_abi
 import pytest

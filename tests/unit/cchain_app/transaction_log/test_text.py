@@ -1,4 +1,4 @@
-"""Entries as they are written, letter for letter."""
+"""Log entries, compared character by character."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The line has a bound, what repeats is one, and nobody is told more than can be read."""
+"""The log queue is bounded, repeated calls are merged, and no more is logged than a person can read."""
 
 from cchain_app.transaction_log.allowance import Allowance
 from cchain_app.transaction_log.collapse import Collapse

@@ -1,4 +1,4 @@
-"""Whose signatures stand in a transaction's authorizations."""
+"""The authorities (signers) of a transaction's authorizations."""
 
 from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.transaction import SET_CODE

@@ -1,4 +1,4 @@
-"""Transactions with blobs: read in blocks of others, which the specification made, and nowhere else."""
+"""Blob transactions made by the specification are accepted only in blocks of other chains."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.builders.transactions import SENDER
 
 @pytest.fixture(scope="module")
 def raw() -> bytes:
-    """The first of the history's."""
+    """The first blob transaction of the history."""
     return next(raw for raw in history().transactions if raw[0] == 3)
 
 

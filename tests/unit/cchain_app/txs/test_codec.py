@@ -1,4 +1,4 @@
-"""Reading signed transactions: against eth_account as an independent signer, and what is refused."""
+"""Decoding of signed transactions, with eth_account as an independent signer, and its errors."""
 
 import pytest
 import rlp as library
@@ -42,7 +42,7 @@ FEES = {"maxFeePerGas": 3 * 10**10, "maxPriorityFeePerGas": 10**9}
 
 
 def fields(type_):
-    """Return a transaction as eth_account wants it."""
+    """Return a transaction in the format of eth_account."""
     common = {name: value for name, value in LEGACY_FIELDS.items() if name != "gasPrice"}
     if type_ == 0:
         return LEGACY_FIELDS
@@ -61,7 +61,7 @@ def by_eth_account(type_, **changes):
 
 
 def resign(transaction, **changes):
-    """Return the envelope with fields of its RLP replaced by number: {index: value}."""
+    """Return the envelope with some RLP fields replaced, given by index: {index: value}."""
     prefix = b"" if transaction.type == 0 else transaction.raw[:1]
     items = library.decode(transaction.raw[len(prefix) :])
     for index, value in changes.items():
@@ -313,7 +313,7 @@ seeds = [signed().raw, legacy().raw, *(bytes(by_eth_account(t).raw_transaction) 
 
 @st.composite
 def damaged(draw):
-    """Return a valid envelope with some bytes replaced, cut off or added."""
+    """Return a valid envelope with some bytes replaced, removed or added."""
     raw = bytearray(draw(st.sampled_from(seeds)))
     for _ in range(draw(st.integers(min_value=1, max_value=3))):
         raw[draw(st.integers(min_value=0, max_value=len(raw) - 1))] = draw(

@@ -1,4 +1,4 @@
-"""Gas before execution, against the executable specification."""
+"""Intrinsic gas, compared to the executable specification."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ PERMISSION = sign_authorization(0, RECIPIENT, 0, KEY)
 
 
 def by_specification(transaction):
-    """Return intrinsic gas and floor as Prague has them."""
+    """Return intrinsic gas and floor by the rules of Prague."""
     none = U256(0)
     common = {
         "chain_id": U64(1), "nonce": Uint(0), "max_priority_fee_per_gas": Uint(0),

@@ -1,4 +1,4 @@
-"""Transactions that nobody signed: bytes that say who sends them, and that no key has made."""
+"""Unsigned (impersonated) transactions: their encoding names the sender and contains no signature."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Signing: byte for byte what eth_account signs, since both are deterministic."""
+"""Signing gives exactly the bytes of eth_account, because both are deterministic."""
 
 import pytest
 
