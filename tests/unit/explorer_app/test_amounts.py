@@ -1,4 +1,4 @@
-"""How pages write amounts and shares: cut off in lists, exact on request, and never 0 for what is not 0."""
+"""The formats of amounts and shares on pages: rounded in lists, exact on request, and 0 only for 0."""
 
 import re
 from typing import Any
@@ -17,7 +17,7 @@ def shown(html: SafeString) -> str:
 
 
 class Token:
-    """A token as far as amounts ask for it."""
+    """A token with the fields that amounts need."""
 
     def __init__(self, decimals: int | None) -> None:
         self.decimals = decimals

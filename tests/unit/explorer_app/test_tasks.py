@@ -1,4 +1,4 @@
-"""Who does what takes long: the worker itself, or where it makes the blocks, too, a thread beside it."""
+"""Long tasks run in the worker itself, or in a separate thread if the worker also produces the blocks."""
 
 import threading
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from explorer_app.services import tokens, verification
 
 
 class Work:
-    """Stands in for the work: it takes until it is let go."""
+    """A stand-in for the work, which runs until the test releases it."""
 
     def __init__(self) -> None:
         self.begun = threading.Event()
@@ -64,7 +64,7 @@ def test_in_the_embedded_profile_one_thread_does_it_while_the_worker_goes_on(
 
     tasks.verify()
     assert work.begun.wait(60)
-    tasks.verify()  # the thread is at it
+    tasks.verify()  # the thread is still busy
 
     (thread,) = work.threads
     assert thread is not threading.current_thread()
@@ -101,7 +101,7 @@ def test_a_thread_indexes_tokens_of_a_fork_so_that_blocks_do_not_wait_for_its_re
 
     assert tasks.index_tokens() == {"blocks": 0}
     assert work.begun.wait(60)
-    tasks.index_tokens()  # the thread is at it
+    tasks.index_tokens()  # the thread is still busy
 
     (thread,) = work.threads
     assert thread is not threading.current_thread()

@@ -1,4 +1,4 @@
-"""Transfers are read from logs as their standards say, and from nothing else."""
+"""Transfers are parsed only from logs that conform to the token standards."""
 
 import pytest
 from hypothesis import given

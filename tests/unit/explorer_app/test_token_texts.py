@@ -1,4 +1,4 @@
-"""What contracts answer is read with suspicion: texts do nothing but show, numbers fit."""
+"""Results of contracts are not trusted: texts cannot do more than be shown, and numbers are bounded."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""Changes of checks reach the database, in their order, whenever it takes them."""
+"""Changes of checks reach the database in order, even if it is unavailable for a while."""
 
 import threading
 from collections import deque
@@ -13,7 +13,7 @@ from health_app.writing import Writes
 
 
 class Database:
-    """Takes changes, or fails first in the ways that a test wants."""
+    """A database that stores changes, after failures chosen by the test."""
 
     def __init__(self, *failures: Exception, wanted: int) -> None:
         self.failures = deque(failures)
@@ -32,7 +32,7 @@ class Database:
 
 
 def no_probe() -> None:
-    """Nobody asks whether the database takes writes."""
+    """Fail, because no code may probe whether the database accepts writes."""
     pytest.fail("nobody has asked")
 
 

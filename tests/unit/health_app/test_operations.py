@@ -1,4 +1,4 @@
-"""docs/operations.md names each way in which a check can fail, with cause and action."""
+"""docs/operations.md lists each way in which a check can fail, with cause and action."""
 
 import re
 from itertools import product
@@ -30,14 +30,14 @@ TROUBLED = (
 
 
 def told() -> list[tuple[str, str, str, str]]:
-    """Return the rows of the table: checks, words, cause, action."""
+    """Return the rows of the table: checks, messages, cause, action."""
     text = (ROOT / "docs/operations.md").read_text().partition("## When a check fails")[2]
     rows = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| ")]
     return [(row[0], row[1], row[2], row[3]) for row in rows[1:]]
 
 
 def known(check: str) -> list[re.Pattern[str]]:
-    """Return what a check says by the table, as patterns."""
+    """Return the messages of a check in the table, as patterns."""
     return [
         re.compile(".*".join(map(re.escape, words.split("…"))))
         for checks, said, *_ in told()
@@ -47,7 +47,7 @@ def known(check: str) -> list[re.Pattern[str]]:
 
 
 def standstills(*counts: int) -> list[Standstill]:
-    """Return every way in which others may stand still."""
+    """Return every combination of a standstill with these counts."""
     return [
         Standstill(count, 99.0, maker, connected=connected)
         for count, maker, connected in product(counts, ("", "NodeID-1"), (False, True))
@@ -55,7 +55,7 @@ def standstills(*counts: int) -> list[Standstill]:
 
 
 def failures() -> list[tuple[str, str]]:
-    """Return all that the rules can say of a check, each for one reason alone."""
+    """Return all messages of the rules for each check, each for a single reason."""
     chains = [(MANY, ""), (LONG, ""), (NONE, "disk full")]
     found = [("C", rules.c_chain(*one)) for one in chains]
     found += [("C", rules.c_chain(NONE, standstill=one)) for one in standstills(3)]
@@ -116,5 +116,5 @@ def test_of_each_failure_one_piece_of_advice_is_found(check: str, words: str) ->
 
 def test_nothing_is_advised_about_words_that_nobody_foresaw() -> None:
     assert advice.find("C", "the moon is full") == []
-    # Words of another check.
+    # A message of another check.
     assert advice.find("router", "subnets not bootstrapped") == []

@@ -1,4 +1,4 @@
-"""Checks run in the background; what hangs or breaks is a result like any other."""
+"""Checks run in the background; a hanging or failing check gives an ordinary result."""
 
 import logging
 import threading
@@ -19,7 +19,7 @@ TAG = frozenset({"chain"})
 
 
 class Scene:
-    """A reporter of two checks, whose findings a test sets, and the changes that it told of."""
+    """A reporter of two checks, whose findings a test sets, with the reported changes."""
 
     def __init__(self, **options: float) -> None:
         self.findings = {"bootstrapped": GOOD, "C": GOOD}
@@ -331,7 +331,7 @@ def test_a_check_that_is_run_again_at_the_start_runs_in_its_own_thread(
 
     def measure() -> Finding:
         ran_in.append(threading.current_thread().name)
-        asked.set()  # where it runs too early
+        asked.set()  # reached early only if the check runs in the wrong thread
         return GOOD
 
     monkeypatch.setattr(_Runner, "start", start_late)

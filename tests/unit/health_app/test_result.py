@@ -1,4 +1,4 @@
-"""Results of checks, one after the other, as clients read them."""
+"""Consecutive results of checks, in the format for clients."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is healthy, and in which words it is not; messages have the specification's shapes."""
+"""The rules of health and their messages, which have the formats of the specification."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A refusal of the database counts for a while."""
+"""A write that the database rejected counts as a failure for a while."""
 
 import psycopg.errors
 from django.db import OperationalError
@@ -7,7 +7,7 @@ from health_app.writing import HOLD, Writes
 
 
 class Clock:
-    """A clock that a test moves."""
+    """A clock that a test advances."""
 
     now = 100.0
 
@@ -16,7 +16,7 @@ class Clock:
 
 
 def wrapped(cause: BaseException) -> OperationalError:
-    """Return the error that Django makes of one."""
+    """Return the error that Django raises for a database error."""
     error = OperationalError(str(cause))
     error.__cause__ = cause
     return error

@@ -1,4 +1,4 @@
-"""The commit is read from whatever form git's files have."""
+"""The commit is read from every format of git's files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Durations and times read as Go writes them."""
+"""Durations and times are parsed in Go's formats."""
 
 import re
 from datetime import UTC, datetime, timedelta, timezone

@@ -1,4 +1,4 @@
-"""The upgrades that info.upgrades tells of."""
+"""The upgrades that info.upgrades returns."""
 
 from datetime import UTC, datetime
 

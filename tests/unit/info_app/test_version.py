@@ -1,4 +1,4 @@
-"""Versions are those of what runs."""
+"""Versions are those of the running code."""
 
 import tomllib
 from importlib import metadata

@@ -1,4 +1,4 @@
-"""The small interface that these tests ask."""
+"""The small interface that these tests call."""
 
 from tests.builders.interface import calls, clock, dispatcher, registry, would_block
 

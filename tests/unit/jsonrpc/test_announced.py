@@ -1,4 +1,4 @@
-"""What the announcer hears: each call's method once, before it is executed in a thread."""
+"""The announcer gets each call's method once, before the call is executed in a thread."""
 
 import pytest
 
@@ -10,7 +10,7 @@ Heard = list[tuple[str, int]]
 
 @pytest.fixture
 def heard(calls) -> Heard:
-    """What the announcer heard, and how many calls had been executed by then."""
+    """The announced calls, each with the number of calls."""
     return []
 
 

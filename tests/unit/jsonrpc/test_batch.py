@@ -1,4 +1,4 @@
-"""A batch: order, gaps, limits, and calls that are one piece of work."""
+"""A batch: order, missing answers, limits, and calls that are executed together."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""Callers: web pages by their origin, other machines by their address and by the headers of proxies."""
+"""Callers: web pages by origin, other machines by address and by the headers of proxies."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The raw door, and that the Django door answers the same bytes."""
+"""The raw ASGI endpoint, and the Django view, which must answer with the same bytes."""
 
 import asyncio
 import gzip
@@ -25,7 +25,7 @@ JSON = {"content-type": "application/json", "host": "localhost"}
 
 
 class Answer:
-    """What an ASGI application sent."""
+    """The response of an ASGI application."""
 
     def __init__(self) -> None:
         self.status = 0
@@ -44,7 +44,7 @@ async def ask(
     client: str = "127.0.0.1",
     lines: list[tuple[bytes, bytes]] | None = None,
 ) -> Answer:
-    """One request; a part is bytes, or a number of seconds in which nothing comes."""
+    """Send one request; a part is bytes, or a pause in seconds."""
     raw = [(k.encode(), v.encode()) for k, v in (JSON if headers is None else headers).items()]
     raw = raw if lines is None else lines
     scope = {
@@ -78,7 +78,7 @@ async def ask(
 
 
 class Shared:
-    """A throttle that cannot answer at once, and then says no."""
+    """A throttle that cannot decide immediately and then rejects."""
 
     def take_now(self, key: str, cost: float) -> None:
         return None

@@ -1,4 +1,4 @@
-"""Whatever comes in: a well-formed answer or none, never an exception."""
+"""Every input gets a well-formed answer or none, never an exception."""
 
 import msgspec
 import pytest
@@ -148,7 +148,7 @@ pieces = st.sampled_from(
 
 
 def outside(text: bytes) -> list[tuple[int, int]]:
-    """The signs that are in no string, byte by byte, with their places."""
+    """Return the characters outside strings with their positions, byte by byte."""
     signs, inside, place = [], False, 0
     while place < len(text):
         byte = text[place]

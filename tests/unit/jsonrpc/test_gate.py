@@ -297,7 +297,7 @@ def test_of_a_long_line_of_proxies_the_last_are_read() -> None:
     assert client_key("10.0.0.1", far, proxies) == "10.0.0.2"
     assert client_key("10.0.0.1", b"a" * 5000 + b", 9.9.9.9", proxies) == "9.9.9.9"
     assert client_key("10.0.0.1", b"a" * 5000, proxies) == "10.0.0.1"
-    cut = b"19.9.9.9" + b", 10.0.0.2".ljust(1017)  # all but its first digit is in the last part
+    cut = b"19.9.9.9" + b", 10.0.0.2".ljust(1017)  # the last part has all but its first digit
     assert client_key("10.0.0.1", cut, proxies) == "10.0.0.2"
 
 

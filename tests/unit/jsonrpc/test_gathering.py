@@ -1,4 +1,4 @@
-"""Calls that arrive while others are worked off are the next piece of work, together."""
+"""Calls that arrive while others are executed are gathered and executed together next."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ def number(value: object) -> int:
 
 
 class Store:
-    """A vectorized method that notes how many calls came together, and waits to be let go."""
+    """A vectorized method that records how many calls came together, and waits for the test."""
 
     def __init__(self) -> None:
         self.pieces: list[list[int]] = []
@@ -193,7 +193,7 @@ async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, worker
     answer = gatherer.answer
 
     async def noted(body: bytes | Body) -> bytes | None:
-        arrived.release()  # whoever awaits that goes on when this one waits for its answer
+        arrived.release()  # the waiting test resumes when this coroutine awaits its answer
         return await answer(body)
 
     gatherer.answer = noted  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""The table of pchain.md 8.1, row by row, through the raw door and the Django door."""
+"""The table of pchain.md 8.1, row by row, through the raw endpoint and the Django view."""
 
 import asyncio
 import json
@@ -36,7 +36,7 @@ def text(value: Any) -> str:
 
 @pytest.fixture
 def ran() -> list[str]:
-    """Names that were greeted."""
+    """The names in executed calls of greet."""
     return []
 
 
@@ -68,7 +68,7 @@ def endpoint(ran: list[str]) -> Endpoint:
 
 @pytest.fixture(params=["raw", "django"])
 def door(request: pytest.FixtureRequest, endpoint: Endpoint) -> Ask:
-    """Ask one of the doors with a body; a dict becomes JSON."""
+    """Return a function that sends a body to one of the endpoints; a dict becomes JSON."""
 
     def raw(body: bytes, method: str, headers: dict[str, str]) -> Answer:
         async def once() -> Answer:
@@ -107,7 +107,7 @@ def call(method: str = "platform.greet", **members: Any) -> dict[str, Any]:
 
 
 def error_of(answer: Answer) -> dict[str, Any]:
-    """Return the error object, having looked at what is around it."""
+    """Return the error object after a check of the members around it."""
     assert answer.status == 200
     shown = json.loads(answer.body)
     assert list(shown) == ["jsonrpc", "error", "id"]

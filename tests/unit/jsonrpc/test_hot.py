@@ -1,4 +1,4 @@
-"""Answers on the event loop: what may be given there, what must not, and who is told."""
+"""Answers on the event loop: the methods that are allowed there, and the observers."""
 
 import asyncio
 import threading
@@ -191,7 +191,7 @@ def test_giving_up_answers_each_call(dispatcher: Dispatcher, calls) -> None:
 
 @pytest.fixture
 def slow(registry, clock) -> Dispatcher:
-    """Some 15 milliseconds a call, in turns of 20."""
+    """A method that takes 15 milliseconds per call, in turns of 20 milliseconds."""
 
     def take_time() -> str:
         clock.now += 0.015
@@ -235,15 +235,15 @@ def test_a_turn_is_short_where_connections_came_and_for_a_while_after(clock) -> 
     turn = LoopTurn(0.02, clock=clock)
 
     async def spent_after(seconds: float) -> bool:
-        await asyncio.sleep(0)  # a turn of its own
+        await asyncio.sleep(0)  # in a new turn
         assert not turn.is_spent()
         clock.now += seconds
         return turn.is_spent()
 
     async def turns() -> None:
         turn.accepted()
-        assert not await spent_after(0.01)  # it was alone
-        turn.accepted()  # in a turn that has begun
+        assert not await spent_after(0.01)  # it was the only one
+        turn.accepted()  # in a turn that has already started
         assert not turn.is_spent()
         clock.now += 0.001
         assert turn.is_spent()

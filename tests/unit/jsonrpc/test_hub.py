@@ -1,4 +1,4 @@
-"""The hub: who listens to what, what they are told, and in which pieces."""
+"""The hub: subscriptions, notifications, and the pieces in which they are sent."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from jsonrpc.websocket.hub import Exchange, Hub, HubLimits, Result, random_id
 
 
 class Sink:
-    """A socket that remembers what it was given."""
+    """A socket that records sent texts."""
 
     def __init__(self) -> None:
         self.texts: list[bytes] = []
@@ -100,9 +100,9 @@ async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> Non
 
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
-    """A hub that tells one listener at a time, and ten that listen to heads."""
-    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 3)
-    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_OF_FIRST_PIECE", 3)
+    """A hub that notifies one subscriber at a time, and ten subscribers to heads."""
+    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 3)
+    monkeypatch.setattr("jsonrpc.hub.WORK_OF_FIRST_PIECE", 3)
     hub, sinks = Hub(), [Sink() for _ in range(10)]
     for sink in sinks:
         hub.connect(sink)

@@ -1,4 +1,4 @@
-"""Few threads at once run calls that do nothing but compute, and an event loop makes pauses for the others."""
+"""Few threads run CPU-bound calls at the same time, and an event loop pauses for the other threads."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ THREADS = 8
 
 
 class Inside:
-    """A method that counts in how many threads it runs."""
+    """A method that counts the threads in which it runs."""
 
     def __init__(self) -> None:
         self.now = 0
@@ -30,7 +30,7 @@ class Inside:
         self._lock = threading.Lock()
 
     def __call__(self) -> int:
-        """Stay for a moment, in which others would come."""
+        """Run long enough for other threads to enter."""
         with self._lock:
             self.now += 1
             self.most = max(self.most, self.now)
@@ -73,7 +73,7 @@ def test_who_has_waited_for_long_computes_all_the_same() -> None:
 
 
 class Clock:
-    """A clock that moves only while somebody sleeps."""
+    """A clock that advances only during sleeps."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -96,7 +96,7 @@ def interpreter(clock: Clock) -> Interpreter:
 
 
 async def answer(interpreter: Interpreter, count: int) -> None:
-    """Answer so many requests in one turn of the loop, and let it end."""
+    """Answer `count` requests in one turn of the loop, then let the turn end."""
     for _ in range(count):
         interpreter.give_way(asyncio.get_running_loop())
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What all strangers together may hold: values of a body, bytes of bodies, connections."""
+"""Limits of all unknown clients together: values of a body, bytes of bodies, connections."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ TOO_MANY = b'{"code":-32600,"message":"more than 100000 values"}'
 
 
 class Counted:
-    """Counts what is made of texts."""
+    """A counter of the objects parsed from texts."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.made = 0
@@ -118,7 +118,7 @@ def test_bodies_are_counted_together_and_by_client() -> None:
 
 
 class Slow:
-    """A reader that keeps some of what waits when it sheds it the first time."""
+    """A reader that keeps some of its unread data when it sheds for the first time."""
 
     def __init__(self, memory: UnreadMemory, client: str, kept: int = 0) -> None:
         self.memory = memory

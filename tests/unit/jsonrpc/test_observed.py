@@ -1,4 +1,4 @@
-"""What the observer hears of bodies and calls that are not executed, or too late."""
+"""The observer is notified of bodies and calls that are not executed, or too late."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ Heard = list[tuple[str, float, int]]
 
 @pytest.fixture
 def heard() -> Iterator[Heard]:
-    """What the observer heard."""
+    """The observations."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""The table of contents, and arguments by place and by name."""
+"""The table of methods, and arguments by position and by name."""
 
 import pytest
 

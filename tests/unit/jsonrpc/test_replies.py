@@ -1,4 +1,4 @@
-"""Every reply over HTTP is counted once, whatever clients send."""
+"""Every HTTP response is counted once, whatever clients send."""
 
 import asyncio
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from tests.unit.jsonrpc.test_doors import JSON, NUMBER, SLEEP, ask, elsewhere
 
 
 class Scene:
-    """A door with one interface that takes three calls, and what it has counted."""
+    """An endpoint with one interface that accepts three calls, and its counts."""
 
     def __init__(self, registry: Any, workers: Workers, clock: Any) -> None:
         self.endpoint = Endpoint(
@@ -56,7 +56,7 @@ async def test_replies_count_by_method_and_status(scene: Scene) -> None:
     await ask(scene.door, parts=(b" " * 2000,))
     await ask(scene.door, parts=(5.0, NUMBER))
     await ask(scene.door, parts=(b"[%b,%b]" % (NUMBER, NUMBER),))
-    await ask(scene.door, parts=())  # it went away: there was nobody to reply to
+    await ask(scene.door, parts=())  # the client disconnected, so there was no response
 
     assert scene.endpoint.replies.read() == {
         ("POST", 200): 2, ("GET", 200): 1, (OTHER, 405): 1, ("POST", 403): 1, ("POST", 415): 1,

@@ -1,4 +1,4 @@
-"""One call: every sentence of the wire rules of geth's server."""
+"""A single call: every rule of the wire format of geth's server."""
 
 import logging
 import sys
@@ -279,7 +279,7 @@ def test_a_crash_is_logged_once_and_shows_no_insides(dispatcher: Dispatcher, cap
 
 
 class Panic(BaseException):
-    """What a native extension raises when it panics."""
+    """The exception of a native extension that panics."""
 
 
 @pytest.mark.parametrize("result", [object(), "\ud800", {1j: 2}])
@@ -354,7 +354,7 @@ def test_a_method_without_a_time_limit_is_answered_whenever_it_is_done(
     assert (dispatcher.answer(batch) or b"").count(b'"0x1"') == 2
 
     request = Body(body(method="mine", params=[1]))
-    assert not dispatcher.is_untimed(request)  # it was not read
+    assert not dispatcher.is_untimed(request)  # it has not been parsed yet
     dispatcher.answer(request)
     assert dispatcher.is_untimed(request)
     other = Body(body(method="wait", params=[1]))

@@ -1,4 +1,4 @@
-"""WebSocket parts by themselves: coroutines run eagerly, frames, the outbound queue."""
+"""Parts of the WebSocket code: eager coroutines, frames, the outbound queue."""
 
 import asyncio
 from types import SimpleNamespace
@@ -73,7 +73,7 @@ def test_a_server_without_the_shorter_way_is_left_alone() -> None:
 
 
 class Peer:
-    """A server's side of a socket whose peer reads only while it is told to."""
+    """The server's side of a socket whose peer reads only while the test allows it."""
 
     def __init__(self) -> None:
         self.reads = asyncio.Event()
@@ -219,7 +219,7 @@ async def test_closing_drops_what_waits_and_says_why() -> None:
 
 
 class Server(WebSocketsSansIOProtocol):
-    """What an open socket is written by; while it is not `writable`, nothing more is taken."""
+    """A protocol that writes to an open socket; while it is not `writable`, it accepts no data."""
 
     def __init__(self) -> None:
         self.conn: Any = SimpleNamespace(extensions=[], state=OPEN)
@@ -229,7 +229,7 @@ class Server(WebSocketsSansIOProtocol):
         self.pieces: list[bytes] = []
         self.closed: list[tuple[int, str]] = []
         self.room = 1 << 30
-        """Bytes that it takes until it has to be asked to go on."""
+        """Bytes that it accepts until it becomes unwritable."""
 
     def write(self, piece: bytes) -> None:
         self.pieces.append(piece)
@@ -270,7 +270,7 @@ async def test_texts_go_in_one_piece_unless_they_are_more_than_may_wait() -> Non
 
 @pytest.fixture
 async def full(monkeypatch: pytest.MonkeyPatch) -> Server:
-    """A server that takes one piece and no more until it is asked to go on; pieces of what waits are short."""
+    """A server that accepts one piece, then none until `go_on`; queued data is sent in short pieces."""
     monkeypatch.setattr(delivery, "PART", 6)
     server = Server()
     server.room = 1
@@ -370,7 +370,7 @@ def bounded(most: int) -> UnreadMemory:
 
 
 def share(memory: UnreadMemory, *peers: Peer) -> list[Connection]:
-    """Connect peers that read nothing for now, and are counted together."""
+    """Connect peers that currently read nothing and share one memory limit."""
     for peer in peers:
         peer.reads.clear()
     return [Connection(peer.send, OutboundLimits(), peer.abandon, memory) for peer in peers]

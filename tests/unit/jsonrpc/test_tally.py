@@ -1,4 +1,4 @@
-"""What a tally counts, from however many threads, and what it keeps of threads that ended."""
+"""The counts of a tally from any number of threads, including threads that have ended."""
 
 import threading
 
@@ -62,7 +62,7 @@ def test_what_ended_threads_counted_is_kept_and_their_tables_are_not() -> None:
     tally = Tally()
     for _ in range(50):
         in_thread(tally.observe, "a", 0.5, -1)
-    assert len(tally._tables) <= 2  # of the last one, and of this thread
+    assert len(tally._tables) <= 2  # of the last thread and of this one
     tally.observe("a", 0.5)
     counted = tally.read()
     assert (counted.durations["a"].number, counted.durations["a"].seconds) == (51, 25.5)

@@ -1,4 +1,4 @@
-"""The shortcut for threads is asked before a body is read, and nobody's call depends on it."""
+"""The shortcut for threads is tried before a body is parsed, and no call depends on it."""
 
 import time
 from typing import Any
@@ -15,13 +15,13 @@ ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'
 
 
 class Shortcut:
-    """Answers as it was told; notes what it was asked, and what is observed."""
+    """A shortcut with a fixed answer; it records requests and observations."""
 
     def __init__(self, answer: ShortcutAnswer | BaseException | None, **options: Any) -> None:
         self._answer = answer
         self.look = lambda: 0
         self.seen: list[int] = []
-        """What was to be seen while it was asked."""
+        """The results of `look` during each request."""
         self.asked: list[bytes] = []
         self.observed: list[tuple[str, int]] = []
         registry = MethodRegistry()
@@ -44,7 +44,7 @@ class Shortcut:
 
 
 class Gone:
-    """A client that has hung up."""
+    """A client that has disconnected."""
 
     def is_gone(self) -> bool:
         return True

@@ -1,4 +1,4 @@
-"""Token buckets: what passes, what waits, and who is forgotten."""
+"""Token buckets: requests that pass, delays, and the eviction of clients."""
 
 import logging
 
@@ -103,7 +103,7 @@ def test_a_clock_that_goes_back_gives_nothing(clock) -> None:
 
 
 class FakeRedis:
-    """As much of a Redis client as the throttle uses."""
+    """The part of a Redis client that the throttle uses."""
 
     def __init__(self) -> None:
         self.away = False

@@ -1,4 +1,4 @@
-"""How long jobs wait for a thread and run: what health asks of the threads for calls."""
+"""How long jobs wait for a thread and run, which the health checks query for the call threads."""
 
 import asyncio
 import threading
@@ -12,7 +12,7 @@ from jsonrpc.errors import Overloaded
 
 
 class Clock:
-    """A clock that goes when a test says so."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0

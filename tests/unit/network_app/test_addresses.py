@@ -1,4 +1,4 @@
-"""Addresses in the settings: what is none is refused in words that name the setting."""
+"""Addresses in the settings: invalid ones are rejected with a message that names the setting."""
 
 from dataclasses import replace
 from typing import Any
@@ -12,7 +12,7 @@ from network_app.addresses import Address, MalformedAddress
 
 @pytest.fixture
 def node(settings: Any) -> Any:
-    """Changes settings of the node."""
+    """Return a function that changes settings of the node."""
 
     def change(**changes: Any) -> None:
         settings.NODE = replace(settings.NODE, **changes)

@@ -1,4 +1,4 @@
-"""Filters: sizes, what is in them, and bytes that are none (p2p.md 5.3)."""
+"""Bloom filters: sizes, contents, and invalid bytes (p2p.md 5.3)."""
 
 import pytest
 from hypothesis import given
@@ -85,7 +85,7 @@ def test_sizes_follow_keys_and_rate(expected: int, rate: float, parameters: Para
 
 
 def false_positive_rate(parameters: Parameters, count: int) -> float:
-    """Return how often a filter with so many keys claims one that was never added."""
+    """Return the share of false positives of a filter with `count` keys."""
     unset = (1 - 1 / (parameters.entries * 8)) ** (parameters.hashes * count)
     return float((1 - unset) ** parameters.hashes)
 

@@ -1,4 +1,4 @@
-"""What other nodes tell of the genesis is looked at before it is kept."""
+"""A genesis received from other nodes is verified before it is stored."""
 
 import json
 import os
@@ -21,7 +21,7 @@ CHAIN_ID = json.loads(built_in_text("local"))["config"]["chainId"]
 
 @pytest.fixture(scope="module")
 def told() -> GenesisAnswer:
-    """What an honest node of the builder's network tells."""
+    """The answer of an honest node of the builder's network."""
     config = read_genesis_config(json.dumps(genesis.document()).encode())
     return GenesisAnswer(platform=build_genesis(config), cchain=built_in_text("local"))
 

@@ -1,4 +1,4 @@
-"""A log line about one thing is repeated once a minute at most."""
+"""A log line about the same subject is repeated at most once a minute."""
 
 from network_app.log_limit import MOST_KEYS, LogLimit
 

@@ -1,4 +1,4 @@
-"""Addresses that a person can click on."""
+"""Addresses on which a user can click."""
 
 import pytest
 

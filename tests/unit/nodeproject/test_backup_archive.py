@@ -1,4 +1,4 @@
-"""The file of a backup: a finished one is never written to again, and a foreign one takes bounded memory."""
+"""The file of a backup: a finished one is never modified, and a foreign one takes bounded memory."""
 
 import os
 import tracemalloc
@@ -20,19 +20,19 @@ from primitives import whole_files
 
 
 def save(path: Path, content: bytes) -> None:
-    """Write a file of a backup."""
+    """Write a backup file."""
     with archive.writing(path) as made:
         made.add_file("a", content)
 
 
 def saved(path: Path) -> bytes:
-    """Return what is in one."""
+    """Return the contents of a backup file."""
     with zipfile.ZipFile(path) as found:
         return found.read("files/a")
 
 
 def first_name(path: Path) -> Path:
-    """Return the name of a file that is being written."""
+    """Return the name of a file while it is being written."""
     return path.with_name(f".{path.name}.partial")
 
 
@@ -60,7 +60,7 @@ def test_what_a_kill_has_left_is_written_over(tmp_path: Path) -> None:
 def test_a_finished_backup_that_still_has_its_first_name_is_left_alone(tmp_path: Path) -> None:
     path, kept = tmp_path / "a", tmp_path / "kept"
     save(path, b"old")
-    os.link(path, first_name(path))  # killed when it was whole
+    os.link(path, first_name(path))  # killed after the file was complete
     path.rename(kept)
     save(path, b"new")
     assert (saved(kept), saved(path)) == (b"old", b"new")
@@ -73,7 +73,7 @@ def test_a_backup_that_is_finished_while_another_one_begins_is_left_alone(
 ) -> None:
     path, other = tmp_path / "a", tmp_path / "b"
     save(path, b"old")
-    os.link(path, first_name(other))  # somebody writes it, and is about to give it another name
+    os.link(path, first_name(other))  # a process is writing it and will rename it soon
     opened: list[bool] = []
 
     def wait(*_: object) -> None:

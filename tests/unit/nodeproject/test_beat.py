@@ -1,4 +1,4 @@
-"""The beat sleeps from one due task to the next, on a clock that only its sleep moves."""
+"""The beat sleeps from one due task to the next, on a clock that advances only during sleeps."""
 
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
@@ -25,7 +25,7 @@ class Clock:
 
 
 class Recording(Scheduler):
-    """Notes what it would send, and what it has no tasks of its own for."""
+    """A scheduler that records tasks instead of sending them, without the default tasks."""
 
     def __init__(self, clock: Clock) -> None:
         self.sent: list[tuple[str, datetime]] = []

@@ -1,4 +1,4 @@
-"""The embedded broker wakes a worker that waits, and tells when nothing came."""
+"""The embedded broker wakes a waiting worker, and reports when no message has come."""
 
 import threading
 
@@ -25,7 +25,7 @@ def test_a_put_wakes_a_waiting_worker(connection: Connection) -> None:
             with Connection("memory://localhost", transport=Transport) as other:
                 Producer(other.channel()).publish("hello", routing_key="wakes", declare=[queue])
 
-        # Without being woken the worker would wait out its ten minutes.
+        # Without a wake-up the worker would wait for its ten minutes.
         timer = threading.Timer(0.05, put)
         timer.start()
         connection.drain_events(timeout=600)
@@ -53,12 +53,12 @@ def test_who_is_woken_for_nothing_looks_whether_to_end(connection: Connection) -
         ended = threading.Event()
 
         def wake() -> None:
-            while not ended.wait(0.05):  # the first time may be before the worker waits
+            while not ended.wait(0.05):  # the first wake-up may come before the worker waits
                 Transport.wake()
 
         waking = threading.Thread(target=wake)
         waking.start()
-        # The worker takes this for a wait that is over, and comes to where it sees that it is to end.
+        # The worker treats this like the end of its wait, after which it checks whether to stop.
         with pytest.raises(TimeoutError):
             connection.drain_events(timeout=600)
         ended.set()

@@ -1,4 +1,4 @@
-"""Paths by blockchain ID become paths by letter."""
+"""Paths with a blockchain ID are mapped to paths with a letter."""
 
 from collections.abc import Iterator
 
@@ -16,7 +16,7 @@ C, X, OTHER = (str(ID(bytes([number]) * 32)) for number in (3, 24, 15))
 
 
 class Chains:
-    """What is read of the chain, and how often."""
+    """A reader of chain letters that counts its calls."""
 
     def __init__(self) -> None:
         self.letters: Letters = {}

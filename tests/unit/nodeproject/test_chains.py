@@ -1,4 +1,4 @@
-"""NODE_CHAINS: which chains a node takes part in, and what is said of the others."""
+"""NODE_CHAINS: the chains in which a node takes part, and the messages about the others."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Few requests run at once behind the limit; others wait, or are told to come again."""
+"""Few requests run at the same time behind the limit; others wait, or are asked to retry."""
 
 import asyncio
 import threading
@@ -22,7 +22,7 @@ GATE = Gate(GateConfig(node_id="NodeID-x"), GORILLA)
 
 
 class Pages:
-    """An application that reads a body as Django does, and then works until it may end."""
+    """An application that reads a body as Django does, and then works until the test ends it."""
 
     def __init__(self, page: bytes = b"a page") -> None:
         self.page = page
@@ -136,7 +136,7 @@ async def test_bodies_that_come_slowly_take_no_place() -> None:
 
 
 class Reader:
-    """A client that reads nothing after the head, and the connection that is cut."""
+    """A client that reads only the response head, and the connection, which is aborted later."""
 
     def __init__(self) -> None:
         self.transport = self
@@ -192,7 +192,7 @@ async def test_a_turn_ends_whatever_happens(times: int) -> None:
 
 
 async def test_a_client_that_leaves_does_not_interrupt_what_has_begun() -> None:
-    """Django would leave its thread to itself, and then wait for it on the event loop."""
+    """Django would abandon its thread, and then wait for it on the event loop."""
 
     class Listening(Pages):
         async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -234,7 +234,7 @@ async def test_what_waits_for_its_turn_is_not_begun_for_a_client_that_has_left()
 
 
 class Download:
-    """An application whose page is made while it is read: its second half once the first was sent."""
+    """An application that makes its page in two halves, the second after the first was sent."""
 
     def __init__(self) -> None:
         self.sent = 0
@@ -291,12 +291,12 @@ async def test_pages_that_wait_to_be_read_have_a_bound_together() -> None:
 
 
 class Working(Pages):
-    """An application whose pages are made in a thread, as Django's are: in several steps, one of which may wait."""
+    """An application whose pages are made in a thread, like Django's, in several steps; one may wait."""
 
     def __init__(self) -> None:
         super().__init__()
         self.threads: list[set[threading.Thread]] = []
-        """Those in which each page was made."""
+        """The threads in which each page was made."""
         self.together = threading.Barrier(1)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -310,7 +310,7 @@ class Working(Pages):
 
 
 async def test_threads_live_on_and_are_no_more_than_ever_worked_at_once() -> None:
-    """Each has a connection to the database, whose caches take memory and time to fill."""
+    """Each thread has a database connection, whose caches take memory and time to fill."""
     pages = Working()
     app = limit(pages)
     for _ in range(3):

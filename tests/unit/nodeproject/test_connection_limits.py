@@ -1,4 +1,4 @@
-"""How many connections a process may have: as many as its descriptors bear, and never all of them."""
+"""The limit of a process's connections: as many as its file descriptors allow, less a reserve."""
 
 import resource
 

@@ -1,4 +1,4 @@
-"""How the node opens its database."""
+"""The options with which the node opens its database."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
 
 MOST = 2 * 2**20
-"""Bytes that each of some twenty threads' connections may keep."""
+"""The most bytes of cache for each connection; some twenty threads have one."""
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_connection_keeps_few_pages(connection: sqlite3.Connection) -> None:
 def test_a_transaction_of_a_full_block_is_written_at_its_end(
     connection: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    """Pages that are written before are written again, and what is in the log by then is summed up anew."""
+    """Pages written earlier would be written again, and the log's checksums computed again."""
     log = tmp_path / "node.sqlite3-wal"
     connection.execute("CREATE TABLE filled (bytes BLOB)")
     before = log.stat().st_size
@@ -97,7 +97,7 @@ def test_libpqs_parameters_reach_libpq() -> None:
 
 
 def test_no_startup_option_is_sent_that_was_not_given() -> None:
-    """Poolers refuse logins that have some."""
+    """Connection poolers reject logins with startup options."""
     assert "options" not in entry_of("postgres://db/node")["OPTIONS"]
 
 

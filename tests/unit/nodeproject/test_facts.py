@@ -1,4 +1,4 @@
-"""Lines of names and values for the terminal."""
+"""Terminal output of names and values in lines."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Settings from the environment: read by type, refused in words."""
+"""Settings from the environment: parsed by type, rejected with a message."""
 
 from dataclasses import dataclass
 from ipaddress import ip_address

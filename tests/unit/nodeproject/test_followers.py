@@ -1,4 +1,4 @@
-"""Who answers from memory says that it has noticed; who has ended is not waited for."""
+"""Processes that answer from memory acknowledge changes; ended processes are not waited for."""
 
 import os
 import signal
@@ -67,7 +67,7 @@ def test_one_that_was_killed_is_not_waited_for_and_leaves_nothing(tmp_path: Path
 
 def test_one_may_begin_again_after_its_end(tmp_path: Path) -> None:
     follower = Follower(tmp_path)
-    follower.note(3)  # before it has begun it says nothing
+    follower.note(3)  # before its start this has no effect
     for _ in range(2):
         follower.begin()
         assert wait_for_all(tmp_path, 3, patience=0) == [os.getpid()]

@@ -1,4 +1,4 @@
-"""A validator of a new network is named by its certificate or node ID, and its BLS key or its proof."""
+"""A genesis validator is given by its certificate or node ID, and its BLS key or proof."""
 
 import json
 from argparse import ArgumentTypeError
@@ -24,7 +24,7 @@ NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """A directory with a certificate and a key in it."""
+    """A directory that contains a certificate and a key."""
     made = make_certificate(NOW)
     (tmp_path / "staker.crt").write_bytes(made.certificate_pem)
     (tmp_path / "staker.key").write_bytes(made.key_pem)

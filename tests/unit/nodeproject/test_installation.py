@@ -1,4 +1,4 @@
-"""Where data goes and how commands are named, in a checkout and of an installed package."""
+"""The data directory and the names of commands, in a checkout and for an installed package."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the nodes of a local network get from the caller, and what is said of their number."""
+"""The settings that nodes of a local network get from the caller, and messages about their number."""
 
 from dataclasses import fields, replace
 from pathlib import Path

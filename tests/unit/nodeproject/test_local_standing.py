@@ -1,4 +1,4 @@
-"""In which words a local network's standing is told, and which stake a node hears."""
+"""The messages about a local network's state, and the stake to which a node is connected."""
 
 import pytest
 
@@ -19,7 +19,7 @@ VOTES = Quorum(13, 20)
          "is decided until more of them run."),
         (EQUAL, "", "0 of 5 validators run, with 0 % of the stake; 65 % must be there: no block "
          "is decided until more of them run."),
-        # A node that does not validate counts for nothing, and the heaviest may be the one to go.
+        # A node that is not a validator has no weight, and the node that stops may be the heaviest.
         ({"a": 50, "b": 30, "c": 20}, "abcx", "3 of 3 validators run, with 100 % of the stake; "
          "65 % must be there: the network decides, and no other may be missing."),
     ],

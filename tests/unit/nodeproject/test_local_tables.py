@@ -1,4 +1,4 @@
-"""What `local_network status` shows of each node."""
+"""The columns of `local_network status` for each node."""
 
 from io import StringIO
 
@@ -17,7 +17,7 @@ def answers(c_height: int | None, *, ready: bool) -> Answers:
 
 
 def shown(state: str, ending: str, one: Answers | None) -> list[str]:
-    """Return the words of a node's row."""
+    """Return the cells of a node's row."""
     node = {"node_id": "NodeID-a", "url": "", "state": state, "ending": ending}
     out = StringIO()
     Console(file=out, width=200).print(standing_table([node], [one], STAKES))

@@ -1,4 +1,4 @@
-"""The log as text and as JSON, which strangers can neither forge nor flood."""
+"""The log as text and as JSON, which untrusted input can neither forge nor flood."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""A node is an object: two in one process share nothing, and a changed setting makes another one."""
+"""A node is an object: two in one process share nothing, and changed settings need a new one."""
 
 from dataclasses import replace
 from typing import Any

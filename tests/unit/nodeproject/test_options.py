@@ -1,4 +1,4 @@
-"""Flags of the start command: made from settings, refused in words, shown in docs/settings.md."""
+"""Options of the start command: made from settings, rejected with messages, listed in docs/settings.md."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
@@ -184,6 +184,6 @@ def test_without_a_commands_name_the_node_starts(
 
     cli.main(argv, program="node")
 
-    # The flags are in the environment before anybody chooses settings by it.
+    # The options are in the environment before any code chooses settings by it.
     assert ran[0].get("NODE_HTTP_PORT") == ("1" if "1" in argv else None)
     assert ran[1] == ["node", *run]

@@ -1,4 +1,4 @@
-"""A node that is told to follow itself: which addresses are its own."""
+"""A node that is configured to follow itself: recognition of its own addresses."""
 
 import pytest
 

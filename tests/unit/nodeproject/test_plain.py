@@ -1,4 +1,4 @@
-"""Plain pages in front of everything else: who gets them, and what unknown paths hear."""
+"""Plain pages in front of all other applications: allowed clients, and answers to unknown paths."""
 
 import asyncio
 import threading
@@ -23,14 +23,14 @@ PAGES = ("/ext/page", "/ext/both")
 
 
 def echo(query: Query, _base: str) -> PageContent:
-    """Show which tags were asked for; an unhealthy page for the tag `bad`."""
+    """Return the requested tags; for the tag `bad`, with an unhealthy status."""
     tags = query.get("tag", [])
     status = HTTPStatus.SERVICE_UNAVAILABLE if "bad" in tags else HTTPStatus.OK
     return PageContent(status, "application/json", repr(tags).encode())
 
 
 class Scene:
-    """A door with pages, and what became of requests."""
+    """A plain-page endpoint in front of another application."""
 
     def __init__(self, **pages: Page) -> None:
         self.workers = Workers(threads=1, queue=0)

@@ -1,4 +1,4 @@
-"""Parts of a reader: which requests it answers, how connections go over, what the page tells."""
+"""Parts of a reader process: its requests, the handover of connections, the page in shared memory."""
 
 import asyncio
 import errno
@@ -27,7 +27,7 @@ from nodeproject.processes.readers.protocol import BodyLengths, ReadingProtocol
 from nodeproject.startup.checks import check_readers
 
 LONG = b"x" * 300_000
-"""More than the kernel takes at once."""
+"""More than the kernel accepts in one call."""
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ LONG = b"x" * 300_000
         ({"web_workers": 3}, None, 2),
         ({"web_workers": 3}, object(), 0),
         ({"web_workers": 3, "rate_limit": 5}, None, 0),
-        ({"web_workers": 3, "network_id": 5}, None, 0),  # which has a limit of its own
+        ({"web_workers": 3, "network_id": 5}, None, 0),  # which has a rate limit by default
         ({"web_workers": 3, "network_id": 5, "rate_limit": 0}, None, 2),
     ],
 )
@@ -144,7 +144,7 @@ def test_connections_go_over_with_all_that_was_received() -> None:
             with found.connection:
                 found.connection.sendall(b"here")
             assert client.recv(10) == b"here"
-            # Nobody else has it any more.
+            # No other process holds it any longer.
             assert client.recv(10) == b""
         handover.close()
         far.close()
@@ -152,7 +152,7 @@ def test_connections_go_over_with_all_that_was_received() -> None:
 
 
 async def finish_as_unknown(give: Any, server: socket.socket) -> bytes:
-    """Let native threads not find an answer to a request, and return that."""
+    """Let native threads find no answer to a request, and return the request."""
 
     class Protocol(ReadingProtocol):
         lengths = BodyLengths(["/rpc"])
@@ -221,8 +221,8 @@ def test_too_many_connections_on_their_way_are_closed(monkeypatch: pytest.Monkey
         clients = []
         for _ in range(5):
             client, given = map(ending.enter_context, socket.socketpair())
-            handover.give(given, LONG * 10)  # nobody reads it: the line is full with the first one
-            line.recv(1, socket.MSG_PEEK)  # which is on its way by then, and two wait
+            handover.give(given, LONG * 10)  # no process reads it: the first one fills the socket
+            line.recv(1, socket.MSG_PEEK)  # the first one is being sent by now, and two wait
             clients.append(client)
 
         assert [one for one in clients if _is_closed(one)] == clients[3:]

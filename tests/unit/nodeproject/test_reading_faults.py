@@ -1,4 +1,4 @@
-"""A reader for which something goes wrong once goes on: one request, a start, the last descriptor."""
+"""A reader continues after a single failure: of a request, of a start, or for lack of descriptors."""
 
 import asyncio
 import errno
@@ -19,7 +19,7 @@ from nodeproject.processes.readers.processes import Readers
 
 @pytest.fixture
 def chain(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A chain without blocks, whose rows nobody reads."""
+    """A chain without blocks, whose rows are never read."""
     monkeypatch.setattr(blocks, "catch_up", lambda _chain: None)
     memory = SimpleNamespace(blocks=SimpleNamespace(head=None), pool=SimpleNamespace())
     return SimpleNamespace(memory=memory)
@@ -31,7 +31,7 @@ async def test_others_are_answered_where_one_request_cannot_be_gone_on_with(
     head = ReaderHead(chain, HeadPage())
     first, second = asyncio.Event(), asyncio.Event()
 
-    def fail(_can_answer: bool) -> None:  # noqa: FBT001  # as it is called
+    def fail(_can_answer: bool) -> None:  # noqa: FBT001  # called with a positional argument
         raise OSError(errno.EMFILE, "Too many open files")
 
     head.when_current(fail)
@@ -51,7 +51,7 @@ def test_a_reader_that_cannot_be_started_is_started_later(
     started, lines = threading.Event(), []
 
     class Process:
-        """Stands in for a reader that ends at once, when it has been told to."""
+        """A stand-in for a reader that ends as soon as it is asked to."""
 
         def __init__(self, *_command: Any, pass_fds: tuple[int, ...], **_options: Any) -> None:
             lines.append(pass_fds[0])

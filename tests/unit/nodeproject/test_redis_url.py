@@ -1,4 +1,4 @@
-"""NODE_REDIS_URL: redis-py and Kombu find the same server in it, or it is refused."""
+"""NODE_REDIS_URL: redis-py and Kombu parse the same server from it, or it is rejected."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ COMPARED = ("host", "port", "path", "db", "username", "password")
 
 
 def of_kombu(url: str) -> dict[str, Any]:
-    """Return the parameters of a connection that Celery opens, without opening one."""
+    """Return the parameters of a connection by Celery, without opening one."""
     broker = broker_of(url)
     with Connection(broker.url, ssl=broker.tls) as connection:
         transport = connection.transport

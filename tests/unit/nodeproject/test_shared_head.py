@@ -1,4 +1,4 @@
-"""Processes of one machine stay at one head: who tells, who has to look at the rows, and when nobody has to."""
+"""Processes of one machine stay at the same head: announcements, and the need to check the rows."""
 
 import asyncio
 import mmap
@@ -23,7 +23,7 @@ Begin = Callable[..., "Process"]
 
 
 class Rows:
-    """The rows that all processes of a test have."""
+    """The rows shared by all processes of a test."""
 
     def __init__(self) -> None:
         self.head = block(0, b"a")
@@ -35,17 +35,17 @@ def block(number: int, mark: bytes) -> Any:
 
 
 class Process:
-    """One of them, with its memory, as `Memory` and `catch_up` move it."""
+    """A simulated process with its memory, which moves as with `Memory` and `catch_up`."""
 
     def __init__(self, rows: Rows, data: Path, *, has_doors: bool = True) -> None:
         self.rows = rows
         self.data = data
         self.looks = 0
-        """How often it has looked at the rows."""
+        """The number of checks of the rows."""
         self.read_anew: list[int] = []
-        """The heights at which it has read the state anew."""
+        """The heights at which it has read the state again."""
         self.moves: list[int] = []
-        """The heights that whoever was there first has heard of."""
+        """The heights reported to the first listener."""
         self.blocks = BlockMemory(blocks=8)
         self.blocks.on_head = lambda number, _begins: self.moves.append(number)
         self.memory: Any = SimpleNamespace(
@@ -61,7 +61,7 @@ class Process:
         self.blocks.reset(rows.head)
 
     def look(self) -> None:
-        """Move to the head of the rows, as `catch_up` does."""
+        """Move to the head in the rows, as `catch_up` does."""
         if self.rows.is_away:
             raise OSError("the database is away")
         self.looks += 1
@@ -80,17 +80,17 @@ class Process:
             listener([head])
 
     def go_back(self, head: Any) -> None:
-        """Make an earlier block the head again."""
+        """Rewind the chain to an earlier block."""
         self.rows.head = head
         self.blocks.reset(head)
         self.memory.on_change()
 
     def told_height(self) -> int:
-        """Return the height that the page shows."""
+        """Return the height in the shared page."""
         return HeadPage.at(self.data / "followers" / "head").height
 
     async def known(self) -> int:
-        """Return the height that a request would be answered from, as a door asks for it."""
+        """Return the height from which a request would be answered, as an endpoint determines it."""
         if not self.head.is_current():
             reached = asyncio.Event()
             self.head.when_current(lambda _could: reached.set())
@@ -100,7 +100,10 @@ class Process:
 
 
 async def settled_at(height: int, *processes: Process) -> None:
-    """Have all at a height, also where one has others look once more when it comes there; from then on one look is enough."""
+    """Check that all processes reach a height, even if one causes further checks in the others.
+
+    After that, each block costs every other process a single check.
+    """
     for _ in processes:
         assert {await one.known() for one in processes} == {height}
     assert all(one.head.is_current() for one in processes)
@@ -121,13 +124,13 @@ def rows() -> Rows:
 
 @pytest.fixture
 def begin(rows: Rows, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Begin:
-    """Return what begins a process."""
+    """Return a function that starts a process."""
     monkeypatch.setattr(blocks, "catch_up", lambda chain: chain.process.look())
     return lambda **named: Process(rows, tmp_path, **named)
 
 
 async def both_at(one: Process, other: Process, height: int) -> tuple[int, int]:
-    """Have both at a height, and return how often each had looked by then."""
+    """Check that both processes are at a height; return how often each had checked the rows by then."""
     assert [await one.known(), await other.known()] == [height] * 2
     assert [one.head.is_current(), other.head.is_current()] == [True] * 2
     return one.looks, other.looks
@@ -245,7 +248,7 @@ async def test_a_process_that_begins_later_knows_what_was_told(begin: Begin, row
 
 
 async def test_a_head_that_may_be_there_no_more_is_told_as_none(begin: Begin, rows: Rows) -> None:
-    """A process reads a block, the chain goes back, and only then it tells of the block."""
+    """A process reads a block, the chain is rewound, and only then the process announces the block."""
     one, slow, other = begin(), begin(), begin()
     for number in range(1, 7):
         one.commit(block(number, b"b"))
@@ -307,13 +310,13 @@ async def test_who_has_missed_many_blocks_costs_others_no_looks_for_ever(
     for number in range(1, 4):
         one.commit(block(number, b"b"))
         await both_at(one, other, number)
-    third.blocks.reset(rows.head)  # as it begins anew after more than it follows
+    third.blocks.reset(rows.head)  # as after more blocks than it follows one by one
 
     await settled_at(3, one, other, third)
 
 
 class Panic(BaseException):
-    """How a native extension fails."""
+    """The exception of a native extension that panics."""
 
 
 async def test_requests_go_on_where_a_look_or_a_request_panics(
@@ -381,7 +384,7 @@ def test_threads_that_tell_at_once_count_each_of_it(tmp_path: Path) -> None:
 
 
 def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> None:
-    """Celery opens the page before it forks its workers."""
+    """Celery opens the shared page before it forks its workers."""
     page = HeadPage.at(tmp_path / "head")
     children = []
     for _ in range(3):
@@ -396,7 +399,7 @@ def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> 
 
 
 def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
-    """Who stores into a hole of a file is killed where the disk is full."""
+    """A process that writes to a hole of a mapped file is killed if the disk is full."""
     HeadPage.at(tmp_path / "head").tell_head(3)
     assert HeadPage.at(tmp_path / "head").height == 3
     found = (tmp_path / "head").stat()

@@ -1,4 +1,4 @@
-"""A chain is an object: two in one process share nothing, and each asks its own database only."""
+"""A chain is an object: two in one process share nothing, and each queries only its own database."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -83,14 +83,14 @@ QUESTIONS: dict[str, Question] = {
 
 
 def other(**changes: Any) -> PlatformChain:
-    """Return a chain whose database there is not."""
+    """Return a chain whose database does not exist."""
     node = replace(settings.NODE, **changes)
     return compose(PlatformChain(node, Database("nowhere"), this_node().identity))
 
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
 def test_a_chain_asks_its_own_database_and_no_other(ask: Question) -> None:
-    """Whoever asks the default one is refused too, but otherwise: this test has no database."""
+    """A query of the default database fails too, but with another error: this test has no database."""
     with pytest.raises(ConnectionDoesNotExist) as refused:
         ask(other())
 

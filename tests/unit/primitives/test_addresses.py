@@ -1,4 +1,4 @@
-"""Addresses: round trips with any prefix, and what is refused in which words."""
+"""Addresses: round trips with any prefix, and messages for invalid ones."""
 
 import pytest
 from hypothesis import given
@@ -10,7 +10,7 @@ from primitives.ids import ShortID
 
 EWOQ = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 short_ids = st.binary(min_size=20, max_size=20).map(ShortID)
-# BIP-173 lets a prefix have any visible letters of one case.
+# BIP-173 allows all visible letters of one case in a prefix.
 prefixes = st.text(
     st.characters(min_codepoint=33, max_codepoint=126, exclude_categories=("Lu",)),
     min_size=1,

@@ -64,6 +64,6 @@ def test_bits_are_kept_in_order_and_filled_up_with_zeros(data: bytes) -> None:
 
 
 def test_a_letter_of_another_alphabet_is_no_letter() -> None:
-    # the sign for kelvin is a k in lower case, and its own upper case
+    # the lower case of the Kelvin sign is k; the sign itself counts as upper case
     with pytest.raises(addresses.Bech32Error, match=r"^invalid character in string: '\u212a'$"):
         addresses.decode("\u212a1AAAAAAAA")

@@ -1,4 +1,4 @@
-"""Signatures of both kinds of certificates' keys."""
+"""Signatures by both kinds of certificate keys."""
 
 import ssl
 

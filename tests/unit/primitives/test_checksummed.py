@@ -1,4 +1,4 @@
-"""Hex with checksum: round trips, and what is refused in which words."""
+"""Hex with checksum: round trips, and messages for invalid texts."""
 
 import pytest
 from hypothesis import given

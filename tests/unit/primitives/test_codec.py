@@ -1,4 +1,4 @@
-"""The linear codec against its table of layouts (pchain.md 2.1), on generated dataclasses."""
+"""The linear codec compared to its table of layouts (pchain.md 2.1), on generated dataclasses."""
 
 from dataclasses import dataclass, fields, is_dataclass, make_dataclass
 from typing import Annotated, Any, get_args, get_type_hints
@@ -11,7 +11,7 @@ from primitives import codec_errors as errors
 from primitives.codec import INTERFACE, U8, U16, U32, U64, Blob, Codec, Fixed, Text
 from primitives.ids import ID, NodeID, ShortID
 
-# What a generated layout is: an annotation, and a strategy for values of it.
+# A generated layout: an annotation, and a strategy for its values.
 Layout = tuple[Any, st.SearchStrategy[Any]]
 
 SIZES = {U8: 1, U16: 2, U32: 4, U64: 8}
@@ -31,7 +31,7 @@ class Shape:
 
 
 class Color:
-    """Another one."""
+    """Another interface."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ def structs_with_values(draw: st.DrawFn) -> tuple[Any, Any]:
 
 
 def expected_bytes(annotation: Any, value: Any) -> bytes:
-    """Write a value as the table says, field by field."""
+    """Encode a value by the table, field by field."""
     if annotation in SIZES or annotation is bool:
         return int(value).to_bytes(SIZES.get(annotation, 1), "big")
     if annotation == Text:

@@ -1,4 +1,4 @@
-"""Counting without a lock: nothing is lost, and looking changes nothing."""
+"""Counting without a lock loses nothing, and reading a count has no effect."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""The public keys of local networks are those that everybody writes (pchain.md 10.2)."""
+"""The publicly known keys of local networks have their usual encoding (pchain.md 10.2)."""
 
 import pytest
 

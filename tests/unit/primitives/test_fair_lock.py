@@ -1,4 +1,4 @@
-"""The lock goes to who has waited longest, and to nobody who has given up."""
+"""The lock goes to the thread that has waited longest, and never to one that has given up."""
 
 import threading
 from collections.abc import Callable
@@ -8,11 +8,11 @@ import pytest
 from primitives.fair_lock import FairLock, WaitedTooLong
 
 SECONDS = 60.0
-"""So long a busy machine may take; nothing waits for its end."""
+"""Limit for a busy machine; no test waits for it to expire."""
 
 
 def queued(lock: FairLock, work: Callable[[], object], place: int) -> threading.Thread:
-    """Start a thread that does its work under the lock; return when it waits, as the place-th to do so."""
+    """Start a thread that works under the lock; return when it is the `place`-th waiting thread."""
 
     def run() -> None:
         with lock.held(SECONDS):
@@ -20,7 +20,7 @@ def queued(lock: FairLock, work: Callable[[], object], place: int) -> threading.
 
     thread = threading.Thread(target=run)
     thread.start()
-    while len(lock._waiting) < place:  # nothing else tells that it waits
+    while len(lock._waiting) < place:  # there is no public way to learn that it waits
         pass
     return thread
 

@@ -1,4 +1,4 @@
-"""RIPEMD-160 with and without OpenSSL's; the others are the libraries' own."""
+"""RIPEMD-160 with and without OpenSSL; the other hashes come from libraries."""
 
 import hashlib
 from typing import Any

@@ -1,4 +1,4 @@
-"""0x texts: what is read, what is refused and in which words."""
+"""0x texts: accepted ones, and messages for invalid ones."""
 
 import pytest
 from hypothesis import example, given

@@ -1,4 +1,4 @@
-"""Certificates that this node makes, and those that it accepts."""
+"""The certificates that this node creates, and those that it accepts."""
 
 import ssl
 from contextlib import suppress
@@ -31,7 +31,7 @@ def element(tag: int, *contents: bytes) -> bytes:
 
 
 def certificate_of(public_key_info: bytes, *, version: bool = True) -> bytes:
-    """Return the outline of a certificate: the fields that nobody looks at are empty."""
+    """Return a minimal certificate: ignored fields are empty."""
     nothing = element(0x30)
     fields = [element(0xA0, b"\x02\x01\x02")] if version else []
     fields += [b"\x02\x01\x00", nothing, nothing, nothing, nothing, public_key_info]
@@ -43,7 +43,7 @@ def info(key: object) -> bytes:
 
 
 def rsa_info(modulus: int, exponent: int = 65537) -> bytes:
-    """Write an RSA key by hand: the library refuses to make bad ones."""
+    """Return a handmade RSA key, because the library refuses to create bad ones."""
 
     def integer(number: int) -> bytes:
         return element(0x02, number.to_bytes(number.bit_length() // 8 + 1, "big"))
@@ -178,7 +178,7 @@ def test_any_bytes_are_refused(data: bytes) -> None:
 @given(st.integers(0, len(DER) - 1), st.integers(0, 255))
 def test_a_changed_byte_ends_in_nothing_but_a_refusal(place: int, byte: int) -> None:
     changed = DER[:place] + bytes([byte]) + DER[place + 1 :]
-    # names and dates may say anything
+    # names and dates may have any contents
     with suppress(identity.CertificateError):
         identity.check_certificate(changed)
 

@@ -1,4 +1,4 @@
-"""Identifiers: their lengths, texts, order."""
+"""Identifiers: their lengths, texts and order."""
 
 import pytest
 from hypothesis import given

@@ -1,11 +1,11 @@
-"""JSON texts are checked in short steps, so that other threads get their turn."""
+"""JSON texts are checked in short steps, so that other threads can run in between."""
 
 import pytest
 
 from primitives import json_limits
 
 STEP = 64 * 4096
-"""Bytes that one call of a pattern goes over at most; nobody else runs meanwhile."""
+"""The most bytes that one match of a pattern covers; no other thread can run meanwhile."""
 
 
 @pytest.mark.parametrize("text", [b"a", b"\\n", b"a\\n"])

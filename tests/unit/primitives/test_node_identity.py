@@ -1,4 +1,4 @@
-"""This node's identity out of its three files, and files that make none."""
+"""This node's identity from its three files, and invalid files."""
 
 import re
 from pathlib import Path
@@ -132,7 +132,7 @@ def test_each_file_is_read_when_it_is_needed_and_once(tmp_path: Path) -> None:
         _ = files.node_id
 
     files.certificate.write_bytes(NODE.files.certificate_pem)
-    assert files.node_id == NODE.identity.node_id  # no key is there
+    assert files.node_id == NODE.identity.node_id  # works without a key
 
     files.key.write_bytes(NODE.files.key_pem)
     files.signer.write_bytes(NODE.bls_secret)

@@ -1,4 +1,4 @@
-"""Text of strangers cannot control a terminal, reorder the characters on it, or begin a line."""
+"""Untrusted text cannot control a terminal, reorder characters on it, or start a new line."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The product has one name and one version, in all places that have to repeat them."""
+"""The product has one name and one version in all places that repeat them."""
 
 import json
 import tomllib

@@ -1,4 +1,4 @@
-"""RLP against the rlp library, and what is not canonical."""
+"""RLP compared to the rlp library, and non-canonical encodings."""
 
 import pytest
 import rlp as library

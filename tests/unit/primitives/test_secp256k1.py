@@ -1,4 +1,4 @@
-"""Signatures against eth_keys, and their ranges."""
+"""Signatures compared to eth_keys, and the ranges of their values."""
 
 import pytest
 from hypothesis import given

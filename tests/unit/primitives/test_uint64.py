@@ -1,4 +1,4 @@
-"""Sums and products of 64 bits."""
+"""64-bit addition and multiplication."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""A file is complete or absent, and only its owner can open it, whatever other users have put into the directory."""
+"""A file is complete or absent, and only its owner can open it, whatever other users put into the directory."""
 
 import os
 from collections.abc import Callable

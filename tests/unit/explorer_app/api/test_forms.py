@@ -1,4 +1,4 @@
-"""Forms are read as Django reads them, at the cost of their length."""
+"""Forms are parsed like Django's, in time proportional to their length."""
 
 import gc
 import tracemalloc
@@ -21,7 +21,7 @@ SIGNS = [b"%", b"=", b"&", b"+", b"4", b"f", b"G", b" ", b"\r\n", b"_", b"\0", b
 
 
 def peak(read: Callable[[], object]) -> int:
-    """Return how many bytes a piece of work holds at most."""
+    """Return the peak memory of a piece of work in bytes."""
     gc.collect()
     tracemalloc.start()
     try:

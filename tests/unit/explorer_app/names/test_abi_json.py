@@ -1,4 +1,4 @@
-"""ABIs as compilers write them, and what is none."""
+"""ABIs as compilers write them, and invalid ones."""
 
 from contextlib import suppress
 from typing import Any

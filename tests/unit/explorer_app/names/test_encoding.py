@@ -1,4 +1,4 @@
-"""Texts of a form are the arguments that a compiler's ABI has, or are refused in words."""
+"""Texts of a form are encoded as arguments for a compiler's ABI, or rejected with a message."""
 
 import json
 

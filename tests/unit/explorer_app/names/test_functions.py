@@ -1,4 +1,4 @@
-"""Functions of an ABI: what they answer, and which only read."""
+"""Functions of an ABI: their results, and those that only read."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Names of functions, events and errors: declarations are read, and bytes decoded by them."""
+"""Names of functions, events and errors: declarations are parsed and used to decode bytes."""
 
 import eth_abi
 import pytest

@@ -1,4 +1,4 @@
-"""Compilers behind a socket answer as those of the process itself do."""
+"""Compilers behind a socket give the same results as those in the process itself."""
 
 import json
 import socket
@@ -27,7 +27,7 @@ ANSWER = json.dumps({"version": VERSION.long, "output": {"contracts": {}}}).enco
 
 
 class Installed(NpmCompilers):
-    """One compiler, with the answer that a test sets."""
+    """A single compiler, whose result a test sets."""
 
     def __init__(self) -> None:
         super().__init__(None, Limits(60.0, 2**40))
@@ -42,7 +42,7 @@ class Installed(NpmCompilers):
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
         self.asked.append((version.long, text))
-        time.sleep(0)  # others have their turn
+        time.sleep(0)  # let other threads run
         self.running -= 1
         if isinstance(self.answer, Exception):
             raise self.answer

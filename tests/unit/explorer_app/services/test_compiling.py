@@ -1,4 +1,4 @@
-"""Running a compiler: which are found, and what one may take. A program of the tests stands in for Node.js."""
+"""Execution of compilers: installed versions and resource limits. A test program replaces Node.js."""
 
 import json
 import os
@@ -22,7 +22,7 @@ ANSWER = {"version": "0.8.37+commit.f401782d.Emscripten.clang", "output": {"cont
 
 
 class Installed:
-    """A directory with packages, and a program `node` that does what a test says."""
+    """A directory with packages and a fake `node` program controlled by the test."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -1,4 +1,4 @@
-"""A compiler's layout is read; what is none is refused."""
+"""The storage layout of a compiler is parsed; invalid ones are rejected."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Variables are where Solidity puts them: held against values that are written slot by slot here."""
+"""Variables are read from the slots where Solidity puts them; the tests write the slots themselves."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -39,7 +39,7 @@ TYPES: dict[str, dict[str, Any]] = {
 
 
 def layout_of(*variables: tuple[str, int, int]) -> Layout:
-    """Return a layout of variables: type, slot, offset."""
+    """Return a layout of variables, each given by type, slot and offset."""
     storage = [
         {"label": f"v{place}", "type": type_, "slot": str(slot), "offset": offset}
         for place, (type_, slot, offset) in enumerate(variables)
@@ -48,7 +48,7 @@ def layout_of(*variables: tuple[str, int, int]) -> Layout:
 
 
 class Slots:
-    """Slots that are read, and how often somebody asked."""
+    """Readable slots that count the read requests."""
 
     def __init__(self, values: Mapping[int, bytes]) -> None:
         self._values = values
@@ -63,12 +63,12 @@ class Slots:
 
 
 def place(slot: int, key: bytes = b"") -> int:
-    """Return where what hangs on a slot begins."""
+    """Return the first slot of the data that belongs to a slot."""
     return int.from_bytes(keccak(key + slot.to_bytes(32, "big")), "big")
 
 
 def stored(data: bytes, slot: int) -> dict[int, bytes]:
-    """Return the slots of a `bytes` or `string`, as Solidity writes it."""
+    """Return the slots of a `bytes` or `string` in Solidity's encoding."""
     if len(data) < 32:
         return {slot: data.ljust(31, b"\0") + bytes([2 * len(data)])}
     pieces = [data[start : start + 32].ljust(32, b"\0") for start in range(0, len(data), 32)]

@@ -1,4 +1,4 @@
-"""The section behind a code: what is one, and what only looks so."""
+"""The metadata section after a contract's code, and bytes that only resemble one."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Contracts that have their implementation in their code, and words that are addresses."""
+"""Proxies whose code contains the implementation's address, and words that are addresses."""
 
 import pytest
 

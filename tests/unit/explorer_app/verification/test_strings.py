@@ -1,4 +1,4 @@
-"""Strings of a JSON text are counted without being made."""
+"""Strings of a JSON text are counted without being decoded."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Submissions as forge, hardhat and people send them, and why some are refused."""
+"""Submissions in the formats of forge, hardhat and the web form, and the reasons to reject some."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Health as figures: the plain gauge of the alert, and what tells checks and tags apart."""
+"""Health as metrics: the gauge for alerts, and the labels of checks and tags."""
 
 from health_app.metrics.exposition import of_checks
 from health_app.result import CheckResult

@@ -1,4 +1,4 @@
-"""The library's instruments by name, and values that are read now: names, labels, ranges that add up."""
+"""Instruments by name, and values that are read on request: names, labels, cumulative buckets."""
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -74,7 +74,12 @@ def test_the_ranges_of_a_histogram_add_up_from_the_lowest(instruments: Instrumen
 
 def test_a_counter_follows_a_total(instruments: Instruments) -> None:
     hits = instruments.counter("cache_hits", cache="one")
-    for total, sum_of_all in ((5, 5), (5, 5), (7, 7), (2, 9)):  # at last it was counted anew
+    for total, sum_of_all in (
+        (5, 5),
+        (5, 5),
+        (7, 7),
+        (2, 9),
+    ):  # in the last step the total restarts
         hits.reach(total)
         assert page(instruments)[2:] == [f'svc_cache_hits_total{{cache="one"}} {sum_of_all}.0']
 

@@ -1,4 +1,4 @@
-"""Statements are counted by their first word, tasks by Celery's signals; failures by what they are."""
+"""Statements are counted by first word, tasks by Celery's signals, failures by kind."""
 
 from types import SimpleNamespace
 from typing import Any

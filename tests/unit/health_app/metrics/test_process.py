@@ -1,4 +1,4 @@
-"""What a process says of itself, from what it has counted."""
+"""The metrics of a process, from its own counts."""
 
 from collections.abc import Sequence
 from types import SimpleNamespace
@@ -12,21 +12,21 @@ from jsonrpc.websocket.hub import Hub
 
 
 class Socket:
-    """A socket that hears nothing."""
+    """A socket that discards everything."""
 
     def push(self, text: bytes) -> None:
-        """Take no notice."""
+        """Discard the text."""
 
     def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
-        """Take no notice."""
+        """Discard the texts."""
 
     def is_gone(self) -> bool:
-        """Return that it is there."""
+        """Return false, because the client is connected."""
         return False
 
 
 class Busy:
-    """Threads with jobs."""
+    """Threads with running jobs."""
 
     pending = 5
 
@@ -40,7 +40,7 @@ def process() -> ProcessMetrics:
 
 
 def values(process: ProcessMetrics, name: str) -> dict[tuple[str, ...], float]:
-    """Return the values of one name by the values of their labels, in alphabetical order of the labels."""
+    """Return the values of a metric by the values of their labels, ordered by label name."""
     process.update()
     return {
         tuple(sample.labels[label] for label in sorted(sample.labels)): sample.value

@@ -1,4 +1,4 @@
-"""Reading rows must not hang monitoring, and what one part cannot say must not hide the others."""
+"""Reading rows must not block monitoring, and the failure of one part must not hide the others."""
 
 import threading
 from collections.abc import Iterator

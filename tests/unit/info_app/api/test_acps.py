@@ -1,4 +1,4 @@
-"""What validators among the peers think of proposals, by their stake."""
+"""The support and objection of connected validators to proposals, by stake."""
 
 from datetime import UTC, datetime
 

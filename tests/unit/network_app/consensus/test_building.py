@@ -1,4 +1,4 @@
-"""When this node builds: the slot, the minimum delay, what is full, and what is told meanwhile."""
+"""The conditions for building a block: the slot, the minimum delay, limits, and events meanwhile."""
 
 import asyncio
 from typing import Any
@@ -9,7 +9,7 @@ from tests.builders.voting import NOW, PEERS, QUICK, SlotVM, Voter, until, virtu
 
 
 def passed() -> float:
-    """Return the seconds that have passed."""
+    """Return the seconds since the start."""
     return asyncio.get_running_loop().time()
 
 
@@ -59,7 +59,7 @@ def test_nothing_is_built_by_who_has_no_slot() -> None:
             await asyncio.sleep(20.0)
             assert "build" not in vm.calls
             assert set(vm.delays) == {3}
-            vm.slot = 0  # as after a block of somebody else
+            vm.slot = 0  # as after a block of another node
             await until(lambda: voter.peers.told("push_query"))
 
     virtually(run())
@@ -112,12 +112,12 @@ def test_what_comes_while_a_block_is_built_is_not_forgotten() -> None:
     async def run() -> None:
         vm = SlotVM(slowness=0.05)
         async with Voter(vm) as voter:
-            await until(lambda: "build" in vm.calls)  # it finds nothing
+            await until(lambda: "build" in vm.calls)  # no transaction is pending
             late = passed()
             voter.runner.blocks_waiting()
             vm.waiting.append("a")
             await until(lambda: voter.peers.told("push_query"))
-            assert passed() < late + 0.6  # before the clock looks
+            assert passed() < late + 0.6  # before the next check by the clock
 
     virtually(run())
 

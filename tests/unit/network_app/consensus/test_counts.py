@@ -1,4 +1,4 @@
-"""Where a voter's blocks come from, what comes in vain, and how votes find the blocks that they count for."""
+"""Sources of a voter's blocks, useless messages, and the matching of votes to blocks."""
 
 from network_app.consensus.figures import Figures
 from network_app.consensus.report import Issues, Proposals
@@ -22,7 +22,7 @@ def put(block: TextBlock, number: int = 99) -> p2p.Put:
 
 
 def poll(voter: Voter) -> tuple[object, int]:
-    """Return the last query: who was asked, by which number."""
+    """Return the last query: its receiver and its request number."""
     peer, asked = (voter.peers.told("pull_query") + voter.peers.told("push_query"))[-1]
     return peer, asked.request_id
 

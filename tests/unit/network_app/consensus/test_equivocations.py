@@ -1,4 +1,4 @@
-"""Two different blocks that one proposer signs for one slot are counted and named, and nothing else is."""
+"""Only two different blocks that one proposer signs for the same slot are counted and logged."""
 
 import pytest
 

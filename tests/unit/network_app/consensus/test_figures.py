@@ -1,4 +1,4 @@
-"""What is shown of consensus: what is processing and how long, what was decided by how many polls, who is missing."""
+"""The figures of consensus: processing blocks and their ages, polls per decision, absent validators."""
 
 import asyncio
 from collections import Counter
@@ -20,7 +20,7 @@ A, RIVAL = text_block(GENESIS, "a"), text_block(GENESIS, "rival")
 
 
 class Case:
-    """Figures of an engine that is only a tree, by a clock that stands still unless a test moves it."""
+    """The figures of an engine that is only a tree, with a clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -1,4 +1,4 @@
-"""The node that makes all blocks takes some back: those who follow it say so, and do not just stand."""
+"""If the producer of all blocks goes back, its followers report that instead of just waiting."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What waits is told in the order of each sender; senders take turns."""
+"""Queued messages are processed in the order of each sender; senders take turns."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What is new of a chain's consensus is written, each decision once, also when the database was away."""
+"""Each news of a chain's consensus is written, each decision once, even after a database outage."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 class Away(Exception):
-    """The database is away."""
+    """The database is unavailable."""
 
 
 class Node:
-    """One chain's part in the voting, and what was written of it."""
+    """The consensus of one chain, and the reports written about it."""
 
     def __init__(self) -> None:
         self.now = REPORT

@@ -1,4 +1,4 @@
-"""What a chain's runner does with messages, ticks and failures; the peers are the test, time is virtual."""
+"""A chain's runner: messages, ticks and failures; the test plays the peers, time is virtual."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What peers can make a chain's runner keep and do, and who waits for it; time is virtual."""
+"""Limits of the memory and work that peers can cause in a chain's runner, and waits; time is virtual."""
 
 import asyncio
 from typing import Any
@@ -137,7 +137,7 @@ def test_a_block_that_is_given_costs_its_bytes() -> None:
 
 
 class Waiting:
-    """An engine, by its blocks that wait."""
+    """An engine, reduced to its pending blocks."""
 
     def __init__(self, count: int, size: int) -> None:
         self.pending = {
@@ -154,6 +154,6 @@ def test_how_much_may_wait_for_parents(count: int, size: int, is_left: bool) -> 
     room = Room(PEERS.__contains__, lambda: full.append(True))
     engine: Any = Waiting(count, size)
     assert room.is_left(engine, STRANGERS[0]) is is_left
-    assert not full  # whatever strangers send, this node does not bootstrap for it
+    assert not full  # messages of unknown peers never make this node bootstrap
     assert room.is_left(engine, PEERS[0]) is is_left
     assert bool(full) is not is_left

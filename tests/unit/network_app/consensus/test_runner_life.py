@@ -1,4 +1,4 @@
-"""How a chain's runner begins, ends, begins anew, and what it says of itself; time is virtual."""
+"""Start, end and restart of a chain's runner, and its reports; time is virtual."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ def test_an_engine_begins_anew_after_a_commit_that_failed(caplog: pytest.LogCapt
                 seen = voter.answer_all(A, GENESIS, seen)
                 await asyncio.sleep(0.01)
             assert voter.runner.report().processing == ()
-            # What it says next is what is stored, and nothing of what it was about to.
+            # Its next answers describe the stored state, without the failed decision.
             await until(lambda: voter.runner.report().is_running)
             await voter.hear(PEERS[0], pull(B, 2))
             assert answers(voter, 2) == [nothing_processing()]
@@ -75,7 +75,7 @@ def test_answers_to_an_engine_that_has_ended_are_none_to_the_next() -> None:
                 for one, message in voter.peers.sent
                 if (one, message.pull_query.request_id) in voter.requests._open
             ]
-            assert voter.peers.sent  # questions of the first engine that nobody has answered yet
+            assert voter.peers.sent  # requests of the first engine that are still unanswered
             await asyncio.gather(
                 *(
                     voter.hear(one, chits(A, message.pull_query.request_id))
@@ -105,7 +105,7 @@ def test_who_waits_when_it_ends_is_let_go_and_nothing_is_left_for_the_next() -> 
             await asyncio.sleep(1.0)
             assert voter.vm.verified == []
             assert answers(voter, 100) == []
-            # It ticks and builds as the first one did.
+            # The second engine ticks and builds like the first.
             asked = len(voter.peers.told("pull_query"))
             await until(lambda: len(voter.peers.told("pull_query")) > asked + 5)
             voter.vm.waiting.append("a")
@@ -157,7 +157,7 @@ def test_it_says_in_words_why_nothing_is_decided(caplog: pytest.LogCaptureFixtur
             await voter.hear(PEERS[3], push(A))
             queries = len(voter.peers.told("pull_query"))
             await asyncio.sleep(5.0)
-            assert len(voter.peers.told("pull_query")) == queries  # it asks nobody in vain
+            assert len(voter.peers.told("pull_query")) == queries  # it sends no useless queries
             for one in PEERS[:2]:
                 voter.runner.connected(one)
             await asyncio.sleep(2.0)

@@ -1,4 +1,4 @@
-"""The engine's messages on the wire, and its answers back; time is virtual."""
+"""The engine's messages on the wire, and the answers to them; time is virtual."""
 
 import asyncio
 from typing import Any
@@ -23,7 +23,7 @@ STRANGER = node_id("stranger")
 
 
 class Recorder:
-    """An engine that writes down what it is told."""
+    """An engine that records its calls."""
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []
@@ -37,7 +37,7 @@ class Recorder:
 
 
 class Case:
-    """A sender, and an engine that is told at once."""
+    """A sender, and an engine that is called immediately."""
 
     def __init__(self) -> None:
         clock = asyncio.get_running_loop().time
@@ -95,7 +95,7 @@ def test_an_answer_comes_back_with_the_engine_s_number() -> None:
         await until(lambda: case.told)
         votes = Chits(A.block_id, A.block_id, GENESIS.block_id, 0)
         assert case.told == [("chits", PEERS[0], 7, votes)]
-        await until(lambda: len(case.told) == 2)  # the other one does not answer
+        await until(lambda: len(case.told) == 2)  # the other peer does not answer
         assert case.told[1] == ("query_failed", PEERS[1], 7)
         assert asyncio.get_running_loop().time() >= 2.0
         assert not case.requests.answered(PEERS[1], chits(A, query.request_id))

@@ -1,4 +1,4 @@
-"""A report goes through JSON and comes back, whatever is in it, and is never large."""
+"""A report is converted to JSON and back without loss, for any contents, and is never large."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Who is drawn, who counts as connected, and how many may be benched."""
+"""The sampled validators, those that count as connected, and the limit of benched ones."""
 
 from random import Random
 
@@ -12,7 +12,7 @@ from tests.builders.voting import CONFIG, OWN, PEERS, Peers
 
 
 class Case:
-    """The validators of a directory, with a clock that stands still unless a test moves it."""
+    """The validators of a directory, with a clock that the test advances."""
 
     def __init__(self, peers: Peers | None = None) -> None:
         self.peers, self.bench, self.now = peers or Peers(), Bench(CONFIG), 0.0
@@ -27,7 +27,7 @@ class Case:
         )
 
     def silent(self, node_id: NodeID, alias: str = "P") -> None:
-        """Have a node not answer, as often as it takes."""
+        """Let a node fail to answer until it could be benched."""
         for _ in range(9):
             self.bench.failed(node_id, alias, self.now)
         self.now += REFRESH
@@ -47,7 +47,7 @@ def test_this_node_is_connected_to_itself() -> None:
 def test_who_does_not_validate_counts_nothing() -> None:
     case = Case(Peers(PEERS))
     case.validators.connected(node_id("stranger"))
-    assert case.validators.connected_share() == 0.0  # nor does this node
+    assert case.validators.connected_share() == 0.0  # this node does not count either
     assert not case.validators.is_validator(OWN)
     assert case.validators.random_connected() is None
 
@@ -95,7 +95,7 @@ def test_no_more_stake_is_benched_than_a_third_of_what_polls_do_without() -> Non
     for one in PEERS:
         case.validators.connected(one)
         case.silent(one)
-    assert not any(map(case.validators.is_benched, PEERS))  # a fifth is more than a twelfth
+    assert not any(map(case.validators.is_benched, PEERS))  # a fifth exceeds a twelfth
     assert case.validators.connected_share() == 1.0
 
 

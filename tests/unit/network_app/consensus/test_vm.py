@@ -1,4 +1,4 @@
-"""A blocking VM as the engine sees it: what is asked in the thread, what is refused, what a commit moves."""
+"""A blocking VM as the engine sees it: calls in the thread, rejections, and effects of a commit."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -23,7 +23,7 @@ B = text_block(A, "b")
 
 @dataclass
 class Watched(SlotVM):
-    """Counts the calls of `accept`, and raises what it is told to."""
+    """A VM that records the calls of `accept`, and raises errors chosen by the test."""
 
     runs: list[list[ID]] = field(default_factory=list)
     raises: Exception | None = None
@@ -45,7 +45,7 @@ class Watched(SlotVM):
 
 @dataclass
 class Heard:
-    """What an observer is told."""
+    """An observer that records events."""
 
     told: list[Any] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ class Heard:
 
 
 class Case:
-    """A VM, what it is behind, and what was written beside blocks."""
+    """A VM with its wrapper, and the IDs of blocks passed to `written`."""
 
     def __init__(self) -> None:
         self.vm = Watched()
@@ -111,7 +111,7 @@ async def test_a_block_over_which_the_chain_fails_is_refused_and_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     case = await Case().begun()
-    assert await case.threaded.parse(A.raw + b"\xff") is None  # no text
+    assert await case.threaded.parse(A.raw + b"\xff") is None  # invalid text
     case.vm.raises = ZeroDivisionError()
     assert not await case.threaded.verify(A)
     assert await case.threaded.build() is None
@@ -220,7 +220,7 @@ async def test_the_preference_is_told_when_it_changes_and_after_each_decision() 
 
 @dataclass
 class Asked(SlotVM):
-    """Notes whether an empty block was asked for."""
+    """A VM that records whether an empty block was requested."""
 
     asked: list[bool] = field(default_factory=list)
 

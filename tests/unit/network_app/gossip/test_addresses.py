@@ -1,4 +1,4 @@
-"""The book of addresses: the newest of each wanted node, bounded, and told on to whoever misses it."""
+"""The address book: the latest address of each wanted node, bounded, and gossiped to peers that lack it."""
 
 from ipaddress import IPv4Address
 from random import Random
@@ -27,7 +27,7 @@ OWN = a_claim(0)
 
 
 def a_book(wanted: range = range(1_000), **changed: Any) -> AddressBook:
-    """Return a book whose wanted nodes are those with these numbers."""
+    """Return a book that wants the nodes with these numbers."""
     return AddressBook(
         OWN, lambda node_id: int.from_bytes(node_id, "big") in wanted, random=Random(1), **changed
     )
@@ -171,7 +171,7 @@ def test_a_filter_that_claims_too_much_is_made_larger() -> None:
 
     assert len(large.entries) > 2 * len(small.entries)
     assert all(has(large, a_claim(number)) for number in range(1_000))
-    # of those that are not in it, one in a hundred seems to be, at most
+    # of the missing nodes, at most one in a hundred seems to be present
     assert sum(has(large, a_claim(number)) for number in range(1_000, 3_000)) < 40
 
 
@@ -215,5 +215,5 @@ def test_samples_differ_until_all_are_told() -> None:
         rounds += 1
         assert all(asker.add(claim) for claim in told)
 
-    assert len(asker) >= 99  # a filter may claim too much
+    assert len(asker) >= 99  # a filter has false positives
     assert rounds == 7

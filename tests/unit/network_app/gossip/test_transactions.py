@@ -1,4 +1,4 @@
-"""What a node knows of transactions, and what it tells those that know less."""
+"""The transactions that a node knows, and those that it gossips to peers that lack them."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

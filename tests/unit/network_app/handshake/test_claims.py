@@ -1,4 +1,4 @@
-"""Addresses that nodes claim: signing, passing on, and believing them."""
+"""Signed node addresses: signing, gossip, and verification."""
 
 import re
 from dataclasses import replace
@@ -134,7 +134,7 @@ def test_a_signature_of_the_other_suite_is_not_believed() -> None:
 
 
 def read(message: ClaimedIpPort, now: float) -> claims.NodeClaim:
-    """Read a claim that was passed on, and believe it."""
+    """Parse and verify a gossiped address."""
     claimed = claims.parse_claimed_ip_port(message)
     claimed.verify(now)
     return claimed
@@ -201,7 +201,7 @@ def test_claims_fail_as_handshakes_do() -> None:
     )
 )
 def test_nothing_that_is_passed_on_fails_otherwise(message: ClaimedIpPort) -> None:
-    # the signature cannot be right: some byte would have to be this node's
+    # the signature cannot be valid: some byte would have to be this node's
     with pytest.raises(ClaimError):
         read(message, NOW)
 

@@ -1,4 +1,4 @@
-"""The first message of a peer: each of its rules, in the words of p2p.md 4."""
+"""The first message of a peer: each of its rules in p2p.md 4."""
 
 import re
 from typing import Any
@@ -29,7 +29,7 @@ IDENTITY_SIGNATURE = b"\xc0" + bytes(95)
 
 
 def told(**changes: Any) -> Handshake:
-    """Return the peer's handshake, but for what is named: a value, or None for its absence."""
+    """Return the peer's handshake with the changes: a value, or None to remove a field."""
     message = make(
         network_id=NETWORK,
         now=NOW,
@@ -115,7 +115,7 @@ def test_rule_2_the_tolerance_is_a_setting() -> None:
 def test_rule_3_at_most_16_subnets_are_tracked() -> None:
     subnets = [bytes([number]) * 32 for number in range(17)]
 
-    # the first is the Primary Network, which is meant anyway
+    # the first is the Primary Network, which is always included
     assert checked(told(tracked_subnets=subnets[:16])).tracked_subnets == tuple(subnets[1:16])
     with refused(errors.TooManySubnets, "peer tracks 17 subnets, more than 16"):
         checked(told(tracked_subnets=subnets))
@@ -260,7 +260,7 @@ def test_the_upgrade_time_is_kept_within_a_row() -> None:
 @settings(max_examples=cases(50))
 @given(message_of_kind("handshake"), st.data())
 def test_nothing_that_is_told_fails_otherwise(message: Message, data: st.DataObject) -> None:
-    """Any field of a valid handshake may hold anything."""
+    """Any field of a valid handshake may have any contents."""
     field = data.draw(st.sampled_from(list(Handshake.DESCRIPTOR.fields)))
     mixed = told()
     mixed.ClearField(field.name)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Versions: their text, and with whom we talk."""
+"""Versions: their text, and the compatible ones."""
 
 import pytest
 

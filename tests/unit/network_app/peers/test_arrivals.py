@@ -1,4 +1,4 @@
-"""Who is let in, by how many there are and who came lately."""
+"""The admission of connections, by their number and by recent arrivals of the same host."""
 
 import re
 from dataclasses import replace
@@ -56,7 +56,7 @@ def test_a_host_that_is_refused_does_not_wait_longer_for_it() -> None:
             door.admit(HOST, 9.0, inbound=0)
 
     door.admit(HOST, 10.0, inbound=0)
-    door.admit("192.0.2.2", 10.0, inbound=0)  # nor do others, for its attempts
+    door.admit("192.0.2.2", 10.0, inbound=0)  # other hosts do not wait for its attempts either
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"])

@@ -1,4 +1,4 @@
-"""Waits between dials: short first, longer with each failure, random, never too long."""
+"""Delays between dials: short at first, longer with each failure, random, bounded."""
 
 import itertools
 import random

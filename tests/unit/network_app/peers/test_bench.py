@@ -1,4 +1,4 @@
-"""Who answers badly is not asked for a while, and then is asked anew."""
+"""A peer that often fails to answer is not queried for a while, and starts again without failures."""
 
 from network_app.config import NetworkConfig
 from network_app.peers.bench import CREDIT, Bench
@@ -48,7 +48,7 @@ def test_answers_end_it() -> None:
         bench.answered(PEER, "P", 1.0)
         answers += 1
 
-    assert 10 <= answers <= 20  # from more than a half to less than a fifth
+    assert 10 <= answers <= 20  # from more than one half to less than one fifth
     assert bench.benched(1.0) == {}
 
 

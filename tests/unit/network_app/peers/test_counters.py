@@ -1,4 +1,4 @@
-"""What is counted, and averages that forget."""
+"""Counters, and averages that decay over time."""
 
 import pytest
 

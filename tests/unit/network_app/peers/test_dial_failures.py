@@ -1,4 +1,4 @@
-"""Reasons why a bootstrapper cannot be reached: message, label for metrics, and log lines."""
+"""Reasons why a bootstrapper is unreachable: message, label for metrics, and log lines."""
 
 import logging
 

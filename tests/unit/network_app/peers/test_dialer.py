@@ -1,4 +1,4 @@
-"""When the dialer dials: at once where a node has moved, and not again and again."""
+"""The times of dials: immediately after a node has moved, but not repeatedly."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ CONFIG = NetworkConfig(network_id=1, first_retry=1000.0, longest_retry=1000.0)
 
 @dataclass
 class Nobody:
-    """Addresses where nobody answers."""
+    """Addresses at which no node answers."""
 
     dialled: list[int] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ async def test_who_signs_ever_new_addresses_is_dialled_once_for_it() -> None:
         await settled()
 
     assert nobody.dialled == [1, 2]
-    assert dialer._validators[NODE].address.port == 99  # which the next dial goes to
+    assert dialer._validators[NODE].address.port == 99  # the target of the next dial
     await dialer.stop()
 
 

@@ -32,7 +32,7 @@ PRIVATE = [
 
 
 def dialled(ip: str, config: NetworkConfig) -> list[str]:
-    """Return where a validator is dialled whose address another node passes on."""
+    """Return the addresses dialled for a validator whose address another node gossips."""
     own, other = node(0), node(1)
     introductions = Introductions(
         NodeClaim(own.identity.node_id, own.identity.certificate_der, own.claim()),

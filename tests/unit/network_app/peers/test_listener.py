@@ -1,4 +1,4 @@
-"""Who gives way when too many connections have no TLS."""
+"""The connections that are dropped when too many have not completed TLS."""
 
 import asyncio
 from typing import Any, cast
@@ -12,7 +12,7 @@ from network_app.peers.stream import Stream
 
 
 class Half:
-    """A connection from a host that says nothing."""
+    """A connection from a host that sends nothing."""
 
     def __init__(self, host: str) -> None:
         self.host = host
@@ -23,7 +23,7 @@ class Half:
 
 
 class Door:
-    """A listener, and what it let in."""
+    """A listener, and the connections that it accepted."""
 
     def __init__(self, **config: Any) -> None:
         self.arrived: list[Stream] = []

@@ -1,4 +1,4 @@
-"""How fast a stranger is read, and how fast one that is known."""
+"""The read rates of unknown and of known peers."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def _small_bursts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Paces:
-    """Peers that share what strangers have; the known ones are those in `known`."""
+    """Peers that share the limits of unknown peers; those in `known` are known."""
 
     def __init__(self) -> None:
         self.known: set[str] = set()
@@ -27,7 +27,7 @@ class Paces:
         return Pace(CONFIG, self.crowd, lambda: name not in self.known, 0.0)
 
     def crowded(self, count: int, now: float = 0.0) -> list[Pace]:
-        """Have so many strangers be read."""
+        """Let `count` unknown peers be read."""
         came = [self.of(f"stranger {number}") for number in range(count)]
         for one in came:
             one.take(0, now)

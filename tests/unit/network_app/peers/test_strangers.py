@@ -1,4 +1,4 @@
-"""The room that all strangers have for what waits to be sent to them."""
+"""The limit of unsent data that all unknown peers share."""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +10,7 @@ from network_app.peers.strangers import LARGE, PATIENCE, SendRoom
 
 @dataclass
 class Outbox:
-    """One that a test fills."""
+    """A send buffer that a test fills."""
 
     unsent: int = 0
     blocked_since: float | None = None

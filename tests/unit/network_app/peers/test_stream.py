@@ -1,4 +1,4 @@
-"""Two ends of a connection in memory: what is read, what waits, and how it ends."""
+"""Two ends of a connection in memory: reading, buffered data, and the end."""
 
 import asyncio
 from dataclasses import replace
@@ -17,7 +17,7 @@ CONFIG = NetworkConfig(network_id=1)
 
 
 class Wire(asyncio.Transport):
-    """A transport that keeps what is written until it is carried to the other end."""
+    """A transport that keeps written data until the test carries it to the other end."""
 
     def __init__(self, address: tuple[str, int]) -> None:
         super().__init__({"peername": address})
@@ -36,7 +36,7 @@ class Wire(asyncio.Transport):
             self.owner.pause_writing()
 
     def carry(self) -> None:
-        """Bring what was written to the other end, as much as it reads."""
+        """Deliver written data to the other end in chunks."""
         data, self.written = bytes(self.written), bytearray()
         for start in range(0, len(data), CHUNK):
             piece = data[start : start + CHUNK]
@@ -69,7 +69,7 @@ class Wire(asyncio.Transport):
 
 
 class Ends:
-    """Both ends, and the wires between them."""
+    """Both ends of a connection, and the transports between them."""
 
     def __init__(self, config: NetworkConfig = CONFIG) -> None:
         dialling, accepting = (tls.make_context(node(number).identity) for number in (0, 1))
@@ -96,7 +96,7 @@ class Ends:
 
 
 async def a_turn() -> None:
-    """Let the loop send what was written in this turn."""
+    """Let the loop send the data written in this turn."""
     await asyncio.sleep(0)
 
 
@@ -109,7 +109,7 @@ async def test_frames_of_one_turn_are_sent_together() -> None:
     assert ends.one.unsent == 6
 
     await a_turn()
-    assert ends.there.written.count(b"\x17\x03\x03") == 1  # the head of a TLS record
+    assert ends.there.written.count(b"\x17\x03\x03") == 1  # the header of a TLS record
     ends.there.carry()
 
     assert await ends.two.read(6) == b"onetwo"
@@ -183,7 +183,7 @@ async def test_what_the_socket_does_not_take_waits_in_order_and_is_counted() -> 
 
 
 class Clock:
-    """The loop's time, as far as a stream asks for it."""
+    """The loop's time, as far as a stream uses it."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -196,7 +196,7 @@ async def test_who_takes_what_waits_slowly_does_take_it() -> None:
     ends = await Ends().secured()
     ends.one._loop = clock = cast(Any, Clock())
     ends.there.high = 0
-    ends.one.write(bytes(900_000))  # blocks with its first bytes
+    ends.one.write(bytes(900_000))  # blocks after its first bytes
     assert ends.one.blocked_since == 0.0
 
     clock.seconds = 5.0
@@ -238,7 +238,7 @@ async def test_a_goodbye_is_the_end_too() -> None:
     ends = await Ends().secured()
 
     assert ends.one.close() == 0
-    assert ends.there.ended == "aborted"  # what it said has not gone yet
+    assert ends.there.ended == "aborted"  # its last data has not been sent yet
     ends.there.carry()
 
     with pytest.raises(ConnectionLost):
@@ -287,7 +287,7 @@ async def test_a_connection_that_tls_gave_up_takes_no_frame() -> None:
 
 
 class Answering:
-    """TLS that says something by itself whenever it hears something, like an exchange of keys."""
+    """A TLS connection that sends data for all data received, as in a key update."""
 
     def __init__(self) -> None:
         self.said = False

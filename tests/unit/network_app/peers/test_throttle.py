@@ -1,4 +1,4 @@
-"""Rates and pools: who waits, who does not, and who comes next."""
+"""Rates and pools: the peers that wait, those that do not, and the order."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -26,7 +26,7 @@ from tests.searching import cases
 CONFIG = NetworkConfig(network_id=1, shared_pool=6000, shared_pool_of_one=2000)
 LARGE = 1000
 SMALL = 10
-"""What a peer has to itself in the tests that say so; in the others it is nothing."""
+"""A peer's own allowance in the tests that use it; in the others it is zero."""
 
 
 def node_id(number: int) -> NodeID:
@@ -56,7 +56,7 @@ def pool(
 
 
 class Readers:
-    """Readers that wait for a pool, and those that were let in."""
+    """Readers that wait for a pool, and those that have a lease."""
 
     def __init__(self, tested: BytePool) -> None:
         self.pool = tested
@@ -80,7 +80,7 @@ class Readers:
 
 
 def in_work(tested: BytePool) -> int:
-    """Return the bytes that are taken now."""
+    """Return the number of bytes taken now."""
     return tested._in_shared + tested._own.total()
 
 
@@ -302,7 +302,7 @@ async def test_a_reader_that_gives_up_when_it_is_let_in_gives_back() -> None:
     await readers.come("a", ALICE, LARGE)
     await readers.come("b", BOB, LARGE)
 
-    readers.pool.give_back(readers.leases.pop("a"))  # lets b in, which has no turn yet
+    readers.pool.give_back(readers.leases.pop("a"))  # admits b, whose task has not run yet
     readers.tasks["b"].cancel()
     await turn()
 
@@ -380,7 +380,7 @@ async def test_giving_back_twice_gives_back_once() -> None:
 
 
 class Known:
-    """A directory whose validators are exchanged as a whole."""
+    """A directory whose validators are replaced all together."""
 
     def __init__(self, **weights: int) -> None:
         self.facts: dict[NodeID, ValidatorFacts] = {}

@@ -1,4 +1,4 @@
-"""Messages in work: what is done at once needs no task, and whatever becomes of one gives its lease back."""
+"""Messages in progress: synchronous ones need no task, and every outcome returns the lease."""
 
 import asyncio
 import logging
@@ -17,12 +17,12 @@ from primitives.ids import NodeID
 PEER = NodeID(bytes(20))
 CONFIG = NetworkConfig(network_id=1, peer_messages=1)
 SIZE = 3 * CONFIG.shared_pool_of_one
-"""Bytes of a message beside which no other has room."""
+"""Bytes of a message that leaves no space for another one."""
 CHITS = Message(chits=Chits(request_id=1))
 
 
 class Handler:
-    """Does with a message what a test wants."""
+    """A handler whose behaviour a test sets."""
 
     def __init__(self) -> None:
         self.work: Awaitable[None] | Exception = DONE
@@ -37,7 +37,7 @@ class Handler:
 
 
 class Peer:
-    """One peer's messages, and the pool that they take from."""
+    """The messages of one peer, and the pool that they share."""
 
     def __init__(self) -> None:
         self.handler = Handler()

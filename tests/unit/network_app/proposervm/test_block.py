@@ -1,4 +1,4 @@
-"""Outer blocks to bytes and back, and bytes that are none."""
+"""Encoding and decoding of outer blocks, and bytes that are not blocks."""
 
 from contextlib import suppress
 from functools import partial
@@ -45,7 +45,7 @@ from tests.searching import cases
 
 unsigned_blocks = st.builds(build_unsigned, ids, times, heights, epochs, inners)
 option_blocks = st.builds(build_option, ids, inners)
-# not signed anew for each example: signatures are random, and these need not be right
+# not signed again for each example, because signatures are random and need not be valid here
 signed_blocks = st.builds(
     partial(encode_signed, certificate=ALICE.certificate),
     ids,

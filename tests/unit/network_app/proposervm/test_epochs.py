@@ -1,4 +1,4 @@
-"""Epochs follow from the parent alone."""
+"""Epochs are computed only from the parent."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Drawing by weight: every number as likely, every element by its weight."""
+"""Weighted sampling: random numbers are uniform, and elements are drawn by weight."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""The Mersenne Twisters, against the numbers that the C++ standard demands of them."""
+"""The Mersenne Twisters, compared to the numbers required by the C++ standard."""
 
 from itertools import islice
 

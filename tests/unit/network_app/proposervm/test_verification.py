@@ -1,4 +1,4 @@
-"""Whether a block may follow another: one test for each way in which it may not."""
+"""Verification of a block against its parent: one test for each rule that may be broken."""
 
 from dataclasses import replace
 from typing import Any
@@ -41,13 +41,13 @@ def unsigned(**changed: Any) -> Case:
 
 
 def first(**changed: Any) -> Case:
-    """Return a block on genesis."""
+    """Return a block on top of genesis."""
     head = HEAD | {"parent_id": GENESIS.outer_id, "epoch": None} | changed
     return Case(build_unsigned(**head), GENESIS, FIRST_INNER)
 
 
 def option() -> Case:
-    """Return an option on a proposal."""
+    """Return an option of a proposal."""
     return Case(
         build_option(PARENT.outer_id, b"commit"),
         replace(PARENT, options=(an_id("abort"), INNER.block_id)),
@@ -271,7 +271,7 @@ class TestBeforeDurango:
 
 
 def test_a_chain_that_is_built_is_accepted() -> None:
-    """Genesis, blocks through several epochs, a proposal, its option, and what follows that."""
+    """The chain has genesis, blocks through several epochs, a proposal, its option, and a block after it."""
     signature = Signature(CHAIN, ALICE.certificate, ALICE.key)
     parent, numbers = GENESIS, []
     for height in range(1, 12):

@@ -1,4 +1,4 @@
-"""The proposer VM around a chain: outer blocks are built, verified and decided with the blocks inside."""
+"""The proposer VM around a chain: outer blocks are built, verified and decided with their inner blocks."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,7 +34,7 @@ from tests.builders.proposer_vm import Setup, Validators, other
 def test_a_block_is_wrapped_and_signed_when_it_is_built() -> None:
     setup = Setup()
     first, second = setup.build("one", "two")
-    assert first.proposer is None  # the child of a bare block is nobody's
+    assert first.proposer is None  # the child of a bare block has no proposer
     assert second.proposer == ALICE.node_id
     assert second.parent_id == first.block_id
     assert (first.height, second.height) == (1, 2)
@@ -65,7 +65,7 @@ def test_a_block_of_another_time_has_another_id_around_the_same_block() -> None:
     assert late.inner == early.inner
     setup.vm.verify(late, now=NOW + 1)
     assert len(setup.vm) == 2
-    assert setup.inner.verified == [early.inner.block_id]  # looked at once
+    assert setup.inner.verified == [early.inner.block_id]  # verified once
     setup.accept(late)
     assert len(setup.vm) == 0
     assert setup.vm.last_accepted() == late.block_id
@@ -126,7 +126,7 @@ def test_each_builds_in_its_slot_and_is_taken_by_the_other() -> None:
 def test_a_node_knows_since_when_it_may_build() -> None:
     weights = {ALICE.node_id: 3, BOB.node_id: 2}
     setup = Setup(validators=Validators(weights))
-    assert setup.vm.builds_from(now=NOW) == NOW  # the first block is anybody's
+    assert setup.vm.builds_from(now=NOW) == NOW  # every node may build the first block
     setup.accept(*setup.build("one"))
     owners = [proposer_at(CHAIN, 2, slot, weights) for slot in range(20)]
     assert set(owners) == set(weights)
@@ -343,7 +343,7 @@ def test_a_block_may_name_a_height_that_is_reached_by_then() -> None:
 def facts_of(
     judge: Setup, *blocks: ProposerBlock[TextBlock], bootstrapping: bool = False, reached: int = 0
 ) -> list[ParentFacts]:
-    """Verify the outer rules of blocks that follow the last accepted one."""
+    """Verify the outer rules of blocks on top of the last accepted one."""
     found = [judge.vm.last]
     for block in blocks:
         found.append(
@@ -367,7 +367,7 @@ def test_outer_blocks_that_are_accepted_together_are_written_together() -> None:
     setup.accept(*setup.build("one", "two", "three"))
     assert pieces == [3]
     (proposal,) = setup.build("proposal")
-    setup.accept(proposal)  # this chain writes it at once
+    setup.accept(proposal)  # this chain writes it immediately
     options = setup.vm.options(proposal)
     assert options is not None
     setup.vm.verify(options[1], now=NOW)
@@ -408,12 +408,12 @@ def test_rows_that_went_back_are_read_anew_though_the_same_block_is_inside() -> 
     setup.accept(*setup.build("one"))
     (processing,) = setup.build("two")
     twin = other(Setup())
-    twin.accept(*twin.build("one", now=NOW + 1))  # the same inside, another time around it
+    twin.accept(*twin.build("one", now=NOW + 1))  # the same inner block with another outer time
     assert setup.vm.last.inner_id == twin.vm.last.inner_id
     setup.rows.blocks[:] = twin.rows.blocks
     assert (
         setup.vm.last_accepted() != twin.vm.last_accepted()
-    )  # nobody has said that they went back
+    )  # the replacement was not reported yet
     setup.rows.replaced = True
 
     assert setup.vm.last_accepted() == twin.vm.last_accepted()

@@ -1,4 +1,4 @@
-"""The proposer VM under whatever comes, in any order: build, verify, accept, reject, restart."""
+"""The proposer VM under events in any order: build, verify, accept, reject, restart."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.builders.proposer_vm import Setup
 
 
 class AnyOrder(RuleBasedStateMachine):
-    """Any tree of blocks, decided in any order: rows are those of the accepted line alone."""
+    """Any tree of blocks, decided in any order: only the accepted branch has rows."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.count += not same
         self.setup.inner.waiting = [f"{self.count}"]
         block = self.setup.vm.build(now=NOW + late)
-        if block is None:  # an ancestor has the text
+        if block is None:  # an ancestor already contains the text
             assert same
             return
         self.known.append(block)

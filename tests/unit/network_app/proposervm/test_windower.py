@@ -1,4 +1,4 @@
-"""Slots: who owns them, and when. The reference's own draws are in the conformance tests."""
+"""Slots: their proposers and times. Conformance tests compare the reference's own draws."""
 
 from collections import Counter
 

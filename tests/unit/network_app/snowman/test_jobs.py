@@ -1,4 +1,4 @@
-"""Jobs run when all that they wait for is settled; blocks that failed are found again by their children."""
+"""Jobs run after all their dependencies are settled; children request failed blocks again."""
 
 from dataclasses import dataclass
 

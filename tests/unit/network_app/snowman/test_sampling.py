@@ -1,4 +1,4 @@
-"""Who is asked: units of stake, none twice."""
+"""The sampled validators: units of stake, none drawn twice."""
 
 from collections import Counter
 from random import Random

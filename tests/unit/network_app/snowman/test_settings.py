@@ -1,4 +1,4 @@
-"""The parameters that an operator can set, and what they are where nothing is set."""
+"""The parameters that an operator can set, and their defaults."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Who is set aside on a chain, and for how long."""
+"""Peers that are set aside for a chain, and the duration."""
 
 from network_app.sync.choosing import FIRST, LONGEST, MOST, REMEMBERED, Aside
 from primitives.ids import NodeID

@@ -1,4 +1,4 @@
-"""How many bytes of fetched blocks may wait, and what becomes of those that are more."""
+"""The limit of stored bytes of fetched blocks, and the treatment of blocks beyond it."""
 
 import asyncio
 from collections.abc import Callable
@@ -25,7 +25,7 @@ async def at_once(work: Callable[..., Any], *args: object) -> Any:
 
 
 def blocks(*heights: int, size: int = 100) -> list[ParsedBlock]:
-    """Return blocks of so many bytes each."""
+    """Return blocks of `size` bytes each."""
     chain = MemoryChain()
     empty = len(block_bytes(id_of(chain.raws[0]), 0))
     raws = [block_bytes(id_of(chain.raws[0]), at, bytes(size - empty)) for at in heights]
@@ -104,7 +104,7 @@ async def test_room_that_the_last_executed_blocks_make_is_seen() -> None:
     await kept.keep(blocks(*range(1, 11)))
 
     def drains() -> bool:
-        """Execution ends after this was asked and before it is counted."""
+        """Finish the execution after this call, before the bytes are counted."""
         chain.forget_fetched()
         return False
 

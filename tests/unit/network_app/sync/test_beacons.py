@@ -1,4 +1,4 @@
-"""Which nodes are behind the addresses of the bootstrappers, and when they are enough."""
+"""The nodes at the addresses of the bootstrappers, and the number that is sufficient."""
 
 import pytest
 
@@ -16,7 +16,7 @@ OWN, A, B, C = (NodeID(bytes([at]) * 20) for at in range(4))
         (2, [OWN, A], [A], 1),
         (2, [A, A], [A], 1),
         (3, [A, A, OWN], [A], 1),
-        (4, [A, B, A], [A, B], 3),  # nobody was met at the fourth
+        (4, [A, B, A], [A, B], 3),  # no node was reached at the fourth
         (3, [A, B], [B, C], 3),
     ],
 )

@@ -1,4 +1,4 @@
-"""What answers to strangers may cost. The clock is the event loop's own, or the test's."""
+"""The cost limits of answers to unknown peers. The clock is the event loop's or the test's."""
 
 import asyncio
 from collections.abc import Callable
@@ -18,7 +18,7 @@ CONFIG = NetworkConfig(
 
 
 class Clock:
-    """A clock that stands still unless a test moves it."""
+    """A clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -34,7 +34,7 @@ def made(clock: Callable[[], float]) -> Budget:
 async def answered(
     budget: Budget, peer: NodeID, clock: Clock, *, size: int = 0, seconds: float = 0.0
 ) -> bool:
-    """Answer a peer that waits for less than a second; say whether it had its turn."""
+    """Answer a peer that waits less than a second; return whether it got an answer."""
     async with budget.turn(peer, clock.now + 1.0) as turn:
         if turn is None:
             return False
@@ -154,7 +154,7 @@ async def test_an_answer_that_would_come_when_nobody_waits_is_not_made() -> None
     clock = Clock()
     budget = made(clock)
     assert await answered(budget, ONE, clock, size=1900)
-    async with asyncio.timeout(0.5):  # it could be made after 0.9 seconds, and be sent until 1.0
+    async with asyncio.timeout(0.5):  # allowed after 0.9 seconds, when only 0.1 seconds are left
         assert not await answered(budget, ONE, clock)
     clock.now += 0.9
     assert await answered(budget, ONE, clock)

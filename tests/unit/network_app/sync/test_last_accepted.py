@@ -1,4 +1,4 @@
-"""What the event loop knows of a chain's last block, while the chain moves on in threads."""
+"""The event loop's copy of a chain's last block, while the chain advances in threads."""
 
 from collections.abc import Callable
 from typing import Any

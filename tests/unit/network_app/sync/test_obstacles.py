@@ -1,4 +1,4 @@
-"""How long a chain stands before what keeps it from going on."""
+"""The lifetime of an obstacle that stops a chain."""
 
 from network_app.sync.obstacles import Obstacle
 

@@ -1,4 +1,4 @@
-"""What is written down of a chain's way, also when the database was away for a moment."""
+"""The recorded progress of a chain, including after a short database outage."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ async def at_once(work: Callable[..., Any], *args: object) -> Any:
 
 
 class FailingRecords:
-    """Refuses to write while it is told to."""
+    """Records whose writes fail while the test says so."""
 
     def __init__(self) -> None:
         self.fails = False

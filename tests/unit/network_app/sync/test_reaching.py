@@ -1,4 +1,4 @@
-"""From where the next piece on the way to a block is fetched, and when nobody says it."""
+"""The start of the next range of blocks to fetch towards a target, also if no peer names a block."""
 
 import asyncio
 from collections.abc import Callable, Collection
@@ -28,13 +28,13 @@ async def at_once(work: Callable[..., Any], *args: object) -> Any:
 
 
 class Peers:
-    """Who has a chain: a frontier, a fetcher and a choice in one."""
+    """The peers that have a chain: a frontier, a fetcher and a choice in one object."""
 
     def __init__(self, chain: MemoryChain, mine: MemoryChain, offset: int | None) -> None:
         self.chain = chain
         self.mine = mine
         self.offset = offset
-        """Added to the height of the block that is named; None: none is."""
+        """Added to the height of the block that the peers name; None: they name none."""
         self.filled: list[int] = []
 
     async def accepted_at(self, height: int, place: BlockRef) -> Agreed | None:
@@ -64,7 +64,7 @@ class Peers:
 
 
 async def reach(height: int, offset: int | None) -> tuple[Peers, Exception | None]:
-    """Let a chain without blocks go to a height; return whom it asked, and why it did not get there."""
+    """Sync an empty chain to a height; return the peers, and the error if it failed."""
     theirs, mine = MemoryChain(), MemoryChain()
     theirs.make_many(height)
     peers = Peers(theirs, mine, offset)

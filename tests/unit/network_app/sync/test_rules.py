@@ -1,4 +1,4 @@
-"""Time-outs, intervals, votes, limits and prefixes: what needs no event loop."""
+"""Timeouts, intervals, votes, limits and prefixes: the rules that need no event loop."""
 
 import pytest
 from hypothesis import given, settings
@@ -121,7 +121,7 @@ def test_an_hours_limit_slides() -> None:
     limit = HourlyLimit(10)
     assert [limit.allows(NODES[0], 0.0) for _ in range(11)] == [True] * 10 + [False]
     assert limit.allows(NODES[1], 0.0)
-    # Half of the last hour is still in the window.
+    # Half of the last hour is still within the window.
     later = HOUR * 1.5
     assert [limit.allows(NODES[0], later) for _ in range(6)] == [True] * 5 + [False]
     assert limit.allows(NODES[0], HOUR * 4)
@@ -177,7 +177,7 @@ def test_heights_have_to_fit() -> None:
 
 
 def due(reporter: ProgressRecorder, state: SyncState, at: float) -> bool:
-    """Ask whether a state is due, and note it as written when it is."""
+    """Return whether a state is due, and record it as written if it is."""
     found = reporter._is_due("P", state, at)
     if found:
         reporter._written["P"] = state, at
@@ -191,7 +191,7 @@ def test_a_state_is_written_when_it_changed_and_not_all_the_time() -> None:
     assert due(reporter, SyncState(bootstrapped=False, height=10), 1.0)
     assert not due(reporter, SyncState(bootstrapped=False, height=10), 100.0)
     assert due(reporter, SyncState(bootstrapped=True, height=11), 100.1)
-    # Heights alone are not worth a write: other processes have the chain itself.
+    # Heights alone are not worth a write, because other processes can read the chain itself.
     assert not due(reporter, SyncState(bootstrapped=True, height=12), 105.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13), 111.0)
     assert due(reporter, SyncState(bootstrapped=True, height=13, outstanding=2), 112.0)

@@ -1,4 +1,4 @@
-"""The queue of transactions that came: a flood makes room for others."""
+"""The queue of received transactions: a flood from one sender yields to others."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

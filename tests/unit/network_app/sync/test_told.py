@@ -1,4 +1,4 @@
-"""Transactions that a message tells are counted before anything is made of them."""
+"""Transactions in a gossip message are counted before they are decoded."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Fields are counted as they are walked, and no further than anybody wants to know."""
+"""Counting fields gives the same number as iterating over them, and stops above the wanted maximum."""
 
 import pytest
 from hypothesis import given
@@ -12,7 +12,7 @@ ENOUGH = 1_000
 
 
 def walked(raw: bytes) -> int | None:
-    """Return how many fields there are, None where something is there that is none."""
+    """Return the number of fields; None if the bytes are malformed."""
     try:
         return sum(1 for _ in walk(raw))
     except MalformedMessage:
@@ -53,7 +53,7 @@ def test_counting_ends_one_above_what_is_wanted() -> None:
     assert counted(raw, 10) == 10
     assert counted(raw, 9) == 10
     assert counted(raw, 3) == 4
-    assert counted(raw + b"\x07", 3) == 4  # what comes after is not looked at
+    assert counted(raw + b"\x07", 3) == 4  # the rest is not parsed
 
 
 @pytest.mark.parametrize(

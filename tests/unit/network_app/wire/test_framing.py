@@ -1,4 +1,4 @@
-"""Frames: length, compression, and what is read of bytes that are none (p2p.md 2)."""
+"""Frames: length, compression, and malformed bytes (p2p.md 2)."""
 
 import pytest
 from zstandard import ZstdCompressor, ZstdDecompressor
@@ -34,7 +34,7 @@ from tests.builders.wire import KINDS, ZSTD_MAGIC, compress, repeated_zeros, wra
 PING = Message(ping=Ping(uptime=99))
 
 PUT = bytes.fromhex("d201 ffffff7f")
-"""How a large put begins."""
+"""The first bytes of a large put."""
 
 COMPRESSED = {
     "get_peer_list", "peer_list", "state_summary_frontier", "get_accepted_state_summary",
@@ -113,7 +113,7 @@ def test_a_frame_with_more_is_too_large(size: int) -> None:
 
 
 def put_of(size: int) -> Message:
-    """Return a message of so many bytes."""
+    """Return a message of `size` bytes."""
     around = len(Message(put=Put(container=bytes(2_000_000))).SerializeToString()) - 2_000_000
     message = Message(put=Put(container=bytes(size - around)))
     assert len(message.SerializeToString()) == size

@@ -1,4 +1,4 @@
-"""Whatever a peer sends is a message or one of the wire's errors, and never too much."""
+"""All bytes from a peer give a message or one of the wire's errors, with bounded memory."""
 
 from contextlib import suppress
 
@@ -36,7 +36,7 @@ def test_a_length_is_accepted_or_too_large(prefix: bytes) -> None:
 
 
 def read(payload: bytes) -> None:
-    """Read what may be no message."""
+    """Decode bytes that may not be a message."""
     with suppress(UnreadableMessage):
         content = unpack(payload)
         message = parse(content)

@@ -1,4 +1,4 @@
-"""What is small on the wire and large in memory is refused before anything is made of it."""
+"""Messages that are small on the wire and large in memory are rejected before decoding."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -34,7 +34,7 @@ EMPTY_CLAIM = b"\x0a\x00"
 
 
 def content(number: int, inside: bytes) -> bytes:
-    """Write a message by hand: the number of its field, and what is in it."""
+    """Return a handmade message: the number of its field, and its contents."""
     return varint(number << 3 | 2) + varint(len(inside)) + inside
 
 

@@ -1,4 +1,4 @@
-"""The messages' fields have the numbers and forms of the reference (p2p.md 3 and 8)."""
+"""The fields of messages have the same numbers and types as the reference's (p2p.md 3 and 8)."""
 
 import pytest
 from google.protobuf.descriptor import Descriptor, FieldDescriptor

@@ -1,4 +1,4 @@
-"""The interfaces of nodes of all kinds, as the reference of their methods describes them."""
+"""The interfaces of nodes of all kinds, as described in the reference of methods."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,17 +15,17 @@ MAINNET = {"network_id": 1, "chain_id": 0}
 
 
 def interfaces(**changes: object) -> list[Interface]:
-    """Return those of a local network's node, or of one whose settings differ."""
+    """Return the interfaces of a local network's node, or of a node with other settings."""
     return Node(replace(this_node().settings, **changes)).doors.described()
 
 
 def entries(**changes: object) -> Iterator[Entry]:
-    """Yield the methods of all of them."""
+    """Yield the methods of all interfaces."""
     for one in interfaces(**changes):
         yield from one.entries
 
 
 def faults(schema: Schema, value: object) -> list[str]:
-    """Return what is wrong with a value by a schema that may refer to the document's components."""
+    """Return the errors of a value by a schema, which may refer to the document's components."""
     validator = Draft7Validator({**schema, "components": {"schemas": COMPONENTS}})
     return [f"{list(one.path)}: {one.message[:300]}" for one in validator.iter_errors(value)]

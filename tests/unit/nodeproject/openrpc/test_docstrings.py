@@ -1,4 +1,4 @@
-"""What the reference takes from a docstring."""
+"""The parts of a docstring that the reference uses."""
 
 from nodeproject.web.openrpc.docstrings import Failure, read
 

@@ -1,4 +1,4 @@
-"""The OpenRPC documents: of each interface, and of the whole node."""
+"""The OpenRPC documents of each interface and of the whole node."""
 
 import json
 from collections.abc import Iterator

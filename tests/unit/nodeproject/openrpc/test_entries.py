@@ -1,4 +1,4 @@
-"""That the reference says all there is to say of every method, and nothing that does not hold."""
+"""The reference describes every method completely and correctly."""
 
 import inspect
 from collections.abc import Iterable, Mapping
@@ -18,7 +18,7 @@ EVERYWHERE = [*entries(), *entries(**MAINNET)]
 
 
 def given(entry: Entry) -> Mapping[str, Any]:
-    """Return the arguments of a method's example by their names."""
+    """Return the arguments of a method's example by name."""
     params = entry.example.params
     if isinstance(params, Mapping):
         return params

@@ -1,4 +1,4 @@
-"""The page of the reference: what is on it, before it is a page."""
+"""The contents of the reference page, before rendering."""
 
 import gzip
 import json

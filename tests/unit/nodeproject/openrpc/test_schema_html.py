@@ -1,4 +1,4 @@
-"""How a schema looks on the page of the reference."""
+"""The format of a schema on the reference page."""
 
 import re
 
@@ -25,7 +25,7 @@ HASH = ref("Hash")
 
 
 def told(schema: Schema) -> str:
-    """Return the text of a schema, without its marks."""
+    """Return the text of a schema without markup."""
     return re.sub(r"<[^>]+>", "", schema_html(schema))
 
 

@@ -1,4 +1,4 @@
-"""JSON on a page: exact, with links, cut where it would never end, and never markup."""
+"""JSON on a page: exact, with links, truncated if too long, and never markup."""
 
 import json
 import re

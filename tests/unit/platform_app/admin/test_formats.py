@@ -1,4 +1,4 @@
-"""How the admin writes coins, shares and names of the P-Chain."""
+"""The admin's formats of coins, shares and names of the P-Chain."""
 
 import pytest
 

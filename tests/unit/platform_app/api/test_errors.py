@@ -1,4 +1,4 @@
-"""Each error that a method can meet is expected, and told in its own words."""
+"""Each error that a method can raise is expected, and reported with its own message."""
 
 import importlib
 import pkgutil
@@ -35,24 +35,24 @@ from primitives.uint64 import Overflow
 
 NEVER_AT_A_DOOR = (
     InvalidBlock,  # blocks come from the builder, and from other nodes
-    NoFirstValidator,  # of who looks for the network's producer
+    NoFirstValidator,  # while looking for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
     DecidedByVotes, MadeElsewhere,  # likewise
     NotLocal,  # of a management command
-    CertificateError, DerError,  # of peers
-    IdentityError,  # of the node's own files
-    SignatureError, BlsError, Overflow,  # become reasons of the rules
+    CertificateError, DerError,  # about peers
+    IdentityError,  # about the node's own files
+    SignatureError, BlsError, Overflow,  # converted to errors of the rules
     HexError, RlpError,  # of the C-Chain
-    Bech32Error,  # becomes an error of addresses
-    TooManyValues, TooDeep,  # become errors of the decoder
+    Bech32Error,  # converted to an error of addresses
+    TooManyValues, TooDeep,  # converted to errors of the decoder
     WaitedTooLong,  # a busy database, for every interface
-    ObjectDoesNotExist, MultipleObjectsReturned,  # Django makes them for each model
+    ObjectDoesNotExist, MultipleObjectsReturned,  # Django defines subclasses for each model
 )  # fmt: skip
-"""Roots of trees whose errors end elsewhere."""
+"""Base classes of errors that are handled elsewhere."""
 
 
 def all_errors() -> list[type[Exception]]:
-    """Return every class of errors of the P-Chain and of what it is made of."""
+    """Return every error class of the P-Chain and of the primitives."""
     for package in (platform_app, primitives):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if "migrations" not in module.name:

@@ -1,4 +1,4 @@
-"""What was rendered is kept as long as it is right and there is room."""
+"""Rendered results are cached while they are valid and there is space."""
 
 from platform_app.api.kept import KeptOf, KeptTexts
 

@@ -1,4 +1,4 @@
-"""How arguments are read: in the forms that clients send, and no others."""
+"""Arguments are accepted only in the formats that clients send."""
 
 from typing import Any
 

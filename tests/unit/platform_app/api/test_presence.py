@@ -1,4 +1,4 @@
-"""Uptimes are read once a second at most, and shown as of the moment of the call."""
+"""Uptimes are read at most once a second, and shown as of the time of the call."""
 
 from dataclasses import dataclass, field
 
@@ -20,7 +20,7 @@ END = NOW + 100_000
 
 @dataclass
 class Elapsed:
-    """Seconds that pass when a test says so, and how often uptimes were read."""
+    """A clock that a test advances, and the number of reads of uptimes."""
 
     seconds: float = 0.0
     reads: list[object] = field(default_factory=list)

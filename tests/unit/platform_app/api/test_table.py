@@ -1,4 +1,4 @@
-"""The tables of contents: which methods there are, and that each one says what it is."""
+"""The tables of methods: those that exist, and a description of each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Blocks from bytes and to bytes, and what follows from them."""
+"""Encoding and decoding of blocks, and values derived from them."""
 
 import pytest
 from hypothesis import given, settings

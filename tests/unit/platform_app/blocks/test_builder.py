@@ -1,4 +1,4 @@
-"""What goes into the next block, and when there is one (pchain.md 4, block building)."""
+"""The contents of the next block, and the conditions for one (pchain.md 4, block building)."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ PENDING = staker(start=NOW + 5, priority=Priority.PRIMARY_VALIDATOR_PENDING)
 
 
 def built(holder: MemoryState, *txs, environment=ENV) -> Built:
-    """Build a block, and check that whoever executes it comes to the same."""
+    """Build a block, and check that executing it gives the same result."""
     made = build(PARENT, holder, txs, environment)
     if made.block is None:
         assert made.outcome is None

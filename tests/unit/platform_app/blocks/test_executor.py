@@ -1,4 +1,4 @@
-"""Executing blocks, reason by reason (pchain.md 4, 6.3)."""
+"""Execution of blocks, error by error (pchain.md 4, 6.3)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -57,7 +57,7 @@ def proposal(tx: Tx, *txs: Tx, time: int = NOW) -> Any:
 
 
 def due() -> tuple[MemoryState, Tx]:
-    """Return a state in which a validator's end has come, and the proposal to reward it."""
+    """Return a state in which a validator's end is reached, and the proposal to reward it."""
     holder = state(FUNDS)
     tx = staking(AddPermissionlessValidatorTx, start=NOW - 30 * DAY, end=NOW)
     joined(holder, tx)

@@ -51,7 +51,7 @@ def _processing(*blocks: Block, holder: MemoryState | None = None) -> Processing
 
 
 def _proposed() -> tuple[ProcessingBlocks, ProposalBlock]:
-    """Return blocks of which one proposes to reward a staker whose time is over."""
+    """Return blocks with a proposal to reward a staker whose period is over."""
     holder = state(FIRST)
     leaving = joined(holder, staking(AddValidatorTx))
     holder.time = leaving.end
@@ -201,13 +201,13 @@ def test_an_option_follows_nothing_but_a_proposal() -> None:
     parent = _on(GENESIS, _spend(FIRST))
     made = _processing(parent)
     _, proposal = _proposed()
-    commit, _ = build_options(replace(proposal, raw=parent.raw))  # the parent's ID, as a lie
+    commit, _ = build_options(replace(proposal, raw=parent.raw))  # falsely with the parent's ID
     with pytest.raises(errors.NoProposal):
         made.verify(commit, ENV)
 
 
 class Superseded(MemoryState):
-    """A state that was accepted once: nothing that is processing may read it any more."""
+    """The state before an accepted block, which no processing block may read any longer."""
 
     def timestamp(self) -> int:
         raise AssertionError("the time of a superseded state was read")
@@ -220,7 +220,7 @@ class Superseded(MemoryState):
 
 
 class Tree:
-    """Makes a random tree of valid blocks and decides it in a random order."""
+    """A random tree of valid blocks, decided in a random order."""
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
@@ -242,7 +242,7 @@ class Tree:
         return [one for one in self.known.values() if one.block_id in self.blocks]
 
     def build(self) -> None:
-        """Build on any block; of a proposal verify the options."""
+        """Build on any block; for a proposal, verify its options too."""
         parents = [self.blocks.last_accepted, *(one.block_id for one in self.processing())]
         self.blocks.prefer(self.random.choice(parents))
         preferred = self.blocks.get(self.blocks.preference)
@@ -259,7 +259,7 @@ class Tree:
             self._know(option, moment)
 
     def accept(self) -> None:
-        """Accept a child of the last accepted block; write what is to be written."""
+        """Accept a child of the last accepted block and write the results."""
         children = [one for one in self.processing() if one.parent_id == self.blocks.last_accepted]
         if not children:
             return
@@ -278,13 +278,13 @@ class Tree:
             before.__class__ = Superseded
 
     def reject(self) -> None:
-        """Reject any block but one of the two options of an accepted proposal."""
+        """Reject any block, except the options of proposals."""
         chosen = [one for one in self.processing() if not isinstance(one, OptionBlock)]
         if chosen:
             self.blocks.reject(self.random.choice(chosen).block_id)
 
     def restart(self) -> None:
-        """Forget what was not written."""
+        """Forget everything that was not written."""
         if self.random.random() < 0.3:
             self.restarts += 1
             self.blocks.begin_at(self.written, self.state)
@@ -296,7 +296,7 @@ class Tree:
 
 
 def _straight(line: list[tuple[Block, Env]]) -> MemoryState:
-    """Return the state after blocks that are executed one after the other, without any tree."""
+    """Return the state after blocks executed one by one, without a tree."""
     reached = funded()
     outcome = None
     for block, moment in line:
@@ -320,7 +320,7 @@ def test_any_order_ends_in_the_state_of_the_winning_line(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_is_processing_after_others_were_accepted_is_what_it_was(seed: int) -> None:
-    """Each undecided line, verified anew on the written state, changes the same."""
+    """Each undecided branch, verified again on the written state, makes the same changes."""
     tree = Tree(seed)
     tree.run(60)
     for leaf in tree.processing():

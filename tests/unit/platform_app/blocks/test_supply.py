@@ -1,4 +1,4 @@
-"""Random histories: no coin appears or disappears but by rewards and burning, at every block."""
+"""Random histories: in every block, the number of coins changes only by rewards and burning."""
 
 from collections import Counter
 from typing import Any
@@ -19,7 +19,7 @@ BLOCKS = 25
 
 
 class Ledger:
-    """Follows a history block by block, and adds up by itself what was paid and burned."""
+    """A history followed block by block, with separate sums of rewards and burned amounts."""
 
     def __init__(self, seed: int) -> None:
         self.state: MemoryState = funded()

@@ -1,4 +1,4 @@
-"""Chain time: when it stops, and what happens as it advances (pchain.md 5.4.4)."""
+"""Chain time: its limits, and the changes as it advances (pchain.md 5.4.4)."""
 
 import pytest
 

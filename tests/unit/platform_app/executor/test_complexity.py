@@ -1,4 +1,4 @@
-"""Complexity of what the vectors do not have: locks, several signers, L1 transactions."""
+"""The complexity of transactions that the vectors do not cover: locks, several signers, L1 transactions."""
 
 import pytest
 

@@ -12,7 +12,7 @@ NOW = platform.NOW
 
 
 def delegator(name: str, weight: int, start: int, end: int) -> Staker:
-    """Return a delegator by times relative to `NOW`; pending if its start is later."""
+    """Return a delegator with times relative to `NOW`; pending if its start is later."""
     pending = start > 0
     return staker(
         name,
@@ -91,7 +91,7 @@ def test_second_by_second_nothing_is_greater(
     many = [delegator(f"{n}", *period) for n, period in enumerate(periods)]
     end = start + length
 
-    # A delegator counts from its start to its end, both seconds included: at the same second
+    # A delegator counts from its start to its end, both seconds included; within the same second,
     # additions come first.
     def weight_at(second: int) -> int:
         return 100 + sum(one.weight for one in many if one.start <= NOW + second <= one.end)

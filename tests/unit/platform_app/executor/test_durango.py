@@ -1,4 +1,4 @@
-"""The reference's rules since Durango, under its own parameters: nobody waits (5.4.1, 5.4.3)."""
+"""The reference's rules since Durango, with its own parameters: there are no pending stakers (5.4.1, 5.4.3)."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ CURRENT = {
     AddSubnetValidatorTx: Priority.PERMISSIONED_VALIDATOR_CURRENT,
 }
 STARTS = [0, NOW - 400 * DAY, NOW, NOW + 1, NOW + 10 * DAY, NOW + 100 * DAY, 2**64 - 1]
-"""What a transaction may name: nobody looks at it."""
+"""Start times in transactions, which are ignored."""
 
 
 def seat() -> Staker:
@@ -141,7 +141,7 @@ def test_only_the_end_must_lie_within_the_validator_s_period(kind: type, start: 
 
 
 def test_a_delegator_s_weight_counts_from_chain_time_on() -> None:
-    """Two that name periods which do not touch are delegators at the same time all the same."""
+    """Two delegators with disjoint periods in their transactions are active at the same time."""
     holder, kind = ready(AddPermissionlessDelegatorTx), AddPermissionlessDelegatorTx
     most = 4 * seat().weight
     first = staker(
@@ -192,7 +192,7 @@ def test_memos_are_empty(kind: type) -> None:
 
 @pytest.mark.parametrize("start", STARTS)
 def test_a_block_of_the_reference_s_leads_to_the_same_stakers(start: int) -> None:
-    """Times of a block count, not the clock nor the time of the block before."""
+    """The block's own time counts, not the clock or the time of the parent."""
     holder, time = ready(AddSubnetValidatorTx), NOW + 7
     tx = adding(AddSubnetValidatorTx, start=start, end=NOW + 30 * DAY)
     block = build_standard(parent_id=platform.some_id("parent"), height=1, time=time, txs=(tx,))

@@ -1,4 +1,4 @@
-"""Static and dynamic fees, the smaller of both, and how gas moves the price."""
+"""Static and dynamic fees, the lower of both, and the effect of gas on the price."""
 
 import pytest
 from hypothesis import given, settings

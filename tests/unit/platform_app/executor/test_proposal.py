@@ -1,4 +1,4 @@
-"""The proposal to reward a staker: both outcomes, and which is preferred (pchain.md 7.3, 7.4)."""
+"""The proposal to reward a staker: both options, and the preferred one (pchain.md 7.3, 7.4)."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ KINDS = {
 
 
 def seat(holder: MemoryState, kind: type, **changes: Any) -> tuple[Tx, Staker]:
-    """Add a staker whose end is `NOW`, by a transaction with one change output."""
+    """Add a staker whose end is `NOW`, with a transaction that has one change output."""
     owners = {
         AddValidatorTx: {"rewards_owner": VALIDATORS},
         AddPermissionlessValidatorTx: {
@@ -68,7 +68,7 @@ def propose(holder: MemoryState, tx_id: Any) -> tuple[Diff, Diff]:
 
 
 def paid(diff: Diff) -> list[tuple[int, Any]]:
-    """Return index and output of all UTXOs that a diff makes."""
+    """Return the index and output of all UTXOs that a diff creates."""
     return [(utxo.output_index, utxo.output) for utxo in diff.changes().produced]
 
 

@@ -1,4 +1,4 @@
-"""Rewards at the edges of supply, and their two parts."""
+"""Rewards near the supply cap, and their two parts."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

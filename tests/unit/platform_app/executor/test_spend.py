@@ -1,4 +1,4 @@
-"""The flow check, reason by reason, on transactions that only move funds (pchain.md 5.2)."""
+"""The flow check, error by error, on transactions that only move funds (pchain.md 5.2)."""
 
 import struct
 from dataclasses import replace
@@ -266,7 +266,7 @@ def test_an_owner_waits_for_its_time_on_the_chain() -> None:
 
 
 def spent_by(indices: tuple[int, ...], owners: OutputOwners, *keys: bytes):
-    """Return a state with an output of these owners, and a transaction that spends it so."""
+    """Return a transaction that spends an output of these owners, and the state with that output."""
     held = replace(FUNDS, output=replace(FUNDS.output, owners=owners))
     opening = TransferInput(2 * UNIT, indices)
     spent = TransferableInput(FUNDS.tx_id, FUNDS.output_index, FUNDS.asset_id, opening)

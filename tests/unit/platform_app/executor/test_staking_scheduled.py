@@ -1,4 +1,4 @@
-"""AddValidatorTx and AddDelegatorTx: a start in the future, and pending until then, or at once (5.4.3)."""
+"""AddValidatorTx and AddDelegatorTx: pending until a start in the future, else active immediately (5.4.3)."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Subnets: their owners, validators and blockchains, reason by reason (pchain.md 5.3, 5.4.3)."""
+"""Subnets: their owners, validators and blockchains, error by error (pchain.md 5.3, 5.4.3)."""
 
 from typing import Any
 
@@ -130,7 +130,7 @@ def test_a_validator_waits_for_its_start() -> None:
 
 @pytest.mark.parametrize("start", [0, NOW - 1, NOW])
 def test_a_validator_whose_start_is_not_in_the_future_begins_at_once(start: int) -> None:
-    """SDKs of today send 0: the reference has not looked at it since Durango."""
+    """Today's SDKs send 0, because the reference has ignored the field since Durango."""
     (begun,) = executed(added(start=start), ready(AddSubnetValidatorTx)).changes().stakers
 
     assert (begun.start, begun.end) == (NOW, NOW + 60 + 14 * DAY)

@@ -1,4 +1,4 @@
-"""Transfers from and to other chains, and the kinds of transactions that are refused as such."""
+"""Transfers from and to other chains, and the rejected types of transactions."""
 
 from typing import Any
 

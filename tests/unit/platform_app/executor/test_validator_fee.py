@@ -1,4 +1,4 @@
-"""The continuous fee agrees with the rule as it is written, second by second."""
+"""The continuous fee equals the written rule, second by second."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""Networks of one's own: with one validator or several, at the scale of their parameters."""
+"""The genesis of custom networks: with one or several validators, at the scale of their parameters."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Reading a genesis file: each field that is missing or malformed is named."""
+"""Parsing of a genesis file: errors name each missing or malformed field."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ REQUIRED = [
 
 
 def holder(**changes: Any) -> dict[str, Any]:
-    """Return a file whose only holder has the changes."""
+    """Return a file with the changes in its only holder."""
     fields = {
         "ethAddr": f"0x{'11' * 20}",
         "avaxAddr": address(HOLDER),

@@ -1,4 +1,4 @@
-"""From a configuration to genesis bytes, and back to what the network begins with."""
+"""Conversion of a configuration to genesis bytes, and of those to the initial state."""
 
 from dataclasses import replace
 from typing import Any
@@ -37,7 +37,7 @@ def genesis_of(config: GenesisConfig = CONFIG) -> Genesis:
 
 
 def staked(genesis: Genesis) -> list[list[tuple[int, int]]]:
-    """Return locktime and amount of each part of each validator's stake."""
+    """Return the locktime and amount of each part of each validator's stake."""
     return [
         [
             (output.output.locktime, output.output.output.amount)
@@ -50,7 +50,7 @@ def staked(genesis: Genesis) -> list[list[tuple[int, int]]]:
 
 
 def staking(*amounts: int, validators: int, **changes: Any) -> GenesisConfig:
-    """Return a network whose validators share these funds."""
+    """Return a network whose validators share these amounts."""
     stakers = tuple(
         InitialStaker(NodeID(bytes([number]) * 20), REWARDED, 0)
         for number in range(1, validators + 1)

@@ -1,4 +1,4 @@
-"""Remembered answers are handed out only while the chain is known to stand where it stood, and are bounded."""
+"""Cached answers are returned only while the chain is known to be unchanged, and are bounded."""
 
 from collections.abc import Callable
 from math import inf
@@ -28,7 +28,7 @@ WALL = 1_000_000
 
 
 class Scene:
-    """A memory, where its chain stands, and what its clocks show."""
+    """A cache, the position of its chain, and its clocks."""
 
     def __init__(self, **limits: int) -> None:
         self.place: Place | None = HERE
@@ -59,7 +59,7 @@ class Scene:
         return self.memory.read(key, load)
 
     def known(self, *, lifetime: Lifetime = ALWAYS) -> None:
-        """Read an answer until it is remembered: who knows no place takes one first."""
+        """Read an answer so that it is cached, which needs a known position of the chain."""
         self.memory.look()
         self.read(lifetime=lifetime)
         assert self.memory.get(KEY) == b"text"
@@ -143,7 +143,7 @@ def test_nothing_is_handed_out_while_this_process_changes_the_chain(scene: Scene
     scene.known()
     with scene.memory.changing():
         assert scene.memory.get(KEY) is None
-        # The rows show the old place until the commit: whoever looks now learns nothing from it.
+        # The rows show the old position until the commit, so a check now must have no effect.
         assert scene.memory.look() is None
         scene.read()
         scene.read()
@@ -165,7 +165,7 @@ def test_a_read_that_began_before_a_change_is_not_remembered_after_it(scene: Sce
     def change() -> None:
         with scene.memory.changing():
             pass
-        scene.memory.look()  # somebody else has asked meanwhile
+        scene.memory.look()  # another reader has checked meanwhile
 
     scene.read(meanwhile=change)
     assert scene.memory.get(KEY) is None
@@ -209,7 +209,7 @@ def test_without_a_chain_nothing_is_remembered(scene: Scene) -> None:
 
 def test_who_saw_a_later_block_looks_before_he_tells_of_it(scene: Scene) -> None:
     scene.memory.catch_up()
-    assert scene.looks == 0  # nothing is handed out that could be older
+    assert scene.looks == 0  # there is no cached answer that could be outdated
 
     scene.known()
     scene.place = ELSEWHERE["a block"]
@@ -224,7 +224,7 @@ def test_what_is_unlocked_at_a_time_is_told_until_then(scene: Scene) -> None:
     assert scene.memory.get(KEY) == b"text"
     scene.wall = WALL + 10
     assert scene.memory.get(KEY) is None
-    scene.wall = WALL - 0.1  # the machine's clock was put back
+    scene.wall = WALL - 0.1  # the machine's clock was set back
     assert scene.memory.get(KEY) is None
 
 

@@ -1,4 +1,4 @@
-"""What a diff says it has changed."""
+"""The changes that a diff reports."""
 
 from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff

@@ -1,4 +1,4 @@
-"""A diff of any depth answers as a plain state does on which the same has been done."""
+"""A diff of any depth gives the same answers as a plain state with the same changes."""
 
 from dataclasses import replace
 from typing import Any
@@ -46,7 +46,7 @@ any_staker = st.builds(
 
 
 def answers(state: ChainState) -> dict[str, Any]:
-    """Everything that a state says about what these tests know."""
+    """Return all answers of a state about the objects of these tests."""
     seats = [(subnet, node) for subnet in SUBNETS for node in NODES]
     return {
         "timestamp": state.timestamp(),
@@ -67,7 +67,7 @@ def answers(state: ChainState) -> dict[str, Any]:
 
 
 class DiffMachine(RuleBasedStateMachine):
-    """Does the same on a stack of diffs and on a stack of copies of a plain state."""
+    """Makes the same changes on a stack of diffs and on a stack of copies of a plain state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -133,7 +133,7 @@ class DiffMachine(RuleBasedStateMachine):
     def put_a_staker_on_a_free_seat(self, made: Staker) -> None:
         known = self.plain[-1].stakers.get(made.tx_id)
         if known is None and made.tx_id in self.seen:
-            return  # no transaction is accepted twice, so nothing comes twice
+            return  # no transaction is accepted twice, so no ID is added twice
         self.seen.add(made.tx_id)
         made = made if known is None else replace(known, end=made.end, weight=made.weight)
         seated = self.plain[-1].validator(made.subnet_id, made.node_id)

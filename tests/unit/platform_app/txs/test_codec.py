@@ -1,4 +1,4 @@
-"""Transactions from bytes and to bytes; what is no transaction is refused, quickly."""
+"""Encoding and decoding of transactions; invalid bytes are rejected quickly."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""The tree of refusals: drawn completely, each leaf with words of its own."""
+"""The tree of rejection errors: complete in its docstring, each leaf with its own message."""
 
 import inspect
 

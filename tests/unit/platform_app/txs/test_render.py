@@ -1,4 +1,4 @@
-"""The JSON form where it does not simply follow the fields."""
+"""The JSON format in cases where it is not derived directly from the fields."""
 
 import json
 from base64 import b64decode

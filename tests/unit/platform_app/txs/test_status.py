@@ -1,4 +1,4 @@
-"""Statuses: numbers of the reference, words of the specification."""
+"""Statuses: the reference's numbers and the specification's names."""
 
 from platform_app.txs.base import TxStatus
 

@@ -1,4 +1,4 @@
-"""Syntactic rules of base fields, inputs, outputs, chains and transfers; edges that pass."""
+"""Syntactic rules of base fields, inputs, outputs, chains and transfers, and valid edge cases."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Warp messages that are none."""
+"""Invalid Warp messages."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Whatever coins there are: what the wallet builds the rules accept, and it builds what can be built."""
+"""For any coins, the rules accept all transactions of the wallet, and it builds all possible ones."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,15 +26,15 @@ TO = platform.ADDRESSES[3]
 
 
 class Wish(NamedTuple):
-    """Something to build, and what it takes."""
+    """A transaction to build, and the amounts that it needs."""
 
     name: str
     build: Callable[[Wallet], Tx]
     fee: int
-    """With the amount that is moved."""
+    """Including the transferred amount."""
     stake: int = 0
     stays: int = 0
-    """Of the fee: what somebody on this chain gets."""
+    """The part of `fee` that an owner on this chain receives."""
 
 
 def validator(weight: int) -> Wish:
@@ -131,7 +131,7 @@ def accepted(tx: Tx, into: MemoryState) -> None:
 
 
 def usable(one: Wallet) -> tuple[int, int]:
-    """Return how much of the staking asset the keys can open: unlocked, and locked."""
+    """Return the amounts of the staking asset that the keys can spend: unlocked, and locked."""
     sums = [0, 0]
     for utxo in one.utxos:
         owners = inner_output(utxo.output).owners

@@ -1,4 +1,4 @@
-"""A user that leaves the node comes back with its password, whole or not at all."""
+"""An exported user is imported with its password, completely or not at all."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which coins are chosen, in which order, and what becomes of them (pchain.md 8.3)."""
+"""The chosen coins, their order, and the resulting outputs (pchain.md 8.3)."""
 
 import pytest
 
@@ -15,7 +15,7 @@ KEY_1, KEY_2, KEY_3 = platform.KEYS[:3]
 
 
 def spent(spend: Spend) -> list[int]:
-    """Return the numbers of the outputs that are spent."""
+    """Return the numbers of the spent outputs."""
     return sorted(own.input.output_index for own in spend.inputs)
 
 

@@ -1,4 +1,4 @@
-"""Who signs for owners, and that keys never show."""
+"""The keys that sign for owners, which are never shown."""
 
 import pytest
 

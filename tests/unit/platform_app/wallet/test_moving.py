@@ -1,4 +1,4 @@
-"""Transfers, and what leaves for and comes from other chains."""
+"""Transfers, exports to other chains, and imports from them."""
 
 from dataclasses import replace
 
@@ -31,7 +31,7 @@ def shared(amount: int, *addresses: object, number: int = 100, **of_output: obje
 
 
 def imported(*exported: UTXO, purse: tuple[UTXO, ...] = (), keys: tuple[bytes, ...] = (KEY_1,)):
-    """Import to the third address; return the transaction, which the rules have accepted."""
+    """Import to the third address; return the transaction after the rules have accepted it."""
     into = state(*purse)
     into.share(C_CHAIN, *exported)
     tx = build_import(wallet(*purse, keys=keys), exported, source_chain=C_CHAIN, to=THREE)

@@ -1,4 +1,4 @@
-"""Which passwords a new user may have."""
+"""The passwords that a new user may have."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from platform_app.wallet.errors import EmptyPassword, PasswordTooLong, PasswordT
 from platform_app.wallet.passwords import JUDGED, MOST_READINGS, verify_password
 
 EVERY_SYMBOL = "4@8({[<369&#!1/|0$5+7%2"
-"""All that stand for letters: judged as a whole such a text takes seconds."""
+"""All symbols that replace letters; rating such a text as a whole takes seconds."""
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_password_of_more_bytes_is_refused(password: str) -> None:
 
 
 def judged(password: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return the part of a password that is judged."""
+    """Return the part of a password that is rated."""
     seen: list[str] = []
 
     def score(text: str) -> int:

@@ -1,4 +1,4 @@
-"""What is sealed opens with the password, in its place, and in no other way."""
+"""Sealed data can be opened only with the password and only in its own place."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Times and rates as callers name them."""
+"""Times and rates in the formats of callers."""
 
 import pytest
 

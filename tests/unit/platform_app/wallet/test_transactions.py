@@ -1,4 +1,4 @@
-"""What the wallet builds is what was asked for, signed, and accepted by the rules."""
+"""The wallet builds the requested transactions, signs them, and the rules accept them."""
 
 from dataclasses import replace
 from typing import Any
@@ -48,7 +48,7 @@ def with_subnet(**changes: Any) -> MemoryState:
 
 
 def burned(tx: Tx, into: MemoryState) -> int:
-    """Execute a transaction, and return how much of the staking asset is gone, stake not counted."""
+    """Execute a transaction; return the burned amount of the staking asset, excluding stake."""
     before = into.unspent()
     into.accept(executed(tx, into).changes())
     staked = sum(one.output.amount for one in getattr(tx.unsigned, "stake", ()))
