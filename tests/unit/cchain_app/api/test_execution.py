@@ -241,9 +241,7 @@ def test_a_call_that_takes_too_long_is_ended(call, settings, monkeypatch):
 
 
 def test_on_the_event_loop_a_long_call_is_given_to_a_thread(memory_chain, monkeypatch):
-    monkeypatch.setattr(
-        loop_gas, "SECONDS_OF_REQUEST", 60.0
-    )  # only gas decides, even on a busy machine
+    monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)  # only the gas limit applies
     memory_chain.state.put(CONTRACT, code=bytecode.LOOP)
     memory_chain.state.put(POOR, code=bytecode.assemble("1 0 MSTORE 32 0 RETURN"))
 

@@ -29,7 +29,7 @@ def word(number: int) -> bytes:
 
 
 def shared(depth: int, count: int) -> bytes:
-    """Return nested arrays of `count` identical elements at each of `depth` levels; the innermost are bytes."""
+    """Return `depth` levels of arrays with `count` identical elements each; the innermost are bytes."""
     data = word(32)
     for _ in range(depth):
         data += word(count) + word(32 * count) * count

@@ -1,4 +1,4 @@
-"""The log queue is bounded, repeated calls are merged, and no more is logged than a person can read."""
+"""The log queue is bounded, repeated calls are merged, and the number of logged entries is limited."""
 
 from cchain_app.transaction_log.allowance import Allowance
 from cchain_app.transaction_log.collapse import Collapse
