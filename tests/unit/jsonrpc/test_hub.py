@@ -101,8 +101,8 @@ async def test_a_filter_stays_with_its_subscription(hub: Hub, sink: Sink) -> Non
 @pytest.fixture
 def many(monkeypatch: pytest.MonkeyPatch) -> tuple[Hub, list[Sink]]:
     """A hub that notifies one subscriber at a time, and ten subscribers to heads."""
-    monkeypatch.setattr("jsonrpc.hub.WORK_AT_ONCE", 3)
-    monkeypatch.setattr("jsonrpc.hub.WORK_OF_FIRST_PIECE", 3)
+    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_AT_ONCE", 3)
+    monkeypatch.setattr("jsonrpc.websocket.hub.WORK_OF_FIRST_PIECE", 3)
     hub, sinks = Hub(), [Sink() for _ in range(10)]
     for sink in sinks:
         hub.connect(sink)
