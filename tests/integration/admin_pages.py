@@ -1,4 +1,4 @@
-"""Pages of the admin as a test sees them: what they say, and what they ask of the database."""
+"""Admin pages in tests: their content, and their database queries."""
 
 import re
 from collections.abc import Callable
@@ -12,11 +12,11 @@ from django.test import Client
 
 @dataclass
 class Page:
-    """An answer of the admin, and the statements that it took."""
+    """A response of the admin, and the SQL statements that produced it."""
 
     response: HttpResponse
     app: str
-    """The app whose tables the test looks at."""
+    """The app whose tables the test checks."""
     statements: list[tuple[str, Any]] = field(default_factory=list)
 
     @property
@@ -33,22 +33,22 @@ class Page:
 
     @property
     def chain_statements(self) -> list[tuple[str, Any]]:
-        """The statements on the chain's tables, without session and user."""
+        """The statements on the chain's tables, without those on sessions and users."""
         big = re.compile(rf"\b{self.app}_\w+")
         return [statement for statement in self.statements if big.search(statement[0])]
 
     def note(self, execute: Any, sql: str, params: Any, many: Any, context: Any) -> Any:
-        """Keep what looks for rows, as a wrapper of the connection; of many alike the first one."""
+        """Record SELECT statements, as an execute wrapper; of an executemany only the first."""
         if sql.lstrip().startswith(("SELECT", "UPDATE", "DELETE")):
             self.statements.append((sql, params[0] if many else params))
         return execute(sql, params, many, context)
 
     def plans(self) -> list[list[str]]:
-        """Return the steps of each statement on the chain's tables."""
+        """Return the query plan steps of each statement on the chain's tables."""
         return [_plan(sql, params) for sql, params in self.chain_statements]
 
     def slow_plans(self) -> list[str]:
-        """Return plans that would read or sort more than a page: none of them may be there."""
+        """Return the plan steps that read or sort more than a page; tests expect an empty list."""
         return [
             f"{step}: {sql}"
             for sql, params in self.chain_statements
@@ -58,13 +58,13 @@ class Page:
 
 
 SUBSELECT = re.compile(r"\(SELECT [^()]*\)")
-"""A value that is looked up beside each row."""
+"""A scalar subquery evaluated for each row."""
 
 
 def _plan(sql: str, params: Any) -> list[str]:
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            # A few hundred rows are scanned whatever indexes there are: ask what it could do.
+            # PostgreSQL scans a few hundred rows whatever indexes exist: forbid scans and sorts.
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
             cursor.execute("SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off")
             cursor.execute("SET LOCAL jit = off")
@@ -81,9 +81,9 @@ def _grows(step: str, sql: str) -> bool:
         return True
     if not step.startswith("SCAN") or "CONSTANT ROW" in step:
         return False
-    if step == "SCAN part":  # of a union, each cut off by a LIMIT of its own
+    if step == "SCAN part":  # a part of a union; each part has its own LIMIT
         return False
-    # Walking a table in the order of its key ends with the page, if every row is on it.
+    # A table scan in key order stops at the end of the page if every row belongs to it.
     walks_a_page = "LIMIT" in sql and "WHERE" not in SUBSELECT.sub("", sql)
     walks_its_own_index = step.endswith(
         (
@@ -99,7 +99,7 @@ Browse = Callable[..., Page]
 
 
 def browser(client: Client, app: str) -> Browse:
-    """Return what opens a page: its path, and parameters by name."""
+    """Return a function that opens a page, given its path and query parameters."""
 
     def open_page(path: str, **parameters: Any) -> Page:
         statements: list[tuple[str, Any]] = []

@@ -1,4 +1,4 @@
-"""The load generator, and senders at a pace, against a server that notes what comes, and in which order."""
+"""The load generator and its rate-limited senders, against a server that records requests in order."""
 
 import json
 import threading
@@ -18,7 +18,7 @@ NAMES = ["a", "b", "refuse"]
 
 
 class Server(ThreadingHTTPServer):
-    """Answers each body with itself; one that says "refuse" or "close" gets that."""
+    """Echoes each request body; the bodies "refuse" and "close" cause those failures."""
 
     daemon_threads = True
 
@@ -33,12 +33,12 @@ class Server(ThreadingHTTPServer):
         return Http(Endpoint("127.0.0.1", self.server_address[1], "/rpc", "/ws"))
 
     def orders(self) -> list[list[str]]:
-        """Return what each connection brought, by the first."""
+        """Return the requests of each connection, sorted by the first."""
         return sorted(self.bodies.values())
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """The handler of one connection."""
 
     protocol_version = "HTTP/1.1"
     server: Server

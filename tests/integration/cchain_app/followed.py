@@ -1,6 +1,6 @@
-"""The same chain twice on one database: blocks are made, then taken back and followed as another's.
+"""The same chain twice in one database: blocks are made, removed, and then followed like those of a peer.
 
-What is compared is every row that blocks make.
+Every row that blocks create is compared.
 """
 
 import json
@@ -25,10 +25,10 @@ WRITTEN_BY_BLOCKS: tuple[type[models.Model], ...] = (
     rows.Log, rows.Receipt, rows.Transaction, rows.Block, rows.AccountChange, rows.StorageChange,
     rows.Account, rows.StorageSlot, rows.Code, rows.TrieNode, rows.Chain,
 )  # fmt: skip
-"""Those that refer to others first."""
+"""Rows with foreign keys come first."""
 
 FUTURE = 2**33
-"""A time at which no block of a test is in the future."""
+"""A time that is later than every block of a test."""
 
 Rows = dict[str, list[tuple[Any, ...]]]
 
@@ -42,7 +42,7 @@ def genesis_without(*keys: str) -> str:
 
 
 def dump() -> Rows:
-    """Return every row that blocks have made."""
+    """Return every row that blocks have created."""
     return {
         model.__name__: [
             tuple(bytes(one) if isinstance(one, memoryview) else one for one in row)
@@ -53,7 +53,7 @@ def dump() -> Rows:
 
 
 def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
-    """Return all blocks above genesis as bytes give them, and make the node one that has none."""
+    """Return all blocks above genesis, decoded from bytes, and remove them from the node."""
     head = blocks.catch_up(evm_chain()).number
     candidates = (
         [parse_block(one.raw) for one in raw_blocks(evm_chain(), 1, head, 1 << 40)] if head else []
@@ -70,18 +70,18 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
 
 
 def forget() -> None:
-    """Forget the chain, as if the process had just begun."""
+    """Clear the memory of the chain, as after a restart of the process."""
     begin_anew()
 
 
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:
-    """Accept blocks in one call."""
+    """Accept the blocks in one call."""
     accept_evm(evm_chain(), candidates, **{"now": FUTURE, **given})
     found = [blocks.by_hash(evm_chain(), one.hash) for one in candidates]
     return [one for one in found if one is not None]
 
 
 def forged(block: CandidateBlock, *transactions: bytes, **changes: Any) -> CandidateBlock:
-    """Return a block with another header (and other transactions, if there are any)."""
+    """Return a block with a changed header (and with other transactions, if given)."""
     header = replace(block.header, **changes)
     return parse_block(encode_block(header, transactions or block.transactions))

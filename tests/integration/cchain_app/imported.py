@@ -1,4 +1,4 @@
-"""go-ethereum's chain of the tracing vectors on this node's rows: its blocks executed and stored one by one."""
+"""go-ethereum's chain of the tracing vectors in this node's database: its blocks executed and stored one by one."""
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import assemble, env_of

@@ -1,4 +1,4 @@
-"""A chain of made-up rows, and a browser that notes what each page asks of the database."""
+"""A chain of generated rows, and a browser that records the database queries of each page."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.integration.admin_pages import Browse, browser
 from tests.integration.conftest import forget_memory
 
 BLOCKS = 130
-"""More than two pages of blocks, 26 pages of transactions."""
+"""More than two pages of blocks, and 26 pages of transactions."""
 
 WAITING = 60
 
@@ -25,7 +25,7 @@ def nothing_remembered() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def written_chain(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Write the chain once for all tests of a module: each rolls back what it changes."""
+    """Write the chain once for all tests of a module; each test rolls back its own changes."""
     with django_db_blocker.unblock():
         rows.write_chain(BLOCKS, idle_accounts=100, waiting=WAITING)
     yield
@@ -35,7 +35,7 @@ def written_chain(django_db_setup: None, django_db_blocker: Any) -> Iterator[Non
 
 @pytest.fixture
 def chain(written_chain: None, db: None) -> None:
-    """The chain, in a test that may change it."""
+    """The chain, for a test that may change it."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Where the admin's pages are, as a person sees them in the address bar."""
+"""The URLs of the admin's pages, as the address bar shows them."""
 
 ADMIN = "/admin/"
 CCHAIN = "/admin/cchain_app/"
@@ -25,15 +25,15 @@ MODELS = (
 
 
 def listing(model: str) -> str:
-    """Return the address of a list."""
+    """Return the URL of a change list."""
     return f"{CCHAIN}{model}/"
 
 
 def detail(model: str, key: object) -> str:
-    """Return the address of a row's page."""
+    """Return the URL of a row's page."""
     return f"{CCHAIN}{model}/{key}/change/"
 
 
 def hexed(value: bytes) -> str:
-    """Return 0x text."""
+    """Return the bytes as 0x-prefixed hex."""
     return "0x" + value.hex()

@@ -1,4 +1,4 @@
-"""What transactions did inside, on pages: the tree, the lists, who created a contract."""
+"""Internal calls of transactions in the admin: the call tree, the lists, and contract creators."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""What was set over RPC on a development chain, in the admin: what waits for the next block, and who needs no key."""
+"""State set over RPC on a development chain, in the admin: next-block settings and impersonations."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -20,7 +20,7 @@ SETTINGS = detail("developmentsettings", 1)
 
 @pytest.fixture
 def chain(db: None, node_settings: Any) -> Chain:
-    """A chain that makes real blocks, in the place of that of made-up rows."""
+    """A chain that makes real blocks, instead of the chain of generated rows."""
     return Chain()
 
 

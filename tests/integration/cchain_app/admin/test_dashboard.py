@@ -1,4 +1,4 @@
-"""The first page: a summary of the chain, and a box that leads to exactly one thing."""
+"""The admin's index page: a summary of the chain, and a search box that opens the exact match."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""The admin before there is a chain."""
+"""The admin before a chain exists."""
 
 import pytest
 from django.test import Client

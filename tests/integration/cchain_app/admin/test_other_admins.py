@@ -1,4 +1,4 @@
-"""People and schedules in the admin: with the theme's forms, and still working."""
+"""Users and periodic tasks in the admin: they use the theme's forms, and still work."""
 
 from typing import Any
 

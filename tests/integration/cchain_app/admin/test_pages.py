@@ -1,4 +1,4 @@
-"""What the pages of a block, transaction, log, account and waiting transaction say and lead to."""
+"""Content and links of the pages of a block, transaction, log, account and pending transaction."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""Lists go from page to page by keys: all rows once, in order, at no higher cost further on."""
+"""Keyset pagination of lists: all rows once, in order, and later pages cost no more."""
 
 import pytest
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("chain")
 
 
 def _follow(browse: Browse, path: str, query: str, link: str) -> list[list[object]]:
-    """Return the keys of all pages that one link leads through."""
+    """Return the keys on each page reached by following one link repeatedly."""
     pages = []
     while True:
         page = browse(path + query)

@@ -1,4 +1,4 @@
-"""What the admin's pages ask of the database: few statements, each by an index, none that counts."""
+"""Database queries of the admin's pages: few statements, each uses an index, and none counts rows."""
 
 from typing import Any
 
@@ -32,14 +32,14 @@ DEEP: dict[str, Any] = {
 }
 
 STATEMENTS = {
-    # Above the first page of calls stands how far they are: the progress and the head, by their keys.
+    # The first page of calls also shows the indexing progress: two key lookups.
     "call": 3,
     "contractcreation": 3,
-    # What accounts that send have, and whether the node has their keys, both by their addresses.
+    # Balances of the senders, and whether the node has their keys, both looked up by address.
     "impersonation": 3,
     "createdaccount": 3,
 }
-"""Of the first page of a list, where it is not one."""
+"""Statements for the first page of a list, where more than one is needed."""
 
 SEARCHES = [
     ("block", "60", 1),
@@ -53,7 +53,7 @@ SEARCHES = [
     ("log", hexed(rows.transaction_hash(60, 4)), 3),
     ("log", hexed(rows.block_hash(60)), 3),
     ("log", hexed(rows.TRANSFER), 3),
-    # Three steps from event to event, three branches, and the rows.
+    # Three steps from event to event, three branches of the union, and the rows.
     ("log", hexed(rows.TOKEN), 7),
     ("account", hexed(rows.TOKEN), 1),
     ("accountchange", hexed(rows.COINBASE), 1),
@@ -103,7 +103,7 @@ def _assert_cheap(page: Any, statements: int) -> None:
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_list_is_one_statement_by_index(browse: Browse, model: str) -> None:
-    _ = evm_chain().fork  # read once by each process
+    _ = evm_chain().fork  # each process reads it once
     page = browse(listing(model))
     assert len(page.rows) == 50
     _assert_cheap(page, STATEMENTS.get(model, 1))
@@ -114,7 +114,7 @@ def test_a_list_is_one_statement_by_index(browse: Browse, model: str) -> None:
 def test_a_page_in_the_middle_is_one_statement_by_index(
     browse: Browse, model: str, direction: str
 ) -> None:
-    # Keys of the pool go on growing from test to test.
+    # The pool's keys keep growing from test to test.
     middle = models.PoolTransaction.objects.order_by("id")[30].pk
     page = browse(listing(model), **{direction: DEEP.get(model, middle)})
     assert page.rows
@@ -134,7 +134,7 @@ def test_a_search_is_a_few_statements_by_index(
 def test_a_detail_page_is_a_few_statements_by_index(
     browse: Browse, model: str, key: object, statements: int
 ) -> None:
-    _ = evm_chain().fork  # read once by each process
+    _ = evm_chain().fork  # each process reads it once
     _assert_cheap(browse(detail(model, key)), statements)
 
 
@@ -160,7 +160,7 @@ def test_a_list_does_not_read_the_large_columns(browse: Browse) -> None:
 
 def test_the_first_page_counts_the_pool_only_when_it_or_the_head_changed(browse: Browse) -> None:
     first, second = browse(ADMIN), browse(ADMIN)
-    # Latest blocks, rates, size of the pool, latest transactions.
+    # Latest blocks, rates, pool size, latest transactions.
     assert len(second.chain_statements) == 4
     assert len(first.chain_statements) > 4
     assert "30 pending" in first.text
@@ -171,7 +171,7 @@ def test_the_first_page_counts_the_pool_only_when_it_or_the_head_changed(browse:
 
 def test_the_first_page_reads_no_large_table_whole(browse: Browse) -> None:
     browse(ADMIN)
-    # The pool is small by its limits, so that its size may be counted; rates group the latest blocks alone.
+    # The pool has a size limit, so it may be counted; rates group only the latest blocks.
     bounded = ("pooltransaction", "LIMIT 2000) AS latest")
     slow = browse(ADMIN).slow_plans()
     assert [plan for plan in slow if not any(one in plan for one in bounded)] == []

@@ -1,4 +1,4 @@
-"""A list finds what has exactly this number, hash or address, however it is written."""
+"""List search finds rows with exactly this number, hash or address, in any notation."""
 
 import pytest
 from django.utils.html import escape

@@ -1,4 +1,4 @@
-"""What tests of the C-Chain's interface share."""
+"""Fixtures shared by the tests of the C-Chain's API."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.integration.conftest import Chain
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let gas alone bound a call: milliseconds pass on a busy machine while nothing is done."""
+    """Limit calls by gas alone: a busy machine loses milliseconds during which the call does not run."""
     monkeypatch.setattr(select, "SECONDS_OF_SHORTCUT", 3600.0)
     monkeypatch.setattr(select, "SECONDS_OF_WHOLE", 3600.0)
     monkeypatch.setattr(select, "SECONDS_IN_THREAD", 3600.0)
@@ -25,6 +25,6 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def asked(patient: None, chain: Chain) -> Asked:
-    """The interface with its shortcuts and without, at a chain with a counter that was called once."""
+    """The API with and without its shortcuts, on a chain with a counter that was called once."""
     deploy_counter(chain)
     return Asked()

@@ -1,4 +1,4 @@
-"""The C-Chain's interface with its shortcuts and without, and the requests that these are for."""
+"""The C-Chain's API with and without its shortcuts, and the requests that the shortcuts answer."""
 
 import asyncio
 import json
@@ -24,14 +24,14 @@ ZERO_SLOT = "0x" + "00" * 32
 
 
 class Asked:
-    """The same interface twice, with the shortcut and without, and what each has counted."""
+    """The same API twice, with and without the shortcut, and the calls that each has counted."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.counts: tuple[Counter[tuple[str, int]], ...] = (Counter(), Counter())
         self.by_shortcut = 0
-        """How many bodies the shortcut has answered."""
+        """Number of request bodies that the shortcut has answered."""
         self.in_thread = 0
-        """How many the shortcut for threads has answered."""
+        """Number of request bodies that the thread shortcut has answered."""
         rpc = this_node().evm_rpc
         shortcut, thread_shortcut = rpc.shortcut, rpc.thread_shortcut
         assert shortcut is not None
@@ -65,7 +65,7 @@ class Asked:
         return observe
 
     def same(self, body: bytes) -> bytes:
-        """Return the answer to a body, which is the same without the shortcut, on the loop and in a thread."""
+        """Return the response to a body, which must not depend on the shortcut, on the loop or in a thread."""
         alone, with_shortcut = self.dispatchers
         answered = self.same_in_thread(body)
 
@@ -73,7 +73,7 @@ class Asked:
             return dispatcher.answer_hot(body)
 
         self._count_anew()
-        # Each in a turn of its own, which the other one cannot have spent.
+        # Each in its own turn of the event loop, with a full time budget.
         hot = [asyncio.run(on_event_loop(one)) for one in (alone, with_shortcut)]
         assert hot[0] == hot[1], body
         assert hot[0] is MISS or (hot[0] or b"") == answered, body
@@ -81,7 +81,7 @@ class Asked:
         return answered
 
     def same_in_thread(self, body: bytes) -> bytes:
-        """Return the answer to a body in a thread, which is the same without the shortcut."""
+        """Return the response to a body in a thread, which must not depend on the shortcut."""
         alone, with_shortcut = self.dispatchers
         self._count_anew()
         answered = alone.answer(body)
@@ -108,7 +108,7 @@ def plain(asked: object) -> bytes:
 
 
 def of_head(receipts: list[str]) -> list[dict[str, object]]:
-    """Requests that the shortcut is for."""
+    """Return requests that the shortcut answers."""
     return [
         *map(one, ("eth_blockNumber", "eth_chainId", "net_version", "eth_gasPrice", "eth_baseFee")),
         *map(one, ("web3_clientVersion", "eth_maxPriorityFeePerGas", "eth_blobBaseFee")),
@@ -140,7 +140,7 @@ def of_head(receipts: list[str]) -> list[dict[str, object]]:
 
 
 def other_forms(receipts: list[str]) -> list[object]:
-    """Bodies that mean the same, something else or nothing."""
+    """Return bodies with the same meaning in another form, with another meaning, or invalid."""
     balance = one("eth_getBalance", SENDER_TEXT, "latest")
     return [
         *(
@@ -239,7 +239,7 @@ def other_forms(receipts: list[str]) -> list[object]:
 
 
 def texts(*bodies: object) -> list[bytes]:
-    """Return bodies, each also with blanks and its members the other way round."""
+    """Return the encoded bodies, each also with whitespace and with its members reversed."""
     plain = [json.dumps(body).encode() for body in bodies]
     spaced = [
         json.dumps(dict(reversed(body.items())), indent=1, ensure_ascii=False).encode()

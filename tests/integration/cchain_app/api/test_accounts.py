@@ -1,4 +1,4 @@
-"""eth_accounts, eth_sign, personal_sign, eth_signTypedData_v4: what the node's own accounts are and sign."""
+"""eth_accounts, eth_sign, personal_sign, eth_signTypedData_v4: the node's accounts and their signatures."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Callers of a development chain: web pages do not use the operator's keys, unless their origin is named."""
+"""Callers of a development chain: web pages cannot use the operator's keys unless their origin is allowed."""
 
 import json
 from collections.abc import Callable
@@ -30,15 +30,15 @@ SIGNING = {
     "personal_newAccount",
     "personal_sign",
 }
-"""Methods that sign with the node's keys, or decide for which chain the next signature is."""
+"""Methods that sign with the node's keys, or choose the chain that the next signature is for."""
 NAMING = {"anvil_reset", "anvil_setRpcUrl", "hardhat_reset"}
-"""Methods that can name the URL of a fork's remote node."""
+"""Methods that can set the URL of a fork's remote node."""
 
 Ask = Callable[..., Any]
 
 
 def ask(method: str, *params: Any, peer: str = "127.0.0.1", **headers: str) -> Any:
-    """Return a result, or the words of a refusal, for a request over HTTP."""
+    """Return the result, or the error message, of a request over HTTP."""
     body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
     named = {name.encode(): value.encode() for name, value in headers.items()}
     head = RequestHead("POST", named, has_query=False, peer=peer)
@@ -50,7 +50,7 @@ def ask(method: str, *params: Any, peer: str = "127.0.0.1", **headers: str) -> A
 
 @pytest.fixture
 def begin(db: None, settings: Any, tmp_path: Path) -> Callable[..., str]:
-    """Begin a chain with a mnemonic; return its first account."""
+    """Start a chain with a mnemonic; return its first account."""
 
     def made(mnemonic: str, **values: Any) -> str:
         directory = tmp_path / "own"
@@ -64,7 +64,7 @@ def begin(db: None, settings: Any, tmp_path: Path) -> Callable[..., str]:
 
 
 def uses_of_keys(account: str) -> dict[str, list[Any]]:
-    """Return calls of the methods that sign, each of which is answered with a result."""
+    """Return valid calls of the methods that sign."""
     sent = {"from": account, "to": f"0x{RECIPIENT.hex()}", "value": "0x1"}
     return {
         "eth_sign": [account, "0xdeadbeef"],

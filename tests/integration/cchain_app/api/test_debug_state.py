@@ -1,4 +1,4 @@
-"""State by ranges, what blocks changed, and roots between transactions, on a real chain."""
+"""State ranges, accounts modified by a block, and intermediate state roots, on a real chain."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ KEYS = [3, 1, 4, 15, 9, 2, 6]
 
 @pytest.fixture
 def storing(chain: Any) -> Any:
-    """Block 1 with the contract, block 2 with slots that are set and unset, block 3 with one set anew."""
+    """Block 1 creates the contract, block 2 sets and clears slots, block 3 sets one of them again."""
     chain.do(to=None, data=bytecode.deploy_code(bytecode.STORE), gas=300_000, value=0)
     calls = [chain.make(to=STORE, gas=100_000, value=0, data=words(key, key + 100)) for key in KEYS]
     calls.append(chain.make(to=STORE, gas=100_000, value=0, data=words(KEYS[0], 0)))
@@ -31,7 +31,7 @@ def storing(chain: Any) -> Any:
 
 
 def shown(values: dict[int, int]) -> dict[str, dict[str, str]]:
-    """Return slots as they are answered, in the order of their hashes."""
+    """Return slots in the format of the response, ordered by their hashes."""
     slots = sorted((keccak256(words(key)), key) for key in values)
     return {
         hexed(digest): {"key": hexed(words(key)), "value": hexed(words(values[key]))}
@@ -110,7 +110,7 @@ def test_the_last_root_between_transactions_is_the_blocks(rpc, chain):
     block = rpc("eth_getBlockByNumber", "0x2", False)
     roots = rpc("debug_intermediateRoots", block["hash"])
     assert len(roots) == len(made.sent)
-    # Nothing is left to be done at the end of this block: its queues of requests are empty.
+    # This block has no end-of-block processing: its request queues are empty.
     assert roots[-1] == block["stateRoot"]
     assert len(set(roots)) == len(roots)
     with pytest.raises(JsonRpcError, match="genesis is not traceable"):

@@ -1,4 +1,4 @@
-"""debug_trace*: a real chain's transactions, blocks and calls as go-ethereum's tracers tell them."""
+"""debug_trace*: a real chain's transactions, blocks and calls in the format of go-ethereum's tracers."""
 
 from dataclasses import replace
 
@@ -239,7 +239,7 @@ def test_who_asks_backwards_has_each_transaction_recorded_once(rpc, made, engine
 
 
 class SlowEngine(CountingEngine):
-    """An engine that takes too long for the transactions with some hashes."""
+    """An engine that exceeds the time limit for transactions with given hashes."""
 
     def __init__(self, engine, slow):
         super().__init__(engine)
@@ -296,7 +296,7 @@ def test_the_rest_of_a_block_has_the_time_of_one_transaction(rpc, made, engine, 
     for name in ("transfer", "count"):
         rpc("debug_traceTransaction", made.hash(name), CALLS)
 
-    # Of the five seconds two are gone at each look.
+    # Each reading of the clock takes two of the five seconds.
     assert engine.blocks == [(2, 1, 0), *[(2, 1, 0)] * 4]
 
 

@@ -1,4 +1,4 @@
-"""eth_sendRawTransaction for accounts with a delegation (EIP-7702), made or waiting."""
+"""eth_sendRawTransaction for accounts with a delegation (EIP-7702), set on chain or pending."""
 
 import pytest
 from django.db import connection
@@ -23,7 +23,7 @@ DEARER = {"max_fee_per_gas": 60 * GWEI, "max_priority_fee_per_gas": 2 * GWEI}
 
 @pytest.fixture
 def send(rpc, chain):
-    """Sends a transaction over RPC; returns None, or the words of the refusal."""
+    """Send a transaction over RPC; return None, or the error message."""
 
     def sent(made):
         try:
@@ -36,7 +36,7 @@ def send(rpc, chain):
 
 
 def delegating(*signers, nonce=0, key=KEY, at=0, **fields):
-    """Return a transaction that gives code to accounts whose nonces are `at`."""
+    """Return a set-code transaction for accounts whose nonces are `at`."""
     entries = tuple(authorization(signer, RECIPIENT, at) for signer in signers)
     return signed(
         key=key, type=SET_CODE, nonce=nonce, gas=200_000, authorizations=entries, **fields
@@ -49,7 +49,7 @@ def of_owner(nonce, **fields):
 
 @pytest.fixture
 def delegated(rpc, chain, send):
-    """An account that has a delegation; its nonce is 1 then."""
+    """An account with a delegation; its nonce is 1."""
     assert send(delegating(0)) is None
     chain.mine()
     code = rpc("eth_getCode", "0x" + SENDERS[0].hex(), "latest")
@@ -104,7 +104,7 @@ def test_within_one_batch_the_limit_holds_too(chain, rpc):
 
 def test_an_account_with_several_waiting_is_no_authority(send):
     assert send(of_owner(0)) is None
-    assert send(delegating(0)) is None  # of one that waits nothing is lost
+    assert send(delegating(0)) is None  # allowed: only one of its transactions is pending
     assert send(signed(key=OTHER, nonce=0)) is None
     assert send(signed(key=OTHER, nonce=9)) is None
     assert send(delegating(2, 1, nonce=1)) == RESERVED
@@ -120,7 +120,7 @@ def test_whoever_sets_its_own_code_may_replace_that_and_send_no_more(send):
 
 
 def test_an_authority_named_by_two_is_free_when_both_are_mined(send, chain):
-    assert send(delegating(0, at=7)) is None  # not its turn: it will set no code
+    assert send(delegating(0, at=7)) is None  # the nonce does not match: it will set no code
     assert send(delegating(0, at=7, key=OTHER)) is None
     assert send(of_owner(1)) == GAPPED
     chain.mine()
@@ -152,7 +152,7 @@ def test_an_authority_is_free_when_what_named_it_expires(send, chain):
 def test_an_authority_is_free_when_what_named_it_has_to_leave_a_full_pool(send):
     assert send(delegating(0, nonce=5)) is None
     assert send(of_owner(1)) == GAPPED
-    assert send(signed(key=OTHER, nonce=5, **DEARER)) is None  # takes the only room of a queued one
+    assert send(signed(key=OTHER, nonce=5, **DEARER)) is None  # replaces the only queued one
     assert send(of_owner(1, max_fee_per_gas=70 * GWEI, max_priority_fee_per_gas=3 * GWEI)) is None
 
 

@@ -15,7 +15,7 @@ def hexed(data: bytes) -> str:
 
 @pytest.fixture
 def counting(chain):
-    """A counter at block 1, counted up to 1 and 2 in the next two."""
+    """A counter created in block 1, and incremented to 1 and 2 in the next two blocks."""
     chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     chain.do(to=CONTRACT, gas=100_000, value=0)
     chain.do(to=CONTRACT, gas=100_000, value=0)

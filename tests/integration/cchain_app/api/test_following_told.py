@@ -1,4 +1,4 @@
-"""Clients hear of blocks that were followed as of blocks that were made here."""
+"""Clients are notified of followed blocks in the same way as of blocks built by this node."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -29,20 +29,20 @@ LOGGER = bytecode.created(SENDER, 0)
 
 @pytest.fixture
 def candidates(chain, monkeypatch):
-    """Three blocks, the first with a contract, the last with its logs; they are taken back."""
+    """Three blocks, the first with a contract, the last with its logs; the chain is then rewound."""
     return make(chain, monkeypatch)
 
 
 @pytest.fixture
 def shared_candidates(shared_chain, monkeypatch):
-    """The same, for other threads too."""
+    """The same, also visible to other threads."""
     return make(shared_chain, monkeypatch)
 
 
 def make(chain, monkeypatch):
     deployment = bytecode.deploy_code(bytecode.LOGGER)
     with monkeypatch.context() as untold:
-        # Through Redis a follower could hear later of these blocks, which are not there any more.
+        # Otherwise a follower could receive these blocks through Redis after they were removed.
         untold.setattr(Pointers, "send", lambda *_: None)
         chain.do(to=None, data=deployment, gas=500_000, value=0)
         chain.mine()
@@ -52,8 +52,8 @@ def make(chain, monkeypatch):
 
 @pytest.fixture
 async def follower(shared_candidates, monkeypatch) -> AsyncIterator[HeadListener]:
-    """What a web process follows the chain with, on this event loop; it has nothing but pointers."""
-    monkeypatch.setattr("nodeproject.heads.listener.TICK", 3600)
+    """The head listener of a web process, on this event loop; it only receives chain events."""
+    monkeypatch.setattr("nodeproject.head_listener.TICK", 3600)
     joined = groups_joined(monkeypatch)
     made = HeadListener(this_node().evm_rpc)
     await in_thread(blocks.head, evm_chain())
@@ -103,7 +103,9 @@ async def test_an_answer_goes_before_what_its_block_has_to_tell(follower, monkey
         order.append("told")
         told.set()
 
-    def settled() -> None:  # the thread's result is there; who gathers hears of it in the next turn
+    def settled() -> (
+        None
+    ):  # the result exists; a coroutine that gathers it resumes in the next turn
         loop.call_soon(loop.call_soon, written)
 
     def written() -> None:
@@ -127,7 +129,7 @@ async def test_a_web_process_moves_to_blocks_that_another_process_followed(
     told = notifications.head_accepted
     async with Socket(application) as socket:
         await socket.call("eth_subscribe", "newHeads")
-        # The network's process has a memory of its own, and what it tells comes a moment later.
+        # The network process has its own memory, and its announcements arrive a moment later.
         other = make_memory(native=memory.answers is not None, accounts=10, slots=10, blocks=64)
         with monkeypatch.context() as elsewhere:
             elsewhere.setattr(evm_chain(), "memory", other)

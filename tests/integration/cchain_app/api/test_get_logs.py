@@ -1,4 +1,4 @@
-"""eth_getLogs and polled log filters, over blocks in memory and over rows."""
+"""eth_getLogs and polled log filters, over blocks in memory and over database rows."""
 
 from dataclasses import replace
 
@@ -20,7 +20,7 @@ ONE, TWO, THREE = (n.to_bytes(32, "big") for n in (1, 2, 3))
 
 @pytest.fixture(params=["memory", "rows"])
 def logged(request, chain, monkeypatch):
-    """Blocks 2 to 4 have two logs each; searched in both ways that there are."""
+    """Blocks 2 to 4 with two logs each, searched in memory and in the database."""
     chain.do(to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0)
     for data in (b"\x0a", b"\x0b", b"\x0c"):
         chain.do(to=LOGGER, data=data, gas=100_000, value=0)
@@ -63,7 +63,7 @@ CALLER = hexed(SENDER.rjust(32, b"\0"))
     ],
 )
 def test_topics_select_by_position(rpc, logged, topics, found):
-    # A call emits a log with two topics and one with four, of which the caller is one.
+    # A call emits a log with two topics and one with four, one of which is the caller.
     pairs = rpc("eth_getLogs", {"fromBlock": "0x0", "topics": topics})
     assert len(pairs) == 3 * found
 

@@ -1,4 +1,4 @@
-"""eth_getProof: every proof is checked against the state root that the header has."""
+"""eth_getProof: every proof is verified against the state root in the header."""
 
 import pytest
 import rlp
@@ -25,7 +25,7 @@ def number(text: str) -> bytes:
 
 
 def check(rpc, answer, block="latest"):
-    """Hold the account and its slots against the block's state root."""
+    """Verify the proofs of the account and its slots against the block's state root."""
     root = plain(rpc("eth_getBlockByNumber", block, False)["stateRoot"])
     nodes = [plain(node) for node in answer["accountProof"]]
     account = prove(root, plain(answer["address"]), nodes)

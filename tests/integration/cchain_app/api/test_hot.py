@@ -1,4 +1,4 @@
-"""What is answered on the event loop: from memory without a query, or not at all."""
+"""Requests answered on the event loop: from memory without a database query, or not there."""
 
 import asyncio
 import json
@@ -30,8 +30,8 @@ async def on_event_loop(asked: bytes):
 
 @pytest.fixture
 def used(chain, monkeypatch):
-    """A chain whose blocks, accounts and slots are remembered, since they were asked for."""
-    # Gas alone bounds a call: milliseconds pass on a busy machine while nothing is done.
+    """A chain whose blocks, accounts and slots are cached, because they were requested before."""
+    # Limit calls by gas alone: a busy machine loses milliseconds during which the call does not run.
     monkeypatch.setattr(loop_gas, "SECONDS_OF_REQUEST", 60.0)
     chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     made, block = chain.do(to=CONTRACT, gas=100_000, value=0)

@@ -1,6 +1,6 @@
-"""anvil_impersonateSignature: ecrecover answers who was named, in calls at once and in the blocks that follow.
+"""anvil_impersonateSignature: ecrecover returns the given signer, in calls immediately and in later blocks.
 
-Every block that the tests make is recomputed in the end, with the signers that the rows name for it.
+Every block that the tests make is recomputed at the end, with the signers stored in its rows.
 """
 
 from pathlib import Path
@@ -21,18 +21,18 @@ from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.integration.conftest import Chain, Rpc
 
 NONSENSE = "0x" + "ff" * 64 + "1b"
-"""No point of the curve has this r, so nobody can have signed."""
+"""No point of the curve has this r, so the signature is invalid for every key."""
 STRANGER = "0x" + "57" * 20
 OTHER = "0x" + "58" * 20
 ECRECOVER = "0x" + "00" * 19 + "01"
 DIGEST = "d1" * 32
 NOBODY = "0x"
-"""What ecrecover answers where no signature fits: nothing."""
+"""The output of ecrecover for an invalid signature: empty."""
 ASKING = bytecode.assemble(
     "CALLDATASIZE 0 0 CALLDATACOPY 32 128 CALLDATASIZE 0 1 GAS STATICCALL POP "
     "128 MLOAD DUP1 0 SSTORE 0 MSTORE 32 0 RETURN"
 )
-"""Asks ecrecover with its call data; slot 0 is the answer."""
+"""Code that calls ecrecover with its call data and stores the result in slot 0."""
 CONTRACT = "0x" + "c0" * 20
 
 
@@ -47,12 +47,12 @@ def word(address: str) -> str:
 
 
 def question(signature: str = NONSENSE, digest: str = DIGEST) -> str:
-    """Return what ecrecover is asked: digest, v, r, s."""
+    """Return the input of ecrecover: digest, v, r, s."""
     return f"0x{digest}{signature[-2:].rjust(64, '0')}{signature[2:130]}"
 
 
 def ask(rpc: Rpc, signature: str = NONSENSE, block: str = "latest", digest: str = DIGEST) -> str:
-    """Return ecrecover's answer to eth_call."""
+    """Return the result of ecrecover through eth_call."""
     call = {"to": ECRECOVER, "data": question(signature, digest)}
     return str(rpc("eth_call", call, block))
 
@@ -63,13 +63,13 @@ def stored(rpc: Rpc, block: str = "latest") -> str:
 
 @pytest.fixture
 def asking(rpc: Rpc, chain: Chain) -> Chain:
-    """`CONTRACT` asks ecrecover."""
+    """A chain with the code that calls ecrecover at `CONTRACT`."""
     rpc("anvil_setCode", CONTRACT, f"0x{ASKING.hex()}")
     return chain
 
 
 def do_ask(chain: Chain) -> str:
-    """Let a transaction ask in a block of its own, and return its hash."""
+    """Call ecrecover from a transaction in its own block, and return the transaction's hash."""
     data = bytes.fromhex(question()[2:])
     to = Address(bytes.fromhex(CONTRACT[2:]))
     sent, _ = chain.do(to=to, data=data, value=0, gas=200_000)
@@ -129,7 +129,7 @@ def test_estimates_and_traced_calls_see_it(rpc: Rpc, asking: Chain) -> None:
     before = int(rpc("eth_estimateGas", call), 16)
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
 
-    # A slot that is set, where nobody was recovered to be written.
+    # It sets a slot that stayed zero when no signer was recovered.
     assert int(rpc("eth_estimateGas", call), 16) > before + 15_000
     traced = rpc("debug_traceCall", call, "latest", {"tracer": "callTracer"})
     assert traced["output"] == word(STRANGER)

@@ -1,4 +1,4 @@
-"""Impersonation: accounts without a key send, contracts too, and nothing that they sent is taken for anybody else's."""
+"""Impersonation: accounts without a key, and contracts, send transactions under their own address only."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def refused(rpc: Rpc, method: str, *params: Any) -> tuple[int, str]:
 
 @pytest.fixture
 def rich(chain: Chain) -> Chain:
-    """Two without a key, and a contract at `CONTRACT`, have coins."""
+    """A chain where two accounts without a key, and a contract at `CONTRACT`, have coins."""
     for place, to in enumerate((STRANGER, OTHER)):
         chain.send(
             signed(key=JUNK_KEYS[1], nonce=place, to=Address(bytes.fromhex(to[2:])), value=COIN)
@@ -173,7 +173,7 @@ def test_nobody_spends_anothers_coins_by_naming_them(rpc: Rpc, rich: Chain) -> N
     balance = rpc("eth_getBalance", FIRST)
     forged = impersonate(unsigned(value=COIN), SENDERS[0])
     recovered = recover_sender(decode_unsigned(forged.raw))
-    rich.send(rich.make(to=recovered, value=COIN))  # whom the signature gives can pay
+    rich.send(rich.make(to=recovered, value=COIN))  # fund the address recovered from the signature
     rich.mine()
 
     (outcome,) = transactions.submit(rich.evm, [forged.raw])

@@ -1,4 +1,4 @@
-"""personal_newAccount: an account of the mnemonic that the node signs for from then on."""
+"""personal_newAccount: the next account of the mnemonic, which the node then signs for."""
 
 from dataclasses import replace
 from typing import Any
@@ -70,7 +70,7 @@ def test_it_sends_what_it_signs(rpc: Rpc, chain: Chain) -> None:
     assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
     raw = bytes.fromhex(rpc("eth_getRawTransactionByHash", sent)[2:])
     assert recover_sender(decode_unsigned(raw)).hex() == made[2:]
-    assert rpc("eth_accounts")[11:] == [made]  # once, though it is impersonated, too
+    assert rpc("eth_accounts")[11:] == [made]  # listed once, although it is also impersonated
 
 
 def test_it_is_unlocked_and_known_from_the_beginning(rpc: Rpc, chain: Chain) -> None:

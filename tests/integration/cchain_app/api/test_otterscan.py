@@ -1,4 +1,4 @@
-"""ots_* and erigon_*: what Otterscan asks."""
+"""ots_* and erigon_*: the requests of Otterscan."""
 
 import pytest
 

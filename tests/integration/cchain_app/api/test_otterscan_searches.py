@@ -1,4 +1,4 @@
-"""ots_search… and ots_getContractCreator, with rows of calls and without."""
+"""ots_search… and ots_getContractCreator, with and without indexed calls."""
 
 import pytest
 
@@ -111,7 +111,7 @@ def test_a_contracts_creator_is_known_by_rows(rpc, indexed, monkeypatch):
 
 @pytest.fixture
 def remade(made):
-    """A factory's contract that is not destroyed: made in block 4."""
+    """A contract created by a factory in block 4 and never destroyed."""
     data = bytecode.words(8) + bytecode.deploy_code(bytecode.STORE)
     sent, _ = made.chain.do(to=ADDRESSES["factory"], data=data, gas=200_000, value=0)
     made.chain.mine()
@@ -132,7 +132,7 @@ def test_a_factory_is_the_creator_of_what_it_makes(rpc, made, remade, written):
 
 def test_rows_that_lag_say_nothing_of_a_contract_that_came_again(rpc, indexed, remade):
     transaction, created = remade
-    # As if it had been created once before, and destroyed.
+    # As if it had been created and destroyed once before.
     former = models.Call.objects.filter(creates=True, succeeded=True).earliest("id")
     former.to = bytes.fromhex(created[2:])
     former.save()

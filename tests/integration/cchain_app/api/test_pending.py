@@ -73,7 +73,7 @@ QUESTIONS: dict[str, Callable[[str], list[Any]]] = {
     "ots_getBlockDetails": lambda at: [at],
     "ots_getBlockTransactions": lambda at: [at, 0, 10],
 }  # fmt: skip
-"""A question of each method that takes a block."""
+"""A request for each method that takes a block parameter."""
 
 REFUSED: dict[str, tuple[list[Any], str]] = {
     "debug_traceCall": ([_CALL, "pending"], "tracing on top of pending is not supported"),
@@ -85,14 +85,14 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
 
 @pytest.fixture(autouse=True)
 def own_block() -> Iterator[None]:
-    """Let no test meet the pending block of another one, whose chain is gone."""
+    """Isolate tests from pending blocks that other tests built on a discarded chain."""
     yield
     this_node().evm_rpc.pending = PendingBlocks(this_node().evm_chain)
 
 
 @pytest.fixture
 def waiting(chain: Chain, rpc: Rpc) -> Chain:
-    """A chain with three executable transactions, a queued one, an edited account and a time for the next block."""
+    """A chain with three executable transactions, a queued one, an edited account and a set next-block time."""
     chain.do()
     chain.nonce = 0
     rpc("anvil_setNonce", _HEX["sender"], "0x0")
@@ -108,7 +108,7 @@ def waiting(chain: Chain, rpc: Rpc) -> Chain:
 
 
 def shown(method: str, answer: Any) -> Any:
-    """Return an answer without the fields that are null in the pending block alone."""
+    """Return a response without the fields that are null only in the pending block."""
     blocks = {
         "eth_getBlockByNumber": lambda: answer,
         "eth_getHeaderByNumber": lambda: answer,
@@ -161,7 +161,7 @@ def test_each_method_says_the_same_at_pending_and_latest_where_this_node_makes_n
 
 
 _ABOUT_TRANSACTIONS = {"debug_storageRangeAt"}
-"""Methods whose question names the third transaction, which only the pending block has."""
+"""Methods whose request names the third transaction, which only the pending block has."""
 
 
 @pytest.mark.parametrize("method", REFUSED)
@@ -203,7 +203,7 @@ def test_neither_the_pool_nor_the_chain_is_changed(waiting: Chain, rpc: Rpc) -> 
 
 
 class Builds:
-    """Counts how often a block is built, with a stopped clock."""
+    """Counts block builds, with a stopped clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.count = 0
@@ -219,7 +219,7 @@ class Builds:
         monkeypatch.setattr(pending, "time", SimpleNamespace(monotonic=lambda: self.monotonic))
 
     def during(self, work: Callable[[], object]) -> int:
-        """Return how many blocks are built while something is done."""
+        """Return the number of blocks built while the function runs."""
         before = self.count
         work()
         return self.count - before
@@ -227,7 +227,7 @@ class Builds:
 
 @pytest.fixture
 def builds(monkeypatch: pytest.MonkeyPatch) -> Builds:
-    """Count blocks that are built."""
+    """A counter of block builds."""
     return Builds(monkeypatch)
 
 
@@ -266,7 +266,7 @@ def test_the_block_is_built_again_when_something_has_changed(
     ask()
     CHANGES[change](waiting, rpc)
 
-    assert builds.during(ask) >= 1  # twice where the process learns of an edit by building
+    assert builds.during(ask) >= 1  # 2 if the process notices an edit while building
     assert builds.during(ask) == 0
 
 
@@ -312,7 +312,7 @@ def test_outside_development_it_is_kept_beside_a_pool_that_changes_too(
     ask()
     monkeypatch.setattr(EvmChain, "is_development", False)
     waiting.send(waiting.make())
-    assert builds.during(ask) == 1  # other conditions
+    assert builds.during(ask) == 1  # other next-block settings
     waiting.send(waiting.make())
     assert builds.during(ask) == 0
 

@@ -1,4 +1,4 @@
-"""The exchanges that ethereum/execution-apis has recorded on its chain, asked of a node that has imported it."""
+"""The exchanges that ethereum/execution-apis recorded on its chain, replayed on a node that imported it."""
 
 import json
 import lzma
@@ -42,7 +42,7 @@ def answer(rpc: Any, step: dict[str, Any]) -> dict[str, Any]:
 
 
 def agrees(rpc: Any, exchange: dict[str, Any]) -> bool:
-    """Ask all steps in order; `rpc` holds every result against the schema."""
+    """Replay all steps in order; `rpc` validates every result against the schema."""
     same = True
     for step in exchange["steps"]:
         want = {name: step[name] for name in ("result", "error") if name in step}

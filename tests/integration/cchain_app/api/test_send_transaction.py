@@ -1,4 +1,4 @@
-"""eth_sendTransaction and its relatives: transactions that the node completes, signs and sends."""
+"""eth_sendTransaction and related methods: the node fills, signs and sends the transaction."""
 
 import re
 import time
@@ -35,7 +35,7 @@ def refused(rpc: Rpc, method: str, *params: Any) -> JsonRpcError:
 
 
 def send(rpc: Rpc, **members: Any) -> dict[str, Any]:
-    """Send and return the waiting transaction."""
+    """Send a transaction and return it as pending."""
     found: dict[str, Any] = rpc("eth_getTransactionByHash", rpc("eth_sendTransaction", members))
     return found
 
@@ -78,7 +78,7 @@ def test_it_is_answered_with_its_block_where_blocks_are_made_at_once(
     assert rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
     assert waited_for == [sent]
 
-    rpc(method, {"from": FIRST, "to": TO, "nonce": "0x5"})  # behind a gap
+    rpc(method, {"from": FIRST, "to": TO, "nonce": "0x5"})  # behind a nonce gap
     rpc("evm_setAutomine", False)
     rpc(method, {"from": SECOND, "to": TO})
     assert waited_for == [sent]
@@ -331,7 +331,7 @@ def test_many_at_once_have_nonces_of_their_own(rpc: Rpc, shared_chain: Chain) ->
 def test_sync_waits_for_the_receipt(
     rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The module's own name for it: other threads sleep too, and must not make blocks here.
+    # Patch the module's own name: other threads sleep too, and must not make blocks here.
     mining = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: chain.mine())
     monkeypatch.setattr(eth_transactions, "time", mining)
 

@@ -1,7 +1,7 @@
-"""The shortcut answers what the dispatcher answers, byte for byte, and counts it likewise; whatever happens in between.
+"""The shortcut's responses and call counts equal those of the dispatcher, byte for byte, after any event.
 
-The dispatcher without a shortcut is the definition. Each body is asked of both, on an event loop and again
-after each event that changes an answer.
+The dispatcher without a shortcut is the reference. Each body is sent to both, on an event loop, and again
+after each event that changes a response.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.usefixtures("patient")
 def test_each_form_of_a_request_has_one_answer(asked, chain):
     receipts = [encode_data(chain.do(to=RECIPIENT)[0].hash)]
     for body in (*texts(*of_head(receipts), *other_forms(receipts)), *BROKEN):
-        for _ in range(2):  # the second time it may be remembered
+        for _ in range(2):  # the second response may come from the cache
             asked.same(body)
 
 
@@ -82,7 +82,7 @@ def test_the_hash_of_the_block_before_is_that_of_the_chain_as_it_goes_on_and_bac
     answered = asked.by_shortcut
     before_the_head()
     assert asked.by_shortcut == answered + 2
-    assert len(set(seen)) == 4  # the block of the snapshot comes twice
+    assert len(set(seen)) == 4  # the block of the snapshot is seen twice
 
 
 def test_what_clients_ask_most_is_answered_by_the_shortcut(asked, chain):
@@ -93,7 +93,7 @@ def test_what_clients_ask_most_is_answered_by_the_shortcut(asked, chain):
     asked.by_shortcut = 0
     for body in usual:
         asked.same(body)
-    # Code is the native engine's once it was executed; that of the counter was.
+    # The native engine has code that was executed before; the counter's code was.
     assert asked.by_shortcut == len(usual)
     whole = json.dumps([{**body, "id": n} for n, body in enumerate(of_head(receipts))]).encode()
     assert len(json.loads(asked.same(whole))) == len(usual)
@@ -143,7 +143,7 @@ def test_an_estimate_tries_no_more_gas_than_block_caller_and_node_allow(asked, r
     cap = this_node().evm_rpc.gas_cap(limit)
     assert limit < cap < int("0xffffffffffff", 16)
     most = limit if gas is None else cap
-    # It reverts where it has more.
+    # It reverts if it has more.
     end = 7 + (most.bit_length() + 7) // 8
     code = bytecode.assemble(f"GAS {most} LT {end} JUMPI STOP JUMPDEST 0 0 REVERT")
     rpc("anvil_setCode", NOBODY, encode_data(code))

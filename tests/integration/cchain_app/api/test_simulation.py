@@ -1,4 +1,4 @@
-"""eth_simulateV1 on a real chain: its blocks are those that the chain would have made."""
+"""eth_simulateV1 on a real chain: its blocks equal those that the chain would have made."""
 
 from typing import Any
 
@@ -265,6 +265,6 @@ def test_blocks_go_on_from_what_was_changed_by_hand_on_the_head(rpc, traced, eng
     rpc("evm_mine", hex(time))
     made = rpc("eth_getBlockByNumber", "latest", False)
     assert simulated["stateRoot"] == made["stateRoot"]
-    # The same of a height whose changes by hand stand in the block above it, and without the block's own effect.
+    # On a past height the result is the same: the next block stores that height's cheats, without its own effect.
     (again,) = simulate(rpc, empty, at=hex(int(made["number"], 16) - 1))
     assert again["stateRoot"] == made["stateRoot"]

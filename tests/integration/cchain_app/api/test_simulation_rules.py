@@ -1,7 +1,7 @@
-"""The rules of eth_simulateV1 that hold on any chain, as the exchanges of ethereum/execution-apis tell of them.
+"""The rules of eth_simulateV1 that hold on any chain, from the exchanges of ethereum/execution-apis.
 
-Those were recorded on a chain of their own. What is compared here does not depend on it: order, limits, codes
-and words; what overrides do; and of transactions that name that chain's ID gas, hashes and roots.
+Those exchanges were recorded on another chain. These tests compare only results that do not depend on it: order,
+limits, error codes and messages; effects of overrides; and gas, hashes and roots of transactions that name its ID.
 """
 
 from typing import Any
@@ -17,12 +17,12 @@ from tests.builders import bytecode
 from tests.builders.bytecode import assemble, words
 
 CHAIN_ID = 0xC72DD9D5E883E
-"""Of the recorded exchanges' chain."""
+"""The chain ID of the recorded exchanges."""
 
 C0, C1, C2, C3 = (Address(bytes([0xC0 + place]) + bytes(19)) for place in range(4))
 BLOCK_GAS = {"gasLimit": "0xbebc200"}
 CALL_GAS = 50_000_000
-"""What calls get that name none: all that a request may use."""
+"""The gas limit of calls that set none: the limit of the whole request."""
 
 ANSWER = assemble("42 0 MSTORE 32 0 RETURN")
 FIRST_SLOT = assemble("0 SLOAD 0 MSTORE 32 0 RETURN")
@@ -51,7 +51,7 @@ def overrides(**accounts: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def simulate(chain: Any, rpc: Any) -> Any:
-    """Simulate blocks on the genesis, of which the first has the recorded chain's gas limit."""
+    """Simulate blocks on the genesis, the first of them with the recorded chain's gas limit."""
 
     def run(first: dict[str, Any], *others: dict[str, Any], **options: bool) -> Any:
         first = {**first, "blockOverrides": {**BLOCK_GAS, **first.get("blockOverrides", {})}}
@@ -136,11 +136,11 @@ def test_a_block_without_anything_has_a_whole_header(simulate: Any) -> None:
         assert found[name] == value, name
 
 
-# What a call becomes.
+# Calls without or with few fields.
 
 
 def test_a_plain_call_has_the_recorded_hash_and_roots(simulate: Any) -> None:
-    """The sender is in no hash, and neither is the block's base fee."""
+    """Neither the sender nor the block's base fee affects the hash and the roots."""
     free = {"maxFeePerGas": "0x0", "maxPriorityFeePerGas": "0x0"}
     for override in ({}, {"baseFeePerGas": "0xa"}):
         for sender in (C0, C1):
@@ -235,7 +235,7 @@ def test_the_highest_nonce_overflows_without_validation(simulate: Any) -> None:
 
 
 def test_the_last_call_has_what_gas_is_left(simulate: Any) -> None:
-    """A gas limit that is overridden is that of the blocks behind it, too."""
+    """An overridden gas limit also applies to the following blocks."""
     spend = assemble("JUMPDEST GAS 500000 LT 0 JUMPI STOP")  # until half a million is left
     burn = assemble("JUMPDEST 0 JUMP")
     _, found = simulate(
@@ -249,7 +249,7 @@ def test_the_last_call_has_what_gas_is_left(simulate: Any) -> None:
     assert found["calls"][1]["error"] == {"code": -32015, "message": "out of gas"}
 
 
-# What ends a request.
+# Errors that end a request.
 
 
 def test_nonces_count_with_validation_alone(simulate: Any, refusal: Any) -> None:
@@ -331,11 +331,11 @@ def test_nothing_but_precompiles_can_be_moved(
     assert refusal(block(**moved)) == (-32000, words_)
 
 
-# What overrides do.
+# Effects of overrides.
 
 
 def delegation() -> dict[str, Any]:
-    """Return a call by which an account lets another one's code run for it."""
+    """Return a call that delegates an account to the code of another one."""
     entry = sign_authorization(CHAIN_ID, C1, 0, SIGNER)
     written = {
         "chainId": hex(CHAIN_ID),
@@ -351,7 +351,7 @@ def delegation() -> dict[str, Any]:
 EMPTY = {"code": "0x"}
 FUNDED = {"c0": {"balance": "0x1e8480"}, "c1": {"code": hexed(ANSWER)}}
 AS_OF_EXISTING, AS_OF_NEW = [36_800, 46_000], [46_000, 46_000]
-"""Gas of a delegation: an account that exists brings some of it back."""
+"""Gas of a delegation: part of it is refunded if the account exists."""
 
 
 def test_an_account_that_an_override_leaves_empty_exists(simulate: Any) -> None:

@@ -142,7 +142,7 @@ def test_a_batch_of_pending_counts_is_read_together(
     dispatcher = Dispatcher(registry(this_node().evm_rpc))
     others = ["0x" + n.to_bytes(20, "big").hex() for n in range(100)]
     pending = _counts(*((one, "pending") for one in (*others, hexed(SENDER), hexed(SENDER))))
-    dispatcher.answer(json.dumps(_counts((hexed(SENDER), "latest"))).encode())  # the head is known
+    dispatcher.answer(json.dumps(_counts((hexed(SENDER), "latest"))).encode())  # caches the head
     with django_assert_max_num_queries(8):
         answers = json.loads(dispatcher.answer(json.dumps(pending).encode()) or b"")
     assert [one["result"] for one in answers] == ["0x0"] * 100 + ["0x3"] * 2

@@ -1,4 +1,4 @@
-"""What go-ethereum answered about state, raw data and simulations, asked of this node that holds its chain."""
+"""go-ethereum's responses about state, raw data and simulations, compared on a node with the same chain."""
 
 import json
 from typing import Any
@@ -26,10 +26,10 @@ SUM_OF_THREE = {
     },
     "nextKey": None,
 }
-"""The contract adds up what it is called with, here 1, 2 and 3 before the fourth transaction."""
+"""The contract sums the values it is called with, here 1, 2 and 3 before the fourth transaction."""
 
 REFUSED = {"debug_setHead"}
-"""Accepted blocks are final here."""
+"""Accepted blocks are final on this node."""
 
 pytestmark = pytest.mark.node_settings(genesis=GENESIS, min_base_fee=0, mining="manual")
 
@@ -47,7 +47,7 @@ def answer(rpc: Any, exchange: dict[str, Any]) -> dict[str, Any]:
 
 
 def expected(exchange: dict[str, Any]) -> dict[str, Any]:
-    """Return go-ethereum's answer, without its fault (README), with our words where it prints values of Go's."""
+    """Return go-ethereum's response without its fault (README), and with our messages instead of Go's values."""
     if exchange["method"] in REFUSED:
         words = (
             "debug_setHead is not available: accepted blocks are final; on a development chain "

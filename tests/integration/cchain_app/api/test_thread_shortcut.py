@@ -1,4 +1,4 @@
-"""Calls in threads are answered by the shortcut as the method answers them; what they ask for is read together."""
+"""Calls in threads: the shortcut returns what the method returns, and reads the state in batches."""
 
 import json
 
@@ -27,10 +27,10 @@ from tests.integration.cchain_app.api.hot_requests import (
 MAPPING = bytecode.assemble(
     "0 JUMPDEST DUP1 0 MSTORE 32 0 KECCAK256 SLOAD POP 1 ADD 200 DUP2 LT 2 JUMPI 0 MSTORE 32 0 RETURN"
 )
-"""Reads two hundred slots that do not stand side by side."""
+"""Code that reads two hundred slots that are not adjacent."""
 
 CHAIN = bytecode.assemble("0 JUMPDEST DUP1 SLOAD ADD 20 DUP2 LT 2 JUMPI 0 MSTORE 32 0 RETURN")
-"""Reads slots, of which each one tells how far it is to the next."""
+"""Code that reads a chain of slots, each of which contains the offset to the next."""
 
 FILL_CHAIN = bytecode.assemble("0 JUMPDEST 1 DUP2 SSTORE 1 ADD 20 DUP2 LT 2 JUMPI POP")
 
@@ -47,7 +47,7 @@ def test_calls_and_batches_with_calls_are_answered_in_threads_by_the_shortcut(as
     estimate = one("eth_estimateGas", {"to": COUNTER_TEXT, "from": SENDER_TEXT}, "latest")
     bodies = list(map(plain, [large, small, estimate, [large, balance, small, estimate]]))
     for body in bodies:
-        asked.same_in_thread(body)  # so that all of it is remembered
+        asked.same_in_thread(body)  # caches all of it
     for body in bodies:
         before = asked.in_thread
         asked.same_in_thread(body)
@@ -59,7 +59,7 @@ def test_calls_and_batches_with_calls_are_answered_in_threads_by_the_shortcut(as
 
 
 def unremembered(chain, code: bytes, before: bytes = b"") -> tuple["Asked", bytes]:
-    """Return an interface, and a call of which the process remembers all but the state: code, too."""
+    """Return an API, and a call for which the process has cached everything but the state and code."""
     chain.do(to=None, data=bytecode.deploy_code(code, before), gas=900_000, value=0)
     to = encode_data(bytecode.created(SENDER, 2))
     body = plain(one("eth_call", {"to": to}, "latest"))
@@ -90,7 +90,7 @@ def test_a_call_that_asks_by_what_it_has_read_reads_by_itself_in_the_end(chain):
     assert asked.in_thread == 0
     assert answered == asked.dispatchers[0].answer(body)
     assert int(json.loads(answered)["result"], 16) == 20
-    # All of it is remembered now.
+    # Everything is cached now.
     assert asked.same_in_thread(body) == answered
     assert asked.in_thread == 1
 
@@ -132,9 +132,7 @@ def test_calls_that_take_too_long_in_a_thread_are_left_to_the_method(chain, monk
     chain.do(to=None, data=bytecode.deploy_code(READER), gas=500_000, value=0)
     asked = Asked()
     large = plain(one("eth_call", {"to": encode_data(bytecode.created(SENDER, 0))}, "latest"))
-    small = plain(
-        one("eth_call", {"to": RECIPIENT_TEXT}, "latest")
-    )  # too small to look at the clock
+    small = plain(one("eth_call", {"to": RECIPIENT_TEXT}, "latest"))  # too small to check the clock
     for _ in range(3):
         assert int(json.loads(asked.same_in_thread(large))["result"], 16) == 200
         assert json.loads(asked.same_in_thread(small))["result"] == "0x"

@@ -1,4 +1,4 @@
-"""What go-ethereum answered to debug_trace* about its chain, asked of this node that holds the same chain."""
+"""go-ethereum's responses to debug_trace* about its chain, compared on a node with the same chain."""
 
 import json
 
@@ -44,13 +44,13 @@ def test_answers_are_go_ethereums(imported, rpc):
 
 
 def has_no_time(one):
-    """Say whether an exchange gives the trace no time: go-ethereum's clock, too, may win or lose then."""
+    """Return whether the exchange sets no time for the trace, so that go-ethereum too may time out."""
     options = one["params"][-1]
     return isinstance(options, dict) and options.get("timeout") == "0s"
 
 
 def expected(one):
-    """Return go-ethereum's answer without its faults, and with our words where it runs JavaScript."""
+    """Return go-ethereum's response without its faults, and with our messages where it runs JavaScript."""
     options = one["params"][-1]
     tracer = options.get("tracer", CALL) if isinstance(options, dict) else CALL
     if tracer not in TRACERS:
@@ -62,7 +62,7 @@ def expected(one):
 
 
 def mended(value):
-    """Return a result without the faults that the vectors' README names."""
+    """Return a result without the faults listed in the README of the vectors."""
     if isinstance(value, list):
         return [mended(one) for one in value]
     if isinstance(value, dict):

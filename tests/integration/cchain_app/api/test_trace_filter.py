@@ -1,4 +1,4 @@
-"""trace_filter: with rows of calls and without, what matches is the same."""
+"""trace_filter: the matches are the same with and without indexed calls."""
 
 import pytest
 
@@ -179,7 +179,7 @@ def test_an_answer_has_its_limit(rpc, made):
 
 
 class TickingEngine(CountingEngine):
-    """An engine that takes a second for each execution, by a clock that stands still else."""
+    """An engine that takes a second for each execution, by a clock that otherwise does not advance."""
 
     def __init__(self, engine):
         super().__init__(engine)

@@ -1,4 +1,4 @@
-"""trace_filter on a chain of proof of work: what blocks pay is among the entries, by rows and by execution."""
+"""trace_filter on a proof-of-work chain: block rewards are among the entries, from rows and by execution."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from tests.integration.cchain_app.services.imported import bring, directory
 __all__ = ["directory"]
 
 MERGE = 17
-"""The first block that pays nothing."""
+"""The first block without a reward."""
 
 
 @pytest.fixture(params=["rows", "execution", "both"])

@@ -1,4 +1,4 @@
-"""Traces of a chain of every fork that others made: what is executed again comes to what the receipts say."""
+"""Traces of a chain that spans every hard fork, made by others: re-execution agrees with the receipts."""
 
 from pathlib import Path
 

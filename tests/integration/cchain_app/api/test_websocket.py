@@ -1,4 +1,4 @@
-"""/ext/bc/C/ws: the methods of HTTP, and subscriptions that hear of real blocks."""
+"""/ext/bc/C/ws: the same methods as over HTTP, and subscriptions to real blocks."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def hexed(data: bytes) -> str:
 
 
 class Socket:
-    """A client of the consumer."""
+    """A client of the WebSocket consumer."""
 
     def __init__(self, application: Any) -> None:
         self._communicator = PatientCommunicator(application, "/ext/bc/C/ws")
@@ -82,7 +82,7 @@ def application(shared_chain, monkeypatch):
 
 
 async def accept(chain, **fields):
-    """Make a block with a transaction, and tell of it."""
+    """Make a block with a transaction, and announce it."""
     _, block = await in_thread(lambda: chain.do(**fields))
     await subscriptions.head_accepted(this_node().evm_rpc, block.number, block.hash)
     return block
@@ -149,7 +149,7 @@ async def test_submissions_by_several_sockets_share_commits(application, shared_
         for index in range(30):
             await sockets[index % 3].send(index, "eth_sendRawTransaction", hexed(made[index].raw))
         for socket in sockets:
-            # Answered at once, before what was sent earlier: that is under way then.
+            # Answered immediately, although the transactions sent earlier are still in progress.
             assert await socket.call("eth_chainId") == "0xa868"
         go.set()
         for place, socket in enumerate(sockets):

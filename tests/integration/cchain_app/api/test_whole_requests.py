@@ -1,4 +1,4 @@
-"""Whole requests over HTTP are answered with the bytes that the direct door answers with, and counted as there."""
+"""Whole requests over HTTP get the same bytes and the same counts as from the direct endpoint."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ OTHER_HEADS = [
 
 
 class Transport:
-    """Keeps what is written to a client."""
+    """A transport that keeps the bytes written to a client."""
 
     def __init__(self) -> None:
         self.written: list[bytes] = []
@@ -61,7 +61,7 @@ class Transport:
         self._has_come.set()
 
     async def until(self, count: int) -> None:
-        """Wait for so many responses."""
+        """Wait until `count` responses were written."""
         while len(self.written) < count:
             self._has_come.clear()
             await self._has_come.wait()
@@ -73,7 +73,7 @@ class Transport:
         return False
 
     def nothing(self, *_: Any) -> None:
-        """Take what a test does not look at."""
+        """Ignore calls that the tests do not check."""
 
     close = abort = pause_reading = resume_reading = set_write_buffer_limits = nothing
 
@@ -82,13 +82,13 @@ class Transport:
 
 
 class Served:
-    """A direct door, with or without answers to whole requests, and what it has counted."""
+    """A direct endpoint with or without whole-request handling, and its counted calls."""
 
     def __init__(self, *, whole: bool) -> None:
         self.counted: list[tuple[str, int]] = []
         self.by_whole = 0
         self.written: list[list[bytes]] = []
-        """Of each connection, in the end."""
+        """The bytes written to each connection, set at the end."""
         limits = Limits(batch=200)
         dispatcher = hot_dispatcher(
             limits=limits, observer=self._observe, shortcut=this_node().evm_rpc.shortcut
@@ -111,12 +111,12 @@ class Served:
         self.counted += [(method, code)] * count
 
     def tick(self) -> None:
-        """Let the server's own headers be others, as each second."""
+        """Change the server's default headers, as uvicorn does each second."""
         date = b"Thu, 26 Nov 2026 20:00:%02d GMT" % (len(self.counted) % 60)
         self.state.default_headers = [(b"date", date), (b"server", b"uvicorn")]
 
     def connect(self) -> tuple[DirectProtocol, Transport]:
-        """Return a connection; what goes past the direct door is answered `past`."""
+        """Return a connection; requests that the direct endpoint passes on are answered `past`."""
 
         class Protocol(DirectProtocol):
             heads = RequestHeads(by_path([self.endpoint]))
@@ -136,7 +136,7 @@ class Served:
 
 @pytest.fixture(autouse=True)
 def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have no call wait for a thread because the machine is busy; `crowded` has all of them."""
+    """Have no call wait for a thread because the machine is busy; with `crowded` all calls do."""
     monkeypatch.setattr(shortcut, "CORES", 1)
 
 
@@ -147,13 +147,13 @@ def both(chain) -> tuple[Served, Served]:
     made = Served(whole=False), Served(whole=True)
     for served in made:
         for body in bodies():
-            served.endpoint.dispatcher.answer(body)  # so that it is remembered
+            served.endpoint.dispatcher.answer(body)  # fills the cache
         served.counted.clear()
     return made
 
 
 async def receive(protocol: DirectProtocol, data: bytes) -> None:
-    """Let a request arrive in a turn of the event loop of its own, which others cannot have spent."""
+    """Deliver a request in its own turn of the event loop, with a full time budget."""
     protocol.data_received(data)
     await asyncio.sleep(0)
 
@@ -173,7 +173,7 @@ def calls() -> list[bytes]:
 
 
 def other_calls() -> list[bytes]:
-    """Return bodies of calls that are for the dispatcher."""
+    """Return bodies of calls that need the dispatcher."""
     to = ({"to": REVERTER_TEXT}, {"to": TELLER_TEXT, "data": "0x12"}, {"to": COUNTER_TEXT, "x": 1})
     methods = ("eth_call", "eth_estimateGas")
     return [json.dumps(one(method, each, "latest")).encode() for method in methods for each in to]
@@ -218,7 +218,7 @@ def test_each_request_has_the_same_response_and_is_counted_alike(both) -> None:
 
 
 def responses(served: Served, asked: list[bytes], head: tuple[bytes, ...] = PLAIN) -> list[bytes]:
-    """Return what a connection gets for bodies, each sent again after its head was read."""
+    """Return the responses of one connection to the bodies, each sent again with a known request head."""
 
     async def ask() -> list[bytes]:
         protocol, transport = served.connect()
@@ -247,7 +247,7 @@ def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(bot
 
 @pytest.fixture
 def crowded(one_core: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let each call be long, and those of two connections come side by side."""
+    """Treat each call as long, and the calls of two connections as concurrent."""
     monkeypatch.setattr(select, "SECONDS_OF_LONG", 0.0)
     monkeypatch.setattr(shortcut, "NEAR_SECONDS", 3600.0)
     monkeypatch.setattr(shortcut, "CORES", 4)
@@ -256,7 +256,7 @@ def crowded(one_core: None, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The connections that wait for the crate's threads, each time they do."""
+    """The connections that wait for the crate's threads, one entry per wait."""
     seen: list[int] = []
     wait = Pooled.wait
 
@@ -273,7 +273,7 @@ def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     "calls",
     [
         [{"to": COUNTER_TEXT}],
-        # Those that cannot be answered there are of a kind that can.
+        # The second call cannot be answered there, but calls of its kind can.
         [{"to": COUNTER_TEXT}, {"to": COUNTER_TEXT, "gas": "0x5208"}],
     ],
 )
@@ -309,7 +309,7 @@ def test_long_calls_of_several_connections_are_answered_alike_in_threads(
 
 
 async def ask_by_turns(served: Served, body: bytes, count: int) -> None:
-    """Ask on two connections one after the other, each so often."""
+    """Send the body `count` times on each of two connections, in turns."""
     connections = [served.connect() for _ in range(2)]
     for number in range(1, count + 1):
         for protocol, transport in connections:
@@ -324,7 +324,7 @@ def test_calls_that_come_to_nothing_in_threads_are_soon_not_handed_over(
     both, handed_over: list[int]
 ) -> None:
     short_of_gas = {"to": COUNTER_TEXT, "gas": "0x5208"}
-    # One that waits for too long on a busy machine is no failure of its kind.
+    # A call that waits too long on a busy machine does not count as a failure of its kind.
     for call, most in (({"to": COUNTER_TEXT}, 40), (short_of_gas, 20)):
         handed_over.clear()
         body = json.dumps(one("eth_call", call, "latest")).encode()
@@ -400,7 +400,7 @@ def test_calls_whose_answers_are_too_long_for_it_are_soon_not_run_for_nothing(bo
     chain.do(to=None, data=bytecode.deploy_code(code), gas=2_000_000, value=0)
     to = encode_data(bytecode.created(SENDER, len(CONTRACTS)))
     body = json.dumps(one("eth_call", {"to": to}, "latest")).encode()
-    responses(both[1], [calls()[0]], HEADS[1])  # of the same head, which is known since
+    responses(both[1], [calls()[0]], HEADS[1])  # the same head, which is known from now on
     state = this_node().evm_chain.memory.state
 
     def asked_of_state(served: Served) -> int:

@@ -1,7 +1,7 @@
-"""Any sequence of transactions, changes by hand, snapshots, reverts and restarts ends as a model says it does.
+"""Any sequence of transactions, cheats, snapshots, reverts and restarts ends in the state of a model.
 
-The model knows balances, nonces and slots of a few accounts that nobody else touches; all blocks are computed
-anew by the specification's code in the end, and the state at each height is asked again.
+The model knows balances, nonces and slots of a few accounts that only this test uses. At the end all blocks are
+recomputed by the specification's code, and the state at each height is read again.
 """
 
 import copy
@@ -23,28 +23,28 @@ ACCOUNTS = ["0x" + f"{one:02x}" * 20 for one in (0xA1, 0xA2, 0xA3)]
 _WORDS = st.integers(0, 3)
 ECRECOVER = "0x" + "00" * 19 + "01"
 SIGNATURE = b"\xff" * 64 + b"\x1b"
-"""Nobody's: no point of the curve has this r."""
+"""An invalid signature: no point of the curve has this r."""
 RECOVERY = bytes(63) + SIGNATURE[64:] + SIGNATURE[:64]
-"""What ecrecover is asked for it."""
+"""The input of ecrecover for this signature."""
 KEEP_RECOVERED = assemble(
     0x1B,
     "32 MSTORE",
     2**256 - 1,
     "DUP1 64 MSTORE 96 MSTORE 32 128 128 0 1 GAS STATICCALL 128 MLOAD 0 SSTORE",
 )
-"""Init code that asks for it: slot 0 of the contract is the answer."""
+"""Init code that calls ecrecover: slot 0 of the contract is the result."""
 
 
 @dataclass
 class Model:
-    """What the state of these accounts is, and was."""
+    """The expected state of these accounts, now and at each earlier height."""
 
     balances: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ACCOUNTS, 0))
     nonces: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ACCOUNTS, 0))
     slots: dict[tuple[str, int], int] = field(default_factory=dict)
     height: int = 0
     sent: int = 0
-    """Transactions of the well-known key's account."""
+    """Number of transactions of the well-known key's account."""
     past: list[dict[str, int]] = field(default_factory=list)
     """Balances at each height below the head."""
 
@@ -69,14 +69,14 @@ OPERATIONS = st.one_of(
 
 
 class Session:
-    """A chain and the model of it, driven side by side."""
+    """A chain and its model, which run the same operations."""
 
     def __init__(self, rpc: Any, chain: Any) -> None:
         self.rpc, self.chain = rpc, chain
         self.model = Model()
         self.snapshots: list[tuple[str, Model]] = []
         self.signer = ""
-        """Of the signature, whichever way the chain went; empty: nobody."""
+        """Signer of the impersonated signature, which a revert does not change; empty if not set."""
         rpc("anvil_reset")
 
     def run(self, operation: tuple[Any, ...]) -> None:
@@ -130,7 +130,7 @@ class Session:
     def rollback(self, depth: int) -> None:
         if depth == 0 or depth > self.model.height or self.snapshots:
             return
-        # What was changed by hand on the block that is the head again is part of its state.
+        # Cheats on the block that becomes the head again are part of its state.
         self.rpc("anvil_rollback", depth)
         self.model.height -= depth
         self.model.balances = self.model.past[self.model.height]
@@ -143,7 +143,7 @@ class Session:
         self.chain.forget()
 
     def check(self) -> None:
-        """Compare the state at all heights, and have all blocks computed anew."""
+        """Compare the state at all heights, and recompute all blocks."""
         model = self.model
         assert int(self.rpc("eth_blockNumber"), 16) == model.height
         for height, balances in enumerate([*model.past, model.balances]):
@@ -165,7 +165,7 @@ class Session:
         self.model.sent += 1
 
     def _is_no_empty_account(self, account: str) -> None:
-        """Give who has storage and nothing else nonce 1."""
+        """Give an account that has storage and nothing else nonce 1."""
         has_storage = any(value for key, value in self.model.slots.items() if key[0] == account)
         if has_storage and not (self.model.balances[account] or self.model.nonces[account]):
             self.model.nonces[account] = 1
@@ -192,9 +192,7 @@ def test_a_sequence_ends_as_the_model_says(rpc, chain, operations):
     session = Session(rpc, chain)
     for operation in operations:
         session.run(operation)
-    verify_state(
-        chain.evm.db, PythonStateTrie(), TEMPORARY
-    )  # with what was changed by hand on the head
+    verify_state(chain.evm.db, PythonStateTrie(), TEMPORARY)  # with the cheats on the head
     session.rpc("anvil_mine", 1)
     session._next_height()
     session.check()

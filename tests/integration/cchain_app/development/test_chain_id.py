@@ -1,4 +1,4 @@
-"""anvil_setChainId: a chain that has nothing but its first block goes by another chain ID from then on."""
+"""anvil_setChainId: a chain that has only its genesis block uses another chain ID from then on."""
 
 import asyncio
 import json
@@ -66,7 +66,7 @@ def refused(rpc: Rpc, method: str, *params: Any) -> tuple[int, str]:
 
 
 def shown_ids(rpc: Rpc) -> set[int]:
-    """Return all chain IDs that clients are told."""
+    """Return all chain IDs that clients can read."""
     return {
         int(rpc("eth_chainId"), 16),
         int(rpc("net_version")),
@@ -255,7 +255,7 @@ def test_what_others_follow_keeps_its_own(
 
 
 def restart(**changes: Any) -> EvmChain:
-    """Be a process that has just begun, with some settings."""
+    """Simulate a newly started process, with some changed settings."""
     begin_anew(replace(evm_chain().node, **changes))  # type: ignore[type-var]  # the node's whole settings
     load_genesis(evm_chain())
     return evm_chain()

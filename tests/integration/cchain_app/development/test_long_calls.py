@@ -1,4 +1,4 @@
-"""Long development calls do not keep other callers from reading and writing."""
+"""Long development calls do not prevent other callers from reading and writing."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ def address(number: int) -> str:
 
 @contextmanager
 def writer(chain) -> Iterator[None]:
-    """Hold the locks of a writer in another thread."""
+    """Hold a writer's locks in another thread."""
     has_lock, may_end = threading.Event(), threading.Event()
 
     def write() -> None:
@@ -140,7 +140,7 @@ def test_other_writers_have_their_turn_while_many_blocks_are_mined(rpc, shared_c
         def mine_beside_a_writer(*arguments):
             if not heights and not lock._waiting:
                 thread.submit(write)
-                while not lock._waiting:  # nothing else tells that it waits
+                while not lock._waiting:  # the only sign that it waits
                     pass
             return mine_part(*arguments)
 
@@ -153,7 +153,7 @@ def test_other_writers_have_their_turn_while_many_blocks_are_mined(rpc, shared_c
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Wait for no lock."""
+    """Set the lock timeout so that no lock is waited for."""
     monkeypatch.setattr(database, "BUSY_SECONDS", 0.0)
     if connection.vendor != "postgresql":
         yield
@@ -162,7 +162,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     of_pool = connection.connection
     of_pool.execute("SET lock_timeout = 1")
     yield
-    of_pool.execute("RESET lock_timeout")  # whoever has the connection next is patient
+    of_pool.execute("RESET lock_timeout")  # for the next user of the connection
 
 
 def test_a_busy_database_is_told_to_each_caller(rpc, shared_chain, impatient, client):

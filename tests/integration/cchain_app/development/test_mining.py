@@ -1,4 +1,4 @@
-"""evm_mine and its like: blocks, their time and what else they have, by hand."""
+"""evm_mine and related methods: manual mining of blocks, their timestamps and other fields."""
 
 from itertools import pairwise
 
@@ -217,7 +217,7 @@ def test_a_reorganisation_takes_transactions_that_nobody_signed(rpc, chain):
 
 
 def test_times_of_blocks_are_seconds_however_late(rpc, chain):
-    """uint40 and uint48 are types that contracts keep times in; their limits are no milliseconds."""
+    """Contracts store times as uint40 and uint48; the limits of these types are not taken for milliseconds."""
     assert rpc("evm_setNextBlockTimestamp", 2**40 - 1) is None
     rpc("evm_mine")
     assert int(block(rpc)["timestamp"], 16) == 2**40 - 1

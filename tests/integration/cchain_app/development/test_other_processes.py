@@ -1,4 +1,4 @@
-"""What one process did to a development chain is so in others: when they have heard of it, or when they make a block."""
+"""Changes of a development chain reach other processes: when announced, or when they make a block."""
 
 import asyncio
 from dataclasses import replace
@@ -33,7 +33,7 @@ FEE = 7 * 10**9
 
 @pytest.fixture
 def several(settings: Any) -> None:
-    """Let the node have several processes that make blocks, as in production."""
+    """Give the node several processes that make blocks, as in production."""
     settings.NODE = replace(settings.NODE, profile="production")
 
 
@@ -86,7 +86,7 @@ async def test_a_web_process_hears_that_only_changes_by_hand_were_undone(
 
 @pytest.fixture
 def producer(several: None, chain: Chain) -> EvmChain:
-    """Another process, which has paid somebody and remembers it."""
+    """Another process, which has funded an account and has it cached."""
     made = another_process(chain.evm)
     chain.send(chain.make(to=SOMEBODY, value=1))
     mine_by(made, chain)
@@ -134,7 +134,7 @@ def test_a_change_by_hand_that_was_undone_is_forgotten_by_a_maker_of_blocks(
 
 
 def mine_by(producer: EvmChain, chain: Chain) -> None:
-    """Have another process make a block of what waits; this one hears of it."""
+    """Have another process make a block of the pending transactions and announce it to this one."""
     chain.now += 1
     assert produce(producer, now=chain.now) is not None
     blocks.catch_up(chain.evm)
@@ -186,7 +186,7 @@ def test_a_block_by_hand_has_what_others_have_set_for_it(several: None, chain: C
 def test_what_waits_runs_on_what_others_have_changed_by_hand(
     producer: EvmChain, rpc: Rpc, chain: Chain
 ) -> None:
-    """The producer remembers an account as one that cannot pay."""
+    """The producer has the account cached with a balance that cannot pay."""
     poor = signed(key=POOR_KEY, nonce=0)
     assert state_at(producer, 1).account(poor.sender) is None
     rpc("anvil_setBalance", f"0x{poor.sender.hex()}", hex(10**18))

@@ -1,4 +1,4 @@
-"""What another process sets or changes by hand while a block is made is in that block, or the block is not made."""
+"""A setting or cheat of another process during a block build is either in the block, or the block is not made."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,20 +31,20 @@ Meanwhile = Callable[[Callable[[], object]], None]
 
 @pytest.fixture(autouse=True)
 def several(settings: Any) -> None:
-    """Let the node have several processes that make blocks, as in production."""
+    """Give the node several processes that make blocks, as in production."""
     settings.NODE = replace(settings.NODE, profile="production")
 
 
 @pytest.fixture
 def other(several: None, chain: Chain) -> EvmChain:
-    """Another process, of which no word arrives."""
+    """Another process, whose announcements do not arrive."""
     set_in(chain.evm, mining="auto")
     return another_process(chain.evm)
 
 
 @pytest.fixture
 def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
-    """Return what has something done once when a block is built and not committed yet."""
+    """Return a function that registers a callback, run once between building and committing a block."""
 
     def once(work: Callable[[], object]) -> None:
         accept = acceptance.accept
@@ -60,12 +60,12 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
 
 
 def set_in(process: EvmChain, **changes: Any) -> None:
-    """Set something for the blocks to come in a process."""
+    """Override settings of the next block in a process."""
     by_hand.change_conditions(process, lambda found, _: replace(found, **changes))
 
 
 def pay(process: EvmChain, wei: int) -> None:
-    """Change a balance by hand in a process."""
+    """Set a balance in a process."""
     by_hand.change_state(process, [by_hand.balance(SOMEBODY, wei)])
 
 
@@ -127,7 +127,7 @@ def test_a_block_has_all_that_was_set_for_it(
 def test_what_was_sent_after_blocks_are_made_by_hand_waits(
     chain: Chain, other: EvmChain, meanwhile: Meanwhile
 ) -> None:
-    """The changed state has the block built anew, of all that waits by then."""
+    """The changed state causes the block to be rebuilt from all transactions pending by then."""
     first, second = chain.make(), chain.make()
     chain.send(first)
 

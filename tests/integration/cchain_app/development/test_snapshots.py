@@ -1,4 +1,4 @@
-"""evm_snapshot and evm_revert: the chain, its state, the pool and the clock as they were."""
+"""evm_snapshot and evm_revert restore the chain, its state, the pool and the clock."""
 
 import pytest
 
@@ -158,7 +158,7 @@ def test_a_filter_made_while_the_chain_goes_back_misses_nothing(rpc, chain, monk
 
 @pytest.mark.parametrize("back", ["evm_revert", "anvil_reset", "evm_setTime"])
 def test_the_time_goes_back_also_where_the_p_chain_has_blocks_since(rpc, chain, back):
-    """A jump of a year ends stakers, whose blocks stay: the P-Chain's time does not go back behind them."""
+    """A jump of a year ends stakers in blocks that are final: the P-Chain's time does not go back before them."""
     year = 366 * 86_400
     rpc("evm_mine")
     snapshot = rpc("evm_snapshot")

@@ -1,4 +1,4 @@
-"""setBalance and its like: seen at once at the head, at its height for ever, and part of the next block."""
+"""setBalance and related methods: visible immediately at the head, kept at that height, and part of the next block."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A chain that is a fork of a remote one, which a thread of the test tells."""
+"""A chain that forks a remote chain, which a server thread of the test provides."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -21,9 +21,9 @@ from tests.builders.transactions import KEY, unsigned
 from tests.servers.upstream import RemoteChain, UpstreamServer
 
 PIN = 15
-"""The remote chain has five blocks more."""
+"""Height of the fork block; the remote chain has five more blocks."""
 COUNTER = "0x" + "c0" * 20
-"""A contract that answers its slot 0, and with data adds one to it."""
+"""A contract that returns its slot 0, and increments it if called with data."""
 COUNTER_CODE = "0x3615600d5760015f54015f55005b5f545f5260205ff3"
 RICH = "0x" + "aa" * 20
 
@@ -41,7 +41,7 @@ def remote() -> Iterator[UpstreamServer]:
 
 @dataclass
 class ForkedChain:
-    """A fork whose blocks are made on command."""
+    """A fork that makes blocks on demand."""
 
     remote: UpstreamServer
     nonce: int = 0
@@ -68,12 +68,12 @@ class ForkedChain:
         return made
 
     def restart(self) -> AcceptedBlock:
-        """Be a process that has just begun."""
+        """Simulate a newly started process."""
         begin_anew()
         return load_genesis(self.evm)
 
     def asks_nothing(self) -> None:
-        """Count from now on what is asked."""
+        """Reset the record of requests to the remote node."""
         self.remote.asked.clear()
 
 
@@ -81,7 +81,7 @@ class ForkedChain:
 def with_fork(
     transactional_db: None, node_settings: Any, settings: Any, remote: UpstreamServer
 ) -> None:
-    """Let the settings name the fork."""
+    """Configure the fork in the settings."""
     settings.NODE = replace(
         node_settings,
         mining="manual",
@@ -93,6 +93,6 @@ def with_fork(
 
 @pytest.fixture
 def forked(with_fork: None, remote: UpstreamServer) -> ForkedChain:
-    """A fork that has just begun."""
+    """A newly started fork."""
     load_genesis(evm_chain())
     return ForkedChain(remote)

@@ -1,4 +1,4 @@
-"""What a fork has fetched, in the admin: as it was at the pin, of whom, and without what may be a key."""
+"""Data that a fork has fetched, in the admin: as of the fork block, with its source, and without possible keys."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,7 +30,7 @@ def browse(admin_client: Client) -> Browse:
 
 @pytest.fixture
 def asked(forked: ForkedChain, rpc: Rpc) -> ForkedChain:
-    """A fork that was asked for an account, a contract, two slots and somebody who is not there."""
+    """A fork that was asked for an account, a contract, two slots and an account that does not exist."""
     rpc("eth_getBalance", RICH, "latest")
     rpc("eth_getBalance", NOBODY, "latest")
     rpc("eth_call", {"to": COUNTER}, "latest")

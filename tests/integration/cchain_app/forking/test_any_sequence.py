@@ -1,6 +1,7 @@
-"""Any sequence of calls, changes by hand, snapshots, reverts and restarts on a fork ends as a model says it does.
+"""Any sequence of calls, cheats, snapshots, reverts and restarts on a fork ends in the state of a model.
 
-In the end a block is made, and its state root is that of a trie of all that changed since the pin, made at once.
+At the end a block is made. Its state root must equal that of a trie built in one step from all changes since the
+fork block.
 """
 
 import copy
@@ -23,7 +24,7 @@ from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 
 TEMPORARY = Path(gettempdir())
 NEW = "0x" + "ab" * 20
-"""Does not exist upstream."""
+"""An account that does not exist on the remote chain."""
 ACCOUNTS = (RICH, NEW, COUNTER)
 _WORDS = st.integers(0, 3)
 _ACCOUNT = st.sampled_from(ACCOUNTS)
@@ -42,7 +43,7 @@ OPERATIONS = st.one_of(
 
 @dataclass
 class Model:
-    """What the state of these accounts is, and was at the heights since the pin."""
+    """The expected state of these accounts, now and at each height since the fork block."""
 
     balances: dict[str, int] = field(default_factory=lambda: {RICH: 10**20, NEW: 0, COUNTER: 3})
     slots: dict[tuple[str, int], int] = field(default_factory=lambda: {(COUNTER, 0): 7})
@@ -59,7 +60,7 @@ class Model:
 
 
 class Session:
-    """A fork and the model of it, driven side by side."""
+    """A fork and its model, which run the same operations."""
 
     def __init__(self, rpc: Any, forked: Any) -> None:
         self.rpc, self.forked = rpc, forked
@@ -119,7 +120,7 @@ class Session:
         self.forked.restart()
 
     def check(self) -> None:
-        """Compare the state at all heights, and the root of the head with one that is made at once."""
+        """Compare the state at all heights, and the root of the head with that of a trie built in one step."""
         for height, (balances, counter) in enumerate([*self.model.past, self.model.now], PIN):
             at = hex(height)
             found = {one: int(self.rpc("eth_getBalance", one, at), 16) for one in ACCOUNTS}
@@ -129,7 +130,7 @@ class Session:
             assert int(self.rpc("eth_getStorageAt", account, hex(place), "latest"), 16) == value
         verify_state(
             self.forked.evm.db, PythonStateTrie(), TEMPORARY
-        )  # with what was changed by hand on the head
+        )  # with the cheats on the head
         block = self.forked.mine()
         assert block.header.state_root == root_of_changes(self.forked.evm.db)
         assert (
@@ -139,7 +140,7 @@ class Session:
 
 
 def root_of_changes(db: Any) -> bytes:
-    """Return the root of the trie of all accounts and slots that changed since the pin."""
+    """Return the root of the trie of all accounts and slots that changed since the fork block."""
     keys = [bytes(key) for key in models.ForkedLeaf.objects.values_list("key", flat=True)]
     owners = [Address(key) for key in keys if len(key) == 20]
     slots = [key for key in keys if len(key) > 20]

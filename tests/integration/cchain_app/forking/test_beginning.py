@@ -1,4 +1,4 @@
-"""Where a fork may begin, what it goes on with, and that it becomes another one only by anvil_reset."""
+"""Fork blocks that are allowed, what a restart resumes, and that only anvil_reset changes the fork."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ from tests.servers.upstream import RemoteChain, UpstreamServer, hash_of
 
 
 def again(settings, **changes):
-    """Begin again with other settings."""
+    """Restart with other settings."""
     settings.NODE = replace(settings.NODE, **changes)
     return load_genesis(evm_chain())
 
@@ -34,7 +34,7 @@ def test_what_is_asked_at_the_start(forked, remote):
     names = [method for method, _ in remote.asked]
     assert names[:3] == ["eth_getBlockByNumber", "eth_chainId", "eth_getAccountInfo"]
     funded = [who for who, one in forked.evm.own_genesis.alloc.items() if one.balance]
-    funded.remove(bytes(20))  # it keeps its balance of the other chain
+    funded.remove(bytes(20))  # it keeps its balance on the remote chain
     asked = [params[0] for method, params in remote.asked if method == "eth_getBalance"]
     assert len(asked) == len(set(asked))
     others = {bytes.fromhex(one[2:]) for one in asked} - set(funded)

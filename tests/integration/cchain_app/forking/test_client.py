@@ -1,4 +1,4 @@
-"""How a remote node is asked: retries, turns of URLs, what is refused, and that no key is told."""
+"""Requests to a remote node: retries, rotation of URLs, refused responses, and keys that stay secret."""
 
 import gzip
 
@@ -28,7 +28,7 @@ def server():
 
 
 class Waits(list):
-    """Notes how long is waited, and does not."""
+    """Records waiting times without waiting."""
 
     def __call__(self, seconds):
         self.append(seconds)
@@ -39,7 +39,7 @@ def client(*urls, waits=None, **settings):
 
 
 def failing(*failures):
-    """Fail one time after the other, then no more."""
+    """Raise the failures one after the other, then succeed."""
     left = list(failures)
     return lambda _: left.pop(0) if left else None
 

@@ -1,4 +1,4 @@
-"""What other explorers' clients hear of a chain that is a fork."""
+"""Responses to clients of other explorers on a forked chain."""
 
 import pytest
 from django.test import Client

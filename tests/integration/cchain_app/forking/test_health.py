@@ -1,4 +1,4 @@
-"""A fork talks to no other node, so its health does not wait for a network's process."""
+"""A fork has no peers, so its health does not depend on a network process."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.integration.cchain_app.forking.conftest import ForkedChain
 def long_ago(
     forked: ForkedChain, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fork with NODE_NETWORK on, of which no network's process has reported for long."""
+    """A fork with NODE_NETWORK on, whose network process has not reported for a long time."""
     settings.NODE = replace(settings.NODE, network=True, data_dir=str(tmp_path))
     identity.make_identity(settings.NODE, 1_790_000_000)
     load_genesis(platform_chain(), platform_chain().proof_of_possession, "{}")

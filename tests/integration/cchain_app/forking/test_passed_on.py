@@ -1,4 +1,4 @@
-"""What goes to the remote node as it came: blocks and transactions up to the pin, and state before it."""
+"""Requests passed unchanged to the remote node: blocks and transactions up to the fork block, and earlier state."""
 
 import json
 from dataclasses import replace
@@ -14,7 +14,7 @@ from tests.servers.upstream import error, hash_of, transaction_hash
 
 @pytest.fixture
 def ask(forked):
-    """Ask the dispatcher, and hold nothing against a schema: answers are another node's."""
+    """Send a request to the dispatcher without schema validation: the responses are another node's."""
 
     def ask(method, *params):
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -103,7 +103,7 @@ def test_a_call_that_reverts_upstream_is_told_as_here(ask, remote):
 
 @pytest.mark.parametrize("first", [0, PIN - 2, PIN])
 def test_logs_are_upstreams_up_to_the_pin_and_ours_from_there(ask, forked, remote, first):
-    # LOG0 of nothing
+    # LOG0 with empty data
     ask("anvil_setCode", RICH, "0x5f5fa0")
     forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:])), gas=50_000))
     wanted = {"fromBlock": hex(first), "toBlock": "latest", "topics": []}
@@ -114,7 +114,7 @@ def test_logs_are_upstreams_up_to_the_pin_and_ours_from_there(ask, forked, remot
 
 
 def test_logs_of_both_are_counted_against_the_limit(ask, forked, settings):
-    # LOG0 of nothing, twice
+    # LOG0 with empty data, twice
     ask("anvil_setCode", RICH, "0x5f5fa05f5fa0")
     forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:])), gas=50_000))
     wanted = {"fromBlock": hex(PIN), "toBlock": "latest", "topics": []}

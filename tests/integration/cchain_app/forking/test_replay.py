@@ -1,4 +1,4 @@
-"""A fork that begins with transactions of a block of the other chain, up to and with one of them."""
+"""A fork that starts by replaying a block's transactions of the remote chain, up to and including a given one."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ RANDAO = "0x" + "55" * 32
 
 
 def sent(nonce, **fields):
-    """Return a transaction of somebody on the other chain, which adds one to the counter."""
+    """Return a transaction of an account of the remote chain that increments the counter."""
     wanted = {
         "to": Address(bytes.fromhex(COUNTER[2:])), "data": b"\x01", "gas": 100_000, "value": 0,
         "chain_id": CHAIN_ID, "nonce": nonce, **fields,
@@ -59,7 +59,7 @@ def text(transaction):
 
 @pytest.fixture
 def block(with_fork, remote, settings):
-    """The block after the pin, in which the second of three transactions is wanted."""
+    """The block after the fork block; the settings name the second of its three transactions."""
     remote.chain.accounts[OWNER] = (10**18, 3, "0x")
     remote.chain.changed[HEIGHT] = {
         "miner": MINER, "mixHash": RANDAO, "baseFeePerGas": hex(9 * GWEI), "gasLimit": hex(29_990_000),
@@ -73,13 +73,13 @@ def block(with_fork, remote, settings):
 
 @pytest.fixture
 def replayed(block, remote):
-    """A fork that has just begun with the first two."""
+    """A newly started fork with the first two transactions."""
     load_genesis(evm_chain())
     return ForkedChain(remote)
 
 
 def refused(settings, kind, words, **changes):
-    """See that no fork begins."""
+    """Assert that no fork is created."""
     settings.NODE = replace(settings.NODE, **changes)
     with pytest.raises(kind, match=words):
         load_genesis(evm_chain())
@@ -254,7 +254,7 @@ def test_another_chain_id_is_refused(block, settings):
 
 
 def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
-    block.accounts[OWNER] = (10**18, 4, "0x")  # the first has nonce 3
+    block.accounts[OWNER] = (10**18, 4, "0x")  # the first transaction has nonce 3
     words = f"{text(FIRST)} of block {HEIGHT} cannot be executed here, so the fork does not begin"
     refused(settings, CannotReplay, words)
     block.accounts[OWNER] = (10**18, 3, "0x")
@@ -283,7 +283,7 @@ def test_state_that_is_not_told_ends_the_beginning(block, remote, settings):
 
 def test_a_replay_that_was_interrupted_begins_anew(rpc, block, remote, settings, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(service, "replay", lambda *_: None)  # the process ends before it
+        patch.setattr(service, "replay", lambda *_: None)  # the process ends before the replay
         load_genesis(evm_chain())
     assert models.Block.objects.count() == 1
     begin_anew()

@@ -1,4 +1,4 @@
-"""State of a fork: asked for once, kept as rows, changed by our blocks, and there without the remote node."""
+"""State of a fork: fetched once, stored as rows, changed by local blocks, and available without the remote node."""
 
 import json
 from dataclasses import replace
@@ -29,7 +29,7 @@ def counter(rpc, block="latest"):
 
 
 def noting(function, calls):
-    """Return a function that notes its calls."""
+    """Return a wrapper of the function that records its calls."""
 
     def noted(*arguments):
         calls.append(arguments)
@@ -48,7 +48,7 @@ def test_the_chain_goes_on_from_the_pin(rpc, forked):
     block = forked.mine()
     assert block.number == PIN + 1
     assert "0x" + block.header.parent_hash.hex() == hash_of(PIN)
-    # The pin's gas is at its target, so the base fee stays; it is below no floor.
+    # The gas used by the fork block is at its target, so the base fee stays; no minimum applies.
     assert block.header.base_fee == 8 * GWEI
     assert block.header.gas_limit == 30_000_000
     assert block.header.timestamp > 1_700_000_000 + PIN
@@ -217,7 +217,7 @@ def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
 
 
 def test_within_a_transaction_of_the_database_nobody_is_asked(forked, remote):
-    """Changes by hand ask before; here nobody has."""
+    """Cheats fetch the state before the transaction begins; here it was not fetched."""
     chain = forked.evm
     forked.asks_nothing()
     with chain.db.atomic(), pytest.raises(NotKept):
@@ -240,9 +240,9 @@ def test_blockhash_reads_before_the_pin_and_is_kept(rpc, forked, remote):
 
 
 def test_where_nobody_answers_slots_of_the_ring_buffers_do_not_stop_blocks(rpc, with_fork, remote):
-    """EIP-2935's contract is there upstream: each block overwrites another slot of it."""
+    """EIP-2935's contract exists on the remote chain: each block overwrites another of its slots."""
     ring = "0x0000f90827f1c53a10cb7a02335b175320002935"
-    # What its system call does, in short: SSTORE(NUMBER, CALLDATALOAD(0)).
+    # A short form of its system call: SSTORE(NUMBER, CALLDATALOAD(0)).
     remote.chain.accounts[ring] = (0, 1, "0x5f354355")
     remote.chain.slots[ring, PIN + 1] = 5
     load_genesis(evm_chain())

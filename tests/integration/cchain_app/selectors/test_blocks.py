@@ -1,4 +1,4 @@
-"""What the block after the head will be."""
+"""The hard fork of the block after the head."""
 
 from dataclasses import replace
 from typing import Any

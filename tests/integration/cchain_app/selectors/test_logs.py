@@ -1,4 +1,4 @@
-"""Logs that are searched for in the rows: which are found, in which order, and by which index."""
+"""Log search in the database: which logs are found, in which order, and by which index."""
 
 import asyncio
 import json
@@ -52,7 +52,7 @@ def log(number: int, index: int, address: Address, topics: tuple[Word, ...]) -> 
     )  # fmt: skip
 
 
-# Few values, so that a filter made of them finds something, and one of each that no log has.
+# Few values, so that a random filter finds something, and one value of each kind that no log has.
 BLOCKS = 30
 ADDRESSES = [Address(bytes([n]) * 20) for n in range(1, 6)]
 WORDS = [Word(bytes([n]) * 32) for n in range(1, 7)]
@@ -138,11 +138,11 @@ def long_chain() -> None:
     )
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
-            # Pages of an index that are left of other tests' rows make a search by it look dear.
+            # Index pages left over from other tests make a search by index look expensive.
             cursor.execute(f"REINDEX TABLE {models.Log._meta.db_table}")
-            # Its own daemon does this for a table that has grown. SQLite is never told anything.
+            # Autovacuum analyzes a table that has grown. SQLite never has statistics.
             cursor.execute("ANALYZE")
-            # Two thousand rows on fifty pages are worth reading whole: ask what it does with more.
+            # A full scan of two thousand rows on fifty pages is cheapest: get the plan for larger tables.
             cursor.execute("SET LOCAL enable_seqscan = off")
 
 
@@ -150,7 +150,7 @@ _READ_BY = re.compile(r" USING (?:COVERING )?(?:INDEX )?(INTEGER PRIMARY KEY|\w+
 
 
 def plan_lines(statement: selector.Statement) -> list[str]:
-    """Return how SQLite reads each table, a line for each."""
+    """Return how SQLite reads each table, one line per table."""
     text, params = statement
     return [line for *_, line in Database().rows(f"EXPLAIN QUERY PLAN {text}", params)]
 
@@ -167,7 +167,7 @@ def plan_nodes(statement: selector.Statement) -> Iterator[dict[str, Any]]:
 
 
 def assert_by_index(statement: selector.Statement, index: str, bounds: list[str]) -> None:
-    """Hold that logs are read by one index, up to these bounds, and no table is read whole."""
+    """Assert that logs are read by one index, up to these bounds, and no table is scanned."""
     if connection.vendor == "postgresql":
         nodes = list(plan_nodes(statement))
         whole = [node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"]
@@ -219,7 +219,7 @@ def test_logs_of_a_contract_are_read_by_address_event_and_range(long_chain, shap
 
 
 def test_logs_of_some_events_of_a_contract_are_read_by_address_and_range(long_chain):
-    # Whether to look at each event or at all logs in between depends on how many there are.
+    # Depending on the number of events, the plan looks up each event or reads all the contract's logs.
     wanted = LogFilter(frozenset({EMITTER}), (frozenset({EVENT, *WORDS}),))
     statement = selector.search(evm_chain(), wanted, 0, LONG, 10_001)
     assert statement is not None

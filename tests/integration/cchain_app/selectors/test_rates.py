@@ -1,4 +1,4 @@
-"""How much the blocks of each of the last minutes hold."""
+"""Totals of the blocks of each of the last minutes."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.builders import rows
 
 pytestmark = pytest.mark.django_db
 BLOCKS = 130
-"""One each two seconds."""
+"""One block every two seconds."""
 HEAD = rows.GENESIS_TIME + 2 * BLOCKS
 
 
@@ -21,7 +21,7 @@ def chain() -> None:
 
 
 def _summed(newest: int, oldest: int) -> Minute:
-    """Return what the blocks of two ages in seconds, and between, hold."""
+    """Return the totals of the blocks between two ages in seconds, inclusive."""
     found = Block.objects.filter(timestamp__lte=HEAD - newest, timestamp__gte=HEAD - oldest)
     return Minute(
         len(found),
@@ -36,7 +36,7 @@ def test_each_minute_has_its_blocks_the_oldest_first() -> None:
     assert found[-1] == _summed(0, 59)
     assert found[-1].blocks == 30
     assert found[-2] == _summed(60, 119)
-    assert found[-5] == _summed(240, 299)  # the first block of all is in it
+    assert found[-5] == _summed(240, 299)  # includes the first block of the chain
     assert found[-6] == Minute(0, 0, 0)
 
 
