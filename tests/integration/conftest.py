@@ -1,4 +1,4 @@
-"""A chain on a real database, asked as clients ask it, and recomputed after each test.
+"""A chain on a real database, accessed like clients do, and recomputed after each test.
 
 `chain` is for tests of one thread: everything happens in one transaction that is rolled back.
 `shared_chain` commits, so that other threads and connections see it; it costs more.
@@ -40,28 +40,28 @@ from tests.integration.emptied import empty_databases
 from tests.integration.recomputed import assert_recomputes
 
 Rpc = Callable[..., Any]
-"""Takes method and params; returns the result or raises `JsonRpcError`."""
+"""A function of a method and its params; returns the result or raises `JsonRpcError`."""
 
 
 class Chain:
-    """A chain whose blocks are made on command, and whose clock is the test's."""
+    """A chain whose blocks are made on demand, and whose clock is controlled by the test."""
 
     def __init__(self) -> None:
-        # With the P-Chain's tests, and not now: so equal tests make equal chains, and each is recomputed once.
+        # The time of the P-Chain's tests, not the wall time: equal chains of tests are then recomputed only once.
         with patch.object(clock, "now", return_value=NOW):
             self.genesis = load_genesis(self.evm)
         self.now = self.genesis.header.timestamp
         self.nonce = 0
-        """Of the well-known key's account."""
+        """The next nonce of the well-known key's account."""
 
     @property
     def evm(self) -> EvmChain:
-        """The chain of this process, another one where a test has changed settings."""
+        """The chain of this process; a test that changes settings gets another object."""
         return evm_chain()
 
     def send(self, *sent: Transaction) -> list[Hash]:
-        """Put transactions into the pool; all of them must get in."""
-        # The commit is what asks for a block, and here the outermost transaction never commits.
+        """Put transactions into the pool; all of them must be accepted."""
+        # Blocks are requested on commit, but the outermost transaction of a test never commits.
         with TestCase.captureOnCommitCallbacks(execute=True):
             outcomes = transactions.submit(evm_chain(), [one.raw for one in sent])
         for outcome in outcomes:
@@ -70,14 +70,14 @@ class Chain:
         return [outcome for outcome in outcomes if not isinstance(outcome, Exception)]
 
     def mine(self) -> AcceptedBlock:
-        """Make a block a second later, with what the pool has."""
+        """Make a block one second later from the transactions in the pool."""
         self.now += 1
         block = produce(self.evm, now=self.now, allow_empty=True)
         assert block is not None
         return block
 
     def make(self, **fields: Any) -> Transaction:
-        """Return the next transaction of the well-known key's account, not sent yet."""
+        """Return the next transaction of the well-known key's account, without sending it."""
         made = signed(nonce=self.nonce, **fields)
         self.nonce += 1
         return made
@@ -89,17 +89,17 @@ class Chain:
         return made, self.mine()
 
     def forget(self) -> None:
-        """Empty the memory, as if the process had just begun."""
+        """Empty the cache, as after a restart of the process."""
         forget_memory()
 
 
 def forget_memory() -> None:
-    """Empty what this process remembers of the C-Chain."""
+    """Empty this process's cache of the C-Chain."""
     begin_anew()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let tests make blocks on command, unless they name another way themselves."""
+    """Let tests make blocks on demand, unless they set another mining mode themselves."""
     for item in items:
         if {"chain", "shared_chain"} & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.node_settings(mining="manual"), append=True)
@@ -107,9 +107,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """The test database; whoever is connected when the tests are over is disconnected.
+    """The test database; sessions that are still connected after the tests are terminated.
 
-    A thread that outlived its test would keep PostgreSQL from dropping the database.
+    A thread that outlives its test would prevent PostgreSQL from dropping the database.
     """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TransactionTestCase, "_fixture_teardown", empty_databases)
@@ -121,7 +121,7 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 
 def end_sessions(connection: BaseDatabaseWrapper) -> None:
-    """End every session of a PostgreSQL database, this process's own ones too."""
+    """Terminate every session of a PostgreSQL database, including those of this process."""
     connection.close()
     connection.close_pool()
     with connection._nodb_cursor() as cursor:
@@ -133,7 +133,7 @@ def end_sessions(connection: BaseDatabaseWrapper) -> None:
 
 @pytest.fixture(scope="session")
 def own_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with what a node is known by: to make it takes longer than most tests."""
+    """A directory with a node's identity files: creating them takes longer than most tests."""
     directory = tmp_path_factory.mktemp("node")
     identity.make_files(directory, IdentityFiles.below(directory), NOW)
     return directory
@@ -141,13 +141,13 @@ def own_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def data_dir(own_files: Path, tmp_path: Path) -> str:
-    """A directory for a test's node, with those files."""
+    """A directory for a test's node, with a copy of those files."""
     return str(shutil.copytree(own_files, tmp_path, dirs_exist_ok=True))
 
 
 @pytest.fixture
 def node_settings(node_settings: Any) -> Iterator[Any]:
-    """The node's settings; its caches, which its processes share like its rows, are empty."""
+    """The node's settings, with empty caches (which the node's processes share, like the rows)."""
     empty_caches()
     yield node_settings
     empty_caches()
@@ -155,7 +155,7 @@ def node_settings(node_settings: Any) -> Iterator[Any]:
 
 @pytest.fixture
 def turns(monkeypatch: pytest.MonkeyPatch) -> list[Database]:
-    """Whose turn to write it was, each time that somebody had one."""
+    """The databases whose write lock was acquired, one entry per acquisition."""
     found, turn = [], Database.turn
 
     @contextmanager
@@ -169,14 +169,14 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[Database]:
 
 
 def empty_caches() -> None:
-    """Empty every cache of Django's that was used."""
+    """Clear every Django cache that was used."""
     for one in caches.all(initialized_only=True):
         one.clear()
 
 
 @pytest.fixture
 def chain(db: None, node_settings: Any) -> Iterator[Chain]:
-    """The local network's chain; every block that the test makes is recomputed in the end."""
+    """The local network's chain; every block that the test makes is recomputed at the end."""
     made = Chain()
     evm = made.evm
     yield made
@@ -194,7 +194,7 @@ def shared_chain(transactional_db: None, node_settings: Any) -> Iterator[Chain]:
 
 @pytest.fixture
 def rpc(node_settings: Any) -> Rpc:
-    """Ask the dispatcher, and hold every result against the published schema."""
+    """Call the dispatcher, and validate every result against the published schema."""
 
     def ask(method: str, *params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}

@@ -1,7 +1,7 @@
-"""How tables are emptied after a test that commits.
+"""Emptying tables after a test that commits.
 
-Django's own way, `flush`, empties all hundred of them, and has content types and permissions made anew. A test
-writes to some tables, and to those two hardly ever: only what has rows is emptied.
+Django's `flush` empties all hundred tables, and creates content types and permissions again. A test writes to a few
+tables, and hardly ever to those two: so only tables with rows are emptied.
 """
 
 from functools import cache
@@ -16,11 +16,11 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TransactionTestCase
 
 MADE_WITH_TABLES = frozenset({ContentType._meta.db_table, Permission._meta.db_table})
-"""Tables whose rows Django makes with the tables themselves."""
+"""Tables whose rows Django creates together with the tables."""
 
 
 def empty_databases(case: TransactionTestCase) -> None:
-    """Empty the databases of a test, in place of `TransactionTestCase._fixture_teardown`."""
+    """Empty the databases of a test; replaces `TransactionTestCase._fixture_teardown`."""
     for alias in case._databases_names(include_mirrors=False):
         ContentType.objects.clear_cache()
         if permissions_there(alias) == permissions_of_models():
@@ -30,14 +30,14 @@ def empty_databases(case: TransactionTestCase) -> None:
 
 
 def permissions_there(alias: str) -> set[tuple[str, str, str]]:
-    """Return app, model and codename of each permission that a database has."""
+    """Return app, model and codename of each permission in a database."""
     found = Permission.objects.using(alias).order_by()
     return set(found.values_list("content_type__app_label", "content_type__model", "codename"))
 
 
 @cache
 def permissions_of_models() -> set[tuple[str, str, str]]:
-    """Return app, model and codename of each permission that Django makes with the tables."""
+    """Return app, model and codename of each permission that Django creates with the tables."""
     return {
         (model._meta.app_label, str(model._meta.model_name), codename)
         for model in apps.get_models()
@@ -46,7 +46,7 @@ def permissions_of_models() -> set[tuple[str, str, str]]:
 
 
 def empty_tables(connection: BaseDatabaseWrapper) -> None:
-    """Delete all rows but those that are made with the tables; waits for whoever still writes."""
+    """Delete all rows except those created with the tables; waits for sessions that still write."""
     names = set(
         connection.introspection.django_table_names(only_existing=True, include_views=False)
     )

@@ -1,4 +1,4 @@
-"""Celery's door: when blocks are made, in each of the three modes."""
+"""Celery tasks: when blocks are made, in each of the three modes."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ from tests.integration.waking import by_celery
 
 
 class Sent:
-    """What was given to the broker."""
+    """The tasks that were sent to the broker."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -37,7 +37,7 @@ class Sent:
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
     made = Sent()
     monkeypatch.setattr(wakeup, "current_app", made)
-    # By the cache's own clock two seconds, and a worker's one, could end while a test looks.
+    # The real limits, two seconds in the cache and one in a worker, could expire during a test.
     monkeypatch.setattr(wakeup, "_LIFETIME", 3600)
     monkeypatch.setattr(tasks, "TURN", 3600.0)
     monkeypatch.setattr(tasks, "LINGER", 0.0)
@@ -74,7 +74,7 @@ def test_what_arrives_while_the_worker_looks_is_taken_without_another_task(
 
     def look_and_send(of: EvmChain) -> bool:
         is_empty = looks(of)
-        if is_empty and later:  # after its look, before it waits for the next one
+        if is_empty and later:  # after its check, before it waits for the next transaction
             chain.send(later.pop(0))
         return is_empty
 
@@ -113,7 +113,7 @@ def test_a_queued_transaction_asks_for_nothing(chain: Chain, sent: Sent) -> None
 
 @pytest.mark.node_settings(mining="auto")
 def test_the_tick_makes_the_block_whose_request_was_lost(chain: Chain, sent: Sent) -> None:
-    chain.send(signed(nonce=0))  # nobody takes the request
+    chain.send(signed(nonce=0))  # no worker receives the request
 
     assert tasks.tick() == {"blocks": 1}
     assert tasks.tick() == {"blocks": 0}
@@ -187,7 +187,7 @@ def test_expiry_runs_by_the_clock(chain: Chain) -> None:
     chain.send(signed(nonce=5))
     assert tasks.expire_pool() == {"expired": 0}
     models.PoolTransaction.objects.update(received_at=1)
-    evm_chain().memory.pool.entries = {}  # no row changes once it is read, but in this test
+    evm_chain().memory.pool.entries = {}  # cached rows never change, except in this test
 
     assert tasks.expire_pool() == {"expired": 1}
 

@@ -1,4 +1,4 @@
-"""Two EVM chains with a genesis each, in one process on two databases: each of them as if it were alone."""
+"""Two EVM chains with different genesis blocks, in one process on two databases: neither affects the other."""
 
 import asyncio
 import json
@@ -46,10 +46,10 @@ from tests.integration.recomputed import assert_recomputes
 ALIASES = ("default", "second")
 CHAIN_IDS = (43_112, 777)
 BALANCES = (10**24, 5 * 10**21)
-"""Wei of the well-known key's account in each genesis."""
+"""Balance in wei of the well-known key's account, in each genesis."""
 
 CONTRACT = bytecode.created(SENDER, 0)
-"""The first contract of that account: it has one address on both chains."""
+"""The first contract of that account: its address is the same on both chains."""
 
 pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
 
@@ -60,7 +60,7 @@ def hexed(data: bytes) -> str:
 
 @dataclass
 class Node:
-    """A chain with its door, asked as clients ask it, whose blocks are made on command."""
+    """A chain with its RPC endpoint; its blocks are made on demand."""
 
     chain: EvmChain
     rpc: EvmRpc
@@ -101,7 +101,7 @@ class Node:
 
 
 def genesis_of(chain_id: int, balance: int) -> Callable[[], bytes]:
-    """Return a reader of a genesis file: the local network's with another ID and one rich account."""
+    """Return a reader of the local network's genesis file with another chain ID and one rich account."""
     document = json.loads(built_in_text("local"))
     document["config"]["chainId"] = chain_id
     document["timestamp"] = hex(1_700_000_000 + chain_id)
@@ -111,7 +111,7 @@ def genesis_of(chain_id: int, balance: int) -> Callable[[], bytes]:
 
 @pytest.fixture
 def two() -> Iterator[tuple[Node, Node]]:
-    """Both chains; every block that a test makes is recomputed in the end."""
+    """Both chains; every block that a test makes is recomputed at the end."""
     node = replace(settings.NODE, mining="manual")
     pointers = Pointers("embedded")
     chains = [
@@ -285,7 +285,7 @@ def test_a_polled_filter_belongs_to_its_chain(two: tuple[Node, Node]) -> None:
 
 
 class Socket:
-    """A listener that keeps what it was sent."""
+    """A WebSocket listener that keeps the messages it receives."""
 
     def __init__(self, node: Node) -> None:
         self.exchange = Exchange(node.rpc.hub, self)
@@ -311,7 +311,7 @@ class Socket:
 
 
 async def tell(node: Node, block: AcceptedBlock) -> None:
-    """Tell a door of a block, as its follower does."""
+    """Announce a block to the subscribers, as the chain's follower does."""
     await subscriptions.head_accepted(node.rpc, block.number, block.hash)
 
 
@@ -322,7 +322,7 @@ def test_subscribers_hear_of_their_chain_alone(two: tuple[Node, Node]) -> None:
         socket.subscribe("newHeads")
         socket.subscribe("logs", {"address": hexed(CONTRACT)})
 
-    # The second one's third block has no sense on the first, which has two.
+    # The second chain's third block would be invalid on the first chain, which has two blocks.
     made = [
         (node, node.do(to=CONTRACT, data=bytes([place]), gas=100_000, value=0))
         for place, node in ((1, two[1]), (0, two[0]), (2, two[1]))
@@ -344,10 +344,10 @@ def test_followers_hear_of_the_chain_that_they_asked_for(two: tuple[Node, Node])
         for node, inbox in zip(two, heard, strict=True)
     ]
     try:
-        assert two[0].chain.pointers is two[1].chain.pointers  # as of one node
+        assert two[0].chain.pointers is two[1].chain.pointers  # shared within a node
         sent = [bytes.fromhex(node.send()[2:]) for node in (two[1], two[1], two[0])]
         made = [node.mine() for node in (*two, two[1])]
-        loop.call_soon(loop.stop)  # after all that was sent
+        loop.call_soon(loop.stop)  # after everything that was sent
         loop.run_forever()
     finally:
         for unbind in unbinds:

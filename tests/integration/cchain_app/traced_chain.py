@@ -1,4 +1,4 @@
-"""A small chain whose transactions call, create, revert and destroy: what the tests of traces trace."""
+"""A small chain whose transactions call, create, revert and self-destruct, for the tests of traces."""
 
 from dataclasses import dataclass, field
 
@@ -23,30 +23,30 @@ CODES = {
 }
 ADDRESSES = {name: bytecode.created(SENDER, nonce) for nonce, name in enumerate(CODES)}
 CREATED = bytecode.created2(ADDRESSES["factory"], 7, bytecode.deploy_code(bytecode.DESTROYER))
-"""What the factory makes."""
+"""The contract that the factory creates."""
 
 
 @dataclass
 class TracedChain:
-    """The chain, and where its transactions are."""
+    """The chain, and the positions of its transactions."""
 
     chain: Chain
     sent: dict[str, Transaction] = field(default_factory=dict)
     deployed: AcceptedBlock | None = None
     block: AcceptedBlock | None = None
-    """Of all that is in `sent`."""
+    """The block with all transactions in `sent`."""
 
     def index(self, name: str) -> int:
-        """Return where in the block a transaction is."""
+        """Return the index of a transaction in the block."""
         return list(self.sent).index(name)
 
     def hash(self, name: str) -> str:
-        """Return a transaction's hash as text."""
+        """Return a transaction's hash as hex."""
         return hexed(self.sent[name].hash)
 
 
 def hexed(data: bytes) -> str:
-    """Return bytes as 0x text."""
+    """Return bytes as 0x-prefixed hex."""
     return "0x" + data.hex()
 
 

@@ -1,4 +1,4 @@
-"""Bulk writes, statements that are sent together, and answers that are read ahead, on either database."""
+"""Bulk writes, batched statements and prefetched results, on either database."""
 
 import threading
 from collections.abc import Sequence
@@ -107,7 +107,7 @@ def test_rows_are_deleted_by_several_columns_that_belong_together(database: Data
     ]
     database.insert(PoolTransaction, columns, rows)
     ids = PoolTransaction.objects.order_by("id").values_list("hash", flat=True)
-    assert [bytes(one) for one in ids] == [row[0] for row in rows]  # numbered as they came
+    assert [bytes(one) for one in ids] == [row[0] for row in rows]  # numbered in insertion order
 
     database.delete(PoolTransaction, ("sender", "nonce"), [(senders[0], 1), (senders[1], 2)])
     left = PoolTransaction.objects.order_by("id").values_list("sender", "nonce")
@@ -121,7 +121,9 @@ def test_what_is_written_together_is_one_message(database: Database) -> None:
         database.insert(TrieNode, ("key", "rlp"), nodes(3))
         database.execute("UPDATE cchain_app_trienode SET rlp = %s", (b"u",))
         assert len(captured) == begun
-        assert database.row(_COUNT) == (3,)  # asked behind what waits, in the same message
+        assert database.row(_COUNT) == (
+            3,
+        )  # sent after the pending statements, in the same message
         assert len(captured) == begun + 1
         database.delete(TrieNode, ("key",), [(nodes(1)[0][0],)])
         assert len(captured) == begun + 1
@@ -158,7 +160,7 @@ def test_an_error_in_a_message_undoes_all(database: Database) -> None:
     with pytest.raises(IntegrityError):
         twice()
     assert all_nodes() == []
-    database.insert(TrieNode, ("key", "rlp"), nodes(1))  # nothing waits any more
+    database.insert(TrieNode, ("key", "rlp"), nodes(1))  # nothing is pending any longer
     assert all_nodes() == nodes(1)
 
 

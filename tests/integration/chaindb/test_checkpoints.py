@@ -1,4 +1,4 @@
-"""SQLite's write-ahead log is copied beside the writers, whoever reads or writes meanwhile."""
+"""SQLite's write-ahead log is checkpointed beside the writers, during any reads and writes."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ HALF = PAGES // 2
 
 
 class Scene:
-    """A database of SQLite's with a table that is easily filled."""
+    """An SQLite database with a table that is easily filled."""
 
     def __init__(self, path: Path) -> None:
         self.db = Database(ALIAS)
@@ -29,7 +29,7 @@ class Scene:
         self.db.execute("CREATE TABLE filled (bytes BLOB)")
 
     def fill(self, pages: int) -> None:
-        """Write so many pages and some more."""
+        """Write slightly more than the given number of pages."""
         with self.db.atomic():
             self.db.execute(
                 "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < %s)"
@@ -38,7 +38,7 @@ class Scene:
             )
 
     def salts(self) -> bytes:
-        """What changes when the log is begun anew."""
+        """Return the log's salts, which change when the log is restarted."""
         with self.log.open("rb") as file:
             return file.read(24)[16:]
 
@@ -53,7 +53,7 @@ def scene(tmp_path: Path, django_db_blocker: DjangoDbBlocker) -> Iterator[Scene]
     entry = {**deepcopy(connections["default"].settings_dict), **sqlite(path, NodeSettings())}
     connections.databases[ALIAS] = entry
     try:
-        with django_db_blocker.unblock():  # the tests' own database is left alone
+        with django_db_blocker.unblock():  # the tests' own database is not used
             yield Scene(path)
     finally:
         connections[ALIAS].close()
@@ -69,7 +69,7 @@ def reader(scene: Scene) -> Iterator["Reader"]:
 
 
 class Reader:
-    """Somebody who reads the database as of one moment, until he ends."""
+    """A thread that reads a snapshot of the database until it is ended."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
@@ -123,7 +123,7 @@ def test_a_log_from_which_somebody_reads_is_copied_again_when_he_has_ended(
 
 
 def test_a_database_that_nobody_has_written_to_has_no_long_log(scene: Scene) -> None:
-    connections[ALIAS].close()  # the last connection takes the log with it
+    connections[ALIAS].close()  # closing the last connection removes the log
     assert not scene.log.exists()
     assert Checkpointer(scene.db).look() is False
 
@@ -141,7 +141,7 @@ def test_the_thread_looks_after_commits_and_goes_on_after_an_error(
             failed.set()
             raise OperationalError("disk I/O error")
         found = copy(sql)
-        if len(asked) == 4:  # the third copy, in the thread's turn to write
+        if len(asked) == 4:  # the third checkpoint, which holds the write lock
             copied.set()
         return found
 
@@ -154,7 +154,7 @@ def test_the_thread_looks_after_commits_and_goes_on_after_an_error(
         assert failed.wait(SECONDS)
         scene.fill(1)
         assert copied.wait(SECONDS)
-        scene.fill(1)  # in its own turn, so after the copy
+        scene.fill(1)  # waits for the write lock, so it runs after the checkpoint
     finally:
         checkpointer.stop()
     assert scene.salts() != before

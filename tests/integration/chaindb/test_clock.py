@@ -1,4 +1,4 @@
-"""The node's clock: wall time and an offset that every process sees, and that only grows."""
+"""The node's clock: wall time plus an offset that every process sees, and that only grows."""
 
 import time
 

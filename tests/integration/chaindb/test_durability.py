@@ -1,4 +1,4 @@
-"""What others may have seen is on the disk; what nobody has seen need not be at once, with SQLite."""
+"""Durability with SQLite: data that others may have seen is flushed to disk, other data may be flushed later."""
 
 import os
 
@@ -27,7 +27,7 @@ def flushed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def log() -> list[str]:
-    """SQLite's log; PostgreSQL has waited for its own already."""
+    """The path of SQLite's log; PostgreSQL flushes its own log before it answers."""
     if connection.vendor != "sqlite":
         return []
     return [os.path.realpath(f"{connection.settings_dict['NAME']}-wal")]

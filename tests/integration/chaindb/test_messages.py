@@ -1,4 +1,4 @@
-"""How many messages a transaction takes to PostgreSQL, what they bring along, and what is left where one fails."""
+"""The number of messages that a transaction sends to PostgreSQL, their content, and the state after a failure."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
@@ -40,7 +40,7 @@ def database() -> Iterator[Database]:
 
 @pytest.fixture
 def referring(database: Database) -> Iterator[None]:
-    """A table whose rows refer to another's. They are the session's, which goes back to the pool and to other tests."""
+    """Temporary tables with a foreign key. The session, which other tests reuse from the pool, owns them."""
     database.execute("CREATE TEMP TABLE one (id int PRIMARY KEY)")
     database.execute(
         "CREATE TEMP TABLE other (id int REFERENCES one DEFERRABLE INITIALLY DEFERRED)"
@@ -51,7 +51,7 @@ def referring(database: Database) -> Iterator[None]:
 
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Return how often an answer was waited for since this was asked last."""
+    """Return the number of waits for a response since the last call."""
     waits: list[None] = []
     original = session._while_it_lives
 
@@ -77,7 +77,7 @@ def messages(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
 
 
 def asked_elsewhere() -> int:
-    """Return how many rows others see."""
+    """Return the number of rows visible to other sessions."""
     other = connections["default"].copy()
     try:
         with other.cursor() as cursor:
@@ -115,11 +115,11 @@ def test_the_first_message_begins_and_the_last_one_commits(
 
 
 class Undone(Exception):
-    """Ends a transaction."""
+    """Rolls back a transaction."""
 
 
 def undo(database: Database, *steps: Callable[[], object]) -> None:
-    """Take steps in a transaction that is undone."""
+    """Run steps in a transaction that is rolled back."""
     with database.atomic_together():
         for step in steps:
             step()
@@ -272,7 +272,7 @@ def test_what_an_inner_block_has_undone_is_not_sent(
 
 @pytest.fixture
 def pool(database: Database) -> Iterator[Any]:
-    """A pool of one connection, which is there: no thread of another test has one of it."""
+    """A pool with its one connection available: no thread of another test holds it."""
     connections.close_all()
     connections["default"].close_pool()  # type: ignore[attr-defined]  # PostgreSQL's
     made: Any = connections["default"].pool  # type: ignore[attr-defined]
@@ -284,7 +284,7 @@ def pool(database: Database) -> Iterator[Any]:
 
 @pytest.fixture
 def ended(pool: Any) -> Iterator[None]:
-    """End the server's side of the connection that this thread gives back to the pool, the only one there."""
+    """Terminate the server's side of the only connection, after this thread returned it to the pool."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")
         (process,) = cursor.fetchone()

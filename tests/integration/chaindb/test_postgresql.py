@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL: long work is waited for, and what ends a connection is told as what it is."""
+"""Connections to PostgreSQL: slow statements are waited for, and lost connections are reported correctly."""
 
 import gc
 import threading
@@ -39,17 +39,17 @@ def test_a_statement_may_take_long_while_the_server_lives() -> None:
 
 @pytest.fixture
 def slow_logins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the server take three seconds for each login from now on; the pool has its first one."""
+    """Make each login take three seconds from now on; the pool already has its first connection."""
     connection.ensure_connection()
     options = connection.settings_dict["OPTIONS"]
     with monkeypatch.context() as patched:
         patched.setitem(options, "options", "-c post_auth_delay=3")
         yield
     question = session.server()._question
-    if question is not None:  # nobody is to wait for that login any more
+    if question is not None:  # wait for that login, so that no other test does
         assert question.ended.wait(SECONDS)
-    # The driver's attempt is a cycle of objects with its socket: the server would keep the session for it, and the
-    # test database could not be dropped.
+    # The driver's connection attempt is a reference cycle with its socket: without collection the server would keep
+    # its session open, and the test database could not be dropped.
     gc.collect()
 
 
@@ -107,7 +107,7 @@ def test_nothing_names_the_password() -> None:
 
 @pytest.fixture
 def narrow(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Connect as a role that may have one connection."""
+    """Connect as a role that may have only one connection."""
     with connection.cursor() as cursor:
         cursor.execute("CREATE ROLE narrow LOGIN CONNECTION LIMIT 1 PASSWORD 'narrow'")
     with monkeypatch.context() as patched:
@@ -172,7 +172,7 @@ def test_what_is_not_recognised_is_quoted(message: str, cause: str) -> None:
 
 @pytest.fixture
 def chosen(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Reopen the connections with a parameter that the operator's URL may have."""
+    """Reopen the connections with a parameter that the operator's URL may contain."""
     connection.close()
     connection.close_pool()
     options = connection.settings_dict["OPTIONS"]

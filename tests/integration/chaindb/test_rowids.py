@@ -1,4 +1,4 @@
-"""On SQLite a table with an integer key is kept by its rowid, also where an older version made it otherwise."""
+"""SQLite tables with an integer key use the rowid as key, even if an older version created them otherwise."""
 
 import re
 from typing import Any
@@ -71,7 +71,7 @@ def _has_index_of_key(table: str) -> bool:
 
 
 def _make_as_before() -> None:
-    """Make tables of the C-Chain as versions before `RowIdField` made them."""
+    """Create tables of the C-Chain as versions before `RowIdField` did."""
     with connection.schema_editor() as editor:
         made = _ask(
             "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"

@@ -1,4 +1,4 @@
-"""Rows of a table come out of a database as plain values, and go into one as they were."""
+"""Rows of a table are read as plain values, and written back unchanged."""
 
 from datetime import UTC, datetime
 

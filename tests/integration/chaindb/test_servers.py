@@ -1,4 +1,4 @@
-"""An outage of a server: found out once, told with the same words, counted, and over by itself."""
+"""An outage of a server: detected once, reported with the same message, counted, and ended on recovery."""
 
 import contextlib
 import logging
@@ -17,21 +17,21 @@ from nodeproject.settings.node import NodeSettings
 
 SECONDS = 60.0
 PROMISED = 2.0
-"""Seconds in which a call that needs a server which is away has failed."""
+"""Seconds within which a call fails if the server it needs is down."""
 ROOM = 0.15
-"""Of these, for the work around the waits."""
+"""Seconds of these that are reserved for work around the waits."""
 SLOW_LOGIN = 1.2
-"""Seconds of a login on a machine with much to do."""
+"""Seconds of a login on a busy machine."""
 AWAY = "PostgreSQL at db:5432 does not answer: "
 WORDS = f"{AWAY}connection refused"
 
 
 class Refused(Exception):
-    """What a server that is away does."""
+    """The connection error of a server that is down."""
 
 
 class Somewhere:
-    """A server that a test switches on and off; it counts who asks."""
+    """A server that a test switches on and off; it counts connection attempts."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(servers, "LOOK", 0.01)
@@ -137,7 +137,7 @@ def test_one_that_hangs_is_away_too(somewhere: Somewhere, monkeypatch: pytest.Mo
 
 @contextlib.contextmanager
 def heard_by_somebody(server: Server) -> Iterator[None]:
-    """Let something come from the server all the while."""
+    """Simulate data that arrives from the server continuously."""
     ending = threading.Event()
 
     def hear() -> None:
@@ -159,10 +159,10 @@ def test_one_that_is_heard_while_its_answer_is_awaited_is_slow_and_not_away(
     with heard_by_somebody(server):
         assert [server.suspect(Refused()) for _ in range(2)] == ["", ""]
 
-    assert somewhere.asked == 1  # and it is not burdened with a second question
+    assert somewhere.asked == 1  # no second attempt is made in the meantime
     assert (server.away, caplog.messages) == ("", [])
     assert server.suspect(Refused()) == f"{AWAY}no answer within {servers.PATIENCE:g}s"
-    assert server._question is None  # what was lost with the server is not waited for again
+    assert server._question is None  # the attempt lost in the outage is not waited for again
     somewhere.hangs.set()
     wait_until_back(server)
 
@@ -195,7 +195,7 @@ def test_who_was_heard_is_trusted_in_silence_and_asked_after_an_error(somewhere:
 
 def test_a_call_that_needs_a_lost_server_fails_in_less_than_what_is_promised() -> None:
     pool = database(NodeSettings(database_url="postgres://node@db/node"))["OPTIONS"]["pool"]
-    redis_answers = min(servers.PATIENCE, 2 * redis_cache.SECONDS)  # to connect, and a question
+    redis_answers = min(servers.PATIENCE, 2 * redis_cache.SECONDS)  # connect, and one request
 
     assert servers.SILENCE + session._BEAT + servers.PATIENCE <= PROMISED - ROOM
     assert pool["timeout"] + servers.PATIENCE <= PROMISED - ROOM

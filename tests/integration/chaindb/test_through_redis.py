@@ -1,4 +1,4 @@
-"""What the processes of the production profile see of each other, through a real Redis."""
+"""Data that the processes of the production profile share through a real Redis."""
 
 import asyncio
 import subprocess
@@ -136,7 +136,7 @@ async def test_who_receives_is_told_that_redis_is_lost(monkeypatch: pytest.Monke
 
         with pytest.raises(redis_client.ConnectionError):
             await listen()
-    # Nobody needs Redis to leave, and nothing is left behind.
+    # Leaving a group works without Redis, and leaves no channel behind.
     for one in (channel, silent, late):
         await layer.group_discard("c", one)
         await layer.group_discard("p", one)
@@ -150,7 +150,7 @@ def _start(url: str) -> "subprocess.Popen[bytes]":
 def test_what_a_killed_process_was_at_is_forgotten_in_time(
     production: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_forget", lambda key: None)  # as if it was killed
+    monkeypatch.setattr(module, "_forget", lambda key: None)  # as if the process was killed
     building, other = Building("C", "production"), Building("C", "production")
     shared, share = threading.Semaphore(0), Building._share
 
@@ -162,7 +162,7 @@ def test_what_a_killed_process_was_at_is_forgotten_in_time(
     with building.count(5):
         assert shared.acquire(timeout=SECONDS)
     assert _heights(other) == [5]
-    # This thread's next entry takes the place of that one; it need not outlast a look at it.
+    # The next entry of this thread replaces that one; a short lifetime is enough from here.
     monkeypatch.setattr(module, "LIFETIME", 1)
     with redis_client.Redis.from_url(production) as asked, asked.pubsub() as listener:
         asked.config_set("notify-keyspace-events", "Ex")

@@ -1,4 +1,4 @@
-"""Both chains with something on them, tokens, and a browser that notes what each page asks of the database."""
+"""Both chains with some content, tokens, and a browser that records the database queries of each page."""
 
 import pytest
 from django.test import Client
@@ -14,13 +14,13 @@ __all__ = ["Chain", "PChain", "chain", "node_settings", "pchain"]
 
 @pytest.fixture
 def browse(client: Client) -> Browse:
-    """Open pages without a password. Of the P-Chain's table of one row nobody asks how it is read."""
+    """Open pages without a login. Query plans of the P-Chain's single-row table are not checked."""
     return browser(client, r"(?:cchain|platform|explorer)_app(?!_chain\b)")
 
 
 @pytest.fixture
 def made(pchain: PChain, chain: Chain) -> TracedChain:
-    """A C-Chain whose transactions call, create, revert and destroy; a P-Chain with its genesis."""
+    """A C-Chain whose transactions call, create, revert and self-destruct; a P-Chain with its genesis."""
     return traced_chain(chain)
 
 

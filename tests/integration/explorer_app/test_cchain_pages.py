@@ -1,4 +1,4 @@
-"""Pages of the C-Chain: what they say, to everybody, in a bounded number of statements."""
+"""Pages of the C-Chain: their content, without a login, in a bounded number of statements."""
 
 import re
 from http import HTTPStatus
@@ -35,7 +35,7 @@ def checked(address: bytes) -> str:
 def test_the_front_page_shows_both_heads_and_what_came_last(
     made: TracedChain, browse: Browse
 ) -> None:
-    browse("/")  # who validates is remembered from then on
+    browse("/")  # the validators are cached from then on
     page = browse("/")
 
     assert page.status == HTTPStatus.OK

@@ -1,4 +1,4 @@
-"""The faucet: coins on both chains, by a form and by JSON, and not too often."""
+"""The faucet: coins on both chains, through a form and JSON, with rate limits."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +36,7 @@ SECOND = timedelta(seconds=1)
 
 @pytest.fixture(autouse=True)
 def opened(request: pytest.FixtureRequest) -> None:
-    """Begin both chains, with the clock of one of them, unless the test has committed chains."""
+    """Start both chains, with the clock of the P-Chain, unless the test has committed chains."""
     if "shared_chain" in request.fixturenames:
         return
     pchain = request.getfixturevalue("pchain")
@@ -142,7 +142,7 @@ def test_a_clock_that_was_wrong_closes_the_faucet_for_an_hour_at_most(tap: Fauce
 
 
 def test_processes_share_the_limits(shared_chain: Chain, node_settings: Any) -> None:
-    """All explorers are of one database; each has its own connection and none knows the others."""
+    """All explorers use one database, each through its own connection and without knowing the others."""
     explorers = [compose(Node(node_settings).explorer) for _ in range(4)]
     ready = threading.Barrier(len(explorers))
 

@@ -1,4 +1,4 @@
-"""What is not there: a page in the explorer's frame that says why, for pages; for programs as it was."""
+"""Missing pages: an explorer page with the reason for browsers; an unchanged response for programs."""
 
 from http import HTTPStatus
 

@@ -1,4 +1,4 @@
-"""Pages of the P-Chain over a past of many stakers, subnets and transactions, in a bounded number of statements."""
+"""Pages of the P-Chain with a history of many stakers, subnets and transactions, in a bounded number of statements."""
 
 import json
 from http import HTTPStatus
@@ -45,7 +45,7 @@ MOST_STATEMENTS = 14
     ],
 )
 def test_a_page_asks_a_bounded_number_of_questions(browse: Browse, path: str) -> None:
-    browse("/p/validators")  # who validates is remembered from then on
+    browse("/p/validators")  # the validators are cached from then on
     page = browse(path)
 
     assert page.status == HTTPStatus.OK

@@ -1,4 +1,4 @@
-"""The search box: one text leads to the one thing that it means, on either chain."""
+"""The search box: each text leads to the one object it denotes, on either chain."""
 
 import re
 from http import HTTPStatus
@@ -77,7 +77,7 @@ def test_suggestions_come_in_few_questions(made: TracedChain, browse: Browse) ->
 
 
 def named_tokens(tokens: TokenChain, *names: tuple[str, str]) -> list[str]:
-    """Deploy tokens with names and symbols, let the index hear of them; return their addresses."""
+    """Deploy tokens with names and symbols, have them indexed, and return their addresses."""
     answers = (puppet.of_erc20(name=name.encode(), symbol=said.encode()) for name, said in names)
     made = tokens.deploy_many(answers)
     tokens.call_each((one, erc20(NOBODY, SENDER, 1)) for one in made)
@@ -107,7 +107,7 @@ def test_tokens_are_found_by_the_beginnings_of_symbols_and_names(
     for text in ("%", "__", "old", "g", "golden!", "\\", "\uffff", "z\0"):
         assert suggested(browse, text) == []
     page = browse("/search", q="zin")
-    assert page.status == HTTPStatus.OK  # a name leads nowhere by itself
+    assert page.status == HTTPStatus.OK  # a name alone does not redirect
     assert f'href="/token/{other}"' in page.text
     alike = browse("/search", q="goldcoin").text
     assert alike.index(gold) < alike.index(">alike<") < alike.index(f'hex">{copy}')

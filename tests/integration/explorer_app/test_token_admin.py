@@ -1,4 +1,4 @@
-"""Tokens in the admin: windows whose lists are read by their indexes, however many rows there are."""
+"""Tokens in the admin: pages of lists are read by index, however many rows exist."""
 
 import pytest
 from django.contrib import admin

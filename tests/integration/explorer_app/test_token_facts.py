@@ -1,4 +1,4 @@
-"""What contracts answer is not believed, and costs little whatever it is."""
+"""Contract output about a token is not trusted, and costs little in every case."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -43,7 +43,7 @@ LIES = {
 
 
 def tokens_with(tokens: TokenChain, *answers: Mapping[bytes, bytes]) -> list[models.Token]:
-    """Deploy puppets, let each tell of a transfer, and return what the index knows of them."""
+    """Deploy puppets, have each emit a transfer, and return their rows in the index."""
     made = tokens.deploy_many(answers)
     tokens.call_each((one, erc20(NOBODY, RECIPIENT, 1)) for one in made)
     tokens.index()
@@ -220,7 +220,7 @@ def test_news_of_a_token_keep_no_other_from_being_asked(
     tokens.move(new, NOBODY, RECIPIENT, 1)
     asked.clear()
 
-    # The new one was never asked, the other one is due before the news of the noisy one.
+    # The new token was never queried, and the other one is due before the update of the noisy one.
     tokens.index(now=later + 1)
 
     assert asked == [new, other, noisy]
@@ -228,7 +228,7 @@ def test_news_of_a_token_keep_no_other_from_being_asked(
 
 @contextmanager
 def fails(tokens: TokenChain, error: Exception, at: Address, *questions_: bytes) -> Iterator[None]:
-    """Let questions to a contract, all or some, end with an error of the engine's."""
+    """Make all or some calls of a contract fail with an error of the engine."""
     engine = type(tokens.chain.evm.engine)
     call = engine.call
 
@@ -262,7 +262,7 @@ def test_a_token_about_which_nobody_knows_is_asked_later_and_holds_up_nothing(
     assert f"token 0x{away.hex()} is asked later: {error}" in caplog.text
     first, second = (models.Token.objects.get(address=one) for one in (away, there))
     later = NOW + token_facts.FIRST_PAUSE
-    # What it said before stays.
+    # The earlier value stays.
     assert (first.symbol, first.asked_height, first.asks_at, first.attempts) == ("CN", 4, later, 1)
     assert (second.asked_height, second.asks_at) == (6, None)
     tokens.index(now=later)

@@ -1,4 +1,4 @@
-"""Transfers of tokens become rows: all of them, once, in order, whoever is killed between."""
+"""Transfers of tokens become rows: all of them, once, in order, even if a process is killed."""
 
 import re
 from typing import Any
@@ -37,13 +37,13 @@ from tests.integration.explorer_app.token_chain import (
 )
 
 BOTH = "(?:cchain|explorer)_app(?!_tokenprogress|_chain)"
-"""Tables of both apps, but those with one row."""
+"""Tables of both apps, except those with one row."""
 UNION = re.compile(
     r"(?:SCAN (?:found|past)|USE TEMP B-TREE FOR ORDER BY|->  Sort|Sort Key: (?:\(0\)|cchain_app_log\.id)).*"
     r"(?:\) found\n ORDER BY id LIMIT %s|ORDER BY rank LIMIT 1)\s*$",
     re.DOTALL,
 )
-"""A step that sorts what several parts have found, each of which ends by itself after a few rows."""
+"""A plan step that sorts the results of several parts, each of which stops after a few rows."""
 OF_ONE_ROW = ("->  Seq Scan on cchain_app_chain ", "->  Seq Scan on chaindb_generation ")
 
 
@@ -86,7 +86,7 @@ def test_sums_are_corrected_by_what_contracts_say_and_marked(tokens: TokenChain)
     tokens.index()
 
     assert amounts(coin) == {(RECIPIENT, None): 100}
-    # The puppets say nothing else than what was put, whatever they tell of.
+    # The puppets only return what was put into them, whatever events they emit.
     assert amounts(cats) == {(SENDER, None): 2, (RECIPIENT, None): 0}
     assert amounts(things) == {(SENDER, 7): 0, (SENDER, 8): 0, (RECIPIENT, 7): 0}
     different = models.TokenBalance.objects.filter(differs=True)
@@ -221,7 +221,7 @@ def test_a_transfer_without_topics_is_what_its_contract_is(tokens: TokenChain) -
     assert [(row[0], row[3], row[5]) for row in transfers()] == [
         (721, 5, 1), (721, 5, 1), (20, None, 5),
     ]  # fmt: skip
-    # Nobody is an ERC-20 by such an event alone.
+    # Such an event alone does not make a contract an ERC-20 token.
     assert [one.address for one in found.tokens(tokens.chain.evm)] == [cats]
 
 
@@ -248,7 +248,7 @@ def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
 
 
 def calls_at_once(contract: Address, *calls: bytes) -> bytes:
-    """Return the init code of a contract that calls another one several times in a transaction."""
+    """Return the init code of a contract that calls another one several times in one transaction."""
     code, data = b"", b""
     for one in calls:
         code += bytecode.assemble(
@@ -274,7 +274,7 @@ def test_coins_that_are_wrapped_are_minted_unless_a_transfer_says_so(tokens: Tok
 
     assert [row[:3] + row[5:6] for row in transfers()] == [
         (20, NOBODY, SENDER, 5), (20, SENDER, NOBODY, 2), (20, SENDER, RECIPIENT, 1), (20, NOBODY, SENDER, 5),
-        # A transfer of another amount is another one.
+        # A transfer with another amount is a different transfer.
         (20, NOBODY, SENDER, 5), (20, NOBODY, SENDER, 6),
     ]  # fmt: skip
     assert [one.address for one in found.tokens(tokens.chain.evm)] == [coin]

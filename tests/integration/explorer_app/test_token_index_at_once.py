@@ -1,4 +1,4 @@
-"""Several processes run the index at the same time: each transfer is written once."""
+"""Several processes run the indexer at the same time: each transfer is written once."""
 
 import threading
 
@@ -33,7 +33,7 @@ def test_all_is_written_once_whoever_writes_it(shared_chain: Chain) -> None:
             ready.wait()
             for _ in range(RUNS):
                 tokens.index(seconds=0)
-        except Exception as fault:  # the test's thread tells it
+        except Exception as fault:  # the test's thread reports it
             faults.append(fault)
         finally:
             connections.close_all()

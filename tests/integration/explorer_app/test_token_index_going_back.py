@@ -1,4 +1,4 @@
-"""When a development chain goes back, the index is as if the blocks that are gone had never been."""
+"""When a development chain is rewound, the index is as if the removed blocks had never existed."""
 
 from typing import Any
 

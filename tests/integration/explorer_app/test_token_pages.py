@@ -1,4 +1,4 @@
-"""Pages of tokens: what they show, in how many questions, and names of strangers as text alone."""
+"""Pages of tokens: their content, the number of queries, and names of unknown origin shown only as text."""
 
 import re
 from typing import Any
@@ -33,13 +33,13 @@ from tests.integration.platform_app.conftest import PChain
 
 MOST_QUERIES = 8
 MOST_OF_ADDRESS = 14
-"""It asks for account and creator, and how much of its lists is looked at, too."""
+"""An address page also reads the account, its creator, and how much of its lists is indexed."""
 FAST = ("SCAN subquery", "SCAN explorer_app_token USING INDEX explorer_token_in_order")
-"""What a subquery has was limited there; an index that has all that is listed ends with the page."""
+"""A subquery was already limited; a scan of an index that contains all listed rows stops after one page."""
 
 
 class Browser:
-    """Opens pages, each with few questions to the database, answered by indexes."""
+    """Opens pages, and asserts that each takes few queries, which use indexes."""
 
     def __init__(self) -> None:
         self._open = browser(Client(headers={"host": "localhost"}), "explorer_app")

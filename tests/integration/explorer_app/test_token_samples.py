@@ -1,4 +1,4 @@
-"""The sample contracts of the explorer's vectors, deployed and used: which of them are tokens, and who holds what."""
+"""The sample contracts of the explorer's vectors, deployed and used: which are tokens, and who holds them."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ OTHER_KEY = keccak256(b"somebody else's key")
 
 
 def sample(name: str) -> Any:
-    """Return a sample, whose first step is its deployment."""
+    """Return a sample; its first step is its deployment."""
     return json.loads((SAMPLES / f"{name}.json").read_text())
 
 

@@ -1,4 +1,4 @@
-"""SQL views of tokens: what people who query see."""
+"""SQL views of tokens: the rows that users of the views see."""
 
 from typing import Any
 

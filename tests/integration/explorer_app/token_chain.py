@@ -1,4 +1,4 @@
-"""A chain with tokens of all three kinds, whose contracts do what a test says."""
+"""A chain with tokens of all three kinds, whose contracts behave as a test specifies."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -15,13 +15,13 @@ from tests.integration.conftest import Chain
 
 LONG = 60.0
 NOW = 4_000_000_000
-"""Wall time, as the index is told: later than what the clock says where a chain goes back."""
+"""Wall time passed to the index: later than the clock shows when a chain is rewound."""
 NOBODY = Address(bytes(20))
 OTHER = Address(b"\x22" * 20)
 
 
 class TokenChain:
-    """A chain, what was deployed on it, and the index."""
+    """A chain, its token contracts, and the index."""
 
     def __init__(self, chain: Chain) -> None:
         self.chain = chain
@@ -52,7 +52,7 @@ class TokenChain:
         return made
 
     def call(self, to: Address, *calls: bytes) -> AcceptedBlock:
-        """Call a contract, all in one block."""
+        """Call a contract one or more times, all in one block."""
         return self.call_each((to, data) for data in calls)
 
     def call_each(self, calls: Iterable[tuple[Address, bytes]]) -> AcceptedBlock:
@@ -64,44 +64,44 @@ class TokenChain:
         return block
 
     def move(self, token: Address, sender: Address, to: Address, value: int) -> AcceptedBlock:
-        """Let a puppet tell of an ERC-20 transfer, and not change what it answers."""
+        """Have a puppet emit an ERC-20 transfer, without changing the values it returns."""
         return self.call(token, erc20(sender, to, value))
 
 
 def erc20(sender: Address, to: Address, value: int) -> bytes:
-    """Return the call with which a puppet tells of an ERC-20 transfer."""
+    """Return call data that makes a puppet emit an ERC-20 transfer."""
     return puppet.emit((events.TRANSFER, sender, to), words(value))
 
 
 def erc721(sender: Address, to: Address, token_id: int) -> bytes:
-    """Return the call with which a puppet tells of an ERC-721 transfer."""
+    """Return call data that makes a puppet emit an ERC-721 transfer."""
     return puppet.emit((events.TRANSFER, sender, to, token_id))
 
 
 def erc1155(sender: Address, to: Address, token_id: int, value: int) -> bytes:
-    """Return the call with which a puppet tells of an ERC-1155 transfer."""
+    """Return call data that makes a puppet emit an ERC-1155 transfer."""
     return puppet.emit((events.TRANSFER_SINGLE, SENDER, sender, to), words(token_id, value))
 
 
 def transfers() -> list[tuple[Any, ...]]:
-    """Return what all rows of transfers say, in order."""
+    """Return the fields of all transfer rows, in order."""
     columns = ("kind", "sender", "to", "token_id", "last_token_id", "value", "hidden")
     return [tuple(row) for row in models.TokenTransfer.objects.order_by("id").values_list(*columns)]
 
 
 def amounts(contract: bytes) -> dict[tuple[bytes, int | None], int]:
-    """Return what holders of a token have."""
+    """Return the amounts of a token by holder and token ID."""
     held = models.TokenBalance.objects.filter(contract=contract)
     return {(bytes(one.holder), one.token_id): one.amount for one in held}
 
 
 def owners() -> dict[int, bytes | None]:
-    """Return whose tokens of collections are, by their ids."""
+    """Return the owners of NFTs by token ID."""
     return dict(models.TokenItem.objects.values_list("token_id", "owner"))
 
 
 def everything() -> dict[str, list[Any]]:
-    """Return all rows of the index, but for balances that are gone, and when contracts were asked."""
+    """Return all rows of the index, without zero balances and without the heights of contract queries."""
     held = models.TokenBalance.objects.exclude(summed=0)
     of = {
         "tokens": models.Token.objects.order_by("pk").values(),
@@ -113,7 +113,7 @@ def everything() -> dict[str, list[Any]]:
 
 
 def forget() -> None:
-    """Let the index begin anew."""
+    """Delete all rows of the index, so that it starts from the beginning."""
     for one in (
         models.TokenTransfer,
         models.TokenBalance,
@@ -125,7 +125,7 @@ def forget() -> None:
 
 
 def used(tokens: TokenChain) -> tuple[Any, Any, Any]:
-    """Deploy and use a token of each kind; nobody but the puppets' logs tell of it."""
+    """Deploy and use a token of each kind; only the puppets' logs report the transfers."""
     coin, cats, things = (
         tokens.deploy(answers)
         for answers in (puppet.of_erc20(), puppet.of_erc721(), puppet.of_erc1155())

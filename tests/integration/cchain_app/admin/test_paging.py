@@ -1,4 +1,4 @@
-"""Keyset pagination of lists: all rows once, in order, and later pages cost no more."""
+"""Keyset pagination of lists: each row once, in order, and later pages are as cheap as the first."""
 
 import pytest
 

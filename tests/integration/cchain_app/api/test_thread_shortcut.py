@@ -1,4 +1,4 @@
-"""Calls in threads: the shortcut returns what the method returns, and reads the state in batches."""
+"""Calls in threads: the shortcut returns the same as the method, and reads the state in batches."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Fork blocks that are allowed, what a restart resumes, and that only anvil_reset changes the fork."""
+"""Fork blocks that are allowed, restarts that resume a fork, and that only anvil_reset changes it."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Blocks as other nodes ask for them: many at once, as they were made, within bounds."""
+"""Blocks for requests of peers: many in one call, byte for byte, within limits."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ PLENTY = 10**9
 
 @pytest.fixture
 def made(chain: Chain) -> list[RawBlock]:
-    """Genesis and three blocks: with two transactions, with none, with one."""
+    """Genesis and three blocks: with two transactions, with none, and with one."""
     blocks = [chain.genesis]
     chain.send(signed(nonce=0), legacy(nonce=1))
     blocks += [chain.mine(), chain.mine()]

@@ -1,4 +1,4 @@
-"""What is read from rows while a development chain goes back, and its heights come again, is not remembered."""
+"""Rows read while a development chain is rewound and builds the same heights again are not cached."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,7 +24,7 @@ Meanwhile = Callable[[], None]
 
 @pytest.fixture
 def go_back(chain: Chain, rpc: Rpc) -> Meanwhile:
-    """A chain of one block above a snapshot, and what goes back there and makes that height again, otherwise."""
+    """A chain of one block above a snapshot; return a function that reverts and builds another block there."""
     snapshot = rpc("evm_snapshot")
     chain.do(value=1)
     chain.evm.memory.begin_at(blocks.head(chain.evm))
@@ -39,7 +39,7 @@ def go_back(chain: Chain, rpc: Rpc) -> Meanwhile:
 
 
 def after(monkeypatch: pytest.MonkeyPatch, module: object, name: str, meanwhile: Meanwhile) -> None:
-    """Let something happen once, between what a function reads and what its caller does with it."""
+    """Run a callback once, between the read of a function and the use of its result by the caller."""
     read = getattr(module, name)
 
     def slowly(*args: Any) -> Any:

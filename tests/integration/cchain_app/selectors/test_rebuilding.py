@@ -1,4 +1,4 @@
-"""The state trie that is built anew of the rows is the head's, and says where the rows are not."""
+"""The state trie rebuilt from the rows equals the head's, and reports rows that are wrong."""
 
 import sqlite3
 from pathlib import Path
@@ -23,7 +23,7 @@ CONTRACT = bytecode.created(SENDER, 0)
 
 
 def verified(chain: Any) -> Hash | None:
-    """Return the root of the rows, made by the trie that the settings choose."""
+    """Return the root of the rows, computed by the trie that the settings select."""
     trie = select_trie(chain.evm.node.engine, cached=False)
     return verify_state(chain.evm.db, trie, settings.NODE.directory)
 
@@ -47,7 +47,7 @@ def test_the_root_is_the_heads_however_many_rows_are_taken_together(
     with_storage: Any, engine: str, part: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(rebuilding, "_PART", part)
-    store(with_storage, 3, 0)  # a slot that goes
+    store(with_storage, 3, 0)  # a slot that is cleared
     head = with_storage.mine()
     found = verify_state(with_storage.evm.db, select_trie(engine, cached=False), tmp_path)
     assert found == head.header.state_root
@@ -134,7 +134,7 @@ def test_without_room_for_the_trie_nothing_is_said_of_the_rows(
     def small(path: str, **named: Any) -> sqlite3.Connection:
         opened.append(Path(path))
         made = connect(path, **named)
-        made.execute("PRAGMA max_page_count = 2")  # as on a disk that is full
+        made.execute("PRAGMA max_page_count = 2")  # like a full disk
         return made
 
     monkeypatch.setattr(scratch.sqlite3, "connect", small)

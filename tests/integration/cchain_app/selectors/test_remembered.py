@@ -1,4 +1,4 @@
-"""What monitoring is told of the C-Chain's memory: a question is a hit or a miss, once."""
+"""Metrics of the C-Chain's cache: each lookup counts once, as a hit or as a miss."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,14 +17,14 @@ from tests.builders.transactions import SENDER
 from tests.integration.conftest import Chain
 
 Counts = Callable[[str], tuple[int, int]]
-"""Returns hits and misses of a part of the memory since the last time."""
+"""Returns hits and misses of a part of the cache since the last call."""
 
 STRANGER = Address(b"\x77" * 20)
 
 
 @pytest.fixture
 def counts(chain: Chain) -> Counts:
-    """A chain of two blocks whose counts begin now, at a memory that knows nothing."""
+    """A chain of two blocks with an empty cache and counts that start at zero."""
     chain.do()
     remembered = evm_chain().memory
     remembered.begin_at(blocks.head(evm_chain()))
@@ -66,12 +66,12 @@ def test_slots_are_read_once(counts: Counts) -> None:
 
 
 ARRAY = 600
-"""Elements that are read one by one."""
+"""Number of elements that are read one by one."""
 
 
 @pytest.fixture
 def array(chain: Chain) -> tuple[Address, dict[Slot, bytes]]:
-    """A contract with some slots, of which the memory knows nothing; what is in each from 0 on."""
+    """A contract with some slots that are not cached; return the values of the first `ARRAY` slots."""
     chain.do(to=None, data=bytecode.deploy_code(bytecode.STORE), gas=500_000, value=0)
     contract = bytecode.created(SENDER, 0)
     values = {Slot(one.to_bytes(32, "big")): bytes(32) for one in range(ARRAY)}

@@ -1,4 +1,4 @@
-"""Blocks executed once more: nothing but the block, from its parent's state, held against its receipts."""
+"""Re-execution of blocks: only the given block, on its parent's state, checked against its receipts."""
 
 from dataclasses import replace
 
@@ -67,7 +67,7 @@ def test_what_a_block_changed_is_read_at_once(made, django_assert_max_num_querie
     made.chain.mine()
     made.chain.forget()
     block = blocks.by_number(made.chain.evm, block.number)
-    # A process looks once at which genesis its chain has, and at what is set by hand.
+    # A process reads the genesis of its chain, and the next-block settings, only once.
     assert made.chain.evm.config
     assert development.conditions(made.chain.evm)
 

@@ -1,4 +1,4 @@
-"""Roots of states that were never stored stand, whatever blocks are made meanwhile."""
+"""Computed roots of states whose tries were never stored stay correct while more blocks are made."""
 
 from dataclasses import replace
 from typing import Any
@@ -61,7 +61,7 @@ def test_an_account_that_nobody_had_is_in_the_root(chain: Any) -> None:
 
 @pytest.fixture
 def busy(chain: Any) -> Any:
-    """A chain whose head is some blocks above block 1, each of which changed several accounts and a slot."""
+    """A chain whose head is some blocks above block 1; each changed several accounts and a slot."""
     chain.do(to=None, data=bytecode.deploy_code(bytecode.COUNTER), gas=500_000, value=0)
     for _ in range(4):
         chain.do(to=CONTRACT, gas=100_000, value=0)
@@ -90,7 +90,7 @@ def block_of(chain: Any) -> Any:
 
 
 class Clock:
-    """A clock on which each look takes four tenths of a second."""
+    """A clock that advances by 0.4 seconds each time it is read."""
 
     now = 0.0
 

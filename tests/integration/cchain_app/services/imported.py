@@ -1,4 +1,4 @@
-"""Chains that others made, imported into the test's database."""
+"""Foreign chains imported into the test's database."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,14 +18,14 @@ from cchain_app.services.importing import Imported, import_blocks
 
 @pytest.fixture
 def directory(db: None, tmp_path: Path, settings: Any, node_settings: Any) -> Path:
-    """A data directory of the test's own, for a chain that is to be imported."""
+    """The test's own data directory, for a chain to be imported."""
     del db, node_settings
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
     return tmp_path
 
 
 def bring(genesis: bytes, file: bytes | Iterable[bytes]) -> Imported:
-    """Import a chain; of files that are bytes, or of blocks."""
+    """Import a chain, from the bytes of its files or from its blocks."""
     chain = evm_chain()
     begin_import(chain, genesis)
     raws = read_blocks(BytesIO(file)) if isinstance(file, bytes) else file
@@ -33,6 +33,6 @@ def bring(genesis: bytes, file: bytes | Iterable[bytes]) -> Imported:
 
 
 def exported(chain: EvmChain, first: int = 1) -> bytes:
-    """Return the blocks of a chain as a file."""
+    """Return the blocks of a chain in the format of an export file."""
     last = blocks.head(chain).number
     return b"".join(one.raw for one in blocks.raw_blocks(chain, first, last, 1 << 40))

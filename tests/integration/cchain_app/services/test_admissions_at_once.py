@@ -1,4 +1,4 @@
-"""Taking transactions in while another process holds the pool."""
+"""Admission of transactions while another process holds the pool's lock."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -31,7 +31,7 @@ def test_who_waits_for_the_pool_does_not_keep_the_head_from_moving(shared_chain:
         with chain.db.atomic():
             chain.db.acquire(Lock.CCHAIN_POOL)
             submitted = pool.submit(submit)
-            # PostgreSQL tells nobody that somebody waits for a lock.
+            # PostgreSQL does not notify when a session waits for a lock.
             deadline = time.monotonic() + SECONDS
             while chain.db.row(_WAIT_FOR_A_LOCK) != (1,):
                 assert time.monotonic() < deadline

@@ -1,4 +1,4 @@
-"""What goes straight into a block, and what is left to the pool."""
+"""Transactions that are mined directly on arrival, and transactions that go to the pool."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ from tests.integration.conftest import Chain, Rpc
 
 @pytest.fixture
 def mining(chain: Chain, settings: Any) -> Iterator[Chain]:
-    """A chain of the only process that serves, and makes blocks on arrival."""
+    """The chain of a single serving process that makes blocks on arrival."""
     settings.NODE = replace(settings.NODE, profile="embedded")
     evm = evm_chain()
     pooling = evm.admissions
@@ -41,25 +41,25 @@ def mining(chain: Chain, settings: Any) -> Iterator[Chain]:
 
 
 def set_by_hand(**conditions: Any) -> None:
-    """Set how blocks are made from now on."""
+    """Set the mining settings from now on."""
     development.set_conditions(evm_chain().db, Conditions(**conditions))
     evm_chain().memory.conditions.reset()
 
 
 def submit(*sent: Transaction) -> Sequence[object]:
-    """Bring transactions together."""
+    """Submit transactions in one call."""
     return transactions.submit(evm_chain(), [one.raw for one in sent])
 
 
 def height() -> int:
-    """Return the height of the rows and of memory, which agree."""
+    """Return the height in the rows, which must equal the height in memory."""
     head = blocks.head(evm_chain()).number
     assert models.Block.objects.order_by("-number").first().number == head  # type: ignore[union-attr]
     return head
 
 
 def waiting() -> int:
-    """Return how many rows the pool has."""
+    """Return the number of rows in the pool."""
     return models.PoolTransaction.objects.count()
 
 
@@ -117,7 +117,7 @@ def test_logs_are_encoded_by_the_chains_own_encoding(
 
     with monkeypatch.context() as patched:
         patched.setattr(evm, "encode_logs", encode)
-        evm.vm.begin_anew()  # type: ignore[attr-defined]  # it asks for the chain's rules once
+        evm.vm.begin_anew()  # type: ignore[attr-defined]  # it reads the chain's rules only once
         deployment = bytecode.deploy_code(bytecode.LOGGER)
         submit(mining.make(to=None, data=deployment, gas=500_000, value=0))
         submit(mining.make(to=bytecode.created(SENDER, 0), data=b"\x2a", gas=100_000, value=0))
@@ -178,7 +178,7 @@ def test_a_transaction_beside_a_queued_one_is_mined_by_way_of_the_pool(mining: C
 
 
 def low_fee() -> Transaction:
-    """Return a transaction that can be mined once the base fee is lower."""
+    """Return a transaction that can only be mined once the base fee is lower."""
     return signed(key=OTHER_KEY, nonce=0, max_fee_per_gas=26 * 10**9)
 
 
@@ -258,7 +258,7 @@ def test_transactions_for_which_a_block_has_no_room_are_mined_in_several(mining:
 
 
 class BusyLock(AbstractContextManager[None]):
-    """A lock that another thread holds, for long or for a moment."""
+    """A lock held by another thread, which releases it soon or not at all."""
 
     def __init__(self, *, is_released: bool) -> None:
         self.is_released = is_released
@@ -272,7 +272,7 @@ class BusyLock(AbstractContextManager[None]):
         self.calls.append("release")
 
     def __exit__(self, *_: object) -> None:
-        """Let the block be made whose maker has the lock already."""
+        """Do nothing: the builder of a block already holds the lock."""
 
 
 def test_while_another_thread_makes_a_block_the_answer_waits_for_it(
@@ -362,12 +362,12 @@ def test_followers_hear_of_a_transaction_before_its_block(
 ) -> None:
     loop = asyncio.new_event_loop()
     heard: list[Message] = []
-    monkeypatch.setattr(evm_chain(), "pointers", Pointers("embedded"))  # whose process this is
+    monkeypatch.setattr(evm_chain(), "pointers", Pointers("embedded"))  # this process sends them
     unbind = evm_chain().pointers.bind(loop, heard.append, evm_chain().aliases[:1])
     made = mining.make()
     try:
         submit(made)
-        loop.call_soon(loop.stop)  # after all that was sent
+        loop.call_soon(loop.stop)  # after everything that was sent
         loop.run_forever()
     finally:
         unbind()

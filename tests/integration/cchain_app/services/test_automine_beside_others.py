@@ -1,4 +1,4 @@
-"""What goes straight into a block where other processes make blocks and fill the pool, too: what comes alone."""
+"""Direct mining of single transactions while other processes make blocks and fill the pool too."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +25,7 @@ from tests.integration.conftest import Chain
 from tests.integration.patience import SECONDS
 
 POOR_KEY = b"\x17" * 32
-"""Of an account that has nothing."""
+"""Key of an account without coins."""
 SOMEBODY = Address(b"\x5a" * 20)
 
 T = TypeVar("T")
@@ -36,9 +36,9 @@ pytestmark = pytest.mark.skipif(
 
 
 class Processes:
-    """Two processes of a node, of which one makes blocks on arrival, and time as the test lets it pass.
+    """Two processes of a node, one of which makes blocks on arrival, and a clock that the test controls.
 
-    The other one works in a thread of its own, so that it has sessions of its own, and waits for locks.
+    The other process, the producer, runs in a thread of its own with its own database sessions, and waits for locks.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Processes:
         self.web.mine_on_arrival()
 
     def elsewhere(self, work: Callable[[], T]) -> T:
-        """Do something in the other process."""
+        """Run a function in the other process."""
 
         def run() -> T:
             try:
@@ -67,7 +67,7 @@ class Processes:
         return self._thread.submit(run).result(SECONDS)
 
     def set_elsewhere(self, conditions: Conditions) -> None:
-        """Set by the other process how blocks are made; its word to this one does not arrive."""
+        """Set the mining settings in the other process; its announcement does not arrive here."""
 
         def set_conditions() -> None:
             with by_hand.exclusively(self.producer):
@@ -77,7 +77,7 @@ class Processes:
         self.elsewhere(set_conditions)
 
     def change_elsewhere(self, wanted: by_hand.Wanted) -> None:
-        """Change the state in the other process; its word to this one does not arrive either."""
+        """Change the state in the other process; its announcement does not arrive either."""
 
         def change() -> None:
             with by_hand.exclusively(self.producer) as head:
@@ -86,17 +86,17 @@ class Processes:
         self.elsewhere(change)
 
     def submit(self, *sent: Transaction) -> None:
-        """Bring transactions together to the one, which takes them all."""
+        """Submit transactions to the first process in one call; it must accept all of them."""
         raws = [one.raw for one in sent]
         assert list(transactions.submit(self.web, raws)) == [one.hash for one in sent]
 
     def submit_elsewhere(self, sent: Transaction) -> None:
-        """Bring a transaction to the other, which takes it."""
+        """Submit a transaction to the other process, which must accept it."""
         outcomes = self.elsewhere(lambda: list(transactions.submit(self.producer, [sent.raw])))
         assert outcomes == [sent.hash]
 
     def meanwhile(self, work: Callable[[], object]) -> None:
-        """Do something once when the one has seen that it is alone, and has not committed its block."""
+        """Run a function once, after the first process checked for others and before it commits its block."""
         accept = acceptance.accept
 
         def do_first(*given: object, **named: object) -> None:
@@ -107,7 +107,7 @@ class Processes:
         self._patch.setattr(vm, "accept", do_first)
 
     def produce(self) -> Sequence[Transaction]:
-        """Let the producer make a block, of which no word arrives; return what is in it."""
+        """Have the producer make a block without announcing it; return the block's transactions."""
         self.chain.now += 1
         now = self.chain.now
         made = self.elsewhere(lambda: produce(self.producer, now=now, allow_empty=True))
@@ -115,7 +115,7 @@ class Processes:
         return made.transactions
 
     def counts(self) -> tuple[int, int]:
-        """Return the height and how many rows the pool has."""
+        """Return the height and the number of rows in the pool."""
         return blocks.catch_up(self.web).number, models.PoolTransaction.objects.count()
 
 
@@ -189,7 +189,7 @@ def test_a_head_of_which_this_process_has_not_heard_leaves_it_to_the_pool(two: P
 
 
 def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -> None:
-    """Of two with one nonce the first in the pool was acknowledged: the other one must not take its place unseen."""
+    """The pool acknowledged one of two transactions with the same nonce; the other must not replace it silently."""
     first, second = two.chain.make(), signed(nonce=0, value=7)
     two.meanwhile(lambda: two.submit_elsewhere(first))
 
@@ -211,7 +211,7 @@ def test_what_another_process_sets_meanwhile_holds_before_its_word_arrives(two: 
 
 
 def test_it_holds_where_its_word_arrives_while_the_block_is_made(two: Processes) -> None:
-    """Whoever compares what is set with what is remembered finds it equal then."""
+    """A comparison of the stored with the cached settings finds them equal in this case."""
 
     def set_and_tell() -> None:
         two.set_elsewhere(Conditions(mining="manual"))
@@ -259,7 +259,7 @@ def test_who_may_send_is_seen_in_what_another_process_has_changed(two: Processes
 
 
 def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processes) -> None:
-    """Whoever imports blocks, or gives up history, may hold the chain's lock for long."""
+    """An import of blocks, or pruning, may hold the chain's lock for a long time."""
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:

@@ -1,4 +1,4 @@
-"""Calls inside of transactions become rows: all of them, once, in order, whoever is killed between."""
+"""Internal calls of transactions become rows: all of them, once, in order, even if a process is killed."""
 
 from collections import Counter
 from dataclasses import replace
@@ -154,7 +154,7 @@ def test_of_two_writers_one_gives_up(made, monkeypatch):
 
 
 class PickyEngine:
-    """An engine that cannot record some transactions, and counts how often it executes each."""
+    """An engine that fails to record some transactions, and counts how often it executes each."""
 
     def __init__(self, engine, oversize):
         self._engine = engine
@@ -235,7 +235,7 @@ def test_who_is_killed_between_two_transactions_counts_none_twice(made, picky, m
         turns += 1
         if turns in {13, 18}:
             assert evm.half_recorded.position > 1
-            evm.half_recorded = None  # another process goes on
+            evm.half_recorded = None  # another process continues
 
     assert all_calls() == written
     assert rows.progress(evm.db).unrecorded == 2
@@ -250,7 +250,7 @@ def test_after_what_cannot_be_executed_any_more_no_frame_is_known(made, monkeypa
     def shortened(block):
         if block.number != 2:
             return block
-        # Without one transaction the nonce of the next one is too high.
+        # Without this transaction the nonce of the next one is too high.
         left = [
             part[:skipped] + part[skipped + 1 :] for part in (block.transactions, block.receipts)
         ]
@@ -282,6 +282,6 @@ def test_the_task_writes_nothing_where_that_is_off(made):
 
 
 def forget():
-    """Take all rows away, as if the index had never been on."""
+    """Delete all rows, as if the index had never been enabled."""
     models.Call.objects.all().delete()
     models.CallProgress.objects.all().delete()

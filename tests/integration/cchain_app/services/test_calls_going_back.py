@@ -1,4 +1,4 @@
-"""Calls of blocks that a development chain dropped while they were recorded do not become rows."""
+"""Calls of blocks that a development chain removed while they were indexed do not become rows."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -19,7 +19,7 @@ Meanwhile = Callable[[], None]
 
 @pytest.fixture
 def other_blocks(chain: Chain, rpc: Rpc) -> Iterator[Meanwhile]:
-    """A chain of three blocks without rows of calls, and what puts three others in their place."""
+    """A chain of three blocks whose calls are not indexed; return a function that replaces the blocks."""
     calls.index_calls(chain.evm, seconds=LONG)
     snapshot = rpc("evm_snapshot")
     for _ in range(3):
@@ -43,7 +43,7 @@ def values() -> list[int]:
 def once_in_place_of_reading(
     monkeypatch: pytest.MonkeyPatch, act: Callable[[Callable[[], Any]], Any]
 ) -> None:
-    """Let something else be done the first time that blocks are read; it is given what reads them."""
+    """Replace the first read of blocks by a function, which receives the original read as its argument."""
     read = found.next_blocks
 
     def once(*where: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Making blocks: what goes in, what comes out of the pool, what stays when somebody was faster."""
+"""Block building: which transactions enter a block, leave the pool, or stay when another block was faster."""
 
 from io import StringIO
 from typing import Any
@@ -104,7 +104,7 @@ def test_a_process_that_missed_blocks_catches_up(
     chain.do(value=5)
     assert balance(RECIPIENT, 1) == 5
     memory = evm_chain().memory
-    chain.forget()  # what follows is another process's work
+    chain.forget()  # the rest is done by another process
     chain.do(value=6)
     chain.do(value=7)
     monkeypatch.setattr(evm_chain(), "memory", memory)
@@ -122,7 +122,7 @@ def test_the_genesis_is_written_once(chain: Chain) -> None:
 
 
 def test_another_genesis_is_refused(chain: Chain) -> None:
-    models.Block.objects.update(hash=bytes(32))  # what another genesis file would give
+    models.Block.objects.update(hash=bytes(32))  # the hash from another genesis file
 
     with pytest.raises(OtherGenesis, match="choose another data directory"):
         load_genesis(evm_chain())
@@ -195,7 +195,7 @@ def test_what_was_acknowledged_is_never_unknown(
     seen: list[Any] = []
 
     def look_first(*moved: Any) -> None:
-        # The block is committed and its transactions have left the pool; memory does not know yet.
+        # The block is committed and its transactions have left the pool; memory is not yet updated.
         seen.append(rpc("eth_getTransactionByHash", encode_data(made.hash)))
         seen.append(rpc("eth_getRawTransactionByHash", encode_data(made.hash)))
         advance(*moved)

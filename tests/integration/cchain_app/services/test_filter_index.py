@@ -1,4 +1,4 @@
-"""The index of polled filters, in memory and through a real Redis: both do the same."""
+"""The index of polled filters, in memory and in a real Redis: both behave the same."""
 
 import random
 import uuid
@@ -25,7 +25,7 @@ def redis() -> Iterator[Redis]:
 
 @pytest.fixture(params=["memory", "redis"])
 def make(request: pytest.FixtureRequest) -> Make:
-    """Makes an index of so much weight, whose filters live for so many seconds."""
+    """Return a function that makes an index with a maximum weight and a filter lifetime in seconds."""
 
     def made(most: int, lifetime: float = 300) -> FilterIndex:
         if request.param == "memory":

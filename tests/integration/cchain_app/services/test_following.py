@@ -1,4 +1,4 @@
-"""Blocks of other nodes: what is made of them is what their maker made, row by row."""
+"""Blocks of other nodes: executing them creates the same rows as at the node that built them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -43,7 +43,7 @@ DESTROYER = bytecode.created2(FACTORY, 0, DESTROYER_INIT)
 
 
 def deploy(chain: Chain) -> None:
-    """Make a block with the contracts that others call."""
+    """Make a block with the contracts that later transactions call."""
     for code in (bytecode.STORE, bytecode.LOGGER, bytecode.FACTORY):
         chain.send(chain.make(to=None, data=bytecode.deploy_code(code), gas=500_000, value=0))
     chain.mine()
@@ -87,7 +87,7 @@ def history(chain: Chain) -> None:
 
 @pytest.fixture
 def told(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int | None]]:
-    """Heights that followers were told of, and the height of this process's memory then."""
+    """Heights announced to followers, each with the height of this process's memory at that time."""
     heard: list[tuple[int, int | None]] = []
 
     def hear(_: EvmChain, number: int, block_hash: bytes) -> None:
@@ -139,7 +139,7 @@ def test_engines_follow_each_other(
 
 @pytest.fixture
 def before_cancun(tmp_path: Path, settings: Any, node_settings: Any) -> None:
-    """A genesis file of Shanghai's rules: there a contract that destroys itself loses its storage."""
+    """A genesis file with Shanghai's rules, under which SELFDESTRUCT clears a contract's storage."""
     path = tmp_path / "genesis.json"
     path.write_text(genesis_without("cancunTime", "pragueTime", "blobSchedule"))
     settings.NODE = replace(settings.NODE, genesis=str(path))
@@ -367,7 +367,7 @@ def test_a_block_that_was_accepted_already_does_not_follow_the_head(
 
 @pytest.fixture
 def another(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[CandidateBlock]]:
-    """A block of somebody else's, while this node makes one of its own on the same parent."""
+    """Another node's block, on the same parent on which this node makes its own."""
     chain.do(value=1)
     yield rewind(monkeypatch)
     assert blocks.catch_up(evm_chain()).number == 1

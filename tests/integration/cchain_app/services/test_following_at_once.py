@@ -1,4 +1,4 @@
-"""Following while others write: each height has one block, whoever was first."""
+"""Following while others write: each height gets one block, whichever comes first."""
 
 import threading
 from collections.abc import Callable
@@ -24,7 +24,7 @@ BLOCKS = 12
 
 
 def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]":
-    """Run work in a thread that closes its connections in the end."""
+    """Run a function in a thread that closes its connections at the end."""
 
     def run() -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Blocks that are refused: whole, by a reason of their own, and without a trace."""
+"""Blocks that are rejected: as a whole, with a specific error, and without a trace."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +31,7 @@ Candidates = list[CandidateBlock]
 
 @pytest.fixture
 def candidates(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Candidates]:
-    """Three blocks of somebody else's; whatever the test does, the node then follows them."""
+    """Three blocks of another node; after the test they must still be accepted."""
     chain.do(to=None, data=bytecode.deploy_code(bytecode.LOGGER), gas=500_000, value=0)
     chain.send(chain.make(), chain.make(to=LOGGER, data=b"\x2a", gas=100_000))
     chain.mine()
@@ -48,7 +48,7 @@ def candidates(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Candid
 def refused(
     candidates: Candidates, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> Callable[..., errors.InvalidBlock]:
-    """Offers blocks that must be refused, and sees that nothing has changed."""
+    """Return a function that offers invalid blocks, and asserts that nothing has changed."""
     chain.send(signed(nonce=7), legacy(key=JUNK_KEYS[1]))
 
     def offer(
@@ -159,7 +159,7 @@ def test_a_block_may_be_ten_seconds_ahead(
 
 BLOB = b"\x03" + legacy().raw
 LATE = signed(nonce=2).raw
-"""A transaction behind a gap: the next nonce is 1 after the first block."""
+"""A transaction behind a nonce gap: the next nonce is 1 after the first block."""
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_what_is_no_transaction_of_this_chain_is_refused(
 def each_engine(
     candidates: Candidates, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Let each of the engines judge."""
+    """Run the test with each of the engines."""
     chosen = select_engine(request.param), select_trie(request.param)
     monkeypatch.setattr(evm_chain(), "engine", chosen[0])
     monkeypatch.setattr(evm_chain(), "trie", chosen[1])
@@ -255,7 +255,7 @@ def test_more_gas_than_a_block_has_is_refused(
 
 @pytest.fixture
 def before_prague(tmp_path: Path, settings: Any, node_settings: Any) -> None:
-    """A genesis file of Cancun's rules."""
+    """A genesis file with Cancun's rules."""
     path = tmp_path / "genesis.json"
     path.write_text(genesis_without("pragueTime"))
     settings.NODE = replace(settings.NODE, genesis=str(path))

@@ -1,4 +1,4 @@
-"""Who has coins when a local network begins: what the settings say at its first start, and that for ever."""
+"""Accounts funded at genesis of a local network: the settings of the first start decide, permanently."""
 
 import json
 from dataclasses import replace
@@ -40,7 +40,7 @@ def derived(mnemonic: str, number: int) -> Address:
 
 @pytest.fixture
 def begin(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> Any:
-    """Start the node with settings on a data directory of the test's own; once more is a restart."""
+    """Start the node with settings, on the test's own data directory; a second call is a restart."""
 
     def start(**changes: Any) -> EvmChain:
         settings.NODE = replace(node_settings, data_dir=str(tmp_path), **changes)

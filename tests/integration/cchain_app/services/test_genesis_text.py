@@ -1,4 +1,4 @@
-"""The genesis file that is given to other nodes: from it they make the very same chain."""
+"""The genesis file given to other nodes: it makes exactly the same chain there."""
 
 import json
 from dataclasses import replace
@@ -18,7 +18,7 @@ from tests.integration.conftest import Chain
 
 @pytest.fixture
 def directory(tmp_path: Path, settings: Any, node_settings: Any) -> Path:
-    """A data directory of the test's own; the database is the other tests'."""
+    """The test's own data directory, with the shared test database."""
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
     return tmp_path
 
@@ -71,7 +71,7 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
 
     evm_chain().fetched_genesis.parent.mkdir()
     evm_chain().fetched_genesis.write_text(text)
-    settings.NODE = replace(settings.NODE, min_base_fee=10**9)  # the network's wins
+    settings.NODE = replace(settings.NODE, min_base_fee=10**9)  # the network's value has priority
 
     assert service.load_genesis(evm_chain()) == chain.genesis
     follow(*candidates)

@@ -1,4 +1,4 @@
-"""Chains of others, executed anew: every root and hash is theirs, and what is asked of them is right."""
+"""Import and re-execution of foreign chains: all roots and hashes match, and requests return correct data."""
 
 import json
 from pathlib import Path
@@ -247,7 +247,7 @@ def test_a_chain_of_blob_forks_has_as_many_blobs_as_its_schedule_allows(
         int(rpc("eth_getBlockByNumber", hex(number), False)["excessBlobGas"], 16)
         for number in range(BPO1, LAST + 1)
     ]
-    # Gas costs more than blobs do, so a third of what is used is too much (EIP-7918).
+    # Gas costs more than blobs, so only two thirds of the blobs used are subtracted (EIP-7918).
     assert [one // 2**17 for one in excess] == [0, 4, 8, 12]
     config = rpc("eth_config")["current"]
     assert config["blobSchedule"] == {

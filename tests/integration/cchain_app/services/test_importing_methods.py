@@ -53,7 +53,7 @@ ABOVE_THE_GENESIS: dict[str, Params] = {
 
 @pytest.fixture
 def imported(directory: Path) -> None:
-    """The chain, and a process that knows nothing of it yet."""
+    """The imported chain, in a process with an empty cache."""
     del directory
     bring(history().genesis, history().file)
     forget()

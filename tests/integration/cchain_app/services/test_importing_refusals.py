@@ -1,4 +1,4 @@
-"""A block of others that is not what it says stops the import: with words, and without a trace of it."""
+"""An invalid block stops an import: with an error message, and without a trace of the block."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -40,7 +40,7 @@ def block(number: int) -> CandidateBlock:
 
 
 def forged(place: int, **changes: Any) -> bytes:
-    """Return a block of the history with another header, or another body of which the header knows."""
+    """Return a block of the history with another header, or with another body that matches its header."""
     found = block(place)
     body = {name: changes.pop(name, getattr(found, name)) for name in ("ommers", "withdrawals")}
     transactions = changes.pop("transactions", found.transactions)
@@ -50,7 +50,7 @@ def forged(place: int, **changes: Any) -> bytes:
 
 
 def refused(number: int, raw: bytes) -> InvalidBlock:
-    """Import the history up to a block, and another one in its place, which must be refused."""
+    """Import the history up to a block, and then a replacement for that block, which must be rejected."""
     raws = [one.raw for one in history().chain.blocks[1:number]]
     with pytest.raises(InvalidBlock) as caught:
         bring(history().genesis, [*raws, raw])
@@ -154,7 +154,7 @@ def test_an_uncle_may_be_six_blocks_old(directory: Path) -> None:
 
     assert isinstance(
         caught, errors.WrongStateRoot
-    )  # paid, where the block's own root has no uncle
+    )  # the uncle is rewarded, but the block's own root has no uncle
 
 
 def test_transactions_that_cannot_run_are_refused(directory: Path) -> None:

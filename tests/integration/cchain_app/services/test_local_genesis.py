@@ -1,4 +1,4 @@
-"""A local chain goes on with the genesis file that it began with, whatever comes with this version."""
+"""A local chain keeps the genesis file of its first start, whatever file this version brings."""
 
 import json
 from collections.abc import Callable
@@ -37,7 +37,7 @@ Begin = Callable[..., None]
 
 @pytest.fixture
 def begin(db: None, node_settings: Any, tmp_path: Path, settings: Any) -> Begin:
-    """Be a node that has just begun, on a data directory of the test's own, with some settings."""
+    """Return a function that starts a node with settings, on the test's own data directory."""
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), mining="manual")
 
     def anew(**changes: Any) -> None:
@@ -49,7 +49,7 @@ def begin(db: None, node_settings: Any, tmp_path: Path, settings: Any) -> Begin:
 
 @pytest.fixture
 def old(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A data directory that an older version has begun."""
+    """A data directory created by an older version."""
     with monkeypatch.context() as older:
         older.setattr("cchain_app.chain.local_text", lambda _: built_in_text("local"))
         older.setattr(local_genesis, "keep", lambda _: None)
@@ -128,7 +128,7 @@ def test_what_settings_want_of_a_chain_that_is_there_is_said(begin: Begin) -> No
 
 
 def test_without_the_kept_file_the_settings_that_it_began_with_are_needed(begin: Begin) -> None:
-    """As on the second machine of the production profile, which has the rows and not the file."""
+    """As on the second machine of the production profile, which has the rows but not the file."""
     begin(hardfork="osaka")
     first = load_genesis(evm_chain())
     evm_chain().kept_genesis.unlink()
@@ -171,7 +171,7 @@ def test_a_given_file_is_taken_as_it_is(begin: Begin, tmp_path: Path) -> None:
 
 @pytest.fixture
 def begin_at_zero(begin: Begin, tmp_path: Path) -> Begin:
-    """Begin a chain whose given file has timestamp 0, and forks that a later time brings."""
+    """Start a chain whose genesis file has timestamp 0 and forks at later times."""
     path = tmp_path / "mine.json"
     document = json.loads(built_in_text("local"))
     document["config"] |= {"cancunTime": 1000, "pragueTime": 2000}
@@ -296,5 +296,5 @@ def test_a_chain_of_each_hard_fork_makes_blocks(begin: Begin, fork: str) -> None
 
     assert [one.hash for one in block.transactions] == [transaction.hash]
     assert block.receipts[0].succeeded
-    if at_least(fork, "byzantium"):  # before it receipts have roots elsewhere
+    if at_least(fork, "byzantium"):  # earlier receipts contain state roots, which differ
         assert_recomputes(chain.evm)

@@ -1,4 +1,4 @@
-"""The switch of the log, of one process and of several that share a cache."""
+"""The switch of the transaction log, with one process and with several that share a cache."""
 
 import pytest
 from django.core.cache import caches

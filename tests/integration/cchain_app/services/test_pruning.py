@@ -1,4 +1,4 @@
-"""History that the settings do not keep is given up: what is left answers as before, what is gone says so."""
+"""Pruning of history beyond the settings: the rest answers as before, and pruned data is reported as such."""
 
 import threading
 from collections.abc import Callable
@@ -38,19 +38,19 @@ def hexed(data: bytes) -> str:
 
 @pytest.fixture(autouse=True)
 def few_states_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """128 blocks say nothing more than a few do."""
+    """Lower the minimum of 128 states: a few blocks test the same."""
     monkeypatch.setattr(history_settings, "FEWEST_STATES", 1)
 
 
 @pytest.fixture
 def counted(chain: Chain) -> Chain:
-    """Ten blocks: a contract that counts, and each later block counts once."""
+    """Ten blocks: a counter contract, and one increment in each later block."""
     return count(chain)
 
 
 @pytest.fixture
 def shared_counted(shared_chain: Chain) -> Chain:
-    """The same, for other threads."""
+    """The same, visible to other threads."""
     return count(shared_chain)
 
 
@@ -66,14 +66,14 @@ def head(chain: Chain) -> int:
 
 
 def prune(chain: Chain) -> pruning.Pruned:
-    """Prune to the end; this process remembers nothing then."""
+    """Prune everything that the settings allow; the process has an empty cache afterwards."""
     done = pruning.prune(chain.evm, seconds=LONG)
     chain.forget()
     return done
 
 
 def state_questions(number: int) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return questions that only the state after a block answers."""
+    """Return requests that only the state after a block answers."""
     at = hex(number)
     call = {"to": hexed(COUNTER), "gas": hex(100_000)}
     return [
@@ -94,7 +94,7 @@ def state_questions(number: int) -> list[tuple[str, tuple[Any, ...]]]:
 
 
 def block_questions(number: int) -> list[tuple[str, tuple[Any, ...]]]:
-    """Return questions that the state before a block answers."""
+    """Return requests that the state before a block answers."""
     at = hex(number)
     block = hexed(models.Block.objects.get(number=number).hash)
     return [
@@ -107,7 +107,7 @@ def block_questions(number: int) -> list[tuple[str, tuple[Any, ...]]]:
 
 
 def chain_questions() -> list[tuple[str, tuple[Any, ...]]]:
-    """Return questions that are answered without any state."""
+    """Return requests that need no state."""
     raw = [hexed(one.hash) for one in models.Transaction.objects.order_by("id")]
     return [
         *(("eth_getBlockByNumber", (hex(number), True)) for number in range(HEIGHT + 1)),
@@ -214,7 +214,7 @@ def test_who_reads_while_it_is_pruned_is_right_or_refused(
         try:
             last = False
             while not last:
-                last = ended.is_set()  # once more when all is done
+                last = ended.is_set()  # one more pass after the end
                 for (place, number), value in wanted.items():
                     try:
                         right = questions[place](number) == value
@@ -242,7 +242,7 @@ def test_who_reads_while_it_is_pruned_is_right_or_refused(
 
 @keeps_states
 def test_a_process_that_is_further_behind_than_that_begins_anew(counted: Chain, rpc: Any) -> None:
-    rpc("eth_getBalance", hexed(RECIPIENT), "latest")  # remembered
+    rpc("eth_getBalance", hexed(RECIPIENT), "latest")  # fills the cache
     other = another_process(counted.evm)
     for _ in range(KEPT + 2):
         counted.send(counted.make(to=RECIPIENT, value=7))

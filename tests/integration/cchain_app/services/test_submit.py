@@ -1,4 +1,4 @@
-"""Taking transactions in: what is stored, what is refused, who is told."""
+"""Submission of transactions: which are stored, which are rejected, and who is notified."""
 
 import threading
 from collections.abc import Sequence
@@ -108,7 +108,7 @@ def test_a_full_pool_keeps_those_that_pay_most(chain: Chain) -> None:
 
     chain.send(rich)
 
-    # The cheap queue loses its end, so that no gap opens.
+    # The last transaction of the cheap sender is dropped, so that no nonce gap opens.
     kept = set(models.PoolTransaction.objects.values_list("hash", flat=True))
     assert kept == {cheap[0].hash, cheap[1].hash, rich.hash}
 
@@ -121,7 +121,7 @@ def test_a_full_pool_refuses_what_pays_less(chain: Chain) -> None:
     outcomes = transactions.submit(evm_chain(), [signed(nonce=3).raw, cheap.raw])
 
     assert isinstance(outcomes[0], errors.PoolFull)
-    assert outcomes[1] == cheap.hash  # queued: there is room for two of that kind
+    assert outcomes[1] == cheap.hash  # queued: the queue has two slots
 
 
 def test_waiting_too_long_ends_in_the_bin(chain: Chain) -> None:
@@ -195,7 +195,7 @@ def test_a_pending_nonce_never_goes_back_while_a_block_is_committed(
     def look_first(*moved: Any) -> None:
         seen.append(
             pool.next_nonce(evm_chain(), SENDER)
-        )  # committed, but this process has not heard of it
+        )  # committed, but not yet announced to this process
         advance(*moved)
 
     monkeypatch.setattr(evm_chain().memory, "advance", look_first)

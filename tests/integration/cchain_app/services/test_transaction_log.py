@@ -1,4 +1,4 @@
-"""What the log tells of blocks that were accepted and of calls: its lines, and when there are none."""
+"""The log of accepted blocks and of calls: its lines, and cases without any."""
 
 import asyncio
 import json
@@ -44,7 +44,7 @@ def hexed(data: bytes) -> str:
 
 @pytest.fixture
 def log(chain: Any, caplog: pytest.LogCaptureFixture) -> Iterator[TransactionLog]:
-    """The log of the chain's process, which has three contracts; it writes when it is told to."""
+    """The log of the chain's process, with three contracts; it writes only on demand."""
     for code in (bytecode.TELLER, bytecode.TELLING_REVERTER, bytecode.PROXY):
         chain.do(to=None, data=bytecode.deploy_code(code), gas=500_000, value=0)
     made = this_node().transaction_log
@@ -55,7 +55,7 @@ def log(chain: Any, caplog: pytest.LogCaptureFixture) -> Iterator[TransactionLog
 
 @pytest.fixture
 def lines(log: TransactionLog, caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
-    """Let the log write what waits; return all that it has written."""
+    """Return a function that flushes the log and returns all entries written so far."""
 
     def written() -> list[str]:
         log.work_off()
@@ -119,7 +119,7 @@ def test_a_failure_shows_why_and_what_was_told_before(chain, lines, data, reason
 
 
 def test_a_failed_creation_shows_the_frame_that_failed(chain, lines) -> None:
-    # init code that calls the reverter and hands its failure on
+    # init code that calls the reverter and propagates its failure
     data = encoded("Error(string)", "inner")
     call = reverting(b"", data)
     init = bytecode.assemble("0 0 0 0 0", int.from_bytes(REVERTER), "GAS CALL")
@@ -187,7 +187,7 @@ def test_a_call_shows_its_messages_once_also_if_it_reverts(rpc, chain, lines) ->
 
 
 def test_an_estimate_shows_its_messages_once(rpc, chain, lines) -> None:
-    # called with less and less gas, and through another contract
+    # called with decreasing gas, and through another contract
     told = words(TELLER) + encoded("log(string)", "estimated")
     rpc("eth_estimateGas", {"to": hexed(PROXY), "input": hexed(told)})
     data = reverting(encoded("log(string)", "undone"), b"")

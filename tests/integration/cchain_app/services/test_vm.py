@@ -1,7 +1,7 @@
-"""The C-Chain behind the VM port: blocks are verified on undecided parents, and written when accepted.
+"""The C-Chain behind the VM port: blocks are verified on processing parents, and written when accepted.
 
-Two chains of the same genesis on two databases: what one of them has accepted, after any tree of blocks in
-any order, the other one has accepted directly.
+Two chains with the same genesis use two databases. One accepts blocks out of random trees in any order; the other
+one accepts the same blocks directly.
 """
 
 import json
@@ -44,7 +44,7 @@ ALIASES = ("default", "second")
 pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
 
 POOL = {"cchain_app_pooltransaction"}
-"""Tables of what waits, not of what was accepted."""
+"""Tables of pending data, not of accepted data."""
 
 
 @dataclass
@@ -61,7 +61,7 @@ class Side:
         self.now = self.genesis.header.timestamp
 
     def restart(self) -> None:
-        """Lose all that is only in memory."""
+        """Clear everything that is only in memory."""
         self.chain.__dict__.pop("memory", None)
         self.chain.__dict__.pop("trie", None)
         self.vm = EvmVM(self.chain)
@@ -89,7 +89,7 @@ class Side:
 @pytest.fixture
 def sides() -> Iterator[tuple[Side, Side]]:
     node = replace(settings.NODE, mining="manual")
-    # The local network's own genesis is of the time of its first start.
+    # The genesis of the local network would have the time of its first start.
     document = json.loads(built_in_text("local")) | {"timestamp": hex(1_700_000_000)}
     text = json.dumps(document).encode()
     first, second = (
@@ -264,7 +264,7 @@ def test_another_process_may_accept_meanwhile(sides: tuple[Side, Side]) -> None:
 
 
 def line_of(side: Side, length: int) -> list[EvmBlock]:
-    """Build blocks of one transfer each on each other."""
+    """Build a chain of blocks with one transfer each."""
     line = []
     for _ in range(length):
         side.send(value=1)
@@ -326,7 +326,7 @@ def test_nodes_of_a_newer_state_say_that_another_process_was_faster(
 ) -> None:
     side = sides[0]
     side.send(value=1)
-    side.restart()  # no node is in the trie's cache
+    side.restart()  # the trie's cache is empty
     genesis = side.vm.last_accepted()
     made = produce(another_process(side.chain), now=side.now + 1)
     assert made is not None
@@ -367,7 +367,7 @@ def test_a_parent_that_another_process_has_accepted_is_found(sides: tuple[Side, 
 
 
 def test_nothing_of_what_is_decided_stays_in_memory(sides: tuple[Side, Side]) -> None:
-    """The tree lives as long as the process: of a long chain it holds the head and what may follow it."""
+    """The tree lives as long as the process: on a long chain it holds only the head and its possible children."""
     side = sides[0]
     for _ in range(12):
         side.send(value=1)
@@ -377,7 +377,7 @@ def test_nothing_of_what_is_decided_stays_in_memory(sides: tuple[Side, Side]) ->
     assert isinstance(vm, EvmVM)
     waiting = vm.build(now=side.now)
     assert waiting is not None
-    assert produce(side.chain, now=side.now + 1) is not None  # a rival of it
+    assert produce(side.chain, now=side.now + 1) is not None  # a competing block
     tree = vm._known
     assert tree is not None
     assert (len(tree), tree._superseded, vm._built) == (0, [], {})
@@ -400,7 +400,7 @@ def test_a_block_that_breaks_a_rule_is_not_processing(sides: tuple[Side, Side]) 
 def test_any_order_ends_in_the_rows_of_the_winning_line(
     sides: tuple[Side, Side], seed: int
 ) -> None:
-    """A random tree of blocks, decided and lost in a random order; then the same line directly."""
+    """Accept and reject blocks of a random tree in random order; then accept the same branch directly."""
     side, other = sides
     random = Random(seed)
     known: dict[ID, EvmBlock] = {}
@@ -449,6 +449,6 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
 
 
 def is_processing(vm: EvmVM, block: EvmBlock) -> bool:
-    """Say whether a block waits for a decision."""
+    """Return whether a block is processing (verified and not decided)."""
     found = vm.get_block(block.block_id)
     return found is not None and vm.get_block_id_at_height(block.height) != block.block_id

@@ -1,4 +1,4 @@
-"""Whether an account has storage, at every height: the answer of its slots, one by one."""
+"""Whether an account has storage, at every height, compared with its slots read one by one."""
 
 import random
 
@@ -19,7 +19,7 @@ SLOTS = [Slot(bytes(32)), Slot(b"\xff" * 32), Slot((7).to_bytes(32, "big"))]
 
 
 def put(address: Address, values: list[list[int]]) -> None:
-    """Write what slots were after each of the heights: rows and changes as blocks leave them."""
+    """Write the values of slots after each height: rows and changes, as blocks write them."""
     for slot, history in zip(SLOTS, values, strict=False):
         words = [Word(value.to_bytes(32, "big")) for value in history]
         for number in range(1, len(words)):

@@ -1,4 +1,4 @@
-"""The pool's rows are read once each, and what is read is what stands there."""
+"""The rows of the pool are read only once each, and the entries equal the rows."""
 
 import random
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ DB = Database()
 
 @dataclass
 class Read:
-    """A look at the pool, and what it cost."""
+    """The result of reading the pool, with the SQL statements it took."""
 
     entries: list[PoolEntry]
     statements: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""SQL is an interface: the views show what the RPC shows."""
+"""SQL views: they show the same data as the RPC."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""All slots and all accounts at every height: the answer of each of them, one by one."""
+"""All slots and all accounts at every height, compared with single reads."""
 
 import random
 
@@ -19,7 +19,7 @@ HEIGHTS = 5
 
 
 def put_slots(address: Address, chance: random.Random) -> None:
-    """Write what slots were after each of the heights: rows and changes as blocks leave them."""
+    """Write the values of slots after each height: rows and changes, as blocks write them."""
     for slot in SLOTS:
         values = [Word(chance.choice([0, 0, 1, 2]).to_bytes(32, "big")) for _ in range(HEIGHTS)]
         for number in range(1, HEIGHTS):
@@ -35,7 +35,7 @@ def put_slots(address: Address, chance: random.Random) -> None:
 
 
 def put_account(address: Address, chance: random.Random) -> None:
-    """Write what an account was after each of the heights; its nonce tells which it is."""
+    """Write the state of an account after each height; its nonce identifies the height."""
     nonces = [chance.choice([None, 0, 1]) for _ in range(HEIGHTS)]
     for number in range(1, HEIGHTS):
         before = nonces[number - 1]

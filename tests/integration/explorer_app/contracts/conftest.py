@@ -1,4 +1,4 @@
-"""A chain with contracts to verify, an explorer whose compilers answer as recorded, and a client that asks it."""
+"""A chain with contracts to verify, an explorer with recorded compiler output, and a client of it."""
 
 import json
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ TO = "0x" + RECIPIENT.hex()
 
 @dataclass
 class Explored:
-    """A chain, asked as an explorer's clients ask."""
+    """A chain, accessed like an explorer's clients do."""
 
     chain: Chain
     client: Client = field(default_factory=lambda: Client(headers={"host": "localhost"}))
@@ -43,7 +43,7 @@ class Explored:
         return contract_address(sent.sender, sent.nonce)
 
     def deploy(self, name: str) -> Sample:
-        """Deploy what a sample is made of, step by step."""
+        """Deploy all contracts of a sample, step by step."""
         addresses: dict[str, str] = {}
         for step in Sample(name, {}).steps:
             init_code = Sample(name, addresses).init_code(step["name"])
@@ -51,15 +51,15 @@ class Explored:
         return Sample(name, addresses)
 
     def get(self, path: str = "/api", **params: object) -> Any:
-        """Ask by GET, and return what the answer says."""
+        """Send a GET request, and return the decoded response."""
         return self.client.get(path, params).json()
 
     def post(self, path: str = "/api", **form: object) -> Any:
-        """Ask by a form, and return what the answer says."""
+        """Send a form by POST, and return the decoded response."""
         return self.client.post(path, urlencoded(form), FORM).json()
 
     def form(self, found: Sample, **changes: str) -> dict[str, str]:
-        """Return the form with which a sample is submitted."""
+        """Return the form that submits a sample for verification."""
         fields = found.fields
         return {
             "module": "contract",
@@ -74,7 +74,7 @@ class Explored:
         }
 
     def work(self) -> int:
-        """Work off what was submitted."""
+        """Process the submitted verifications."""
         return verification.work(self.site, seconds=60)
 
     def verified(self, name: str) -> Sample:
@@ -86,7 +86,7 @@ class Explored:
         return found
 
     def status(self, guid: str) -> Mapping[str, Any]:
-        """Return how a verification is."""
+        """Return the status of a verification."""
         answer: Mapping[str, Any] = self.get(
             module="contract", action="checkverifystatus", guid=guid
         )
@@ -98,12 +98,12 @@ PASSED = {"status": "1", "message": "OK", "result": "Pass - Verified"}
 
 
 def refused(text: str) -> dict[str, str]:
-    """Return Etherscan's answer that says why not."""
+    """Return Etherscan's error response with this message."""
     return {"status": "0", "message": "NOTOK", "result": text}
 
 
 def urlencoded(form: Mapping[str, object]) -> str:
-    """Return a form as clients send it."""
+    """Return a form in the encoding of clients."""
     from urllib.parse import urlencode
 
     return urlencode(form)
@@ -111,11 +111,11 @@ def urlencoded(form: Mapping[str, object]) -> str:
 
 @pytest.fixture
 def explored(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Explored:
-    """The local chain, and compilers that answer as recorded; nobody works in the background."""
+    """The local chain, with recorded compiler output and without a background worker."""
     monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
     return Explored(chain)
 
 
 def account(explored: Explored, action: str, **params: object) -> Any:
-    """Return what Etherscan's interface answers to an action of its module `account`."""
+    """Return the response of Etherscan's API to an action of its module `account`."""
     return explored.get(module="account", action=action, **params)

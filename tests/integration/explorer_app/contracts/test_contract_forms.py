@@ -1,4 +1,4 @@
-"""Forms for a contract's functions: what it answers, what it refuses by name, and transactions that are prepared."""
+"""Forms for a contract's functions: return values, errors by name, and prepared transactions."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from tests.integration.explorer_app.contracts.conftest import FORM, Explored, ur
 from tests.integration.explorer_app.contracts.test_proxies import DELEGATES, deployer, word
 from tests.integration.explorer_app.contracts.test_proxies import answers as code_that_answers
 
-pytestmark = pytest.mark.usefixtures("pchain")  # the frame of a page says what an address has there
+pytestmark = pytest.mark.usefixtures("pchain")  # the header shows the P-Chain side of an address
 
 SUM = "dc61afec"
 """sum(uint256[],bool) of the sample `cabinet`."""
@@ -46,7 +46,7 @@ def sent(explored: Explored, url: str, *, script: bool = False, **form: str) -> 
 
 
 def selector(text: str, name: str) -> str:
-    """Return by which digits a page's form names a function."""
+    """Return the selector digits that a page's form uses for a function."""
     found = re.search(rf'id="f-([0-9a-f]{{8}})"[^>]*><summary><b>{name}</b>', text)
     assert found is not None, name
     return found[1]
@@ -59,7 +59,7 @@ def test_questions_with_inputs_have_a_form_and_values_wait_until_they_are_asked_
     assert state.number is not None
     state.reset(state.number)
     first = browse(path(cabinet, "read"))
-    page = browse(path(cabinet, "read"))  # slots that would name an implementation are remembered
+    page = browse(path(cabinet, "read"))  # slots that may name an implementation are cached
 
     assert page.status == HTTPStatus.OK
     assert 'placeholder="[1, …]"' in page.text
@@ -126,7 +126,7 @@ def test_a_field_that_is_none_says_so_and_keeps_what_was_typed(
     for place in ("a0", "a1"):
         assert text.count(f'aria-describedby="{SUM}-{place}-error"') == 1
     assert "[1, &lt;b&gt;</textarea>" in text
-    assert part.status_code == HTTPStatus.OK  # else a script would not show it
+    assert part.status_code == HTTPStatus.OK  # otherwise a script would not show it
     assert "given [1] must be a whole number of 256 bits." in part.content.decode()
 
 
@@ -273,7 +273,7 @@ def test_an_odd_abi_fails_no_page(explored: Explored, entry: str) -> None:
     with suppress(NoAbi):
         supplied_abis.supply_abi(explored.site, address, "[]")
         supplied_abis.supply_abi(explored.site, address, f"[{entry}]")
-    explored.site.evm.db.objects(SuppliedAbi).update(abi=f"[{entry}]")  # of an earlier release
+    explored.site.evm.db.objects(SuppliedAbi).update(abi=f"[{entry}]")  # from an earlier release
     form = {"function": keccak256(b"f(int0)")[:4].hex(), "a0": "0"}
     statuses = {
         explored.client.get(path(address, "read"), {"values": ""}).status_code,
@@ -294,7 +294,7 @@ def test_an_abi_with_a_type_that_does_not_exist_is_refused(explored: Explored, e
 
 
 def shared(rows: int, size: int) -> bytes:
-    """Return a code that answers with arrays that are all one and the same."""
+    """Return code whose output is an array of arrays, all of them the same data."""
     words = [32, rows, *[32 * rows] * rows, size, *range(size)]
     data = b"".join(one.to_bytes(32, "big") for one in words)
     return bytes.fromhex(f"61{len(data):04x}61000d5f3961{len(data):04x}5ff3") + data

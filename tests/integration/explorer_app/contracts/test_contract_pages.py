@@ -1,4 +1,4 @@
-"""Pages of a verified contract: its sources, and calls, events and failures by its own names."""
+"""Pages of a verified contract: its sources, and its calls, events and errors decoded by name."""
 
 from http import HTTPStatus
 

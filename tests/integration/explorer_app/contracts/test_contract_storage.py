@@ -1,4 +1,4 @@
-"""A contract's storage by name: what Solidity's code has written is read as what it wrote."""
+"""A contract's storage by variable name: values are read as Solidity's code wrote them."""
 
 import re
 from html import unescape
@@ -20,13 +20,13 @@ from tests.integration.explorer_app.contracts.test_proxies import DELEGATES, dep
 
 __all__ = ["cabinet"]
 
-pytestmark = pytest.mark.usefixtures("pchain")  # the frame of a page says what an address has there
+pytestmark = pytest.mark.usefixtures("pchain")  # the header shows the P-Chain side of an address
 
 STORY = "A text that is longer than the thirty-one bytes which one slot has room for, and then some more."
 
 
 def plain(one: Stored) -> object:
-    """Return a value, or those of the parts."""
+    """Return a value, or a list of the values of its parts."""
     if one.parts:
         return [plain(part) for part in one.parts]
     return one.remark if one.value is None else one.value
@@ -104,7 +104,7 @@ def test_the_page_shows_variables_in_a_bounded_number_of_questions(
     assert state.number is not None
     state.reset(state.number)
     first = browse(path(cabinet, "storage"))
-    page = browse(path(cabinet, "storage"))  # slots are remembered
+    page = browse(path(cabinet, "storage"))  # the slots are cached
 
     assert page.status == HTTPStatus.OK
     for text in ("isOpen", STORY, "the first 10 of 14", "mapping(address =&gt; uint256)"):
@@ -114,7 +114,7 @@ def test_the_page_shows_variables_in_a_bounded_number_of_questions(
 
 
 def looked_up(text: str, name: str) -> dict[str, str]:
-    """Return the hidden fields of the form by which a page looks a mapping up."""
+    """Return the hidden fields of the form that looks up a key of a mapping."""
     piece = text.partition(f'<span class="name">{name}</span>')[2].partition("</form>")[0]
     found = re.findall(r'name="(mapping|slot)" value="([^"]+)"', piece)
     return {name: unescape(value) for name, value in found}

@@ -1,4 +1,4 @@
-"""Verification as forge and hardhat ask for it, by Etherscan's interface, held against what they were recorded to take."""
+"""Verification through Etherscan's API, as forge and hardhat use it, compared with recorded exchanges."""
 
 import json
 from typing import Any
@@ -77,7 +77,7 @@ def test_what_clients_were_recorded_to_send_is_answered_as_they_take_it(
 
 
 def recorded_address(steps: list[dict[str, Any]]) -> str:
-    """Return the address as the first question of an exchange writes it."""
+    """Return the address as the first request of an exchange writes it."""
     return str(steps[0]["request"]["path"].rpartition("address=")[2].partition("&")[0])
 
 
@@ -277,7 +277,7 @@ def test_the_same_code_elsewhere_has_the_same_sources(explored: Explored) -> Non
 
     assert source["SimilarMatch"] == "0x" + first.addresses["counter"]
     assert source["ContractName"] == "Counter"
-    assert source["ConstructorArguments"] == ""  # they are the other's
+    assert source["ConstructorArguments"] == ""  # the arguments belong to the other contract
     (verified,) = explored.get(action="getsourcecode", **own)["result"]
     assert verified["ConstructorArguments"] == "abcd"
     assert json.loads(explored.get(action="getabi", **asked)["result"]) == first.fields["abi"]
@@ -305,7 +305,7 @@ def test_a_creation_is_told_with_its_code(explored: Explored) -> None:
 def assert_executes_in_turn(
     explored: Explored, address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Assert that no transaction is executed for an answer while two others are, and one for all of its fields."""
+    """Assert that a response waits while two others execute, and executes once for all of its fields."""
     creation = {"module": "contract", "action": "getcontractcreation", "contractaddresses": address}
     fields = "creationBytecode,creationBytecode.onchainBytecode,creationBytecode"
     path = f"/v2/contract/43112/{address}"
@@ -328,7 +328,7 @@ def test_a_contract_that_a_factory_created_is_verified_by_both_codes(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     init_code = explored.deploy("counter").init_code("counter")
-    # Returns nothing; its constructor creates what stands behind it.
+    # The factory has empty code; its constructor creates the contract appended to the init code.
     size = f"61{len(init_code):04x}"
     creates = bytes.fromhex(f"{size}6016600039{size}60006000f05060016000f3")
     factory = explored.create(creates + init_code)
@@ -439,7 +439,7 @@ def test_what_cannot_be_read_is_refused_in_the_interfaces_own_form(explored: Exp
         assert answered.json()["customCode"] == "invalid_parameter"
 
 
-# In production Redis counts, from the loop of the server, of which a test has none.
+# In production, Redis counts requests from the server's event loop, which a test does not have.
 @pytest.mark.node_settings(rate_limit=2, profile="embedded")
 def test_clients_are_limited_as_at_the_chains_interface(explored: Explored) -> None:
     answers = [explored.get(module="stats", action="ethprice")["result"] for _ in range(3)]

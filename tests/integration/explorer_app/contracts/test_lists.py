@@ -1,4 +1,4 @@
-"""Etherscan's lists and figures, held against what the chain's own interface says of the same."""
+"""Etherscan's lists and numbers, compared with the results of the chain's own API."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ SET = bytes.fromhex("3fb5c1cb")
 
 @pytest.fixture
 def counter(explored: Explored) -> Sample:
-    """The sample `counter`, called once with success and once without, and a transfer."""
+    """The sample `counter`, called once successfully and once with a failure, and a transfer."""
     found = explored.deploy("counter")
     to = bytes.fromhex(found.addresses["counter"])
     explored.chain.do(to=to, value=0, data=SET + (7).to_bytes(32, "big"), gas=100_000)
@@ -227,7 +227,7 @@ def test_logs_that_no_index_has_are_searched_in_few_blocks(
 def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Logs by the two words that it is called with, and once more without a topic.
+    # Logs with each of the two words of the call data as topic, and one without a topic.
     both = bytes.fromhex("60003560206000a160203560206000a160206000a000")
     at = explored.create(
         bytes.fromhex(f"60{len(both):02x}600c60003960{len(both):02x}6000f3") + both
@@ -255,7 +255,7 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
     assert found(page=2, offset=2) == rows[2:4]
     assert found(topic0="0x" + words[1].hex()) == [rows[1], rows[4]]
     assert len(keys) == 4
-    if connection.vendor == "sqlite":  # PostgreSQL's planner takes no index of so few rows
+    if connection.vendor == "sqlite":  # PostgreSQL's planner uses no index for so few rows
         with connection.cursor() as cursor:
             for sql in keys:
                 cursor.execute("EXPLAIN QUERY PLAN " + sql)

@@ -1,4 +1,4 @@
-"""Whose code runs in a contract's place, and by which ABI it is decoded."""
+"""Whose code runs for a contract, and which ABI decodes it."""
 
 import json
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from primitives.evm import Address
 from tests.integration.explorer_app.contracts.conftest import Explored
 
 DELEGATES = bytes.fromhex("60006000600060006000 5a f4 00".replace(" ", ""))
-"""A code that has a DELEGATECALL, and does nothing sensible."""
+"""Code with a DELEGATECALL that does nothing useful."""
 
 ABI = {"type": "function", "name": "plain", "inputs": [], "outputs": []}
 
 
 def deployer(code: bytes, *, slots: dict[bytes, bytes] | None = None) -> bytes:
-    """Return init code that writes some slots and leaves a code."""
+    """Return init code that writes some slots and deploys code."""
     writes = b"".join(
         b"\x7f" + value + b"\x7f" + slot + b"\x55" for slot, value in (slots or {}).items()
     )
@@ -35,7 +35,7 @@ def deployer(code: bytes, *, slots: dict[bytes, bytes] | None = None) -> bytes:
 
 
 def answers(value: bytes) -> bytes:
-    """Return a code that answers a word, whatever it is asked."""
+    """Return code that returns a word for any call data."""
     return b"\x7f" + value + bytes.fromhex("60005260206000f3")
 
 
@@ -142,7 +142,7 @@ def test_a_proxy_decodes_by_its_implementations_abi_first(explored: Explored) ->
 
 
 def diamond(facets: Sequence[Address]) -> bytes:
-    """Return a code that delegates, and answers these facets whatever it is asked."""
+    """Return code that delegates, and returns these facets for any call data."""
     data = (32).to_bytes(32) + len(facets).to_bytes(32) + b"".join(map(word, facets))
     start = 15 + len(DELEGATES)
     size = f"61{len(data):04x}"
@@ -162,7 +162,7 @@ def test_facets_count_once_and_are_looked_up_together(explored: Explored) -> Non
     small = explored.create(deployer(diamond(facets[:1])))
     large = explored.create(deployer(diamond([*facets, plain] * 3)))
     abi_of(evm, small)
-    abi_of(evm, large)  # states are in memory now
+    abi_of(evm, large)  # the states are cached now
 
     found = proxies.proxy(evm, large)
     with CaptureQueriesContext(connection) as few:

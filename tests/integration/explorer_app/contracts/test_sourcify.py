@@ -1,4 +1,4 @@
-"""Verification by Sourcify's interface, as forge and hardhat 3 ask for it."""
+"""Verification through Sourcify's API, as forge and hardhat 3 use it."""
 
 import json
 from typing import Any

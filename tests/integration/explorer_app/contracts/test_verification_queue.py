@@ -1,4 +1,4 @@
-"""Verifications as rows that wait: who takes them, when they are begun again, and what is kept of them."""
+"""Verifications as queued rows: which worker takes them, when they are retried, and which data is kept."""
 
 from datetime import UTC, datetime, timedelta
 from unittest.mock import Mock
@@ -72,7 +72,7 @@ def test_a_verification_waits_for_the_remote_node_of_a_fork_and_not_for_ever(
         assert explored.status(guid) == refused("Pending in queue")
     other = explored.post(**explored.form(explored.deploy("vault")))["result"]
     work()
-    assert Verification.objects.get(pk=other).started_at  # the one that waited is not in its way
+    assert Verification.objects.get(pk=other).started_at  # the delayed one does not block it
     assert explored.work() == 2
     assert explored.status(guid) == explored.status(other) == PASSED
 
@@ -141,7 +141,7 @@ def test_the_index_of_what_is_open_serves_whoever_asks_for_it(explored: Explored
     assert len(among) >= 3
     for sql in among:
         assert '"state" < 2' in sql
-    if connection.vendor == "sqlite":  # PostgreSQL's planner takes no index of so few rows
+    if connection.vendor == "sqlite":  # PostgreSQL's planner uses no index for so few rows
         with connection.cursor() as cursor:
             for sql in among:
                 cursor.execute("EXPLAIN QUERY PLAN " + sql)
