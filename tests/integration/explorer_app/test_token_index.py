@@ -86,7 +86,7 @@ def test_sums_are_corrected_by_what_contracts_say_and_marked(tokens: TokenChain)
     tokens.index()
 
     assert amounts(coin) == {(RECIPIENT, None): 100}
-    # The puppets only return what was put into them, whatever events they emit.
+    # The puppets only return values that were put into them, whatever events they emit.
     assert amounts(cats) == {(SENDER, None): 2, (RECIPIENT, None): 0}
     assert amounts(things) == {(SENDER, 7): 0, (SENDER, 8): 0, (RECIPIENT, 7): 0}
     different = models.TokenBalance.objects.filter(differs=True)

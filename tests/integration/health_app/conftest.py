@@ -1,4 +1,4 @@
-"""A node with both chains whose checks run when a test says so, asked through both doors."""
+"""A node with both chains whose checks run on demand, accessed through both endpoints."""
 
 import json
 from collections.abc import Callable
@@ -29,21 +29,21 @@ from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 __all__ = ["nothing_remembered", "pchain", "reference_pchain"]
 
 FOLLOWING = ("127.0.0.1:9651",)
-"""NODE_BOOTSTRAP of a node that belongs to a network."""
+"""NODE_BOOTSTRAP of a node that joins a network."""
 
 Get = Callable[..., Any]
-"""Takes a path and a query; returns status and decoded body of what Django answers."""
+"""A function of a path and a query; returns status and decoded body of Django's response."""
 
 
 @pytest.fixture
 def writes() -> Writes:
-    """What this process has written, or not."""
+    """The record of this process's successful and failed writes."""
     return Writes()
 
 
 @pytest.fixture
 def reporter(pchain: PChain, writes: Writes, monkeypatch: pytest.MonkeyPatch) -> Reporter:
-    """The process's reporter: it runs in the test's own thread and writes history at once."""
+    """The process's reporter: it runs in the test's own thread and writes history immediately."""
     table = checks.table(lambda: (0, 0.0), writes)
     made = Reporter(table, changed=partial(services.record, Database()), interval=60.0)
     monkeypatch.setattr(this_node().observation, "reporter", made)
@@ -64,7 +64,7 @@ def get(reporter: Reporter) -> Get:
 async def through_the_doors(
     path: str, method: str = "GET", body: bytes = b"", query: str = ""
 ) -> Answer:
-    """Send a request to the plain door with the raw door behind it."""
+    """Send a request to the plain endpoint with the raw endpoint behind it."""
     workers = Workers(threads=1)
     try:
         raw = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)

@@ -1,4 +1,4 @@
-"""A node that does not take part in the C-Chain is ready and healthy without it, and makes none of its blocks."""
+"""A node without the C-Chain is ready and healthy without it, and makes none of its blocks."""
 
 from dataclasses import replace
 from typing import Any

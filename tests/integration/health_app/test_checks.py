@@ -1,4 +1,4 @@
-"""What each check measures, from the rows and tables that hold it."""
+"""The measurements of each check, from the rows and tables that contain them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ together = pytest.mark.node_settings(bootstrap=FOLLOWING)
 
 
 def building(of: Chain) -> Building:
-    """Return what this process's chain has of blocks in the making."""
+    """Return this process's record of the chain's blocks in progress."""
     return platform_chain().building if of is Chain.P else evm_chain().building
 
 
@@ -61,7 +61,7 @@ def test_a_block_that_is_being_made_is_outstanding(chain: Chain, measure: Any) -
 def test_what_a_killed_process_was_making_is_not_outstanding_once_the_chain_has_it(
     of: Chain, measure: Any
 ) -> None:
-    with building(of).count(0):  # whose entry nobody takes away
+    with building(of).count(0):  # an entry that was not removed
         assert consensus(measure())["outstandingBlocks"] == 0
     with building(of).count(1):
         assert consensus(measure())["outstandingBlocks"] == 1
@@ -111,7 +111,7 @@ def test_the_connected_stake_is_measured(pchain: PChain) -> None:
 def test_too_little_connected_stake_fails(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
     network_rows.report()
     with monkeypatch.context() as elsewhere:
-        # The own validator's stake is that of somebody who is not connected.
+        # With another node ID of this node, the only validator's stake is not connected.
         own_node.be(elsewhere, made.node("me"))
         found = checks.measure_p_chain()
 
@@ -228,7 +228,7 @@ def test_a_network_process_that_is_silent(
 ) -> None:
     if has_reported:
         network_rows.report(connected=3, heartbeat_at=network_rows.ago(100))
-    # This process has not looked for long enough.
+    # This process has not been running long enough.
     monkeypatch.setattr(checks, "BEGAN", network_rows.ago(1).timestamp())
     assert checks.measure_network().error == ""
 

@@ -1,4 +1,4 @@
-"""The history of health: each change once, whichever processes have seen it."""
+"""The health history: each change once, whichever processes report it."""
 
 import threading
 from dataclasses import replace
@@ -133,7 +133,7 @@ def tables() -> Any:
 
 @pytest.mark.django_db
 def test_what_was_seen_before_the_last_change_is_no_news() -> None:
-    """Of an outage of the database each process tells when it is over: the second one comes late."""
+    """Each process reports the end of a database outage; the second report arrives late."""
     first, passed = (
         failing("PostgreSQL does not answer"),
         replace(PASSING, ended=ENDED + 5 * SECOND),

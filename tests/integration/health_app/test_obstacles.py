@@ -1,4 +1,4 @@
-"""A chain that cannot go on where the network has is not healthy, not bootstrapped, and says why."""
+"""A chain that cannot follow the network's blocks is neither healthy nor bootstrapped, and reports why."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""GET /ext/health/liveness and /ext/health/readiness, most of all while the database is away."""
+"""GET /ext/health/liveness and /ext/health/readiness, especially during a database outage."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tests.integration.health_app.conftest import FOLLOWING, Get, through_the_do
 
 @pytest.fixture
 def broken_database(reporter: Reporter) -> Iterator[pytest.MonkeyPatch]:
-    """Whoever asks the database from now on fails; `undo` mends it."""
+    """Make every database query fail from now on; `undo` repairs the database."""
 
     def away(*_arguments: Any) -> None:
         raise OperationalError("connection to 10.1.2.3 refused")

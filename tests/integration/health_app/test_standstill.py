@@ -1,4 +1,4 @@
-"""A chain that stands still while there is something to put into a block, and a start from old rows."""
+"""A chain that makes no blocks although transactions are pending, and a start from old rows."""
 
 from typing import Any
 
@@ -29,23 +29,23 @@ UNHEALTHY = "consensus is not healthy reason: time for longest running block 45s
 
 @pytest.fixture(autouse=True)
 def _nobody_makes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave requests for blocks unheard: a worker that another test has started would answer them."""
+    """Ignore requests for blocks: otherwise a worker started by another test would make them."""
     monkeypatch.setattr(Wakeup, "request", lambda _self: None)
 
 
 @pytest.fixture(autouse=True)
 def _nobody_moves_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wall time is what the tests say that the clock shows."""
+    """Use the clock that tests set as wall time."""
 
     def wall() -> int:
-        return clock.now()  # which the test moves
+        return clock.now()  # set by the test
 
     monkeypatch.setattr(clock, "wall", wall)
 
 
 @pytest.fixture(autouse=True)
 def long_ago(monkeypatch: pytest.MonkeyPatch) -> None:
-    """This process has looked for a while."""
+    """Let this process appear to have started two minutes ago."""
     monkeypatch.setattr(checks, "BEGAN", network_rows.ago(120).timestamp())
 
 
@@ -65,7 +65,7 @@ def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
     assert checks.measure_p_chain().error == ""
     pchain.now += 25
     assert checks.measure_p_chain().error == UNHEALTHY
-    with platform_chain().building.count(1):  # that is the one
+    with platform_chain().building.count(1):  # the block with that transaction
         assert outstanding(checks.measure_p_chain())[0] == 1
 
     with monkeypatch.context() as elsewhere:
@@ -170,7 +170,7 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
 
 @pytest.fixture
 def follower(monkeypatch: pytest.MonkeyPatch) -> NodeID:
-    """This node follows another one, and has all of its blocks; the fixture is that one."""
+    """Let this node follow another one, with all of its blocks; return the other node's ID."""
     producer = made.node("alice")
     node_network().producer.node_id = producer
     own_node.be(monkeypatch, made.node("bob"))
@@ -250,6 +250,6 @@ def test_where_blocks_are_made_by_hand_nobody_stands_still(
 
 
 def stakes_apart(found: Finding) -> str:
-    """Return what is wrong besides the stake that is connected."""
+    """Return the faults of a finding other than too little connected stake."""
     faults = found.error.removeprefix("consensus is not healthy reason: ").split(", connected to")
     return "" if faults[0].startswith("connected to") else faults[0]

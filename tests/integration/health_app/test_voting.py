@@ -1,4 +1,4 @@
-"""Health where the validators vote: by what polls hear, and by the quorum that they need."""
+"""Health with voting validators: by the answers to polls, and by the quorum that they need."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ def voting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def hear(absent: int, **changes: Any) -> Finding:
-    """Return what the P-Chain's check says while stake is absent, of 10,000."""
+    """Return the result of the P-Chain's check while `absent` of 10,000 stake is not connected."""
     stake = Stake(5, 10_000, {node_id(4): absent})
     report: ConsensusReport = replace(REPORT, alias="P", stake=stake, **changes)
     network_rows.report()

@@ -1,4 +1,4 @@
-"""A database that answers and takes no writes: the checks of both chains say so, in words."""
+"""A database that answers but rejects writes: the checks of both chains report it with a message."""
 
 import json
 from functools import partial

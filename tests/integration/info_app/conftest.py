@@ -1,4 +1,4 @@
-"""A node with both chains, asked for itself."""
+"""A node with both chains, and callers of its info API."""
 
 import json
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from tests.integration.platform_app.conftest import (
 __all__ = ["nothing_remembered", "pchain", "refusal"]
 
 AskBare = Callable[[str], Any]
-"""Takes a method; asks without a `params` member, as several SDKs do."""
+"""A function of a method; calls it without a `params` member, as several SDKs do."""
 
 
 @pytest.fixture
 def rpc(pchain: PChain) -> Rpc:
-    """Ask `info.*`."""
+    """Call a method of `info.*`."""
     return asking(this_node().doors.info.dispatcher)
 
 
 @pytest.fixture
 def bare(pchain: PChain) -> AskBare:
-    """Ask `info.*` without params; return the whole answer."""
+    """Call a method of `info.*` without params; return the whole response."""
 
     def ask(method: str) -> Any:
         answer = this_node().doors.info.dispatcher.answer(

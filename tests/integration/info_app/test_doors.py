@@ -1,4 +1,4 @@
-"""`/ext/info` and its words, through Django and through the raw door."""
+"""`/ext/info` and its messages, through Django and through the raw endpoint."""
 
 import json
 from typing import Any
@@ -32,7 +32,7 @@ async def through_the_raw_door(content: bytes, method: str = "POST") -> Answer:
         workers.close()
 
 
-# What is asked of the raw door here is in memory: its threads do not see a test's transaction.
+# These methods answer from memory: the threads of the raw endpoint do not see a test's transaction.
 CALLS = [
     body("info.getNodeID"),
     body("info.getNetworkID"),

@@ -1,4 +1,4 @@
-"""info.getTxFee, info.getVMs and info.upgrades: what never changes while a node runs."""
+"""info.getTxFee, info.getVMs and info.upgrades: constant while a node runs."""
 
 from dataclasses import replace
 from typing import Any

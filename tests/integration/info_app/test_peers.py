@@ -17,7 +17,7 @@ SUBNET = "2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe"
 
 @pytest.fixture
 def peers(db: None) -> None:
-    """Two connected peers, and one that was."""
+    """Two connected peers, and a disconnected one."""
     network_rows.report(connected=2)
     network_rows.peer(
         ALICE,

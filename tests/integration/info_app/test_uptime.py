@@ -1,4 +1,4 @@
-"""info.uptime and info.acps: what peers say, weighted by their stake."""
+"""info.uptime and info.acps: reports of peers, weighted by their stake."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ DAY = 24 * 60 * 60
 
 @pytest.fixture
 def others(pchain: PChain) -> dict[str, int]:
-    """Two more validators with a fifth of the stake each; returns all weights."""
+    """Two more validators with a fifth of the stake each; return all weights."""
     own = stakers.current_validators(platform_chain()).weight
     for name in ("alice", "bob"):
         pchain.do(

@@ -1,4 +1,4 @@
-"""The small interface that these tests ask, and its WebSocket door."""
+"""The small API that these tests call, and its WebSocket endpoint."""
 
 from collections.abc import Iterator
 

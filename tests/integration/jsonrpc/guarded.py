@@ -1,4 +1,4 @@
-"""A server with every limit for strangers, what it holds, and raw connections to it."""
+"""A server with every limit for unknown clients, its state, and raw connections to it."""
 
 import asyncio
 import itertools
@@ -56,7 +56,7 @@ SHORT_ANSWERS: dict[bytes, tuple[bytes, str | None]] = {
     HUGE: (b'"%b"' % (b"a" * 400_000), "huge"),
     HEAVY: (b"", None),
 }
-"""What the shortcut answers; `HEAVY` is too much for it."""
+"""Responses of the shortcut; `HEAVY` is too expensive for it."""
 PLAIN = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + CALL
 
 
@@ -64,7 +64,7 @@ PATIENCE, CONNECTIONS, MEMORY = Patience(), ConnectionLimits(), MemoryLimits()
 
 
 class Served:
-    """A server, and what it holds."""
+    """A server, and its observable state."""
 
     def __init__(self) -> None:
         self.port = 0
@@ -72,33 +72,33 @@ class Served:
         self.memory = RequestMemory()
         self.hub = Hub()
         self.loop: asyncio.AbstractEventLoop | None = None
-        """The server's, once somebody has subscribed."""
+        """The server's event loop, set by the first subscription."""
         self.pipelined = 0
-        """The most requests of one connection that waited for their turn."""
+        """The largest number of queued requests on one connection."""
         self.tasks: set[Any] = set()
-        """The server's own set of what it is answering."""
+        """The server's own set of tasks that answer requests."""
         self.hold = threading.Event()
-        """While it is not set, who calls `slow` waits."""
+        """Calls of `slow` wait until this event is set."""
         self.called: list[str] = []
-        """Which of the calls have begun that run in threads, `slow` and `note`."""
+        """Names of the started calls that run in threads, `slow` and `note`."""
         self.workers = Workers(2)
         self.asked_first: list[bytes] = []
-        """Bodies that the shortcut was asked for."""
+        """Bodies that the shortcut was asked to answer."""
         self.pauses: list[float] = []
-        """How long each pause was to be that the event loop made for threads."""
+        """Lengths of the pauses that the event loop made for threads."""
         ticks = itertools.count()
         self.interpreter = Interpreter(
             clock=lambda: next(ticks) * WORK_SECONDS, sleep=self.pauses.append
         )
         self.behind: list[tuple[str, bytes]] = []
-        """Path and body of what came to the application behind the door."""
+        """Path and body of requests that reached the application behind the endpoint."""
 
     @property
     def url(self) -> str:
         return f"ws://127.0.0.1:{self.port}/ws"
 
     def publish(self, *results: bytes) -> None:
-        """Send results to all who have subscribed to `news`, and return once they are on their way."""
+        """Send results to all subscribers of `news`, and return once they are being sent."""
         assert self.loop is not None
         sending = self.hub.send(self.hub.subscriptions("news"), results)
         asyncio.run_coroutine_threadsafe(sending, self.loop).result(SECONDS)
@@ -223,7 +223,7 @@ def raw() -> Iterator[Callable[[int], RawConnection]]:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[DirectProtocol]:
-    """The connections that servers have had, oldest first."""
+    """The connections of all servers, oldest first."""
     found: list[DirectProtocol] = []
     connection_made = DirectProtocol.connection_made
 
@@ -237,7 +237,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[DirectProtocol]:
 
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[DirectProtocol]:
-    """The connections that were looked at for being at rest too long, each time they were."""
+    """The connections checked by the keep-alive timeout, one entry per check."""
     found: list[DirectProtocol] = []
     handler = DirectProtocol.timeout_keep_alive_handler
 

@@ -1,4 +1,4 @@
-"""Messages that tests of the WebSocket send, and waiting for what they set off."""
+"""Messages that WebSocket tests send, and helpers that wait for their effects."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""A real uvicorn with protocols of a test's own on loopback."""
+"""A real uvicorn server on loopback, with protocols provided by the test."""
 
 import socket
 import threading
@@ -15,7 +15,7 @@ JSON = b"Host: localhost\r\nContent-Type: application/json\r\n"
 
 @contextmanager
 def serving(application: Any, protocol: type, **options: Any) -> Iterator[int]:
-    """Serve an application in a thread of its own; gives the port."""
+    """Serve an application in a thread of its own; yield the port."""
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
     config = uvicorn.Config(
         application, http=protocol, loop="uvloop", lifespan="off", log_config=None,

@@ -1,4 +1,4 @@
-"""A connection of the direct door while an answer on it has to wait for a thread."""
+"""A connection of the direct endpoint while a response on it has to wait for a thread."""
 
 from typing import Any
 

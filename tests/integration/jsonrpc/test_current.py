@@ -1,4 +1,4 @@
-"""Where another process has told of something, a request waits until this one knows it, and is answered in its turn."""
+"""After an announcement by another process, requests wait until this process is current, and are answered in order."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ from tests.servers.raw import RawConnection
 
 
 class Told:
-    """Says of a process that it knows all, until somebody tells of something; and waits until the test lets it learn."""
+    """A process that is current until an announcement, and then again when the test says so."""
 
     def __init__(self) -> None:
         self._is_current = True
@@ -40,15 +40,15 @@ class Told:
             self._waiting.append((asyncio.get_running_loop(), then))
 
     def tell(self) -> None:
-        """Be behind from now on."""
+        """Announce something: the process is behind from now on."""
         self._is_current = False
 
     def waits(self, count: int = 1) -> None:
-        """Wait until so many requests wait."""
+        """Wait until `count` requests are waiting."""
         until(lambda: len(self._waiting) == count)
 
     def learn(self, *, could: bool = True) -> None:
-        """Know all again, or say that it could not be learned."""
+        """Become current again, or report that this failed (`could`)."""
         with self._lock:
             self._is_current = True
             waiting, self._waiting = self._waiting, []
@@ -59,7 +59,7 @@ class Told:
 HEAD = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 Conversation = tuple[Callable[[], None], Callable[[], bytes]]
-"""Asks something; reads its answer."""
+"""Two functions: one sends a request, the other reads its response."""
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def told() -> Told:
 
 @pytest.fixture(params=["HTTP", "WebSocket"])
 def converse(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served], Conversation]]:
-    """Return what begins a conversation with a server."""
+    """Return a function that opens a connection to a server."""
 
     def over_http(served: Served) -> Conversation:
         connection: RawConnection = raw(served.port)
@@ -102,7 +102,7 @@ def test_a_request_waits_until_its_process_is_current(serve, told, converse, cou
 
 
 class Live:
-    """A page that is shown at once."""
+    """A page that is served immediately."""
 
     def get(self, head: bytes) -> Reply | None:
         return Reply(200, (), b"live") if head.startswith(b"GET /live ") else None

@@ -1,4 +1,4 @@
-"""The direct door answers what it can as the raw door does, byte for byte, and leaves the rest."""
+"""The direct endpoint answers the same bytes as the raw endpoint, and passes on requests it cannot answer."""
 
 import socket
 import threading
@@ -66,7 +66,7 @@ async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
 
 
 class OnePage:
-    """A page as the application has it, for the usual request."""
+    """The application's page, for the usual request."""
 
     def get(self, head: bytes) -> Reply | None:
         if not head.startswith(b"GET /page HTTP/1.1\r\n"):

@@ -1,4 +1,4 @@
-"""What strangers have asked for who have hung up since: it is not begun, and not gone on with."""
+"""Requests of clients that have disconnected: they are not started, and started ones are not continued."""
 
 import socket
 from contextlib import ExitStack
@@ -17,7 +17,7 @@ BATCH = b"[" + CALL % b"note" + b"]"
 
 
 def ask(served: Served, body: bytes, *, door: str = "http", times: int = 1) -> socket.socket:
-    """Ask the same some times without waiting for answers, on a connection of its own."""
+    """Send the same request several times on a new connection, without waiting for responses."""
     made = socket.create_connection(("127.0.0.1", served.port), SECONDS)
     if door == "websocket":
         made.sendall(OPEN)

@@ -1,4 +1,4 @@
-"""The event loop makes pauses for threads that need the interpreter, however fast it is asked meanwhile."""
+"""The event loop pauses for threads that need the interpreter, however fast requests arrive meanwhile."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -22,7 +22,7 @@ Ask = Callable[[], None]
 
 @pytest.fixture(params=["HTTP", "WebSocket"])
 def ask(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served], Ask]]:
-    """Return what asks a server something on one connection, again and again, that it answers from memory."""
+    """Return a function that repeatedly sends a request on one connection, which is answered from memory."""
 
     def over_http(served: Served) -> Ask:
         connection = raw(served.port)

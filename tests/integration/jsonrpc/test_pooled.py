@@ -1,4 +1,4 @@
-"""A connection of the direct door while threads of native code look for the response to a request on it."""
+"""A connection of the direct endpoint while native threads look for the response to a request on it."""
 
 import asyncio
 import socket
@@ -18,7 +18,7 @@ FOUND = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfound"
 
 
 class Elsewhere:
-    """Native code that finds what a test tells it to, or nothing."""
+    """Native code that returns the responses a test provides, or none."""
 
     def __init__(self) -> None:
         self._heard, self._bell = socket.socketpair()
@@ -27,10 +27,10 @@ class Elsewhere:
         self.asked: list[int] = []
         """The numbers of the connections that wait."""
         self.is_quick = False
-        """Whether requests are answered at once from now on."""
+        """Whether requests are answered immediately from now on."""
 
     def keep_head(self, *_: object) -> None:
-        """Remember no head."""
+        """Ignore the request head."""
 
     def serve(self, _data: bytes, _defaults: object, connection: int) -> bytes:
         if self.is_quick:
@@ -42,13 +42,13 @@ class Elsewhere:
         return self._heard.fileno()
 
     def find(self, response: bytes | None = FOUND) -> None:
-        """Find the response that was asked for first."""
+        """Provide the response to the oldest request."""
         self._found.append((self.asked.pop(0), response))
         self._bell.send(b"\0")
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Let what is found in the body be heard of together."""
+        """Signal the responses provided in the `with` block together, at its end."""
         bell, self._bell = self._bell, SimpleNamespace(send=lambda _: None)  # type: ignore[assignment]
         try:
             yield
@@ -80,7 +80,7 @@ def test_each_connection_gets_its_own(serve, raw, elsewhere) -> None:
         connection.say(PLAIN)
         until(lambda count=number + 1: len(elsewhere.asked) == count)
     assert len(set(elsewhere.asked)) == 3
-    elsewhere.asked.reverse()  # the last one is answered first
+    elsewhere.asked.reverse()  # the last request is answered first
     for connection in reversed(connections):
         body = b"%05d" % id(connection)
         elsewhere.find(FOUND.replace(b"found", body[-5:]))

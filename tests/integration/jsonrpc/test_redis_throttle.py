@@ -1,4 +1,4 @@
-"""The shared bucket against a real Redis: the script does what `throttle.Rate` does."""
+"""The shared token bucket in a real Redis: the script behaves like `throttle.Rate`."""
 
 import asyncio
 import subprocess
@@ -50,7 +50,7 @@ async def test_two_processes_share_a_bucket(redis_socket: str) -> None:
 
 async def test_a_long_batch_leaves_a_debt_and_waiting_pays_it(redis_socket: str) -> None:
     redis = await connect(redis_socket)
-    # A rate at which nothing comes back while the test runs; it waits by making the bucket older.
+    # A rate that refills nothing during the test; time passes by moving the bucket's timestamp back.
     throttle = RedisThrottle(redis, Rate(0.001, 10))
     assert await throttle.take("a", 30) == 0.0
     wait = await throttle.take("a", 1)

@@ -1,4 +1,4 @@
-"""Messages that the shortcut answers are answered where they arrive, in whatever pieces they come."""
+"""Messages known to the shortcut are answered where they arrive, however they are fragmented."""
 
 import json
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ from tests.servers.raw import RawConnection
 
 @pytest.fixture
 def handled(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """Messages that came to the application."""
+    """Messages that reached the application."""
     seen: list[bytes] = []
     handle = Session._handle
 
@@ -53,7 +53,7 @@ def served(serve: Serve) -> Served:
 @pytest.fixture
 def ws(served: Served) -> Iterator[ClientConnection]:
     with open_socket(served) as opened:
-        # The first answer says that the session has begun, after which messages are answered where they arrive.
+        # After the first response the session has begun, and messages are answered where they arrive.
         opened.send(CALL.decode())
         assert opened.recv(timeout=SECONDS) == ANSWER.decode()
         yield opened
@@ -163,7 +163,7 @@ def test_a_length_of_eight_bytes_is_none_of_seven_bits(ws, served) -> None:
 
 
 class Frames:
-    """Answers one message by its frame; another one makes it fail."""
+    """Answers one message by its frame, and fails with another one."""
 
     def __init__(self) -> None:
         self.asked: list[bytes] = []
@@ -184,7 +184,7 @@ def test_a_frame_that_is_known_is_answered_and_all_else_is_for_the_shortcut(serv
         for body in (CALL, SHORT, HEAVY, SHORT):
             ws.send(body.decode())
             assert answers(ws, 1) == [expected[body]]
-    # The first one may have come before the session had begun.
+    # The first message may have arrived before the session had begun.
     assert frames.asked[-3:] == [SHORT, HEAVY, SHORT]
     assert served.asked_first == handled == [CALL, HEAVY]
 

@@ -1,6 +1,6 @@
-"""What waits at a WebSocket: messages that the application has not taken, and frames that say nothing.
+"""Data queued at a WebSocket: messages not yet read by the application, and frames without content.
 
-The application is slow on purpose, which an application for JSON-RPC is only under load.
+The application is slow on purpose; a JSON-RPC application is slow only under load.
 """
 
 import asyncio
@@ -33,14 +33,14 @@ PING = Frame(Opcode.PING, b"").serialize(mask=True)
 
 
 class Slow:
-    """Answers each message with its size, but takes none while it is held."""
+    """Answers each message with its size, but reads none until `free` is set."""
 
     def __init__(self) -> None:
         self.port = 0
         self.free = threading.Event()
         self.memory = RequestMemory(MemoryLimits(most=3_000_000, of_client=3_000_000))
         self.most_parsed = 0
-        """Frames that were parsed in one go."""
+        """The most frames that were parsed in one call."""
 
     async def __call__(self, _scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -100,7 +100,7 @@ def test_who_sent_all_at_once_is_not_told_that_it_did_not_arrive(serve) -> None:
         message = Frame(Opcode.TEXT, b" " * 300_000).serialize(mask=True)
         sender = threading.Thread(target=ws.socket.sendall, args=(message * 4,))
         sender.start()
-        threading.Timer(2.5, served.free.set).start()  # longer than a message may take
+        threading.Timer(2.5, served.free.set).start()  # longer than the limit of a message
         for _ in range(4):
             assert ws.recv(timeout=SECONDS) == "300000"
         sender.join(SECONDS)
@@ -140,7 +140,7 @@ def test_who_is_refused_while_it_sends_is_not_cut_off_before_it_can_read_why(
         connection.say(Frame(Opcode.TEXT, b" " * size).serialize(mask=True)[:3_100_000])
         assert connection.read(2 + len(why)) == b"\x88%c%b" % (len(why), why)
         assert served.memory.held == 0
-        for _ in range(3):  # a reset would be in the way of the second
+        for _ in range(3):  # a reset would disturb the second connection
             connection.say(b" " * 10_000)
 
 

@@ -1,6 +1,6 @@
-"""What a connection may cost while it is no request: heads, waits, bodies that nobody reads, floods.
+"""The cost of a connection that sends no complete request: heads, waits, unread bodies, floods.
 
-Waiting times are short here; that something is closed is seen, never assumed.
+Time limits are short here. Tests always observe that a connection is closed; they never assume it.
 """
 
 import logging
@@ -273,7 +273,7 @@ def test_refused_openings_of_websockets_are_one_line_of_the_log(
         refused = raw(served.port)
         refused.say(opening % headers)
         assert refused.until_closed().startswith(b"HTTP/1.1 403 ")
-    with open_socket(served):  # the server has finished with the others when it answers this one
+    with open_socket(served):  # once this is answered, the server has finished with the others
         (record,) = [one for one in caplog.records if one.levelno >= logging.INFO]
 
     assert (record.name, record.levelno) == ("jsonrpc", logging.WARNING)

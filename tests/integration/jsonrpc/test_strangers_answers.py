@@ -1,4 +1,4 @@
-"""What answers may cost that nobody reads: a bound for all together, and an end for who is too slow."""
+"""The cost of responses that clients do not read: one limit for all together, and slow clients are disconnected."""
 
 import socket
 import time
@@ -24,7 +24,7 @@ from tests.integration.patience import SECONDS
 MUCH = CALL.replace(b"number", b"much")
 ASK_MUCH = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(MUCH) + MUCH
 ASK_HOT = ASK_MUCH.replace(b"much", b"hot").replace(b": 40", b": 39")
-"""Answered at the direct door."""
+"""A request that the direct endpoint answers."""
 OPEN = (
     b"GET /ws HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
     b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
@@ -32,7 +32,7 @@ OPEN = (
 
 
 def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
-    """Ask for a long answer, on a WebSocket perhaps not, and read none of it."""
+    """Request a long response (on a WebSocket only with `ask`), and read none of it."""
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     made.settimeout(SECONDS)
@@ -68,7 +68,7 @@ def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
     with narrow(served, door) as peer, suppress(ConnectionResetError):
         while part := peer.recv(65_536):
             received += len(part)
-            time.sleep(0.01)  # so that it takes some megabytes a second, and never more
+            time.sleep(0.01)  # limits the client to some megabytes per second
     assert received < 16_000_000
     until(lambda: len(served.connections) == 0)
     until(lambda: served.memory.held == 0)

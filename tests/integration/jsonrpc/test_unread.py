@@ -1,4 +1,4 @@
-"""What notifications may cost that nobody reads: a bound for all sockets together, and an end for the slowest."""
+"""The cost of unread notifications: one limit for all sockets together, and the slowest is disconnected."""
 
 import json
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def served(serve) -> Served:
 
 @contextmanager
 def subscriber(served: Served, times: int = 1) -> Iterator[ClientConnection]:
-    """A client that takes a message only when it is asked to, and each so many times."""
+    """A client that reads only on demand, and has subscribed the given number of times."""
     options = {"compression": None, "ping_interval": None, "max_queue": 1, "close_timeout": 0.1}
     with connect(served.url, open_timeout=SECONDS, **options) as ws:
         for _ in range(times):
@@ -34,7 +34,7 @@ def subscriber(served: Served, times: int = 1) -> Iterator[ClientConnection]:
 
 
 def fill(served: Served) -> int:
-    """Publish until a socket was closed; return the most that was counted."""
+    """Publish until a socket is closed; return the largest number of bytes counted."""
     most = 0
     for _ in range(1_000):
         served.publish(NEWS)

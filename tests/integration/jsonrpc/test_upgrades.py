@@ -1,4 +1,4 @@
-"""An upgrade that is none is an ordinary request, and nobody reads its body as the next one."""
+"""A request to upgrade to an unknown protocol is an ordinary request, and its body is not parsed as the next one."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -31,14 +31,14 @@ JDK = (
     b"Content-Type: application/json\r\n"
     b"\r\n"
 )
-"""What the JDK's HttpClient sends first on each connection, as it was overheard."""
+"""The first request of the JDK's HttpClient on each connection, as recorded."""
 
 
 @dataclass
 class Served:
     port: int
     asked: list[tuple[str, str, bytes]] = field(default_factory=list)
-    """Method, path and body of what came to the application behind."""
+    """Method, path and body of requests that reached the application behind the endpoint."""
 
 
 @pytest.fixture

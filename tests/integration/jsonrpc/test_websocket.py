@@ -1,4 +1,4 @@
-"""The WebSocket door as a Channels application."""
+"""The WebSocket endpoint as a Channels application."""
 
 import asyncio
 import threading
@@ -144,7 +144,7 @@ async def test_subscriptions_end_with_their_connection(application, hub) -> None
 
 @pytest.fixture
 def go(registry) -> Iterator[threading.Event]:
-    """What calls of the method `held` wait for, each in a thread of the workers."""
+    """The event for which calls of the method `held` wait, each in a worker thread."""
     made = threading.Event()
     registry.add("held", lambda: made.wait(SECONDS))
     yield made
@@ -217,7 +217,7 @@ async def test_a_long_message_that_nobody_can_count_now_is_refused(
 
 
 class Store:
-    """A vectorized method that doubles numbers, notes which came together, and waits to be let go."""
+    """A vectorized method that doubles numbers, records each batch, and waits until it is released."""
 
     def __init__(self) -> None:
         self.pieces = []
@@ -237,7 +237,7 @@ def store(registry) -> Store:
 
 
 async def waits(ws) -> None:
-    """Return when all that was sent on a socket is under way: then a hot call is answered."""
+    """Return when all messages sent on a socket are in progress: a hot call is then answered."""
     await ws.send_to(text_data=NUMBER)
     assert await ws.receive_from() == NUMBER_ANSWER
 
@@ -337,7 +337,7 @@ async def test_gathered_work_that_does_not_come_back_timed_out(
 
 
 class Stalled:
-    """A server whose socket takes the opening and then nothing more, not even its end."""
+    """A server whose socket accepts the handshake and then blocks every send, even that of the close."""
 
     def __init__(self, *messages: str) -> None:
         self.messages = [{"type": "websocket.connect"}]

@@ -1,4 +1,4 @@
-"""The WebSocket door under a real uvicorn on loopback: slow readers, sizes, refusals."""
+"""The WebSocket endpoint under a real uvicorn on loopback: slow readers, sizes, refusals."""
 
 import asyncio
 import socket
@@ -20,11 +20,11 @@ from tests.integration.patience import SECONDS
 
 @pytest.fixture
 def served(application):
-    """Serves an application by uvicorn on a free port, in a thread of its own."""
+    """Return a function that serves an application by uvicorn on a free port, in a thread of its own."""
     running = []
 
     def serve(app, *, deflate: bool = False) -> str:
-        # Who connects before the server runs waits for it.
+        # Clients that connect before the server runs wait in the backlog.
         listener = socket.create_server(("127.0.0.1", 0))
         config = uvicorn.Config(
             app,
@@ -55,7 +55,7 @@ async def open_socket(url: str, **options):
 
 
 async def open_slow_socket(url: str):
-    """A client whose kernel does not take megabytes on its behalf, and which does not read."""
+    """Connect a client with a small receive buffer that does not read."""
     narrow = socket.socket()
     narrow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
     narrow.connect(("127.0.0.1", int(url.rpartition(":")[2].partition("/")[0])))
@@ -85,7 +85,7 @@ async def test_under_uvicorn_a_reader_that_stops_is_cut_off_and_delays_nobody(
         await (strict if scope["path"] == "/ws" else patient)(scope, receive, send)
 
     url = served(by_path)
-    # On a busy machine even a client that reads may get no turn for a third of a second.
+    # On a busy machine even a client that reads may not be scheduled for a third of a second.
     quick = await open_socket(url.replace("/ws", "/patient"))
     slow = await open_slow_socket(url)
     await quick.send(request(0, "loop"))

@@ -1,4 +1,4 @@
-"""Servers of one application, with the direct door, with one that answers nothing later, and without; what they answer."""
+"""Servers of one application: with the direct endpoint, with one that never answers later, and without; and a client."""
 
 import re
 import socket
@@ -22,10 +22,10 @@ from tests.integration.patience import SECONDS
 
 
 class Connection(HttpToolsProtocol):
-    """A connection that notes how many bytes the server has taken from it."""
+    """A connection that counts the bytes the server has received from it."""
 
     met: list["Connection"]
-    """All that one server had so far; a subclass has it for its server."""
+    """All connections of one server; each server's subclass sets its own list."""
     taken = 0
 
     @override
@@ -39,11 +39,11 @@ class Connection(HttpToolsProtocol):
         self.taken += len(data)
 
     def is_answered(self) -> bool:
-        """Whether no answer is on its way that has to wait."""
+        """Return whether no delayed response is pending."""
         return True
 
     def is_at_rest(self, sent: int) -> bool:
-        """Whether the server has all that was sent, and has answered what can be answered."""
+        """Return whether the server received all `sent` bytes, and answered every complete request."""
         if self.transport.is_closing():
             return True
         cycle = self.cycle
@@ -53,13 +53,13 @@ class Connection(HttpToolsProtocol):
 
 @dataclass
 class Served:
-    """Servers of one application."""
+    """Three servers of one application."""
 
     replies: Replies
-    """Of all."""
+    """The replies of all servers."""
     ports: dict[str, int]
     asgi: dict[str, int]
-    """How many requests came to the application."""
+    """Number of requests that reached the application, by server."""
     protocols: dict[str, type[Connection]]
 
 
@@ -71,7 +71,7 @@ def two_doors(
     pages: Pages | None = None,
     answering: Answering | None = None,
 ) -> Iterator[Served]:
-    """Serve an application three times; `heads` and `pages` are of its direct doors, `answering` of one of them."""
+    """Serve an application three times; `heads` and `pages` are for both direct endpoints, `answering` for one."""
 
     class AtOnce(Connection, DirectProtocol):
         met = []
@@ -83,7 +83,7 @@ def two_doors(
         @override
         def _no_longer_waiting(self) -> bytes:
             waiting = super()._no_longer_waiting()
-            self.taken -= len(waiting)  # they are received once more
+            self.taken -= len(waiting)  # these bytes are received a second time
             return waiting
 
     class Direct(AtOnce):
@@ -129,7 +129,7 @@ def request(body: bytes, *headers: bytes, line: bytes = b"POST /rpc HTTP/1.1") -
 
 
 def exchange(served: Served, name: str, *pieces: bytes) -> bytes:
-    """Send pieces on one connection, each when the one before is answered; return all answers."""
+    """Send pieces on one connection, each after the previous one is answered; return all responses."""
     met = served.protocols[name].met
     known, sent = len(met), 0
     with socket.create_connection(("127.0.0.1", served.ports[name]), SECONDS) as connection:
@@ -140,7 +140,7 @@ def exchange(served: Served, name: str, *pieces: bytes) -> bytes:
             while len(met) == known or not met[known].is_at_rest(sent):
                 assert time.monotonic() < deadline, "the server does not come to rest"
                 time.sleep(0.001)
-        connection.shutdown(socket.SHUT_WR)  # the server ends the connection then
+        connection.shutdown(socket.SHUT_WR)  # makes the server close the connection
         received = b""
         while part := connection.recv(65_536):
             received += part

@@ -1,4 +1,4 @@
-"""Submission of transactions: which are stored, which are rejected, and who is notified."""
+"""Submission of transactions: stored and rejected ones, and the resulting notifications."""
 
 import threading
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""A history of health, and a browser that notes what each page asks of the database."""
+"""A health history, and a browser that records the database queries of each page."""
 
 from datetime import UTC, datetime
 
@@ -21,7 +21,7 @@ PATH = "/admin/health_app/healthchange/"
 
 @pytest.fixture
 def history(db: None) -> None:
-    """All checks pass; then network and bootstrapping fail for a while, the P-Chain still does."""
+    """All checks pass; then network and bootstrapping fail for a while; the P-Chain still fails."""
     names = ("C", "P", "X", "bootstrapped", "network", "router")
     told = [
         *((name, "", {"figure": 1}) for name in names),

@@ -1,4 +1,4 @@
-"""What the admin's first page says of health."""
+"""The health summary on the admin's index page."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The list of changes and the page of one: what they say, and what they ask of the database."""
+"""The list of health changes and the page of one change: content and database queries."""
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -92,7 +92,7 @@ def test_lists_are_read_by_an_index_a_page_at_a_time(
     page = browse(PATH, **parameters)
 
     assert len(page.rows) == 50
-    # Walking the index of failures in its order ends with the page: all of them are on it.
+    # A scan of the index of failures in its order stops after one page: it contains only failures.
     assert [one for one in page.slow_plans() if "health_change_failures" not in one] == []
     assert len(page.chain_statements) <= 2
 

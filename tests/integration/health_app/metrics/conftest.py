@@ -1,4 +1,4 @@
-"""A node with both chains of which everything that monitoring shows has happened once."""
+"""A node with both chains on which every event that the metrics count has happened once."""
 
 import re
 from collections.abc import Sequence
@@ -29,44 +29,44 @@ from tests.integration.platform_app.conftest import PChain, nothing_remembered, 
 __all__ = ["nothing_remembered", "pchain"]
 
 TICK = SimpleNamespace(name="cchain_app.tick")
-"""A task of Celery's."""
+"""A Celery task."""
 
 Page = dict[str, float]
-"""Values by name and labels, as they stand on the page."""
+"""Values by name and labels, in the notation of the page."""
 
 
 def pytest_collection_finish() -> None:
-    """Be a web server's process before any test has Django make its middleware, which counts."""
+    """Register as a web server process before any test has Django create its middleware, which counts."""
     this_node().processes.enrol("web")
 
 
 class Here(Reader):
-    """Reads rows in the test's own thread, which alone sees what the test wrote."""
+    """Reads rows in the test's own thread, because only that thread sees the rows the test wrote."""
 
     metrics = Reader.read
 
 
 class Socket:
-    """A socket that hears nothing."""
+    """A socket that ignores all messages."""
 
     def push(self, text: bytes) -> None:
-        """Take no notice."""
+        """Ignore the message."""
 
     def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
-        """Take no notice."""
+        """Ignore the messages."""
 
     def is_gone(self) -> bool:
-        """Return that it is there."""
+        """Return that the socket is open."""
         return False
 
 
 def scrape() -> Page:
-    """Return the page by name and labels."""
+    """Return the values of the page by name and labels."""
     return parse(this_node().observation.page.text()[1].decode())
 
 
 def parse(text: str) -> Page:
-    """Read a page; each line must be one that Prometheus' text form knows."""
+    """Parse a page; each line must be valid in Prometheus' text format."""
     lines = [line for line in text.splitlines() if not line.startswith("#")]
     matches = [re.fullmatch(r"(\w+(?:\{.*\})?) (\S+)", line) for line in lines]
     assert None not in matches
@@ -80,7 +80,7 @@ def names(page: Page) -> set[str]:
 
 @pytest.fixture
 def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
-    """This process as one with a web server that monitoring watches; who wants chains has them before."""
+    """Observe this process as a web server's; tests that need chains must request them earlier."""
     own = this_node().observation.metrics
     for name in ("workers", "hub", "http_connections", "caches"):
         monkeypatch.setattr(own, name, getattr(own, name))
@@ -128,11 +128,11 @@ def busy(chain: Chain, pchain: PChain, observed: None, monkeypatch: pytest.Monke
 
 @pytest.fixture
 def text(busy: None) -> str:
-    """The page as Prometheus gets it."""
+    """The page as Prometheus receives it."""
     return this_node().observation.page.text()[1].decode()
 
 
 @pytest.fixture
 def page(text: str) -> Page:
-    """The page by name and labels."""
+    """The values of the page by name and labels."""
     return parse(text)

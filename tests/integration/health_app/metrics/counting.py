@@ -1,4 +1,4 @@
-"""A process that counts what it is told on its standard input, a line at a time, and says when it has.
+"""A process that executes counting commands from its standard input, one per line, and confirms each.
 
 `python -m tests.integration.health_app.metrics.counting ROLE DIRECTORY`
 """
@@ -12,7 +12,7 @@ import django
 
 
 def main(role: str, directory: str) -> None:
-    """Obey until the input ends."""
+    """Execute commands until the input ends."""
     django.setup()
     from health_app.metrics.process import ProcessMetrics
     from health_app.metrics.sharing import Shared
@@ -35,7 +35,7 @@ def main(role: str, directory: str) -> None:
         elif command == "listen":
             process.instruments.gauge("websocket_subscriptions", kind="logs").set(1)
         elif command == "fork":
-            process.tally("C").observe("eth_chainId", 0.5)  # not written down yet
+            process.tally("C").observe("eth_chainId", 0.5)  # not yet written to the file
             child = os.fork()
             if child == 0:
                 process.tally("C").observe("eth_chainId", 0.5)
@@ -43,7 +43,7 @@ def main(role: str, directory: str) -> None:
                 shared.update()
                 os._exit(0)
             os.waitpid(child, 0)
-        elif command == "child":  # it lives until somebody ends it
+        elif command == "child":  # it runs until it is killed
             begun, begins = os.pipe()
             if os.fork() == 0:
                 os.write(begins, b".")

@@ -1,4 +1,4 @@
-"""Figures of voting have the reference's names and units, of each chain."""
+"""Voting metrics have the names and units of avalanchego, for each chain."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("pchain")]
 
 
 class Scraped:
-    """What monitoring reads of the rows."""
+    """The rows that the metrics read."""
 
     def collect(self) -> list[Metric]:
         return grouped(consensus.of_consensus())

@@ -1,4 +1,4 @@
-"""GET /ext/metrics: what the specification names, what rows say, and what is there without them."""
+"""GET /ext/metrics: values required by the specification, values from rows, and values without rows."""
 
 import subprocess
 import threading
@@ -27,7 +27,7 @@ from tests.integration.health_app.metrics.conftest import Page, names, parse, sc
 from tests.integration.platform_app.conftest import PChain
 
 STATEMENTS = 25
-"""A scrape asks the database so often at most, however long its chains are."""
+"""The most statements that a scrape may take, however long the chains are."""
 
 
 def test_promtool_finds_nothing_wrong_but_names_that_are_the_references(text: str) -> None:

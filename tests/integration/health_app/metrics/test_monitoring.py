@@ -1,4 +1,4 @@
-"""What stands in monitoring/ works: rules, a dashboard, and no name in either that the page has not."""
+"""The files in monitoring/ work: valid rules, a valid dashboard, and only metrics that the page has."""
 
 import json
 import re
@@ -16,17 +16,17 @@ DASHBOARD: dict[str, Any] = json.loads((MONITORING / "grafana-dashboard.json").r
 PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
 SHOWN = [panel for panel in PANELS if panel["type"] != "row"]
 KINDS = {"row", "stat", "timeseries"}
-"""Of panels; all of them are part of Grafana itself."""
+"""Kinds of panels; all of them are part of Grafana itself."""
 
 POSTGRESQL = re.compile(r"svc_database_(?:pool|server)_")
-"""Figures that SQLite does not have."""
+"""Metrics that do not exist with SQLite."""
 
 VARIABLES = {"$instance": ".*", "$__rate_interval": "5m"}
-"""What Grafana puts into queries."""
+"""Variables that Grafana substitutes in queries."""
 
 
 def promtool(*arguments: str) -> None:
-    """Run promtool; it must find nothing wrong."""
+    """Run promtool; it must find no errors."""
     done = subprocess.run(
         ["promtool", *arguments], cwd=MONITORING, capture_output=True, text=True, check=False
     )
@@ -34,7 +34,7 @@ def promtool(*arguments: str) -> None:
 
 
 def queries() -> list[str]:
-    """Return all queries of the dashboard as Prometheus gets them."""
+    """Return all queries of the dashboard as sent to Prometheus."""
     found = []
     for panel in SHOWN:
         for target in panel["targets"]:
@@ -47,7 +47,7 @@ def queries() -> list[str]:
 
 
 def figures_in(text: str) -> set[str]:
-    """Return the figures of the node that a text names."""
+    """Return the node's metrics that a text mentions."""
     return set(re.findall(r"\bsvc_\w+", re.sub(r"\b\w+:svc_\w+:\w+", "", text)))
 
 

@@ -1,4 +1,4 @@
-"""Figures of the process that talks to peers, where there is one."""
+"""Metrics of the network process, if it runs."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Several real processes count, one adds up; what dead ones counted goes on counting."""
+"""Several real processes count and one sums up; counts of processes that ended are kept."""
 
 import os
 import signal
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[4]
 
 
 class Process:
-    """A process of a node that counts what it is told."""
+    """A process of a node that counts on command."""
 
     def __init__(self, role: str, place: Path) -> None:
         module = "tests.integration.health_app.metrics.counting"
@@ -31,7 +31,7 @@ class Process:
         self.pid = self._process.pid
 
     def tell(self, command: str) -> None:
-        """Have something counted and written down."""
+        """Send a command, and wait until its counts are written."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{command}\n")
@@ -39,16 +39,16 @@ class Process:
         assert self._process.stdout.readline() == "done\n"
 
     def signal(self, number: signal.Signals) -> None:
-        """Stop it, let it go on, or end it."""
+        """Send a signal, to stop, continue or end the process."""
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill the process immediately."""
         self._process.kill()
         self._process.wait()
 
     def close(self) -> None:
-        """End it in order."""
+        """End the process in an orderly way."""
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
             pipe.close()
@@ -68,7 +68,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(place: Path) -> Iterator[Start]:
-    """Start processes."""
+    """Return a function that starts a process."""
     with ExitStack() as end:
 
         def run(role: str) -> Process:
@@ -81,12 +81,12 @@ def start(place: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def reader(place: Path) -> Shared:
-    """Whoever is asked what all processes say together; it counts nothing itself."""
+    """A reader of the totals of all processes, which counts nothing itself."""
     return Shared(ProcessMetrics(), place)
 
 
 def values(reader: Shared) -> dict[str, float]:
-    """Return what all processes say together, by name and labels."""
+    """Return the totals of all processes, by name and labels."""
     return {
         "/".join(
             (sample.name, *(f"{sample.labels[name]}" for name in sorted(sample.labels)))
@@ -171,7 +171,7 @@ def test_the_router_sees_the_calls_of_all_processes(start: Start, reader: Shared
     outstanding, longest = reader.router()
     assert outstanding == 3
     assert longest > 0
-    # One that can do nothing any more is the one to worry about.
+    # Calls of a stopped process must still be reported, because they never finish.
     first.signal(signal.SIGSTOP)
     assert reader.router()[1] > longest
     first.signal(signal.SIGCONT)
