@@ -1,4 +1,4 @@
-"""Both chains on a real database, with two nodes that share it one after the other."""
+"""Both chains on a real database, with two nodes that use it one after the other."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,13 +21,13 @@ __all__ = ["another", "configure"]
 
 @pytest.fixture
 def home(node_settings: Any, settings: Any, tmp_path: Path) -> None:
-    """A data directory of the test's own."""
+    """The test's own data directory."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
 
 
 @pytest.fixture
 def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
-    """The clock on the wall."""
+    """The wall clock."""
     made = Wall(platform.NOW)
     monkeypatch.setattr(clock, "time", made)
     return made
@@ -35,7 +35,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
 
 @pytest.fixture
 def world(home: None, wall: Wall, chain: Chain) -> Iterator[World]:
-    """Both chains of the local network at their genesis; in the end the C-Chain is recomputed."""
+    """Both chains of the local network at genesis; at the end of the test the C-Chain is recomputed."""
     begin_anew()
     p = ClockedPChain(wall)
     p.begin()
@@ -47,7 +47,7 @@ def world(home: None, wall: Wall, chain: Chain) -> Iterator[World]:
 def shared_world(
     home: None, wall: Wall, shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[World]:
-    """The same, committed: other threads see it. Blocks are made on command here, too."""
+    """The same, committed: other threads see it. Here, too, blocks are made on demand."""
     monkeypatch.setattr(Wakeup, "request", lambda _wakeup: None)
     begin_anew()
     p = ClockedPChain(wall)
@@ -58,7 +58,7 @@ def shared_world(
 
 @pytest.fixture
 def past(world: World) -> Past:
-    """The blocks of a history; the rows are those of a node that has none of them."""
+    """The blocks of a history; the rows are those of a node without any of them."""
     world.make_history()
     blocks = world.hand_over()
     assert [len(one) for one in blocks] == [8, 6]

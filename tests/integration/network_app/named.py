@@ -1,4 +1,4 @@
-"""Whom the settings name as makers of blocks, and a process of another node than the genesis' first."""
+"""Configured block producers, and a process of another node than the first genesis validator."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ Configure = Callable[..., None]
 
 @pytest.fixture
 def configure(world: World, settings: Any) -> Configure:
-    """Change the node's settings; what the process remembers of others is forgotten."""
+    """Return a function that changes the node's settings and clears the cached data of other nodes."""
 
     def change(**values: Any) -> None:
         settings.NODE = replace(settings.NODE, **values)
@@ -32,6 +32,6 @@ def configure(world: World, settings: Any) -> Configure:
 
 @pytest.fixture
 def another(world: World, monkeypatch: pytest.MonkeyPatch) -> NodeID:
-    """This process is of another node than the one that the genesis names."""
+    """Let this process belong to another node than the genesis names as producer; return the other's ID."""
     own_node.be(monkeypatch, OTHER)
     return OTHER

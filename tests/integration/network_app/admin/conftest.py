@@ -1,4 +1,4 @@
-"""A network with a past and a living process, and a browser that notes what each page asks."""
+"""A network with history and a running process, and a browser that records the database queries of each page."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,7 +16,7 @@ from tests.integration.network_app.admin import past
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the process know nothing of stakers, stop the chain's clock, and be the first validator."""
+    """Empty the process's cache of stakers, stop the chain's clock, and use the first validator's node ID."""
     monkeypatch.setattr(clock, "now", lambda: platform_history.NOW)
     own_node.be(monkeypatch, past.node(0))
     begin_anew()
@@ -26,7 +26,7 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def written_past(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Write the past once for all tests of a module: each rolls back what it changes."""
+    """Write the history once for all tests of a module; each test rolls back its own changes."""
     with django_db_blocker.unblock():
         past.write()
     yield
@@ -36,7 +36,7 @@ def written_past(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
 
 @pytest.fixture
 def network(written_past: None, db: None, settings: Any) -> None:
-    """The network, whose process lives and bootstraps the C-Chain from another node."""
+    """The network, whose process runs and bootstraps the C-Chain from another node."""
     settings.NODE = replace(settings.NODE, bootstrap=("203.0.113.1:9651",))
     network_rows.report(
         connected=65,

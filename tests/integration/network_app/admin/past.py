@@ -1,4 +1,4 @@
-"""A network with a past: peers, how far chains are, outer blocks. Written by the store; all follows from numbers."""
+"""A network with history: peers, sync states, outer blocks. The store writes all of it, derived from numbers."""
 
 from datetime import UTC, datetime
 
@@ -16,26 +16,26 @@ from tests.builders import platform_history
 VALIDATORS = 60
 SIZES = platform_history.Sizes(VALIDATORS, 6, 0, 0, 3, 0, 0, 3, 0, 0, 0, 0)
 PEERS = 130
-"""Even ones are connected; the first `VALIDATORS` validate."""
+"""Even peers are connected; the first `VALIDATORS` are validators."""
 BLOCKS = 120
-"""Outer blocks of each chain, from height 1 on."""
+"""Number of outer blocks of each chain, from height 1."""
 PROPOSERS = 3
 OPTION, UNSIGNED = 5, 6
-"""Heights of the P-Chain that nobody signed."""
+"""Heights of the P-Chain's unsigned blocks."""
 HOUR = 3_600
 TIME = 1_790_000_000
-"""Unix seconds: of outer block 0, as it were."""
+"""Unix time that outer block 0 would have."""
 
 
 def node(number: int) -> NodeID:
-    """Return a peer's node."""
+    """Return the node ID of a peer."""
     if number < VALIDATORS:
         return platform_history.node(number)
     return NodeID(sha256(b"stranger %d" % number)[:20])
 
 
 def certificate(number: int) -> bytes:
-    """Return what stands for a node's certificate."""
+    """Return a placeholder for a node's certificate."""
     return b"certificate %d" % number
 
 
@@ -45,7 +45,7 @@ def block_id(chain: str, height: int) -> ID:
 
 
 def peer(number: int, now: datetime) -> PeerInfo:
-    """Return a peer as the connections know it, connected since three hours."""
+    """Return a peer in the form the connections report it, connected for three hours."""
     began = now.timestamp() - 3 * HOUR - 30
     return PeerInfo(
         node_id=node(number),
@@ -65,7 +65,7 @@ def peer(number: int, now: datetime) -> PeerInfo:
 
 
 def wrapping(chain: str, height: int) -> Wrapping:
-    """Return an outer block: those of the C-Chain have an epoch; one is an option, one unsigned."""
+    """Return an outer block: those of the C-Chain have an epoch; one is an option block, one is unsigned."""
     number = height % PROPOSERS
     made = Wrapping(
         height=height,
@@ -89,7 +89,7 @@ def wrapping(chain: str, height: int) -> Wrapping:
 
 @transaction.atomic
 def write() -> None:
-    """Write the P-Chain's past, peers and blocks."""
+    """Write the P-Chain's history, peers and blocks."""
     platform_history.write_history(SIZES)
     now = datetime.now(UTC)
     everybody = [peer(number, now) for number in range(PEERS)]
@@ -103,7 +103,7 @@ def write() -> None:
 
 @transaction.atomic
 def begin_bootstrap(chain: str, *, height: int = 250, target: int = 1_000) -> None:
-    """Write that a chain is on its way."""
+    """Write that a chain is bootstrapping."""
     sync.write(chain, SyncState(False, 0, height, target, fetched=4_321), datetime.now(UTC))
 
 
@@ -114,7 +114,7 @@ def end_bootstrap(chain: str, *, height: int = 1_000) -> None:
 
 
 def decision(number: int, chain: str = "C") -> int:
-    """Return the key of the decision on a block; those that a test adds come later."""
+    """Return the key of the decision on a block; decisions added by a test have higher keys."""
     return -2 * (BLOCKS - number) - (chain == "P")
 
 
@@ -128,7 +128,7 @@ def _decided(chain: str, number: int) -> models.BlockDecision:
 
 
 def erase() -> None:
-    """Delete all that there is."""
+    """Delete all rows."""
     for model in (models.BlockDecision, models.OuterBlock, models.Certificate, models.Peer):
         model.objects.all()._raw_delete(DEFAULT_DB_ALIAS)
     platform_history.erase_history()

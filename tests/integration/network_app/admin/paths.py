@@ -1,4 +1,4 @@
-"""Where the admin's pages of the network are, as a person sees them in the address bar."""
+"""The URLs of the network's admin pages, as the address bar shows them."""
 
 from network_app.models import outer_id
 from tests.integration.network_app.admin import past
@@ -13,14 +13,14 @@ KEYS: dict[str, object] = {
     "networkstatus": 1,
     "blockdecision": past.decision(7),
 }
-"""Of one row of each kind."""
+"""The key of one row of each kind."""
 
 
 def listing(model: str) -> str:
-    """Return the address of a list."""
+    """Return the URL of a change list."""
     return f"{NETWORK}{model}/"
 
 
 def detail(model: str, key: object) -> str:
-    """Return the address of a row's page."""
+    """Return the URL of a row's page."""
     return f"{NETWORK}{model}/{key}/change/"

@@ -1,4 +1,4 @@
-"""What lists and pages of outer blocks say, lead to and find."""
+"""Lists and pages of outer blocks: content, links and search."""
 
 import pytest
 from django.utils.html import escape

@@ -1,4 +1,4 @@
-"""What the page "Consensus" says, and the list of decisions."""
+"""The content of the page "Consensus" and of the list of decisions."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -114,7 +114,7 @@ def test_the_page_is_bounded_in_what_it_asks(browse: Browse) -> None:
     shown = page.text.count(">accepted</span>") + page.text.count(">rejected</span>")
     assert shown == 2 * voting.LATEST
     asked = [sql for sql, _ in page.chain_statements]
-    # The process's report, the clock, the chains' reports, and each chain's last decisions.
+    # The process's report, the clock, the reports of the chains, and each chain's last decisions.
     assert len(asked) <= 5, "\n".join(asked)
 
 

@@ -1,4 +1,4 @@
-"""The first page: a summary of the network."""
+"""The network summary on the index page."""
 
 from dataclasses import replace
 from typing import Any
@@ -121,7 +121,7 @@ def test_nobody_says_our_uptime_where_nobody_is_connected(browse: Browse) -> Non
 def test_it_takes_a_few_statements(browse: Browse) -> None:
     browse(ADMIN)
     again = browse(ADMIN)
-    # The report twice, connected peers, both chains; health asks none of it here.
+    # The report twice, the connected peers, both chains; health reads none of it here.
     assert len(again.chain_statements) == 4
     assert all("OFFSET" not in sql and "COUNT(" not in sql for sql, _ in again.chain_statements)
 

@@ -1,4 +1,4 @@
-"""The network's admin before the network ran."""
+"""The network's admin before the network process has run."""
 
 import pytest
 from django.test import Client

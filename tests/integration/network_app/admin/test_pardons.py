@@ -1,4 +1,4 @@
-"""A benched peer can be asked again from its page."""
+"""A benched peer can be pardoned from its page."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -1,4 +1,4 @@
-"""What lists and pages of peers say, lead to and find."""
+"""Lists and pages of peers: content, links and search."""
 
 import pytest
 from django.utils.html import escape
@@ -22,7 +22,7 @@ EVERYBODY = {past.node(number) for number in range(past.PEERS)}
 
 
 def _all(browse: Browse, show: str) -> list[object]:
-    """Return the keys on all pages of a part of the list."""
+    """Return the keys on all pages of a filtered list."""
     query, keys = f"?show={show}", []
     while query is not None:
         page = browse(listing("peer") + query)
@@ -108,7 +108,7 @@ def test_uptime_is_what_this_node_measured(browse: Browse, monkeypatch: pytest.M
     uptime.observe(platform_chain(), [past.node(2), past.node(4)], platform_history.NOW)
     uptime.observe(platform_chain(), [past.node(2)], platform_history.NOW + 100)
     period = platform_history.validator_tx(4).unsigned.validator
-    # As long again as it has validated, without having been seen.
+    # Advance by the time it has validated so far, without observing it.
     later = 2 * platform_history.NOW - period.start
     monkeypatch.setattr(clock, "now", lambda: later)
     text = browse(detail("peer", past.node(4))).text

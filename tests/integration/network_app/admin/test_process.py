@@ -1,4 +1,4 @@
-"""What the pages of bootstrapping and of the network's process say."""
+"""The content of the pages of bootstrapping and of the network process."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("network")
 
 
 def _measure(height: int) -> None:
-    """Let ten seconds pass in which the C-Chain came to a height, and measure."""
+    """Let ten seconds pass in which the C-Chain reaches a height, and measure the rate."""
     now = datetime.now(UTC)
     before = now - timedelta(seconds=10)
     ChainSync.objects.filter(pk="C").update(height=height, measured_at=before, measured_height=250)

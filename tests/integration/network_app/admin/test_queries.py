@@ -1,4 +1,4 @@
-"""Pages of the network ask little, by index, however many rows there are."""
+"""Pages of the network take few statements, which use indexes, however many rows exist."""
 
 from urllib.parse import parse_qsl
 
@@ -17,7 +17,7 @@ BOUNDED = (
     "USING INDEX network_peer_gone",
     "USING INDEX network_decision_against",
 )
-"""What is walked: tables of one row or two, and indexes with just the rows of a list, in its order."""
+"""Scans that are allowed: tables of one or two rows, and indexes that contain just a list's rows in its order."""
 
 LISTS = [
     ("peer", {}, 2),  # and the process's report
@@ -36,7 +36,7 @@ LISTS = [
     ("blockdecision", {"q": "9", "show": "C"}, 1),
     ("blockdecision", {"q": str(past.node(2))}, 1),
     ("blockdecision", {"q": str(past.block_id("P", 9))}, 1),
-    # Searches: of both chains a branch of each, and the rows.
+    # Searches in both chains: one statement per chain, and one for the rows.
     ("peer", {"q": str(past.node(4))}, 2),
     ("outerblock", {"q": "9"}, 3),
     ("outerblock", {"q": str(past.block_id("P", 9))}, 3),
@@ -102,7 +102,7 @@ def test_a_page_of_peers_asks_the_chain_little(browse: Browse) -> None:
     asked = [
         sql for sql, _ in page.statements if "platform_app_" in sql and "network_app_" not in sql
     ]
-    # What stakers are as of, whether uptimes are tracked, and the uptimes.
+    # The time of the stakers, whether uptimes are tracked, and the uptimes.
     assert len(asked) == 3, "\n".join(asked)
 
 

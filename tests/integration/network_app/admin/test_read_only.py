@@ -1,4 +1,4 @@
-"""Nobody changes what the network's process wrote, and nothing secret is shown."""
+"""Rows of the network process are read-only in the admin, and nothing secret is shown."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def test_there_is_no_changing(admin_client: Client, model: str) -> None:
     page = admin_client.get(path)
     assert page.status_code == 200
     form = page.content.decode().split(f'id="{model}_form"')[1].split("</form>")[0]
-    assert form.count("<input") == 1  # the token against forged requests
+    assert form.count("<input") == 1  # the CSRF token
     assert 'type="submit"' not in form
     assert admin_client.post(path, {"version": "x"}).status_code == 403
 
@@ -49,8 +49,8 @@ def test_every_model_of_the_network_in_the_admin_is_read_only() -> None:
         for model, model_admin in admin.site._registry.items()
         if model._meta.app_label == "network_app"
     }
-    # Certificates are shown with the blocks that they signed, waiting blocks as a number.
-    # How chains are decided on is one page for all: `test_consensus`.
+    # Certificates are shown with the blocks that they signed, and pending blocks only as a number.
+    # The consensus state of all chains is on one page: `test_consensus`.
     assert {model._meta.model_name for model in ours} == {*MODELS, "chainconsensus"}
     assert all(isinstance(model_admin, ReadOnlyModelAdmin) for model_admin in ours.values())
 

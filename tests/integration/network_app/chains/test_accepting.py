@@ -1,4 +1,4 @@
-"""Blocks that others have made are accepted with what they are wrapped in: the rows are their maker's."""
+"""Blocks of other nodes are accepted with their outer blocks: the rows equal those of the node that built them."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -84,7 +84,7 @@ def test_what_is_accepted_already_is_passed_over(world: World, past: Past) -> No
 def test_transactions_are_counted(world: World, past: Past) -> None:
     node = world.node(FOLLOWER)
 
-    assert follow(node.p, past.p).transactions == 7  # a proposal is one, its option none
+    assert follow(node.p, past.p).transactions == 7  # a proposal counts as one, its option as none
     assert follow(node.c, past.c).transactions == 6
 
 
@@ -102,7 +102,7 @@ def test_the_next_block_is_this_nodes_own(world: World, past: Past) -> None:
 
 
 class Failing:
-    """Lets the statement with a number fail."""
+    """Makes the nth statement fail."""
 
     def __init__(self, number: int) -> None:
         self.left = number
@@ -118,7 +118,7 @@ class Failing:
 def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alias: str) -> None:
     chain: NetworkChain[Any] = getattr(world.node(FOLLOWER), alias)
     blocks = past[alias == "c"][:3]
-    world.wall.seconds -= 50 * DAY  # the clock has to follow, too
+    world.wall.seconds -= 50 * DAY  # the clock must follow the blocks, too
     before, offset = tables.everything(), clock.offset()
     number = 0
     while True:
@@ -128,14 +128,14 @@ def test_whatever_statement_fails_nothing_is_left(world: World, past: Past, alia
             break
         assert (tables.everything(), clock.offset()) == (before, offset), number
 
-    assert number > 15  # messages, where the database is PostgreSQL
+    assert number > 15  # with PostgreSQL the number of messages
     assert chain.last_accepted() == places(blocks)[-1]
     assert clock.offset() > offset
 
 
 @pytest.fixture
 def overtake(world: World, monkeypatch: pytest.MonkeyPatch) -> Callable[[NetworkChain[Any]], None]:
-    """Let another process of this node make a block when others' blocks are about to be accepted."""
+    """Have another process of this node make a block just before blocks of other nodes are accepted."""
 
     def install(chain: NetworkChain[Any]) -> None:
         elsewhere = world.node(FOLLOWER, alone, elsewhere=True)
@@ -177,7 +177,7 @@ def test_the_very_same_block_of_this_nodes_own_overtakes(
 ) -> None:
     world.p.do(scheduled_validator(world.p, "node", start=DAY, end=20 * DAY))
     known = raws(world.maker.p)
-    world.p.wait(DAY)  # a block without transactions: every node makes the same one
+    world.p.wait(DAY)  # a block without transactions, identical on every node
     blocks, _ = world.hand_over()
     chain = world.node(FOLLOWER).p
     follow(chain, known)
@@ -194,7 +194,9 @@ def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(world: 
     past = world.hand_over()
     chain = world.node(FOLLOWER).c
     follow(chain, past.c[:2])
-    follow(chain, past.c[2:3])  # from now on the signer's certificate is known to be stored
+    follow(
+        chain, past.c[2:3]
+    )  # from now on the chain knows that the signer's certificate is stored
     costs = []
     for blocks in (past.c[3:4], past.c[4:]):
         with CaptureQueriesContext(connection) as asked:

@@ -1,4 +1,4 @@
-"""What peers ask of accepted blocks: back from one, on from a height, by ID; and of what waits."""
+"""Requests of peers for accepted blocks: ancestors, ranges by height, and by ID; and for pending transactions."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ LONG = 60.0
 
 @pytest.fixture
 def made(world: World) -> Past:
-    """A history of this node's own."""
+    """A history built by this node."""
     world.make_history()
     return Past(raws(world.maker.p), raws(world.maker.c))
 
@@ -40,7 +40,7 @@ def ancestors(
     size: int = NO_LIMIT,
     seconds: float = LONG,
 ) -> list[bytes]:
-    """Return an answer, lowest block first."""
+    """Return the blocks of a response, lowest first."""
     found = chain.ancestors(block_id, count=count, size=size, seconds=seconds)
     return found[::-1]
 
@@ -92,7 +92,7 @@ def test_an_answer_has_so_many_bytes_at_most(
         for count in range(1, len(blocks) + 1):
             size = sum(len(raw) + ANCESTOR_OVERHEAD for raw in blocks[-count:])
             assert ancestors(chain, top, size=size) == blocks[-count:]
-            fewer = max(1, count - 1)  # the block that is asked for is always there
+            fewer = max(1, count - 1)  # the requested block is always included
             assert ancestors(chain, top, size=size - 1) == blocks[-fewer:]
         assert ancestors(chain, top, size=0) == blocks[-1:]
 

@@ -1,4 +1,4 @@
-"""Several threads at a chain's outer blocks: each block has one, and nobody waits for ever."""
+"""Several threads write a chain's outer blocks: each block gets exactly one, and no thread waits forever."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -35,7 +35,7 @@ PATIENCE = 60.0
 
 
 def elsewhere(pool: ThreadPoolExecutor, work: Callable[[], Any]) -> "Future[Any]":
-    """Run work in a thread that closes its connections in the end."""
+    """Run a function in a thread that closes its connections at the end."""
 
     def run() -> Any:
         try:
@@ -96,7 +96,7 @@ def test_each_block_has_one_outer_block_however_many_ask_while_they_are_made(
 
 
 def test_who_holds_the_chain_may_ask_while_others_ask(shared_world: World) -> None:
-    """The maker of the P-Chain's blocks asks whose turn it is in the transaction of its block."""
+    """The producer of a P-Chain block reads the proposer within the transaction of its block."""
     chain = shared_world.maker.p
     shared_world.make_p()
     asking, inside = Event(), Event()

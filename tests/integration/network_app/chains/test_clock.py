@@ -1,4 +1,4 @@
-"""The clock in a network: on a local one it follows accepted blocks, unless the validators vote."""
+"""The clock in a network: on a local network it follows accepted blocks, unless the validators vote."""
 
 from dataclasses import replace
 from typing import Any
@@ -32,7 +32,7 @@ LATER = "time is too far advanced: "
 
 @pytest.fixture
 def journey(world: World) -> Past:
-    """Blocks of both chains, the first made before a journey in time; here the journey was not made."""
+    """Blocks of both chains around a time travel on another node; the clock of this node has not moved."""
     before = world.wall.seconds
     for seconds in (1, JOURNEY, 1, 1):
         world.make_p(after=seconds)
@@ -45,7 +45,7 @@ def journey(world: World) -> Past:
 
 @pytest.fixture(params=["p", "c"])
 def follower(request: pytest.FixtureRequest, world: World, journey: Past) -> NetworkChain[Any]:
-    """One of a follower's chains; both have their first block."""
+    """One of a follower's chains; both have accepted their first block."""
     node = world.node(FOLLOWER)
     for one in node:
         follow(one, blocks_of(journey, one)[:1])
@@ -66,7 +66,7 @@ def time_of(raw: bytes) -> int:
 
 @pytest.fixture
 def elsewhere(world: World, settings: Any) -> None:
-    """A network on which nobody travels; the chains are the local network's all the same."""
+    """A network without time travel, although its chains are those of the local network."""
     node = this_node()
     settings.NODE = replace(settings.NODE, network_id=5)
     use(node)
@@ -149,7 +149,7 @@ def test_the_clock_does_not_follow_a_block_that_is_refused(world: World, journey
 def first_blocks(
     request: pytest.FixtureRequest, world: World
 ) -> tuple[NetworkChain[Any], list[bytes]]:
-    """A follower's chain at genesis, and blocks that were all made after a journey in time."""
+    """A follower's chain at genesis, and blocks that were all made after a time travel."""
     before = world.wall.seconds
     for seconds in (JOURNEY, 1):
         world.make_p(after=seconds)

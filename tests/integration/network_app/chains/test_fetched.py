@@ -1,4 +1,4 @@
-"""Blocks that were fetched while bootstrapping: kept until they are executed, also through a restart."""
+"""Blocks fetched during bootstrapping: kept until they are executed, also across a restart."""
 
 import pytest
 

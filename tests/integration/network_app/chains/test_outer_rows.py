@@ -1,4 +1,4 @@
-"""Outer blocks in rows: as they were written, without what is inside, and known to the next who asks."""
+"""Rows of outer blocks: read back as written, stored without the inner block, and known to later readers."""
 
 import pytest
 from django.db import connection, transaction
@@ -15,18 +15,18 @@ from tests.integration.network_app.world import Past, World, raws
 
 @pytest.fixture
 def made(world: World) -> Past:
-    """A history of this node's own."""
+    """A history built by this node."""
     world.make_history()
     return Past(raws(world.maker.p), raws(world.maker.c))
 
 
 def rows_of(world: World) -> list[OuterRows]:
-    """Return both chains' rows as a process that has just begun knows them."""
+    """Return both chains' rows, as a newly started process reads them."""
     return [OuterRows(Database(), one.alias, one.rows.blocks) for one in world.maker]
 
 
 def facts_after(rows: OuterRows, blocks: list[bytes]) -> list[ParentFacts]:
-    """Return what a child needs to know of genesis and of each block, as who follows them has it."""
+    """Return the parent data for a child of genesis and of each block, as a follower computes it."""
     found = [of_genesis(rows.genesis.block_id, rows.genesis.time)]
     for raw in blocks:
         outer, last = parse(raw), found[-1]

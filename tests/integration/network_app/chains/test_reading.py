@@ -1,4 +1,4 @@
-"""How much of a block is read, and when: what is inside only once all that is cheap to see is right."""
+"""How much of a block is decoded, and when: the inner block only after all cheap checks have passed."""
 
 from typing import Any
 
@@ -27,14 +27,14 @@ from tests.integration.network_app.world import (
 
 
 def bomb(raw: bytes) -> bytes:
-    """Return what is inside of a block, with transactions that are none."""
+    """Return a block's inner block with invalid transactions."""
     header, _, *rest = library.decode(parse(raw).inner)
     return bytes(library.encode([header, [b"\x01"] * 1_000, *rest]))
 
 
 @pytest.fixture
 def begun(world: World, past: Past) -> NetworkChain[Any]:
-    """A follower's C-Chain with its first block; its P-Chain is whole."""
+    """A follower's C-Chain with its first block; its P-Chain is complete."""
     node = world.node(FOLLOWER)
     follow(node.p, past.p)
     follow(node.c, past.c[:1])
@@ -43,7 +43,7 @@ def begun(world: World, past: Past) -> NetworkChain[Any]:
 
 @pytest.fixture
 def unread(begun: NetworkChain[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing may be read but headers."""
+    """Fail the test if more than headers is decoded."""
 
     def read(*_given: Any) -> Any:
         raise AssertionError("it is read")

@@ -1,4 +1,4 @@
-"""Others' blocks that are refused: each with its reason, and what was before them is accepted."""
+"""Invalid blocks of other nodes: each is rejected with its reason, and the blocks before it are accepted."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -36,12 +36,12 @@ from tests.searching import cases
 
 UNKNOWN = ID(bytes(range(32)))
 PROPOSAL = 6
-"""Its height in the past; the option follows, and then a block."""
+"""The height of the proposal in the history; its option and another block follow."""
 
 
 @pytest.fixture
 def node(world: World, past: Past) -> Chains:
-    """A node that has nothing of the past."""
+    """A node with none of the blocks of the history."""
     return world.node(FOLLOWER)
 
 
@@ -51,7 +51,7 @@ def refused(
     bad: bytes,
     *after: bytes,
 ) -> str:
-    """Return why a block is refused that follows good ones, which are accepted."""
+    """Return why a block is rejected that follows valid blocks; those are accepted."""
     start = chain.last_accepted().height
     why = refusal(InvalidBlock, chain, *good, bad, *after)
     known = chain.parse(bad)
@@ -164,7 +164,7 @@ def test_heights_end_where_keys_do(node: Chains, past: Past) -> None:
 
 
 def forged_run(chain: NetworkChain[Any], blocks: Sequence[bytes], **header: Any) -> list[bytes]:
-    """Return the first block of the C-Chain with another header, and the others on top of it."""
+    """Return the first block of the C-Chain with a changed header, and the others rebuilt on top of it."""
     found: list[bytes] = []
     parent: dict[str, Any] = {}
     for raw in blocks:
@@ -276,7 +276,7 @@ def test_an_option_is_one_of_its_proposals(node: Chains, past: Past) -> None:
 
 
 def test_either_option_decides_a_proposal(node: Chains, past: Past) -> None:
-    """There is no voting yet: the option that comes first is the one that a follower has."""
+    """Without voting, the follower accepts the option that arrives first."""
     before, proposal = past.p[: PROPOSAL - 1], past.p[PROPOSAL - 1]
     inside = codec.parse_block(parse(proposal).inner)
     assert isinstance(inside, BanffProposalBlock)

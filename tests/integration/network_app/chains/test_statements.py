@@ -1,17 +1,18 @@
-"""How many statements a send and a block cost, writes and the limits of the transaction included.
+"""The number of SQL statements per submission and block, including writes and transaction boundaries.
 
 Before blocks were verified and then accepted (b2144c4) the same on the same rows took, on SQLite / PostgreSQL:
 
-| | send | block | its outer block |
-|---|---|---|---|
-| C-Chain | 8 / 9 | 17 / 19 | 13 / 11 |
-| P-Chain | 18 / 19 | 21 / 23 | 13 / 11 |
+|| | send | block | its outer block |
+||---|---|---|---|
+|| C-Chain | 8 / 9 | 17 / 19 | 13 / 11 |
+|| P-Chain | 18 / 19 | 21 / 23 | 13 / 11 |
 
-An outer block was made and written later, when a peer first asked for it. Now it is one more row in the block's own
-transaction: a block takes one statement more than it did without its outer one, and ten to twelve less than with it.
+An outer block was made and written later, when a peer first requested it. Now it is one more row in the block's own
+transaction: a block takes one statement more than it did without its outer block, and ten to twelve fewer than with it.
 
-PostgreSQL is sent the C-Chain's statements in fewer messages, which are counted here (`Database.atomic_together`,
-`read_ahead`), with the begin and the commit that Django notes, though they are in other messages.
+On PostgreSQL the statements of the C-Chain are sent in fewer messages, which are counted here
+(`Database.atomic_together`, `read_ahead`), together with the BEGIN and COMMIT that Django records, although these are
+part of other messages.
 """
 
 from collections.abc import Callable
@@ -34,17 +35,17 @@ from tests.integration.network_app.world import World
 
 OUTER_BLOCK = 1
 GENERATION = 2
-"""Looks of a block at whether the rows went back: before it is built, and before its outer one is written."""
+"""Reads that detect a rewind: before the block is built, and before its outer block is written."""
 DEVELOPMENT = 2
-"""Looks at what was changed by hand on the head: when a block is built, and when it is accepted."""
+"""Reads of cheats on the head: when a block is built, and when it is accepted."""
 C_CHAIN = {
     "sqlite": (5, 17 + OUTER_BLOCK + GENERATION + DEVELOPMENT),
     "postgresql": (5, 11),
 }
-"""A send on SQLite: three less than before, since what waits is dated by wall time, an empty pool is not asked for its
-rows, and the clock not where no fork is to come."""
+"""A send on SQLite takes three fewer than before: pending transactions are dated by wall time, the rows of an empty
+pool are not read, and neither is the clock if no fork is scheduled."""
 C_CHAIN_STRAIGHT = {"sqlite": 22, "postgresql": 5}
-"""A send with its block. On PostgreSQL three messages: what is asked before, what is asked under the locks, what is written."""
+"""A send and its block. On PostgreSQL three messages: reads before the locks, reads under the locks, and writes."""
 P_CHAIN = {
     "sqlite": (18, 21 + OUTER_BLOCK + GENERATION),
     "postgresql": (19, 23 + OUTER_BLOCK + GENERATION),
@@ -52,7 +53,7 @@ P_CHAIN = {
 
 
 def statements(chain: EvmChain | PlatformChain, work: Callable[[], Any]) -> list[str]:
-    """Do something and return what the chain's database was told meanwhile."""
+    """Run a function, and return the statements sent to the chain's database in the meantime."""
     with CaptureQueriesContext(connections[chain.db.alias]) as told:
         work()
     return [" ".join(one["sql"].split())[:100] for one in told.captured_queries]
@@ -60,7 +61,7 @@ def statements(chain: EvmChain | PlatformChain, work: Callable[[], Any]) -> list
 
 @pytest.fixture
 def begun(shared_world: World) -> World:
-    """Both chains, some blocks after genesis: what is read once is read."""
+    """Both chains, some blocks after genesis: everything that is read only once is cached."""
     for _ in range(3):
         shared_world.make_c(1)
         shared_world.make_p()
@@ -86,7 +87,7 @@ def test_of_the_c_chain_where_a_transaction_goes_straight_into_a_block(begun: Wo
     pooling = chain.admissions
     chain.mine_on_arrival()
     try:
-        transactions.submit(chain, [begun.c.make().raw])  # the mode of mining is read once
+        transactions.submit(chain, [begun.c.make().raw])  # the mining mode is read only once
         made = begun.c.make()
         sent = statements(chain, lambda: transactions.submit(chain, [made.raw]))
     finally:

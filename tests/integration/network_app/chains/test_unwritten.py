@@ -1,4 +1,4 @@
-"""A proposal that is accepted and waits for its option, when its node bootstraps anew: nothing of it is lost."""
+"""Restart of bootstrapping while an accepted proposal waits for its option: the proposal is not lost."""
 
 import asyncio
 from collections.abc import Callable
@@ -31,12 +31,12 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
 
 
 class Voter:
-    """A node of a network that votes, with its P-Chain.
+    """A node of a voting network, with its P-Chain.
 
     Args:
         side: The chain.
-        home: Where the node's keys are.
-        maker: Who may propose.
+        home: The directory of the node's keys.
+        maker: The only node that may propose blocks.
     """
 
     def __init__(self, side: Side, home: Path, maker: NodeID) -> None:
@@ -57,7 +57,7 @@ class Voter:
         return self.chain.consensus.outer
 
     def take_part(self) -> Callable[[AcceptedChain, Shared, Requests], Runner[Any]]:
-        """Return what makes the node's part in the voting, which is remembered."""
+        """Return a factory of the node's consensus runner; the created runner is kept in `runner`."""
         make = self.network.take_part()
         assert make is not None
 
@@ -70,7 +70,7 @@ class Voter:
         return remembered
 
     def build(self, after: int = 1) -> ProposerBlock[Block]:
-        """Build a block on the last accepted one, some seconds later."""
+        """Build a block on the last accepted one, `after` seconds later."""
         self.side.now += after
         self.vm.set_preference(self.vm.last_accepted())
         block = self.vm.build(now=self.side.now)
@@ -78,7 +78,7 @@ class Voter:
         return block
 
     def accept(self, *blocks: ProposerBlock[Block]) -> None:
-        """Accept blocks that are processing, or come from elsewhere."""
+        """Verify and accept blocks, of this node or of others."""
         for block in blocks:
             self.vm.verify(self.vm.parse(block.raw), now=self.side.now)
         self.vm.accept([one.block_id for one in blocks], written=lambda _: None)
@@ -86,7 +86,7 @@ class Voter:
 
 @pytest.fixture
 def voters(sides: tuple[Side, Side], tmp_path: Path) -> tuple[Voter, Voter]:
-    """Two nodes that have accepted a proposal each, which is not written yet."""
+    """Two nodes that have accepted the same proposal, which is not yet written."""
     homes = [tmp_path / side.chain.db.alias for side in sides]
     maker, _ = make_keys(homes, now=platform.NOW)
     first, second = (Voter(side, home, maker) for side, home in zip(sides, homes, strict=True))
@@ -103,7 +103,7 @@ def voters(sides: tuple[Side, Side], tmp_path: Path) -> tuple[Voter, Voter]:
 
 
 def decide(voter: Voter) -> list[bytes]:
-    """Accept the preferred option and another block; return all blocks that are written, lowest first."""
+    """Accept the preferred option and another block; return all written blocks, lowest first."""
     proposal = voter.vm.get_block(voter.vm.last_accepted())
     assert proposal is not None
     options = voter.vm.options(proposal)
@@ -151,12 +151,12 @@ async def test_its_node_bootstraps_anew_and_votes_from_there(
     )
     world.link(beacon, node)
     async with running(beacon, node):
-        # Nobody is there to decide between the options.
+        # No other voter is connected, so that neither option is decided.
         await until(lambda: reported(behind) == (proposal_id, [3, 3]))
         assert behind.runner is not None
 
         raws = await asyncio.to_thread(decide, ahead)
-        if fetched:  # as where the frontier was the proposal, of which its option was not known yet
+        if fetched:  # as if the frontier was the proposal, whose option was not yet known
             parsed = behind.chain.parse(raws[1])
             await asyncio.to_thread(behind.chain.keep_fetched, [parsed])
         beacon.engine.blocks_accepted("P")
@@ -169,7 +169,7 @@ async def test_its_node_bootstraps_anew_and_votes_from_there(
 
 
 def reported(voter: Voter) -> tuple[ID | None, list[int]]:
-    """Return the last accepted block of a node, while it votes, and the heights of those that are processing."""
+    """Return the last accepted block of a voting node, and the heights of its processing blocks."""
     if voter.runner is None:
         return None, []
     report = voter.runner.report()

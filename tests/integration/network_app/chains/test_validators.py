@@ -1,4 +1,4 @@
-"""What outer blocks ask of the P-Chain, and how seldom it is asked for it."""
+"""Validator sets that outer blocks read from the P-Chain, and how rarely they are read."""
 
 from collections.abc import Mapping
 

@@ -1,6 +1,6 @@
-"""Outer blocks of what was made here: made with the block, by the rules, and the same ever after.
+"""Outer blocks of this node's blocks: made together with the block, valid, and never changed afterwards.
 
-And those of blocks that were accepted without: made once, by whoever begins to make or to follow blocks.
+Also those of older blocks accepted without an outer block: made once, when a process starts to build or follow blocks.
 """
 
 from contextlib import suppress
@@ -40,7 +40,7 @@ from tests.integration.platform_app.made import validator
 
 UNKNOWN = ID(bytes(range(32)))
 READING = {"SELECT", "DECLARE"}
-"""What statements begin with that read; PostgreSQL declares a cursor for many rows."""
+"""First words of statements that read; PostgreSQL declares a cursor for many rows."""
 
 
 def read(chain: NetworkChain[Any]) -> list[Outer]:
@@ -84,7 +84,7 @@ def test_no_question_writes_anything(world: World) -> None:
 
 
 class Failing:
-    """Lets the statement with a number fail."""
+    """Makes the nth statement fail."""
 
     def __init__(self, number: int) -> None:
         self.left = number
@@ -100,7 +100,7 @@ class Failing:
 def test_no_block_is_without_its_outer_one_whenever_the_process_ends(
     world: World, alias: str
 ) -> None:
-    """Whichever statement is the last one there are both or none."""
+    """Whichever statement is the last one, either both blocks exist or neither does."""
     world.make_c(1)
     world.make_p()
     world.p.issue(world.p.make())
@@ -123,7 +123,7 @@ def test_no_block_is_without_its_outer_one_whenever_the_process_ends(
 
 @pytest.mark.parametrize("alias", ["P", "C"])
 def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: str) -> None:
-    """Beside what the chain's own VM costs that decides alone. It is looked whether the rows went back."""
+    """Compared with the chain's own VM under sole consensus. The two extra reads detect a rewind."""
     for _ in range(3):
         world.make_c(1)
         world.make_p()
@@ -145,7 +145,7 @@ def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: s
     ours = [sql for sql in with_outer if "network_app" in sql]
     assert len(ours) == 1
     assert 'INSERT INTO "network_app_outerblock"' in ours[0]
-    # PostgreSQL hears of the C-Chain's outer block, and is asked the second time, with the block itself.
+    # On PostgreSQL the C-Chain sends the insert and the second read in the messages of the block itself.
     together = alias == "C" and connection.vendor == "postgresql"
     assert len(with_outer) == len(without) + (1 if together else 1 + 2)
     looks = [sum("chaindb_generation" in sql for sql in asked) for asked in (with_outer, without)]
@@ -154,7 +154,7 @@ def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: s
 
 @pytest.fixture
 def bare(world: World) -> World:
-    """Blocks are made without outer ones, as before there were any."""
+    """Blocks without outer blocks, as before these existed."""
     world.make_bare()
     return world
 
@@ -245,7 +245,7 @@ def test_a_block_is_the_same_whenever_and_by_whomever_it_is_read(world: World) -
 
 def test_an_option_is_nobodys_and_hands_on_its_proposals_times(world: World) -> None:
     world.p.do(validator(world.p, "node", end=30 * DAY))
-    (made,) = world.p.wait(40 * DAY)  # the proposal went before it
+    (made,) = world.p.wait(40 * DAY)  # preceded by the proposal
     reread = world.node(MAKER).p
     assert reread.last_accepted() == world.maker.p.last_accepted()
     world.make_p()
@@ -298,7 +298,7 @@ def test_a_block_of_the_p_chain_does_not_name_itself(
 
 
 def wrapped_by(world: World, proposers: Proposers = maker_alone) -> Chains:
-    """Return the chains of a maker that has just begun, and wrapped what was missing."""
+    """Return the chains of a newly started producer that has created the missing outer blocks."""
     found = world.node(MAKER, proposers)
     for chain in found:
         chain.begin()
@@ -340,7 +340,7 @@ def test_two_processes_wrap_a_block_once(bare: World, monkeypatch: pytest.Monkey
     asked = []
 
     def overtaken(*place: int) -> Any:
-        """Read the blocks, and let the other process wrap them before they are."""
+        """Read the blocks, and have the other process create their outer blocks first."""
         found = blocks(*place)
         if place[0] and not asked:
             asked.append(place)

@@ -1,6 +1,6 @@
-"""Voters of the simulated network whose chain is the real P-Chain, each on a database of its own.
+"""Voters of a simulated network whose chain is the real P-Chain, each on its own database.
 
-All is the product's but wires, threads and time: VM, rows, outer blocks, runner and engine.
+Only wires, threads and time are simulated: VM, rows, outer blocks, runner and engine are the real ones.
 """
 
 import sqlite3
@@ -41,19 +41,19 @@ from tests.simulation.virtual import LoopBus, VirtualLoop
 T = TypeVar("T")
 
 PATIENCE = 120.0
-"""Seconds of virtual time within which a network of voters does what it is to do."""
+"""Seconds of virtual time within which a network of voters must reach a condition."""
 STRANGER = node(99).identity.node_id
 """A peer that does not validate."""
 
 
 class Databases:
-    """SQLite databases with tables and without rows, like the default one, and a thread that has them.
+    """SQLite databases with empty tables, copied from the default one, and the thread that uses them.
 
-    Django asks nothing of a database on an event loop.
+    A thread is needed because Django refuses database access from an event loop.
 
     Args:
-        directory: Where they are.
-        count: How many.
+        directory: The directory of the database files.
+        count: The number of databases.
     """
 
     def __init__(self, directory: Path, count: int) -> None:
@@ -61,7 +61,7 @@ class Databases:
         homes = [directory / alias for alias in self.aliases]
         make_keys(homes, now=platform.NOW)
         self.identities = [IdentityFiles.below(home) for home in homes]
-        """Of the nodes whose they are."""
+        """The identities of the nodes, one for each database."""
         self._directory = directory
         self._thread = ThreadPoolExecutor(1)
         with closing(sqlite3.connect(connections["default"].settings_dict["NAME"])) as made:
@@ -71,7 +71,7 @@ class Databases:
         self.do(self._connect)
 
     def do(self, work: Callable[..., T], *args: object) -> T:
-        """Do something in the thread, and wait for it: no virtual time passes."""
+        """Run a function in the thread, and wait for it: no virtual time passes."""
         return self._thread.submit(work, *args).result()
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ class Databases:
         backend = load_backend(config["ENGINE"])
         for alias in self.aliases:
             own = deepcopy(config) | {"NAME": str(self._file(alias))}
-            # Of this thread alone, and not among the settings: Django's tests allow no others of those.
+            # Known only to this thread, and not in the settings: Django's tests forbid other databases there.
             connections[alias] = backend.DatabaseWrapper(own, alias)
 
     def _disconnect(self) -> None:
@@ -98,12 +98,12 @@ class Databases:
 
 
 class PlatformVoter(DrivenNode):
-    """A node with the real P-Chain. Its database is asked in the thread of the databases.
+    """A node with the real P-Chain. Its database is accessed in the thread of the databases.
 
     Args:
-        world: The others.
-        number: Its place among them.
-        databases: Has its own.
+        world: The simulated network.
+        number: The node's index in it.
+        databases: The databases, one of which belongs to this node.
     """
 
     def __init__(self, world: World, number: int, databases: Databases) -> None:
@@ -130,7 +130,7 @@ class PlatformVoter(DrivenNode):
     @property
     @override
     def height(self) -> int:
-        """Of the last block that has its rows."""
+        """The height of the last block that is written."""
         return self._do_aside(self.side.chain.tip).height
 
     def issue(self, tx: Tx) -> None:
@@ -139,7 +139,7 @@ class PlatformVoter(DrivenNode):
         self.runner.blocks_waiting()
 
     def see(self, *peers: NodeID) -> None:
-        """Measure from now on that nobody is connected but these, and a stranger."""
+        """Record an observation in which only these peers, and a stranger, are connected."""
         self._do_aside(uptime.observe, self.side.chain, [STRANGER, *peers], self.clock())
 
     def chain_rows(self) -> Rows:
@@ -147,11 +147,11 @@ class PlatformVoter(DrivenNode):
         return self._do_aside(self.side.rows)
 
     def options(self) -> list[Block]:
-        """Return the options of a proposal, if both are processing, the one first that it prefers."""
+        """Return the options of a proposal, preferred one first, if both are processing; otherwise nothing."""
         return self._do_aside(self._options)
 
     def reward_status(self) -> TxStatus | None:
-        """Return what became of the proposal at height 2."""
+        """Return the status of the reward transaction proposed at height 2."""
         return self._do_aside(self._reward_status)
 
     def _options(self) -> list[Block]:
@@ -174,11 +174,11 @@ class PlatformVoter(DrivenNode):
 
 
 class PlatformNetwork:
-    """Such nodes, on one virtual loop.
+    """A network of such nodes on one virtual event loop.
 
     Args:
-        databases: Of theirs.
-        seed: Of all chance.
+        databases: The databases of the nodes.
+        seed: The seed of all random choices.
     """
 
     def __init__(self, databases: Databases, seed: int) -> None:
@@ -198,14 +198,14 @@ class PlatformNetwork:
         self.loop.end()
 
     def reach(self, condition: Callable[[], bool]) -> bool:
-        """Let time pass until something is so; say whether it is."""
+        """Advance time until the condition holds; return whether it does."""
         return self.bus.run(self.bus.now + PATIENCE, condition)
 
     def reach_height(self, height: int) -> bool:
-        """Let time pass until all have accepted blocks up to a height; say whether they have."""
+        """Advance time until all nodes have accepted blocks up to a height; return whether they have."""
         return self.reach(lambda: all(voter.height >= height for voter in self.voters))
 
     def leap(self, seconds: int) -> None:
-        """Let all clocks leap."""
+        """Move all clocks forward."""
         for voter in self.voters:
             voter.skew += seconds

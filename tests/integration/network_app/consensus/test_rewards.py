@@ -1,4 +1,4 @@
-"""Validators vote on rewards: each prefers what it has measured, and all do what the votes say (snowman.md 14.5)."""
+"""Votes on rewards: each validator prefers by its own measurement, and all accept the result (snowman.md 14.5)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +40,9 @@ def databases(tmp_path: Path, transactional_db: None) -> Iterator[Databases]:
 def test_rewards_follow_the_votes(
     databases: Databases, saw_it: set[int], outcomes: set[TxStatus]
 ) -> None:
-    tx = Side(quiet(settings.NODE, Database("default"))).staking()  # it draws by those rows alone
+    tx = Side(
+        quiet(settings.NODE, Database("default"))
+    ).staking()  # uses only those rows for sampling
     staker = tx.unsigned.validator.node_id  # type: ignore[attr-defined]
     with PlatformNetwork(databases, seed=len(saw_it)) as network:
         for voter in network.voters:

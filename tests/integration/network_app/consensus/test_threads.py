@@ -1,4 +1,4 @@
-"""Five runners on a real event loop, with a real thread for each chain; only the wires are memory."""
+"""Five runners on a real event loop, with a real thread for each chain; only the wires are simulated in memory."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -19,7 +19,7 @@ NODES = identities(5)
 
 
 class ThreadedNode(DrivenNode):
-    """A node whose VM works in a thread of its own."""
+    """A node whose VM runs in a thread of its own."""
 
     def start(self) -> None:
         self._executor = ThreadPoolExecutor(1)
@@ -29,14 +29,14 @@ class ThreadedNode(DrivenNode):
         return await asyncio.get_running_loop().run_in_executor(self._executor, work, *args)
 
     async def ended(self) -> None:
-        """Stop, and wait until nothing runs any more."""
+        """Stop, and wait until all tasks have ended."""
         self.stop()
         await asyncio.wait(self._tasks)
         await asyncio.to_thread(self._executor.shutdown)
 
 
 class ThreadedNetwork(SimulatedNetwork):
-    """Such nodes on the loop that runs."""
+    """A network of such nodes on the running event loop."""
 
     honest_kind = ThreadedNode
 
@@ -44,7 +44,7 @@ class ThreadedNetwork(SimulatedNetwork):
         return LoopBus(random, loss, asyncio.get_running_loop())
 
     def all_have(self, height: int) -> bool:
-        """Say whether all nodes have accepted so many blocks."""
+        """Return whether all nodes have accepted blocks up to a height."""
         assert isinstance(self.bus, LoopBus)
         self.bus.see()
         return all(node.height >= height for node in self.honest)

@@ -95,7 +95,7 @@ async def test_a_message_that_no_peer_would_read_is_a_failure_and_not_the_end() 
 
 
 async def test_a_lost_peer_is_told_of_and_dialled_until_it_is_back() -> None:
-    port = free_port()  # nobody's connection takes it meanwhile
+    port = free_port()  # no outgoing connection uses it in the meantime
     async with (
         running(node(1), port=port) as first,
         running(node(0), tracked=(first.address,)) as one,
@@ -222,7 +222,7 @@ async def test_a_fault_of_our_own_ends_one_connection_and_not_the_node(
 async def test_two_connections_that_came_at_once_are_reduced_to_the_one_of_the_smaller_node() -> (
     None
 ):
-    """The other side dials, too, before its handshake on the first connection is finished."""
+    """The other node also dials before its handshake on the first connection is complete."""
     smaller, larger = sorted((node(0), node(1)), key=lambda who: who.identity.node_id)
     for own, other, kept in ((smaller, larger, "dialled"), (larger, smaller, "accepted")):
         async with silent(other) as address, running(own, tracked=(address,)) as one:
@@ -262,7 +262,7 @@ async def test_dials_are_so_many_a_second() -> None:
     began = time.monotonic()
     async with running(node(0), tracked=nobody, dials_per_second=4) as one:
         await eventually(lambda: one.ended["NotReached"] >= 7)
-        # Four at once, and three that each waited for a fourth of a second.
+        # Four without waiting, and three after a quarter of a second each.
         assert time.monotonic() - began >= 0.75
 
 
@@ -270,7 +270,7 @@ async def test_who_comes_while_the_node_stops_is_turned_out() -> None:
     async with running(node(0)) as one:
         reader, writer = await asyncio.open_connection(*one.address)
         listener = one.network._listener
-        one.network._listener._arrived = lambda _stream: None  # it does not get a turn
+        one.network._listener._arrived = lambda _stream: None  # the connection is never handled
         reader_too, writer_too = await asyncio.open_connection(*one.address)
         await eventually(lambda: listener.inside == 2)
 

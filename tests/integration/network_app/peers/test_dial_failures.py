@@ -1,4 +1,4 @@
-"""Connections to bootstrappers that fail, over real sockets, and the reason that the node reports."""
+"""Failed connections to bootstrappers over real sockets, and the reason that the node reports."""
 
 import asyncio
 import ssl
@@ -14,7 +14,7 @@ from tests.builders.peers import LOOPBACK, Running, dial, eventually, load_ident
 from tests.servers.ports import free_port
 
 PROTOCOL_VERSION = b"\x15\x03\x01\x00\x02\x02\x46"
-"""The alert of a server that has TLS 1.2 at most."""
+"""The alert of a server that supports at most TLS 1.2."""
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"
 
 

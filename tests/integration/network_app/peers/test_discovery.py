@@ -1,4 +1,4 @@
-"""How nodes hear of validators: addresses passed on, kept, dialled, and not believed."""
+"""Discovery of validators: addresses are gossiped, stored and dialled, but not trusted."""
 
 import time
 from ipaddress import ip_address
@@ -21,7 +21,7 @@ NOBODY_ASKED = GetPeerList(known_peers=BloomFilter(filter=bytes(EMPTY)))
 
 
 def passed_on(who: Node, port: int = 9651, timestamp: int | None = None) -> ClaimedIpPort:
-    """Return a node's address as others pass it on."""
+    """Return a node's address as peers gossip it."""
     signed = who.claim(ip_address(LOOPBACK), port, timestamp or int(time.time()))
     return claimed_ip_port(who.identity.certificate_der, signed)
 

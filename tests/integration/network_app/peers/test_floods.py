@@ -1,4 +1,4 @@
-"""What many or one can do to a node: memory stays within its limits, and others are served."""
+"""Floods from one or many peers: memory stays within its limits, and other peers are served."""
 
 import asyncio
 import gc
@@ -34,7 +34,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def traced() -> Iterator[None]:
-    """Measure what Python's objects take."""
+    """Measure the memory of Python objects."""
     gc.collect()
     tracemalloc.start()
     yield
@@ -46,7 +46,7 @@ def peak() -> int:
 
 
 async def assert_serves(one: Running) -> None:
-    """Somebody honest still gets through."""
+    """Assert that an honest peer can still connect and be served."""
     async with stranger(one.address, node(98)) as honest:
         await honest.finish_handshake()
         honest.send(frontier_request(77))
@@ -60,7 +60,7 @@ async def test_connections_without_tls_are_few_and_short() -> None:
         node(0), max_half_open=16, inbound_per_second=10_000, handshake_timeout=3.0
     ) as one:
         opened = []
-        for _ in range(10):  # the operating system does not keep more at one time
+        for _ in range(10):  # the operating system's backlog does not hold more at a time
             opened += await asyncio.gather(
                 *[asyncio.open_connection(*one.address) for _ in range(50)]
             )
@@ -73,7 +73,7 @@ async def test_connections_without_tls_are_few_and_short() -> None:
 
         await eventually(lambda: one.ended.total() >= 500 and listener.half_open == 0)
         assert set(one.ended) <= {"TooManyHalfOpen", "TlsTooSlow", "ConnectionLost"}
-        assert one.ended["TlsTooSlow"] < 250  # some come after others are gone
+        assert one.ended["TlsTooSlow"] < 250  # some arrive after others have been closed
         for _, writer in opened:
             writer.transport.abort()
 
@@ -98,11 +98,11 @@ async def test_so_many_connections_a_second_and_no_more() -> None:
             await asyncio.sleep(0.05)
 
 
-@pytest.mark.timeout(300)  # each brings a certificate, and memory is traced
+@pytest.mark.timeout(300)  # each connection uses a certificate, and memory is traced
 async def test_five_hundred_nodes_that_connect_find_as_many_places_as_there_are(
     traced: None,
 ) -> None:
-    # Who has a place keeps it, however long it takes the others to come.
+    # A connected peer stays connected, however long the other peers take to connect.
     patient = {"handshake_timeout": 600.0, "read_timeout": 600.0, "idle_time": 6000.0}
     async with running(
         node(0), max_inbound=30, max_half_open=100, inbound_per_second=10_000, **patient
@@ -125,7 +125,7 @@ async def test_five_hundred_nodes_that_connect_find_as_many_places_as_there_are(
 
 
 async def _try_to_connect(kept: AsyncExitStack, one: Running, who: Node) -> None:
-    """Connect and stay, unless this is turned away at once: it would take the test's memory."""
+    """Connect and keep the connection, but close it if it is rejected, to save the test's memory."""
     attempt = AsyncExitStack()
     try:
         peer = await attempt.enter_async_context(stranger(one.address, who))
@@ -138,7 +138,7 @@ async def _try_to_connect(kept: AsyncExitStack, one: Running, who: Node) -> None
 
 
 async def test_ten_thousand_addresses_are_not_kept(traced: None) -> None:
-    """Only those of validators are, and of a list only as many as an answer has."""
+    """Only addresses of validators are kept, and from one list at most as many as a response may have."""
     validators = Validators.of(*[node(number) for number in range(10, 30)])
     unhurried = {"peer_burst": 1 << 30, "strangers_rate": 1 << 30}
     async with running(node(0), validators, **unhurried) as one:
@@ -205,7 +205,7 @@ async def test_messages_in_work_are_so_many_and_no_more(traced: None) -> None:
 
 
 async def assert_waits_at(one: Running, began: int) -> None:
-    """Nothing more is begun while the loop goes round and others are served."""
+    """Assert that no further request is started while the event loop runs and others are served."""
     for _ in range(200):
         await asyncio.sleep(0)
     assert one.recorder.began == began
@@ -266,7 +266,7 @@ async def test_small_messages_get_through_while_others_fill_the_pool() -> None:
 
 
 async def test_the_rate_of_a_peer_is_kept_and_others_do_not_feel_it() -> None:
-    """Questions for addresses are dear: a thousand of them are answered late, one by one."""
+    """Requests for addresses are expensive: a thousand of them are answered slowly, one after the other."""
     async with (
         running(node(0), Validators.of(node(50)), stranger_rate=MIB, peer_burst=MIB) as one,
         stranger(one.address) as greedy,

@@ -1,4 +1,4 @@
-"""Frames that hold messages, that hold none, and that end the connection."""
+"""Frames with messages, frames without messages, and frames that end the connection."""
 
 import random
 
@@ -20,7 +20,7 @@ def framed(payload: bytes) -> bytes:
     [
         b"",
         b"\xff\xff\xff",
-        bytes([0x1A, 0x02, 0x08, 0x01]),  # field 3: nobody knows it
+        bytes([0x1A, 0x02, 0x08, 0x01]),  # field 3, which does not exist
         wrap(b"no zstd"),
         compress(compress(frontier_request().SerializeToString())),
         compress(bytes(framing.MAX_FRAME + 1)),
@@ -82,7 +82,7 @@ async def test_frames_that_come_in_pieces_are_put_together() -> None:
 
 
 async def test_what_is_small_on_the_wire_and_large_in_work_waits_for_room() -> None:
-    """A few hundred bytes of 2 MiB each: only as many are unpacked as the pool has room for."""
+    """Some hundred bytes that expand to 2 MiB each: only as many are decompressed as the pool has capacity for."""
     zeros = repeated_zeros(128 * 1024, blocks=15, header=b"\x00\x58")
     content = Message(put=Put(chain_id=bytes(32), container=bytes(1_900_000)))
     bomb = framed(compress(content.SerializeToString()))

@@ -1,4 +1,4 @@
-"""The order of a handshake, and each reason for which one is refused, on a real connection."""
+"""The order of a handshake, and each reason for rejecting one, on a real connection."""
 
 import logging
 import time
@@ -33,7 +33,7 @@ FUTURE = 2**40
 
 @pytest.fixture(autouse=True)
 def words(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
-    """All that the connections say."""
+    """The log messages of the connections."""
     caplog.set_level(logging.DEBUG, logger="network_app.peers")
     return caplog
 
@@ -168,7 +168,7 @@ async def test_a_large_filter_in_a_handshake_is_not_kept() -> None:
 
 async def test_a_peer_is_connected_once_its_peer_list_came() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
-        peer.send(Message(peer_list=PeerList()))  # before a handshake it is nothing
+        peer.send(Message(peer_list=PeerList()))  # ignored before the handshake
         peer.send(peer.handshake())
         assert await peer.receive_kind("peer_list")
         peer.send(Message(ping=Ping()))
@@ -206,7 +206,7 @@ async def test_the_own_handshake_comes_first_and_is_right() -> None:
         assert said.ip_addr.hex() in {"7f000001", bytes(10).hex() + "ffff7f000001"}
         assert said.ip_port == one.network.port
         assert said.upgrade_time == 77
-        assert said.all_subnets  # it validates
+        assert said.all_subnets  # the node is a validator
         assert (said.client.name, said.client.major, said.client.minor) == ("avalanchego", 1, 14)
 
 

@@ -1,4 +1,4 @@
-"""Pings, what they say, and the end of those that fall silent."""
+"""Pings, their content, and the disconnection of peers that fall silent."""
 
 import asyncio
 import random
@@ -82,7 +82,7 @@ async def test_while_this_node_lets_a_peer_wait_it_is_not_silent() -> None:
         one.recorder.release.clear()
         peer.send(frontier_request(1), frontier_request(2))
         await eventually(lambda: one.recorder.began == 1)
-        # nothing is read behind the second before the first is done: here longer than the limit
+        # nothing is read after the second message until the first is handled: here longer than the limit
         await eventually(lambda: one.network.counters.received.messages.total() == 4)
         async with running(node(2), tracked=(one.address,), ping_interval=0.1) as two:
             await eventually(lambda: two.network.counters.received.messages["pong"] >= 30)
@@ -109,14 +109,14 @@ async def test_a_peer_that_takes_nothing_is_not_kept() -> None:
         while one.network.send(peer.node_id, large):
             sent += 1
 
-        assert sent < 40  # what the operating system holds, and the queue
+        assert sent < 40  # the operating system's buffer, and the queue
         life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
         assert life.unsent < (2 << 20) + len(framing.encode(large))
         assert one.network.totals().send_failures == 1
         while one.ended["NothingTaken"] == 0:
-            peer.send(Message(ping=Ping()))  # silent it is not
+            peer.send(Message(ping=Ping()))  # the peer is not silent
             await asyncio.sleep(0.05)
-        assert one.network.totals().send_failures > 1  # the queue's messages
+        assert one.network.totals().send_failures > 1  # the messages in the queue
 
 
 async def test_who_reads_slowly_gets_all_in_the_end_and_in_order() -> None:
@@ -161,5 +161,5 @@ async def test_only_so_many_messages_wait_for_a_peer() -> None:
 
 
 def _noise(size: int) -> bytes:
-    """Bytes that do not become fewer when they are compressed."""
+    """Return incompressible bytes."""
     return random.Random(1).randbytes(size)

@@ -1,4 +1,4 @@
-"""What nodes that nobody knows may do, and that they do it to each other and not to validators."""
+"""Limits for unknown peers, which affect other unknown peers but not validators."""
 
 import asyncio
 import random
@@ -25,9 +25,9 @@ from tests.builders.peers import (
 from tests.builders.wire import compress
 
 BOMB = compress(b"\x72\x80\x89\x7a" + b"\x0a\x00" * 1_000_000)
-"""A list of a million empty addresses in some 200 bytes."""
+"""A list of a million empty addresses, compressed to some 200 bytes."""
 UNKNOWN = bytes.fromhex("aa3f00")
-"""A message of a later protocol."""
+"""A message of a later protocol version."""
 
 
 def framed(payload: bytes) -> bytes:
@@ -35,12 +35,12 @@ def framed(payload: bytes) -> bytes:
 
 
 async def assert_answers(peer: Stranger) -> None:
-    """All that was sent before was read, and the connection is there."""
+    """Assert that all earlier messages were read, and that the connection is open."""
     peer.send(Message(ping=Ping()))
     await peer.receive_kind("pong")
 
 
-# --- what is read ---
+# --- reading ---
 
 
 @pytest.mark.parametrize("early", [True, False])
@@ -71,7 +71,7 @@ async def test_before_the_handshake_a_frame_is_small() -> None:
 async def test_what_honest_peers_may_send_is_passed_over_however_often() -> None:
     async with running(node(0)) as one, stranger(one.address) as peer:
         for number in range(14):
-            peer.send(frontier_request(number))  # too early
+            peer.send(frontier_request(number))  # before the handshake
             peer.writer.write(framed(UNKNOWN))
         await peer.finish_handshake()
         for _ in range(20):
@@ -97,7 +97,7 @@ async def test_who_announces_much_and_sends_nothing_makes_nobody_wait() -> None:
         for number in range(6):
             peer = await connected(opened, one, 80 + number)
             peer.writer.write(framing.MAX_FRAME.to_bytes(4, "big"))
-        await eventually(lambda: one.pool.waiting == 4)  # two more have all that strangers may
+        await eventually(lambda: one.pool.waiting == 4)  # two more use all of the strangers' share
 
         reader = one.network.roster.get(honest.node_id)
         assert reader is not None
@@ -121,7 +121,7 @@ async def test_lists_of_addresses_that_nobody_asked_for_are_dear() -> None:
         assert one.network.counters.received.messages["peer_list"] < 100
 
 
-# --- what is worked off ---
+# --- processing ---
 
 
 async def test_of_a_stranger_few_messages_are_worked_off_and_of_a_validator_many() -> None:
@@ -162,7 +162,7 @@ async def test_a_stranger_that_is_turned_out_while_it_waits_holds_nothing() -> N
         assert one.in_work == 0
 
 
-# --- what is sent ---
+# --- sending ---
 
 
 def large(number: int) -> Message:
@@ -202,13 +202,13 @@ async def test_what_waits_for_strangers_is_bounded_over_all_and_others_get_their
         assert one.network.send(validator.node_id, large(77))
         assert (await validator.receive_kind("ancestors")).ancestors.request_id == 77
 
-        # those who take nothing give way
+        # peers that do not read are disconnected to make room
         await eventually(lambda: one.network.send(honest.node_id, large(78)))
         assert (await honest.receive_kind("ancestors")).ancestors.request_id == 78
         assert one.ended["NothingTaken"] > 0
 
 
-# --- who is let in ---
+# --- admission ---
 
 
 async def test_who_says_nothing_does_not_keep_others_out() -> None:
@@ -289,7 +289,7 @@ async def test_of_too_many_strangers_one_that_is_idle_gives_way() -> None:
         busy, idle = await connected(opened, one, 97), await connected(opened, one, 98)
         for number in range(60):
             busy.send(frontier_request(number))
-            await assert_answers(idle)  # pings are no use
+            await assert_answers(idle)  # pings do not count as activity
             await asyncio.sleep(0.01)
             busy.send(frontier_request(number))
         await eventually(lambda: len(one.recorder.messages) == 120)

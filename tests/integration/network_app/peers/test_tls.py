@@ -1,4 +1,4 @@
-"""TLS as nodes speak it: version 1.3, a certificate on each side, of the kinds that nodes have."""
+"""TLS between nodes: version 1.3, a certificate on each side, and the accepted kinds of keys."""
 
 import asyncio
 import datetime
@@ -23,7 +23,7 @@ LONG_AGO = datetime.datetime(1999, 12, 31, tzinfo=datetime.UTC)
 
 
 def certificate(key: Any, *, padding: int = 0) -> bytes:
-    """Make a certificate that expired long ago, with any key."""
+    """Return a certificate for any key; it expired long ago."""
     nobody = x509.Name([])
     builder = (
         x509.CertificateBuilder()
@@ -56,7 +56,7 @@ def settings(key: Any, der: bytes, folder: Path) -> ssl.SSLContext:
         key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     )  # fmt: skip
     context = anonymous()
-    context.set_ciphers("ALL:@SECLEVEL=0")  # keys that are too small for the library
+    context.set_ciphers("ALL:@SECLEVEL=0")  # allows keys that the library considers too small
     context.load_cert_chain(*files)
     return context
 
@@ -69,7 +69,7 @@ def anonymous() -> ssl.SSLContext:
 
 
 async def speak(address: tuple[str, int], context: ssl.SSLContext) -> bytes:
-    """Connect, and return what comes until the other side closes."""
+    """Connect, and return the bytes received until the other side closes."""
     reader, writer = await asyncio.open_connection(*address, ssl=context)
     try:
         return await reader.read()
@@ -78,7 +78,7 @@ async def speak(address: tuple[str, int], context: ssl.SSLContext) -> bytes:
 
 
 class Rsa(Node):
-    """A node whose key is RSA; its certificate expired long ago."""
+    """A node with an RSA key; its certificate expired long ago."""
 
     @property
     def identity(self) -> NodeIdentity:  # type: ignore[override]
@@ -127,7 +127,7 @@ async def test_certificates_of_other_kinds_get_no_connection(
 
 
 async def test_who_issued_a_certificate_does_not_matter(tmp_path: Path) -> None:
-    """Of a chain only the leaf is looked at: the authority's key is none that nodes may have."""
+    """Only the leaf of a certificate chain is checked: the authority's key is of a kind that nodes may not use."""
     authority, key = (
         ec.generate_private_key(ec.SECP384R1()),
         ec.generate_private_key(ec.SECP256R1()),
@@ -143,7 +143,7 @@ async def test_who_issued_a_certificate_does_not_matter(tmp_path: Path) -> None:
     context.load_cert_chain(chain, tmp_path / "key.pem")
     async with running(node(0)) as one:
         reader, writer = await asyncio.open_connection(*one.address, ssl=context)
-        assert await reader.readexactly(4)  # a handshake comes
+        assert await reader.readexactly(4)  # a handshake arrives
 
         here = next(iter(one.network.roster))
         assert here.node_id == node_id_of(leaf.public_bytes(Encoding.DER))

@@ -1,4 +1,4 @@
-"""A P-Chain with three validators, of which this node is one; delegators weigh with theirs."""
+"""A P-Chain with three validators, one of them this node; stake of delegators counts for their validator."""
 
 from collections.abc import Iterator
 
@@ -11,12 +11,12 @@ from tests.builders.process import begin_anew
 
 OWN, ALICE, BOB, STRANGER = (NodeID(bytes([number]) * 20) for number in range(1, 5))
 WEIGHTS = {OWN: 2_000, ALICE: 5_000, BOB: 3_000}
-"""Of ALICE 1,000 are a delegator's."""
+"""1,000 of ALICE's weight belong to a delegator."""
 
 
 @pytest.fixture
 def validators(db: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Write them."""
+    """Write the validators and the delegator."""
     begin_anew()
     own_node.be(monkeypatch, OWN)
     weights = WEIGHTS | {ALICE: 4_000}

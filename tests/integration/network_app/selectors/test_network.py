@@ -1,4 +1,4 @@
-"""Whether this node is in a network, whether its process lives, and whether its chains are there yet."""
+"""Whether this node is in a network, whether the network process runs, and whether its chains are bootstrapped."""
 
 from datetime import timedelta
 from typing import Any
@@ -55,7 +55,7 @@ def test_a_node_alone_is_in_no_network_until_another_validator_comes(world: Worl
     assert not selectors.in_network()
     network_rows.report()
     network_rows.peer(NODE)
-    assert not selectors.in_network()  # a visitor
+    assert not selectors.in_network()  # only a guest
     world.p.do(validator(world.p, "other", end=30 * DAY))
     assert not selectors.in_network()
     network_rows.peer(node("other"), connected_since=None)

@@ -1,4 +1,4 @@
-"""Peers and the stake that they have, as rows of the network's process tell."""
+"""Peers and their stake, from the rows of the network process."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 
 def connect(**uptimes: int) -> None:
-    """Write a fresh report of connected peers, and what each says of this node's uptime."""
+    """Write a fresh report of connected peers, each with the uptime it observed of this node."""
     network_rows.report(connected=len(uptimes))
     named = {"alice": ALICE, "bob": BOB, "stranger": STRANGER}
     for name, percent in uptimes.items():

@@ -1,4 +1,4 @@
-"""An operator's wish that a benched peer be asked again comes from one process to another by a row."""
+"""An operator's pardon of a benched peer reaches the network process through a row."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

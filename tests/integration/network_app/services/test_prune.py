@@ -1,4 +1,4 @@
-"""Nodes that came once are not remembered for ever: anybody can come with ever new certificates."""
+"""Rows of nodes that connected once are removed: any client can connect with ever new certificates."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What the network's process writes down is there for the others, each report in one transaction."""
+"""Reports of the network process are visible to other processes, each in one transaction."""
 
 from datetime import UTC, datetime
 

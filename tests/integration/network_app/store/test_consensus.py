@@ -1,4 +1,4 @@
-"""How chains are being decided on and what was decided, as rows: who asks gets what was reported."""
+"""Rows of consensus reports and decisions: readers get the reported values."""
 
 from dataclasses import replace
 

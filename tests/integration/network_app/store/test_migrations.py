@@ -1,4 +1,4 @@
-"""Migrations of the network go back as well as forth, views included."""
+"""Migrations of the network app can be reverted and applied again, including views."""
 
 import pytest
 from django.core.management import call_command

@@ -1,4 +1,4 @@
-"""Who is connected: rows come, change and stay when their nodes go."""
+"""Rows of connected peers: created, updated, and kept when the nodes disconnect."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ def at(seconds: float) -> datetime:
 
 
 def info(node_id: NodeID = A, connected: float = 0.0, **changes: Any) -> PeerInfo:
-    """Return a peer that is connected since some seconds after the beginning."""
+    """Return a peer that connected some seconds after the beginning."""
     return replace(
         PeerInfo(
             node_id=node_id,
@@ -102,28 +102,28 @@ def test_each_connection_is_counted() -> None:
     write(info(A, 0), info(B, 0), after=1)
     assert (row(A).times_connected, row(B).times_connected) == (1, 1)
     write(info(B, 0), after=2)
-    write(info(A, 3), info(B, 4), after=5)  # B was away between two looks
+    write(info(A, 3), info(B, 4), after=5)  # B reconnected between two reports
 
     assert (row(A).times_connected, row(B).times_connected) == (2, 2)
     assert (row(A).connected_since, row(A).first_seen) == (at(3), at(0))
 
 
 def test_strangers_that_come_and_go_leave_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Anybody can come with a new certificate each second."""
+    """Any client can connect with a new certificate each second."""
     monkeypatch.setattr(peers, "AT_ONCE", 3)
     for second in range(10):
         write(*[info(NodeID(bytes([second, n]) * 10), second) for n in range(2)], after=second)
     assert Peer.objects.count() == 3
 
     write(info(A, 20), info(B, 20, known=True), after=21)
-    assert connected() == {B}  # it validates, or is dialled
+    assert connected() == {B}  # a validator, or a dialled peer
 
     write(info(A, 20), info(B, 20, known=True), after=319)
     assert connected() == {B}
     write(info(A, 20), info(B, 20, known=True), after=320)
     assert connected() == {A, B}
     assert (row(A).first_seen, row(A).times_connected) == (at(20), 1)
-    write(info(A, 400), after=400)  # who was here before is shown at once
+    write(info(A, 400), after=400)  # a peer known from before is shown immediately
     assert (connected(), row(A).times_connected) == ({A}, 2)
 
 

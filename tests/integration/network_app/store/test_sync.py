@@ -1,4 +1,4 @@
-"""How far chains are: written by the network's process, measured beside it. The clock is the test's."""
+"""Sync progress of chains: written by the network process, measured in other processes. The test sets the clock."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,7 +20,7 @@ def at(seconds: float) -> datetime:
 
 
 def state(**changes: Any) -> SyncState:
-    """Return a chain that has 100 of 1,000 blocks and began with 50, but for some changes."""
+    """Return a chain that has 100 of 1,000 blocks and started at 50, with some changes."""
     return SyncState(
         **{"bootstrapped": False, "start_height": 50, "height": 100, "target_height": 1000}
         | changes
@@ -58,7 +58,7 @@ def test_a_chain_that_is_done_goes_on_to_follow() -> None:
     found = row()
     assert (found.finished_at, found.updated_at) == (at(0), at(5))
     assert (found.outstanding, found.oldest_outstanding_at) == (2, at(3))
-    assert found.target_height == 1300  # never behind what is accepted
+    assert found.target_height == 1300  # never below the accepted height
     sync.write("P", following._replace(outstanding=0, oldest_outstanding=None), at(6))
     assert (row().outstanding, row().oldest_outstanding_at) == (0, None)
 
@@ -100,7 +100,7 @@ def test_rates_are_averages_of_what_was_measured() -> None:
     assert measured.blocks_per_second == (10 + 20) / 2
     assert measured.seconds_left == 600 / 15
 
-    (measured,) = sync.measure(at(30))  # nothing came
+    (measured,) = sync.measure(at(30))  # no new blocks
     assert measured.blocks_per_second == 7.5
 
 

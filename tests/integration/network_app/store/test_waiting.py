@@ -1,4 +1,4 @@
-"""A node that waits for bootstrappers says for how many, wherever its progress is shown."""
+"""A node that waits for bootstrappers reports how many are missing, wherever its progress is shown."""
 
 import logging
 from collections.abc import Callable
@@ -65,7 +65,7 @@ def test_health_gives_the_reason_why_bootstrappers_are_not_connected(
     ):
         assert "bootstrapper …: …" in [known.says for known in advice.find(check, error)]
 
-    # A chain that is done needs no bootstrapper; that a peer is connected is enough.
+    # A bootstrapped chain needs no bootstrapper; one connected peer is enough.
     write(SyncState(True))
     network_rows.report(connected=1, dial_failures=[FAILURE._asdict()])
     assert checks.measure_network().error == ""
