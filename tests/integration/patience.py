@@ -1,4 +1,4 @@
-"""Waiting for what must come, for as long as a slow and noisy machine may need."""
+"""Waiting for events, for as long as a slow and noisy machine may need."""
 
 import asyncio
 from typing import Any
@@ -10,11 +10,11 @@ from typing_extensions import override
 from chaindb import pointers
 
 SECONDS = 60.0
-"""What has not come by then does not come."""
+"""An event that has not happened by then will not happen."""
 
 
 class PatientCommunicator(WebsocketCommunicator):
-    """A client of a WebSocket application; Channels' own takes for lost what needs a second."""
+    """A WebSocket client with long timeouts; Channels' own gives up after a second."""
 
     @override
     async def receive_output(self, timeout: float = SECONDS) -> Any:
@@ -26,7 +26,7 @@ class PatientCommunicator(WebsocketCommunicator):
 
 
 def groups_joined(patch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Return what is set once pointers are heard through a channel layer: earlier ones are lost."""
+    """Return an event that is set once the channel layer delivers chain events: earlier ones are lost."""
     joined = asyncio.Event()
     join = pointers._join
 

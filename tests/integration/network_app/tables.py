@@ -1,4 +1,4 @@
-"""All rows of both chains and of what their blocks are wrapped in, to compare and to put back."""
+"""All rows of both chains and of their outer blocks, to compare and to restore."""
 
 from collections.abc import Collection
 from typing import Any
@@ -10,26 +10,26 @@ from tests.builders import platform_tables
 
 APPS = ("platform_app", "cchain_app", "network_app")
 REPORTS = frozenset({"peer", "networkstatus", "chainsync"})
-"""Models of what the network's process reports; blocks do not write them."""
+"""Models of the network process's reports; blocks do not write them."""
 OWN = platform_tables.OWN | {"pooltransaction", "fetchedblock"}
-"""Models whose rows are a node's own: not alike where blocks are."""
+"""Models with a node's own rows, which differ between nodes with the same blocks."""
 
 Table = list[tuple[Any, ...]]
 Tables = dict[str, Table]
 
 
 def everything() -> Tables:
-    """Return all rows of blocks and of what a node does with them."""
+    """Return all rows of blocks, and those that a node derives from them."""
     return _read(frozenset())
 
 
 def alike() -> Tables:
-    """Return the rows that every node has that has the same blocks."""
+    """Return the rows that are equal on all nodes with the same blocks."""
     return _read(OWN)
 
 
 def put_back(tables: Tables) -> None:
-    """Delete all rows and write these."""
+    """Delete all rows and write the given ones."""
     with transaction.atomic(), connection.cursor() as cursor:
         for name in tables:
             cursor.execute(f"DELETE FROM {name}")

@@ -1,4 +1,4 @@
-"""What the network's process makes of NODE_BOOTSTRAP, and when it reports."""
+"""How the network process parses NODE_BOOTSTRAP, and when it reports errors."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The network's command line: what the operator sees."""
+"""The network's command line: its output for the operator."""
 
 import asyncio
 import json
@@ -111,7 +111,7 @@ def test_in_the_embedded_profile_the_node_does_it_itself(node_settings: Any, set
 
 @pytest.fixture
 def production(world: World, settings: Any) -> Callable[..., None]:
-    """Make the node one of the production profile, with some settings."""
+    """Return a function that configures the production profile, with some settings."""
 
     def change(**values: Any) -> None:
         settings.NODE = replace(settings.NODE, profile="production", **values)
@@ -162,7 +162,7 @@ def test_a_database_that_is_away_is_named(
 
 
 class Network:
-    """Stands for the network: lives until it is told to stop."""
+    """A stub of the network: runs until it is asked to stop."""
 
     def __init__(self, error: OSError | None = None) -> None:
         self.error = error

@@ -1,4 +1,4 @@
-"""The committed classes of the messages are what the script makes of the .proto files."""
+"""The committed message classes equal the script's output for the .proto files."""
 
 import subprocess
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The validators as the connections ask for them: as of the last look."""
+"""The validator directory used by connections: as of its last read."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ OTHER = node("other")
 
 @pytest.fixture
 def directory(world: World) -> ValidatorDirectory:
-    """A directory of this node and of another validator, who has a delegator, not read yet."""
+    """A directory, not yet read, of this node and of another validator with a delegator."""
     world.p.do(validator(world.p, "other", end=30 * DAY))
     world.p.do(delegator(world.p, "other", end=20 * DAY))
     return ValidatorDirectory(platform_chain())
@@ -56,7 +56,7 @@ def test_peers_are_told_how_long_they_were_seen(
     world: World, directory: ValidatorDirectory, monkeypatch: Any
 ) -> None:
     directory.read()
-    assert directory.uptime_of(OTHER) == 100  # nobody has looked yet
+    assert directory.uptime_of(OTHER) == 100  # no observation yet
 
     uptime.observe(platform_chain(), [STRANGER.node_id, OTHER], world.p.now)
     world.wall.seconds += 30_000

@@ -1,4 +1,4 @@
-"""Whether a node that follows others asks them for the genesis."""
+"""Whether a node that follows others requests the genesis from peers."""
 
 import asyncio
 from dataclasses import replace
@@ -17,7 +17,7 @@ FOLLOWING = {"bootstrap": ("127.0.0.1:1",), "network_id": LOCAL}
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Notes that peers would have been asked."""
+    """Records that peers would have been asked."""
     found: list[str] = []
 
     def note(work: Any) -> None:

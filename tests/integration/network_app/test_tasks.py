@@ -1,4 +1,4 @@
-"""What the clock brings the network: uptimes from connections, rates from heights."""
+"""Periodic network tasks: uptimes from connections, rates from heights."""
 
 import re
 from typing import Any
@@ -27,7 +27,7 @@ def connect(*, silent: float = 0.0) -> None:
 
 @pytest.fixture
 def validated(world: World) -> World:
-    """Another node validates, too."""
+    """A second validator, on another node."""
     world.p.do(validator(world.p, "other", end=30 * DAY))
     return world
 

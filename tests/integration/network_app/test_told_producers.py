@@ -1,4 +1,4 @@
-"""Who makes blocks, for a node that was told by others with the genesis."""
+"""The block producer of a node that received its name together with the genesis."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.integration.platform_app.made import node
 
 
 def told(name: str) -> None:
-    """Have another node told who makes blocks, with the genesis."""
+    """Write the name of the producer as if it had been received with the genesis."""
     node_network().producer.told_path.parent.mkdir(parents=True, exist_ok=True)
     node_network().producer.told_path.write_text(name)
 

@@ -1,4 +1,4 @@
-"""Where the validators vote makers of blocks only tell, each validator has its slots, and no clock is moved."""
+"""When the validators vote: makers only announce blocks, each validator has its slots, and the clock is never moved."""
 
 from collections.abc import Callable
 from typing import Any
@@ -29,7 +29,7 @@ from tests.integration.network_app.world import World
 from tests.integration.platform_app.made import validator
 
 WEIGHT = 3_000_000_000_000
-"""The other's stake, in smallest units: a fair part."""
+"""The other validator's stake, in smallest units: a considerable share."""
 
 
 @pytest.fixture
@@ -45,21 +45,21 @@ def voting(world: World, configure: Configure) -> World:
 
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, Any]]:
-    """What is told of both chains."""
+    """The events sent for both chains."""
     found: list[tuple[Chain, Any]] = []
     monkeypatch.setattr(Pointers, "send", lambda _, *sent: found.append(sent))
     return found
 
 
 def live(phase: str = SyncPhase.BOOTSTRAPPED) -> None:
-    """Write that the network's process lives, and how far both chains are."""
+    """Write that the network process runs, and the sync state of both chains."""
     network_rows.report(heartbeat_at=network_rows.ago(-600))
     for alias in Chain:
         network_rows.sync(alias, phase=phase)
 
 
 def owned(world: World) -> Callable[[int], bool]:
-    """Return who says whether a moment is in one of this node's slots on the C-Chain's head."""
+    """Return a function that tells whether a time is in one of this node's slots on the C-Chain's head."""
     chain = node_network().evm
     parent = chain.rows.last()
     weights = node_network().producer.validators_at(parent.p_chain_height or 0)

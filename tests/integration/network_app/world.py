@@ -1,7 +1,7 @@
-"""Two nodes on one database: blocks of both chains are made, then taken back and followed by another.
+"""Two nodes on one database: blocks of both chains are made, then removed and followed by the other node.
 
-Each node has an identity and its outer blocks; the rows are those of one at a time. Both live by the
-same clock, which stands still unless a test lets time pass.
+Each node has an identity and its outer blocks; the rows belong to one node at a time. Both use the same clock, which
+does not advance unless a test lets time pass.
 """
 
 from collections.abc import Mapping, Sequence
@@ -40,7 +40,7 @@ UPGRADES = Upgrades(epoch_duration=30)
 
 
 class Wall:
-    """The clock on the wall, as the module `time` has it."""
+    """A replacement of the module `time` with a wall clock that the test sets."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -50,7 +50,7 @@ class Wall:
 
 
 class ClockedPChain(PChain):
-    """A P-Chain that lives by the node's clock; to set its time moves the clock on the wall."""
+    """A P-Chain that uses the node's clock; setting its time moves the wall clock."""
 
     wall: Wall
 
@@ -68,31 +68,31 @@ class ClockedPChain(PChain):
 
 
 class Past(NamedTuple):
-    """All outer blocks that were made, lowest first."""
+    """All outer blocks of a history, lowest first."""
 
     p: list[bytes]
     c: list[bytes]
 
 
 class Chains(NamedTuple):
-    """Both chains as a node's network sees them."""
+    """Both chains as a node's network uses them."""
 
     p: NetworkChain[Any]
     c: NetworkChain[Any]
 
     def decide(self) -> None:
-        """Let this node be who makes the blocks of both chains."""
+        """Let this node make the blocks of both chains."""
         platform_chain().consensus = self.p.consensus
         evm_chain().consensus = self.c.consensus
 
 
 def maker_alone(_height: int) -> Mapping[NodeID, int]:
-    """Let the maker make all blocks."""
+    """Return the maker as the only proposer."""
     return {MAKER.node_id: 1}
 
 
 class World:
-    """The rows, the clock, and who makes the blocks that are made."""
+    """The rows, the clock, and the node that makes blocks."""
 
     maker: Chains
 
@@ -104,12 +104,12 @@ class World:
         self.begin_as(MAKER)
 
     def begin_as(self, identity: NodeIdentity) -> None:
-        """Let blocks be made by a node that has just begun."""
+        """Let a newly started node with this identity make the blocks."""
         self.maker = self.node(identity)
         self.maker.decide()
 
     def make_bare(self) -> None:
-        """Let blocks be made without outer ones from now on, as before there were any."""
+        """Make blocks without outer blocks from now on, as before these existed."""
         for chain in (platform_chain(), evm_chain()):
             chain.consensus = SoleConsensus(chain.vm, lambda _: nullcontext())
 
@@ -120,12 +120,12 @@ class World:
         *,
         elsewhere: bool = False,
     ) -> Chains:
-        """Return the chains of a node that knows nothing but the rows.
+        """Return the chains of a node that has only the rows and an empty cache.
 
         Args:
-            identity: Which node.
-            proposers: Who may propose.
-            elsewhere: Whether another process than this one has them.
+            identity: The node's identity.
+            proposers: The nodes that may propose blocks.
+            elsewhere: Whether they belong to another process.
         """
         p, c = platform_chain(), evm_chain()
         if elsewhere:
@@ -136,7 +136,7 @@ class World:
         return Chains(made.platform, made.evm)
 
     def make_c(self, *values: int, after: int = 1) -> AcceptedBlock:
-        """Make a block of the C-Chain with transfers of these values, some seconds later."""
+        """Make a block of the C-Chain with transfers of these values, `after` seconds later."""
         self.wall.seconds += after
         if values:
             self.c.send(*(self.c.make(value=value) for value in values))
@@ -145,13 +145,13 @@ class World:
         return block
 
     def make_p(self, after: int = 1) -> Block:
-        """Make a block of the P-Chain with a transfer, some seconds later."""
+        """Make a block of the P-Chain with a transfer, `after` seconds later."""
         self.p.issue(self.p.make())
         (block,) = self.p.wait(after)
         return block
 
     def make_history(self) -> None:
-        """Make blocks of all kinds on both chains, over several epochs, one proposal among them."""
+        """Make blocks of all kinds on both chains, over several epochs, including one proposal."""
         self.make_c(1, 2)
         self.make_p()
         self.make_c()
@@ -164,14 +164,14 @@ class World:
         self.make_c(4)
 
     def hand_over(self) -> Past:
-        """Return all outer blocks that were made, and make the rows those of a node without any."""
+        """Return all outer blocks, and reset the rows to those of a node without any blocks."""
         blocks = Past(raws(self.maker.p), raws(self.maker.c))
         self.made = tables.alike()
         self.begin_anew()
         return blocks
 
     def begin_anew(self) -> None:
-        """Take all blocks back; the clock on the wall stays."""
+        """Remove all blocks; the wall clock keeps its time."""
         tables.put_back(self._genesis)
         models.Clock.objects.all().delete()
         begin_anew()
@@ -181,7 +181,7 @@ class World:
 
 
 def tip(chain: NetworkChain[Any]) -> Any:
-    """Return the chain's own last accepted block, without its outer one."""
+    """Return the chain's last accepted inner block."""
     vm = chain.consensus.vm
     return vm.get_block(vm.last_accepted())
 
@@ -194,7 +194,7 @@ def raws(chain: NetworkChain[Any]) -> list[bytes]:
 
 
 def follow(chain: NetworkChain[Any], blocks: Sequence[bytes]) -> Accepted:
-    """Accept blocks of the past in one call."""
+    """Accept blocks of the history in one call."""
     return chain.accept(blocks)
 
 
@@ -206,14 +206,14 @@ def forged(
     certificate: bytes | None = None,
     **changes: Any,
 ) -> bytes:
-    """Return a block with other fields, signed anew by a node, or by nobody.
+    """Return a block with changed fields, signed again by a node, or unsigned.
 
     Args:
-        chain: Whose block.
+        chain: The chain of the block.
         raw: The block.
-        by: Whose key signs.
-        certificate: Who is said to have signed, if that is not the same.
-        changes: The fields.
+        by: The node whose key signs.
+        certificate: The certificate of the claimed signer, if it is another node.
+        changes: The changed fields.
     """
     block = parse(raw)
     assert isinstance(block, SignedBlock)
@@ -226,7 +226,7 @@ def forged(
 
 
 def refusal(refused: type[Exception], chain: NetworkChain[Any], *blocks: bytes) -> Any:
-    """Return why blocks are not accepted."""
+    """Return the error with which blocks are rejected."""
     with pytest.raises(refused) as caught:
         follow(chain, blocks)
     return caught.value

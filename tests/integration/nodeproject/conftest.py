@@ -1,4 +1,4 @@
-"""Both chains for what looks at both."""
+"""Both chains, for tests that use both."""
 
 from collections.abc import Iterator
 
@@ -19,7 +19,7 @@ __all__ = ["nothing_remembered", "pchain", "shared_pchain"]
 
 @pytest.fixture
 def scene(shared_chain: Chain, shared_pchain: PChain) -> Iterator[Scene]:
-    """A node with both chains; its snapshots go with it."""
+    """A node with both chains; its snapshots are deleted afterwards."""
     made = Scene(shared_chain, shared_pchain)
     yield made
     for one in made.snapshots.all():

@@ -1,7 +1,7 @@
-"""Both chains as the examples of the API reference ask about them: what is on them, and what it is called there.
+"""Both chains with the content that the examples of the API reference request, and the names of that content.
 
-A node's keys, and with them the IDs of most things, differ from one run to the next. So an example that was
-recorded on one node is asked of another one with that one's names in their place.
+A node's keys, and with them the IDs of most things, differ from one run to the next. So an example recorded on one
+node is replayed on another one with the names replaced by those of that node.
 """
 
 import json
@@ -29,17 +29,17 @@ Names = dict[str, str]
 
 
 def hexed(data: bytes) -> str:
-    """Return bytes as 0x text."""
+    """Return bytes as 0x-prefixed hex."""
     return "0x" + data.hex()
 
 
 def make_world(pchain: PChain, chain: Chain) -> Names:
-    """Do on both chains what the examples ask about; return what they name, by what it is."""
+    """Create on both chains all content that the examples request; return its names by kind."""
     return {**_make_platform(pchain), **_make_evm(chain)}
 
 
 def _make_evm(chain: Chain) -> Names:
-    """Make blocks: 1 with contracts, 2 with a token's transfer, 3 and 4 with a creation and a revert. Two wait."""
+    """Make blocks: 1 with contracts, 2 with a token transfer, 3 and 4 with a creation and a revert. Two are pending."""
     counter, token, factory, reverter = (bytecode.created(SENDER, nonce) for nonce in range(4))
     codes = (bytecode.COUNTER, None, bytecode.FACTORY, bytecode.ECHO_REVERT)
     inits = [bytecode.TOKEN_INIT if one is None else bytecode.deploy_code(one) for one in codes]
@@ -67,7 +67,7 @@ def _make_evm(chain: Chain) -> Names:
 
 
 def _make_platform(pchain: PChain) -> Names:
-    """Let a user make a subnet with a blockchain, a validator with a delegator, and another one that waits."""
+    """Let a user create a subnet with a blockchain, a validator with a delegator, and a pending validator."""
     doors = this_node().doors
     ask = asking(doors.platform.dispatcher)
     keystore = asking(doors.keystore.dispatcher)
@@ -110,12 +110,12 @@ def _make_platform(pchain: PChain) -> Names:
 
 
 def _payment(pchain: PChain) -> Tx:
-    """Return a transaction that pays ewoq itself, not sent; no other one of these spends its coin."""
+    """Return an unsent transaction in which ewoq pays itself; no other transaction here spends its input."""
     return pchain.make(BaseTx, pchain.output(UNIT, address_of(EWOQ_KEY)))
 
 
 def by_place() -> Any:
-    """Return a function that asks the C-Chain's interface."""
+    """Return a caller of the C-Chain's API that takes params by position."""
     dispatcher = this_node().doors.cchain.dispatcher
 
     def ask(method: str, *params: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A node with both chains whose snapshots are tested: things to change, and all of its rows to compare."""
+"""A node with both chains for tests of snapshots: actions that change rows, and all rows to compare."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +27,7 @@ Rows = dict[str, list[str]]
 
 
 def rows() -> Rows:
-    """Return all rows that a snapshot has, by table."""
+    """Return all rows that a snapshot contains, by table."""
     found = {}
     with connection.cursor() as cursor:
         for table in tables.tables():
@@ -41,7 +41,7 @@ def _plain(row: tuple[Any, ...]) -> list[Any]:
 
 
 class Scene:
-    """A node whose blocks have their outer ones, and who uses it."""
+    """A node whose blocks have outer blocks, and an account that uses it."""
 
     def __init__(self, chain: Chain, pchain: PChain) -> None:
         self.chain = chain
@@ -50,25 +50,25 @@ class Scene:
 
     @property
     def snapshots(self) -> Snapshots:
-        """The named snapshots of this process' node."""
+        """The named snapshots of this process's node."""
         return this_node().snapshots
 
     @property
     def head(self) -> int:
-        """The C-Chain's height, as this process remembers it."""
+        """The C-Chain's height in this process's cache."""
         head = self.chain.evm.memory.blocks.head
         assert head is not None
         return head.number
 
     def restore(self, name: str) -> Restored:
-        """Restore a snapshot; who sends goes on from there, too."""
+        """Restore a snapshot; the sender continues from its nonce there."""
         restored = self.snapshots.restore(name)
         self.chain.nonce = pool.next_nonce(self.chain.evm, SENDER)
         self.pchain.forget_spent()
         return restored
 
     def mine(self) -> None:
-        """Make a block of the C-Chain with what waits."""
+        """Make a block of the C-Chain from the pending transactions."""
         self.chain.now += 1
         assert produce(self.chain.evm, now=self.chain.now, allow_empty=True) is not None
 
@@ -77,7 +77,7 @@ class Scene:
         self.chain.send(self.chain.make())
 
     def use_tokens(self) -> None:
-        """Deploy a coin and a collection, mint of both, and index that: two blocks, of two transactions each."""
+        """Deploy a coin and a collection, mint both, and index them: two blocks of two transactions each."""
         tokens = TokenChain(self.chain)
         coin, cats = tokens.deploy_many([puppet.of_erc20(), puppet.of_erc721()])
         minted = (coin, erc20(NOBODY, RECIPIENT, 100)), (cats, erc721(NOBODY, RECIPIENT, 1))
@@ -85,16 +85,16 @@ class Scene:
         self.index_tokens()
 
     def index_tokens(self) -> None:
-        """Let the index of tokens reach the head."""
+        """Run the token indexer until it reaches the head."""
         TokenChain(self.chain).index()
 
     def change_everything(self, name: str) -> None:
-        """Change rows of all that a snapshot has."""
+        """Change rows in all tables that a snapshot contains."""
         self.send()
         self.mine()
-        self.send()  # waits
+        self.send()  # stays pending
         self.pchain.do(self.pchain.make())
-        self.pchain.issue(self.pchain.make())  # waits
+        self.pchain.issue(self.pchain.make())  # stays pending
         keystore.create_user(platform_chain(), name, "correct horse battery staple 7")
         keystore.create_address(platform_chain(), name, "correct horse battery staple 7")
         with platform_chain().db.atomic():
@@ -102,13 +102,13 @@ class Scene:
 
 
 def partial_files() -> list[Path]:
-    """Return what is left of copies that were not finished, on SQLite."""
+    """Return the files that unfinished copies leave behind, on SQLite."""
     return list((settings.NODE.directory / "snapshots").glob("*.partial*"))
 
 
 @contextmanager
 def with_settings(**changed: Any) -> Iterator[Snapshots]:
-    """Give the snapshots of this node as other settings have it, on the same rows."""
+    """Yield the snapshots of this node under other settings, with the same rows."""
     node = this_node()
     yield Snapshots(
         replace(node.settings, **changed), node.platform_chain, node.evm_chain, node.network

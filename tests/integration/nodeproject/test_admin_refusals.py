@@ -1,4 +1,4 @@
-"""What the admin says of rows that are not there, and of filters that lists have not."""
+"""Admin messages for rows that do not exist, and for unknown filters."""
 
 import pytest
 from django.test import Client
@@ -14,7 +14,7 @@ LISTS = (
     "/admin/admin/logentry/",
     "/admin/django_celery_beat/periodictask/",
 )
-"""A list of each app, and those of others' apps."""
+"""One list of each app, including those of third-party apps."""
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +29,7 @@ def test_a_mistyped_filter_leads_to_the_list_and_is_named(
     text = admin_client.get(path).content.decode()
     words = ", ".join(f"{name}={value}" for name, value in asked.items())
     assert f"nothing to find by “{words}”" in text
-    assert words not in admin_client.get(path).content.decode()  # it is said once
+    assert words not in admin_client.get(path).content.decode()  # the message is shown once
 
 
 def test_what_a_filter_says_is_text_and_short(admin_client: Client) -> None:

@@ -1,4 +1,4 @@
-"""The reference of the RPC methods at its paths: the page, what it needs, and the OpenRPC documents."""
+"""The reference of the RPC methods at its paths: the page, its assets, and the OpenRPC documents."""
 
 import gzip
 import json
@@ -25,7 +25,7 @@ def client(db: None, node_settings: Any) -> Client:
 
 
 class Page(HTMLParser):
-    """What a page names and what it asks for."""
+    """The names and the assets that a page refers to."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -137,7 +137,7 @@ async def test_both_doors_show_the_same_bytes(door: Any, path: str) -> None:
 
 
 def shown(path: str) -> HttpResponse:
-    """Return the answer of Django; it may be asked where a loop runs, since the page is made already."""
+    """Return Django's response; safe inside an event loop, since the page is already cached."""
     client = Client(headers={"host": "localhost"})
     answer: HttpResponse = client.get(path)
     return answer

@@ -1,4 +1,4 @@
-"""A backup holds the whole node as of one moment, and is restored where nothing is, or not at all."""
+"""A backup contains the whole node as of one moment, and is restored only into an empty place, or not at all."""
 
 import json
 import os
@@ -53,7 +53,7 @@ from tests.builders.transactions import SENDER
 from tests.integration.nodeproject.snapshots import Scene
 
 CLIENT = "203.0.113.9"
-"""Of who submitted sources."""
+"""Address of the client that submitted sources."""
 ALIASES = ("default", "second")
 SECOND = Database("second")
 
@@ -63,12 +63,12 @@ Rows = dict[str, list[Any]]
 
 
 def rows(db: Database, *, keys: bool = True) -> Rows:
-    """Return all rows that a backup has, by table."""
+    """Return all rows that a backup contains, by table."""
     return {table.name: list(table.read(db)) for table in tables.all_tables(keys=keys)}
 
 
 def counts(db: Database) -> dict[str, int]:
-    """Return how many rows there are that were not made with the tables."""
+    """Return the number of rows that were not created together with the tables."""
     found = {table.name: table.count(db) for table in tables.all_tables()}
     return {name: count for name, count in found.items() if count}
 
@@ -83,7 +83,7 @@ def settings_of_second(tmp_path: Path) -> NodeSettings:
 
 @pytest.fixture
 def saved(scene: Scene, tmp_path: Path) -> Path:
-    """A backup of a node of which every table has something that can have it here."""
+    """A backup of a node with rows in every table that can have rows here."""
     contract = bytecode.deploy_code(bytecode.STORE)
     created = bytecode.created(SENDER, scene.chain.nonce)
     scene.chain.do(to=None, data=contract, gas=500_000, value=0)
@@ -103,7 +103,7 @@ def saved(scene: Scene, tmp_path: Path) -> Path:
 
 
 def explain(contract: bytes) -> None:
-    """Let a contract's sources be known, and its ABI; somebody has submitted them."""
+    """Add the sources and the ABI of a contract, and their submission by a client."""
     now, code_hash = datetime(2026, 1, 2, tzinfo=UTC), bytes(31) + b"\x01"
     texts = {
         "name": "Store",
@@ -276,7 +276,7 @@ def test_who_fails_leaves_no_file(
 
 @pytest.fixture
 def changed(saved: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Make a backup that differs from the saved one."""
+    """Return a function that makes a backup with some differences from the saved one."""
 
     def change(
         of_rows: Callable[[str, list[Any]], list[Any]] = lambda _, rows: rows,
@@ -401,7 +401,7 @@ def test_a_backup_of_other_tables_or_a_later_format_is_refused(
 
 
 def _damaged(saved: Path) -> Iterator[bytes]:
-    """Give the content of files that are no whole backup."""
+    """Yield the contents of damaged backup files."""
     whole = saved.read_bytes()
     yield b""
     yield b"no backup"

@@ -1,4 +1,4 @@
-"""The command line: what the operator sees."""
+"""The command line: its output for the operator."""
 
 from dataclasses import replace
 from io import StringIO

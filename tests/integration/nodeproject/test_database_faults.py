@@ -1,4 +1,4 @@
-"""A database that cannot be used is one line that says what to do, and the command fails."""
+"""An unusable database is reported in one line with the remedy, and the command fails."""
 
 import fcntl
 import os
@@ -27,7 +27,7 @@ SECONDS = 120.0
 Said = Callable[..., str]
 
 SETTINGS = {"TIME_ZONE": None, "CONN_HEALTH_CHECKS": False}
-"""What Django adds to an entry of DATABASES."""
+"""Keys that Django adds to an entry of DATABASES."""
 
 BAD_URL = (
     "NODE_DATABASE_URL cannot be read; it must be postgres://USER:PASSWORD@HOST:PORT/NAME or "
@@ -42,7 +42,7 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def said(data: Path) -> Said:
-    """Runs a command that must fail, and returns all it says: one line."""
+    """Return a function that runs a command, which must fail with one line of output, and returns that line."""
 
     def run(command: str, *before: str, **env: str) -> str:
         inherited = {
@@ -61,7 +61,7 @@ def said(data: Path) -> Said:
             timeout=SECONDS,
         )
         assert done.returncode == 1
-        told = done.stderr.lstrip("\n")  # the bar that was there leaves an empty line
+        told = done.stderr.lstrip("\n")  # the progress bar leaves an empty line
         assert told.count("\n") == 1, told
         return told
 
@@ -69,7 +69,7 @@ def said(data: Path) -> Said:
 
 
 def database_file(data: Path) -> Path:
-    """Give a data directory a database with all tables, and return its file."""
+    """Create a database with all tables in a data directory, and return its file."""
     data.mkdir()
     give_tables(data)
     return data / "node.sqlite3"
@@ -107,7 +107,7 @@ def test_a_server_that_is_not_there(said: Said) -> None:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[PostgresqlServer]:
-    """A server with TLS, whose certificate only its own authority verifies."""
+    """A server with TLS, whose certificate is signed by its own authority."""
     started = PostgresqlServer(tls=True)
     yield started
     started.stop()
@@ -232,7 +232,7 @@ def test_a_database_that_another_process_holds(tmp_path: Path) -> None:
 
 
 def on_disk_of(directory: Path, size: str, then: str = "true") -> list[str]:
-    """Return what runs a command where a directory is on a disk of its own, seen by nobody else."""
+    """Return a command line that runs a command with its directory on a separate disk, in a private mount."""
     tool = shutil.which("unshare")
     alone = [tool or "unshare", "--map-root-user", "--mount", "sh", "-c"]
     mount = f'mount -t tmpfs -o size={size} tmpfs "$0" && {then}'

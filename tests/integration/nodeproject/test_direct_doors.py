@@ -1,4 +1,4 @@
-"""All interfaces and pages of a node: the direct door answers what ASGI and Django answer, byte for byte."""
+"""All APIs and pages of a node: the direct endpoint returns the same bytes as ASGI and Django."""
 
 import asyncio
 import json
@@ -68,7 +68,7 @@ UNUSUAL = {
 
 @pytest.fixture
 def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
-    """The node twice, with what each of its checks has found once; nothing gets too old by itself."""
+    """The served node, with each health check run once; no response expires."""
     monkeypatch.setattr(answers, "OLDEST", inf)
     monkeypatch.setattr(answers, "LOOK", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
@@ -101,7 +101,7 @@ def get(path: str, *headers: bytes) -> bytes:
 def assert_as_through_django(
     answer: bytes, path: str, content: bytes | None = None, **headers: str
 ) -> None:
-    """Compare what a server sent with Django's answer, which has headers of its own besides."""
+    """Compare a server's response with Django's, which has additional headers."""
     client = Client(headers={"host": "localhost", **headers})
     if content is None:
         response = client.get(path)
@@ -124,7 +124,7 @@ def test_a_call_is_answered_alike_by_all_doors(
     asked = request(content, line=b"POST %b HTTP/1.1" % path.encode())
     origin = b"Origin: https://wallet.example"
     from_page = request(content, origin, line=b"POST %b HTTP/1.1" % path.encode())
-    plain, again = (exchange(served, "plain", asked) for _ in range(2))  # from then on remembered
+    plain, again = (exchange(served, "plain", asked) for _ in range(2))  # cached from then on
     of_page = exchange(served, "plain", from_page)
     before = served.asgi["direct"]
 
@@ -188,7 +188,7 @@ def test_a_report_changes_with_each_run_of_a_check(served: Served) -> None:
 
 async def test_a_block_that_somebody_tells_of_ends_what_was_answered_before_it() -> None:
     chain = platform_chain()
-    chain.pointers = Pointers("embedded")  # whatever server is between: that is tested elsewhere
+    chain.pointers = Pointers("embedded")  # the server between processes is tested elsewhere
     place = answers.Place(b"genesis", b"block 1", 0, 0)
     chain.answers._read = lambda: place
     listener = PlatformListener(chain)
@@ -210,7 +210,7 @@ async def test_a_block_that_somebody_tells_of_ends_what_was_answered_before_it()
 
 
 async def _turn() -> None:
-    """Let the loop work off what it was handed so far."""
+    """Let the event loop run the callbacks scheduled so far."""
     done = asyncio.Event()
     asyncio.get_running_loop().call_soon_threadsafe(done.set)
     await done.wait()

@@ -1,4 +1,4 @@
-"""The admin's entries have a list and a page each, which show and change nothing."""
+"""The admin's log entries have a list and a page each, which are read-only."""
 
 import pytest
 from django.contrib.admin.models import CHANGE, DELETION, LogEntry
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def entries(admin_user: User) -> list[LogEntry]:
-    """One of what is no row, one of a row, one of a row that is gone, and one of another user."""
+    """Entries about no row, about an existing row, about a deleted row, and one of another user."""
     users = ContentType.objects.get_for_model(User)
     other = User.objects.create_user("o'brien", is_staff=True)
     changed = '[{"changed": {"fields": ["Active"]}}]'
@@ -50,7 +50,7 @@ def test_the_list_says_who_did_what_and_when(admin_client: Client, entries: list
     assert "&lt;gone&gt;" in text
     assert "Deleted." in text
     page = f"/admin/auth/user/{entries[0].object_id}/change/"
-    assert text.count(f'href="{page}"') == 1  # neither what is no row nor what is gone
+    assert text.count(f'href="{page}"') == 1  # no link without a row, or to a deleted one
     assert f'title="{int(entries[0].action_time.timestamp())}"' in text
     page = admin_client.get(f"{LIST}{entries[0].pk}/change/").content.decode()
     assert "Paused the C-Chain&#x27;s production" in page
@@ -82,7 +82,7 @@ def test_many_entries_take_as_many_statements_as_one(
         return len(asked)
 
     write(1)
-    count()  # what Django keeps for the process
+    count()  # fills Django's caches of the process
     before = count()
     write(30)
     assert count() == before

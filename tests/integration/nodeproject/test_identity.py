@@ -1,4 +1,4 @@
-"""The node's own files: made once, for its owner's eyes, and never instead of what an operator names."""
+"""The node's identity files: created once, readable by the owner only, and never in place of configured files."""
 
 import os
 import stat
@@ -31,7 +31,7 @@ FILES = ("staker.crt", "staker.key", "signer.key")
 
 @pytest.fixture(autouse=True)
 def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
-    """The directory of the three files, in a data directory that is not there yet."""
+    """The directory of the three files, in a data directory that does not exist yet."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
     return tmp_path / "data" / "staking"
 
@@ -119,7 +119,7 @@ def test_two_nodes_are_two(settings: Any, tmp_path: Path, directory: Path) -> No
 def test_a_start_that_was_interrupted_is_made_good(
     directory: Path, monkeypatch: pytest.MonkeyPatch, written: int
 ) -> None:
-    """After so many of the three files; what is there then is whole."""
+    """Interrupt after some of the three files; afterwards all of them are complete."""
     write, left = identity._write, iter(range(written))
 
     def interrupted(path: Path, content: bytes) -> None:
@@ -185,7 +185,7 @@ def test_files_that_the_settings_name_are_used_and_not_touched(
 def test_a_named_file_that_is_not_there_stops_the_start(
     settings: Any, tmp_path: Path, directory: Path, named: tuple[str, ...], missing: str
 ) -> None:
-    """A slip in a path must not make another node, nor write over the key that is there."""
+    """A typing error in a path must not create another node, nor overwrite the existing key."""
     paths = {name: tmp_path / name for name in named}
     there = [path for name, path in paths.items() if name != missing]
     for path in there:

@@ -1,4 +1,4 @@
-"""Several starts on one volume are one node, and files of two nodes are none."""
+"""Several starts on one volume create one node, and files of two nodes are rejected."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,13 +26,13 @@ STARTS = 4
 
 @pytest.fixture(autouse=True)
 def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
-    """The directory of the three files, in a data directory that is not there yet."""
+    """The directory of the three files, in a data directory that does not exist yet."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
     return tmp_path / "data" / "staking"
 
 
 def test_starts_at_once_make_one_identity(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each would write its own key between another one's key and certificate."""
+    """Without a lock, one start could write its key between another one's key and certificate."""
     made: list[KeyAndCertificate] = []
 
     def make(now: int) -> KeyAndCertificate:

@@ -1,4 +1,4 @@
-"""The image's steps, run in an empty folder: what is copied is all that the node needs, and nothing is wrong with it."""
+"""The image's steps, run in an empty folder: the copied files are sufficient, and have no faults."""
 
 import json
 import shlex
@@ -29,7 +29,7 @@ ENVIRONMENT = Path(sys.executable).parent.parent
 
 @pytest.fixture(scope="module")
 def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder /opt/node of the image, with the Python environment that the tests have."""
+    """The folder /opt/node of the image, with the Python environment of the tests."""
     made = tmp_path_factory.mktemp("image")
     (made / ".venv").symlink_to(ENVIRONMENT)
     for source, target in deployed.copied():
@@ -43,7 +43,7 @@ def image(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(image: Path, command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command of the image in its folder, with nothing of the tests' environment."""
+    """Run a command of the image in its folder, without the environment variables of the tests."""
     return subprocess.run(
         ["/bin/sh", "-c", command],
         cwd=image,
@@ -57,7 +57,7 @@ def run(image: Path, command: str, **environment: str) -> subprocess.CompletedPr
 def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_path: Path) -> None:
     steps = [rest for word, rest in deployed.dockerfile() if word == "RUN"]
     (compiling,) = [step for step in steps if "compileall" in step]
-    # The environment is the tests' own, which others use.
+    # The Python environment belongs to the tests, and other processes use it.
     compiled = run(image, compiling.replace(".venv/lib ", ""))
     assert (compiled.returncode, compiled.stdout + compiled.stderr) == (0, "")
     assert list(image.glob("nodeproject/__pycache__/node.*.pyc"))
@@ -99,7 +99,7 @@ for version in found.versions():
 
 @pytest.fixture
 def compilers(tmp_path: Path) -> Path:
-    """The volume of the compilers, with one of them in it."""
+    """The volume of the compilers, with one compiler in it."""
     place = tmp_path / "compilers"
     (place / "node_modules").mkdir(parents=True)
     (place / "node_modules/solc").symlink_to(ROOT / "tests/clients/node_modules/solc-0.8.28")
@@ -108,7 +108,7 @@ def compilers(tmp_path: Path) -> Path:
 
 @contextmanager
 def compiling(image: Path, compilers: Path, socket: Path) -> Iterator[None]:
-    """Run the container of the compilers, with nothing but its own settings."""
+    """Run the container of the compilers, with only its own settings."""
     process = subprocess.Popen(
         [f"{ENVIRONMENT}/bin/python", "-m", "nodeproject.compilers"],
         cwd=image,
@@ -144,7 +144,7 @@ def test_the_container_of_the_compilers_compiles_for_the_others(
 
 
 class _Answer(BaseHTTPRequestHandler):
-    """Says that readiness is what the server's `status` is."""
+    """Answers readiness requests with the server's `status`."""
 
     def do_GET(self) -> None:
         known = self.path == "/ext/health/readiness"
@@ -154,7 +154,7 @@ class _Answer(BaseHTTPRequestHandler):
 
     @override
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 class _Server(HTTPServer):
@@ -165,7 +165,7 @@ class _Server(HTTPServer):
 
 @pytest.fixture(params=["127.0.0.1", "::1"])
 def answering(request: pytest.FixtureRequest) -> Iterator[HTTPServer]:
-    """A web server that answers readiness."""
+    """A web server that answers readiness requests."""
     if ":" in request.param and not has_ipv6():
         pytest.skip("this machine has no IPv6")
     with _Server(request.param) as server:

@@ -1,4 +1,4 @@
-"""`import_chain` and `export_chain` in this process; as processes of their own they are in tests/e2e."""
+"""`import_chain` and `export_chain` in this process; tests/e2e runs them as separate processes."""
 
 import gzip
 import json
@@ -56,7 +56,7 @@ def test_there_is_nothing_to_export_before_the_genesis(directory: Path) -> None:
 
 @pytest.fixture
 def files(transactional_db: None, directory: Path) -> tuple[Path, Path]:
-    """The genesis file of a chain that begins with proof of work, and its blocks."""
+    """The genesis file of a chain that starts with proof of work, and its blocks."""
     del transactional_db
     genesis, chain = directory / "genesis.json", directory / "chain.rlp"
     genesis.write_bytes(history().genesis)
@@ -157,7 +157,7 @@ def test_an_import_that_was_stopped_goes_on_in_another_file(
 
 
 class Clock:
-    """A clock that is set by hand."""
+    """A clock that the test sets."""
 
     now = 100.0
 

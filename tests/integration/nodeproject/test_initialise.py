@@ -1,4 +1,4 @@
-"""The first start, the second one, one that cannot be, and what only the owner may read."""
+"""The first start, the second one, an impossible one, and files that only the owner may read."""
 
 import os
 import stat
@@ -150,7 +150,7 @@ def test_a_directory_that_everybody_shares_stays_open(empty_directory: Path) -> 
 
 
 def test_no_command_makes_files_that_others_can_read(tmp_path: Path) -> None:
-    """Even one that runs before the first start, for somebody who shares all files."""
+    """Not even a command that runs before the first start, with an umask that shares all files."""
     directory = tmp_path / "data"
     environment = {
         "PATH": os.environ["PATH"],

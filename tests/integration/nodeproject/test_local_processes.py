@@ -1,4 +1,4 @@
-"""Processes of a local network and its control socket, with small programs in the place of nodes."""
+"""Processes of a local network and its control socket, with small programs instead of nodes."""
 
 import json
 import os
@@ -44,7 +44,7 @@ def wait_for(reached: Callable[[], bool]) -> None:
 
 
 def state_of(process: NodeProcess) -> str:
-    """Return the letter that the kernel has for it."""
+    """Return the letter of the process's state in the kernel."""
     return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
@@ -218,7 +218,7 @@ def test_what_is_no_request_is_told(tmp_path: Path, line: bytes, words: str) -> 
         client.connect(os.path.relpath(tmp_path / NAME))
         client.sendall(line)
         assert json.loads(client.makefile().readline()) == {"error": words}
-        # Who says nothing and goes keeps nobody from asking.
+        # A client that connects, sends nothing and leaves does not block others.
         with socket.socket(socket.AF_UNIX) as silent:
             silent.connect(os.path.relpath(tmp_path / NAME))
         assert ask(tmp_path, "status")["action"] == "status"

@@ -1,4 +1,4 @@
-"""Logins: guessing becomes slow, few passwords are hashed at once, and who is refused hears why."""
+"""Logins: guessing is slowed down, few passwords are hashed concurrently, and refusals state the reason."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,7 +31,7 @@ def _nobody_has_failed() -> Iterator[None]:
 
 @pytest.fixture
 def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every lock last as long as the longest: a short one could end before a test looks."""
+    """Let every lock last as long as the longest: a short one could expire before a test checks it."""
 
     def seconds_after(limit: Limit, failures: int) -> int:
         return 0 if failures < limit.free else limit.longest

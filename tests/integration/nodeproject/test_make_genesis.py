@@ -1,4 +1,4 @@
-"""`make_genesis`: files from which every node of a new network begins the same chains."""
+"""`make_genesis`: genesis files from which every node of a new network starts the same chains."""
 
 from dataclasses import replace
 from io import StringIO

@@ -1,4 +1,4 @@
-"""What operators do from the admin: who may, what is asked, what is done and logged."""
+"""Operators' actions in the admin: permissions, confirmations, effects and log entries."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -31,7 +31,7 @@ def _text(client: Client, path: str) -> str:
 
 
 def _confirm(client: Client, path: str) -> str:
-    """Do what a page asks about, and return what is said of it."""
+    """Confirm the action that a page asks about, and return the resulting message."""
     answer = client.post(path, follow=True)
     assert answer.status_code == 200
     return answer.content.decode()
@@ -44,7 +44,7 @@ def _logged() -> list[tuple[str, int, str]]:
 
 @pytest.fixture
 def staff(client: Client) -> Callable[..., Client]:
-    """Log somebody of the staff in who has these rights and no others."""
+    """Return a function that logs in a staff user who has exactly the given permissions."""
 
     def log_in(*codenames: str) -> Client:
         person = User.objects.create_user("operator", password="x", is_staff=True)
@@ -56,7 +56,7 @@ def staff(client: Client) -> Callable[..., Client]:
 
 
 def _pooled(scene: Scene) -> tuple[list[Hash], list[str]]:
-    """Put two transactions into the pool; return their hashes and where they are dropped."""
+    """Put two transactions into the pool; return their hashes and the URLs that drop them."""
     hashes = scene.chain.send(scene.chain.make(), scene.chain.make())
     keys = [PoolTransaction.objects.get(hash=one).pk for one in hashes]
     return hashes, [f"/admin/cchain_app/pooltransaction/{key}/do/drop/" for key in keys]
@@ -70,7 +70,7 @@ def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> 
     assert "Drop this transaction?" in asked
     assert f"0x{hashes[1].hex()}" in asked
     assert "A block that is being made may have it already" in asked
-    assert PoolTransaction.objects.count() == 2  # nothing was done yet
+    assert PoolTransaction.objects.count() == 2  # nothing has changed yet
 
     assert "Dropped transaction" in _confirm(admin_client, paths[1])
 
@@ -97,7 +97,7 @@ def test_what_a_block_has_meanwhile_is_not_dropped(
 ) -> None:
     _, paths = _pooled(scene)
     row = PoolTransaction.objects.order_by("id").first()
-    # The page has read the row when the block comes.
+    # The page has read the row before the block arrives.
     monkeypatch.setattr("cchain_app.admin.mempool.PoolTransactionAdmin.get_object", lambda *_: row)
     scene.mine()
     assert "Not done: the transaction waits no more" in _confirm(admin_client, paths[0])
@@ -121,7 +121,7 @@ def test_a_transaction_of_the_mempool_is_dropped_and_remembered(
     assert (dropped.tx_id, dropped.reason) == (tx.tx_id, "dropped by the node's operator")
     ((_, flag, words),) = _logged()
     assert (flag, words) == (DELETION, f"Dropped transaction {tx.tx_id} from the mempool.")
-    assert scene.pchain.issue(tx) == [tx.tx_id]  # what it spends is free again
+    assert scene.pchain.issue(tx) == [tx.tx_id]  # its inputs are free again
 
 
 @AUTO
@@ -138,14 +138,14 @@ def test_production_is_paused_in_all_processes_and_resumed(
 
     scene.send()
     assert tasks.beat() == {"blocks": 0}
-    # What another process reads: the row.
+    # Another process reads the row.
     scene.chain.evm.memory.conditions.reset()
     assert development.mining(scene.chain.evm) == "manual"
     front = _text(admin_client, FRONT)
     assert ">paused<" in front.replace("\n", "").replace("  ", "")
     assert f'href="{RESUME}"' in front
     assert "Not done: production is paused already." in _confirm(admin_client, PAUSE)
-    assert tasks.produce_blocks() == {"blocks": 0}  # asked for before the pause
+    assert tasks.produce_blocks() == {"blocks": 0}  # requested before the pause
 
     assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
 
@@ -281,7 +281,7 @@ def test_only_who_has_the_right_may(
         assert answer.status_code == 403
     assert f'href="{path}"' not in _text(client, FRONT)
     assert _logged() == []
-    assert clock.now()  # nothing moved but time
+    assert clock.now()  # only the time has changed
 
     User.objects.get().user_permissions.set(Permission.objects.filter(codename=codename))
     view = Permission.objects.filter(codename="view_pooltransaction")

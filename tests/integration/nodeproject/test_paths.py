@@ -1,4 +1,4 @@
-"""Paths of this process: the OpenAPI page, and WebSockets where there are none."""
+"""Paths of this process: the OpenAPI page, and WebSockets on paths without any."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a node claims before it starts."""
+"""Resources that a node claims before it starts."""
 
 import errno
 import os
@@ -62,7 +62,7 @@ def test_hosts_for_all_addresses_have_a_socket_for_each_family(host: str) -> Non
         families = {one.family for one in bound}
         assert len(ports) == 1
         assert families == {socket.AF_INET, *([socket.AF_INET6] if has_ipv6() else [])}
-        for one in bound:  # neither takes connections of the other family
+        for one in bound:  # neither accepts connections of the other address family
             one.listen()
         with socket.create_connection(("127.0.0.1", *ports)) as client:
             accepting = next(one for one in bound if one.family == socket.AF_INET)
@@ -170,7 +170,7 @@ print(faults() < 1_000)
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told")
 def test_memory_that_long_answers_were_in_is_kept_for_the_next_ones() -> None:
-    # Whatever else is told to this machine's programs about memory, or gives it to them in place of glibc.
+    # Leave out variables that configure memory allocation, or replace glibc's allocator.
     others = ("LD_PRELOAD", "MALLOC_", "GLIBC_TUNABLES")
     usual = {name: value for name, value in os.environ.items() if not name.startswith(others)}
     run = subprocess.run(

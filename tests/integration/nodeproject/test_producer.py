@@ -1,4 +1,4 @@
-"""The process that makes blocks in production: woken by PostgreSQL, one at a time, ticked when forgotten."""
+"""The producer process of the production profile: woken by PostgreSQL, only one at a time, with a fallback tick."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -17,13 +17,13 @@ from tests.integration.waking import by_postgresql
 pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]
 
 SECONDS = 60.0
-"""So long an event is waited for on a busy machine."""
+"""Longest wait for an event on a busy machine."""
 NEVER = 3600.0
-"""A tick that no test lives to see."""
+"""A tick that never comes within a test."""
 
 
 class Work:
-    """Counts runs, and says that each one made nothing."""
+    """Counts runs, and reports that each one made no block."""
 
     def __init__(self) -> None:
         self.runs = threading.Semaphore(0)
@@ -41,7 +41,7 @@ Start = Callable[[Work], Producer]
 
 @pytest.fixture
 def start() -> Iterator[Start]:
-    """Starts producers that only a notification wakes, and ends them."""
+    """Return a function that starts producers which only a notification wakes, and stop them at the end."""
     stopping = threading.Event()
     started: list[Producer] = []
 
@@ -54,7 +54,7 @@ def start() -> Iterator[Start]:
         return one
 
     yield begin
-    stopping.set()  # and nobody wakes it: it sees so by itself
+    stopping.set()  # and it notices without being woken
     for one in started:
         one.join(SECONDS)
         assert not one.is_alive()
@@ -65,7 +65,7 @@ def notify() -> None:
 
 
 def listeners() -> list[int]:
-    """Return the server's processes of sessions that hold the producer's lock."""
+    """Return the server process IDs of sessions that hold the producer's lock."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND granted",
@@ -86,7 +86,7 @@ def until(holds: Callable[[], bool]) -> None:
 def test_a_commit_wakes_it_and_what_is_rolled_back_does_not(start: Start) -> None:
     work = Work()
     start(work)
-    work.wait()  # the first look
+    work.wait()  # the first run
 
     with transaction.atomic():
         notify()
@@ -119,7 +119,7 @@ def test_a_session_that_is_lost_is_opened_again(start: Start) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", listeners())
 
-    work.wait()  # the first look of the next session
+    work.wait()  # the first run of the next session
 
 
 def test_by_the_clock_a_session_that_is_lost_makes_no_block(start: Any) -> None:
@@ -132,7 +132,7 @@ def test_by_the_clock_a_session_that_is_lost_makes_no_block(start: Any) -> None:
         cursor.execute("SELECT pg_terminate_backend(%s)", [first])
     until(lambda: listeners() not in ([], [first]))
     [second] = listeners()
-    # A run comes right after the lock: with the second one's end that moment is over.
+    # A run follows the lock immediately: after the end of the second run that phase is over.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_terminate_backend(%s)", [second])
     until(lambda: listeners() not in ([], [second]))

@@ -1,4 +1,4 @@
-"""However long the broker is away, it is looked for again soon."""
+"""However long the broker is down, reconnection attempts stay frequent."""
 
 from collections.abc import Iterator
 
@@ -12,14 +12,14 @@ from tests.servers.redis import RedisServer
 pytestmark = by_postgresql
 
 ATTEMPTS = 40
-"""Kombu's own waits would be its longest after fifteen."""
+"""Kombu's own waits would reach their maximum after fifteen."""
 LONGEST = 2.0
-"""Seconds: with the time to connect less than the 3 s in which service is to be back."""
+"""In seconds: together with the time to connect, less than the 3 s within which service must be restored."""
 
 
 @pytest.fixture
 def redis() -> Iterator[RedisServer]:
-    """A server of this module's own, to be killed."""
+    """A server for this module alone, which is killed."""
     server = RedisServer()
     yield server
     server.stop()
@@ -36,9 +36,9 @@ def test_the_waits_between_attempts_do_not_grow(
             redis.bring_back()
 
     redis.kill_process()
-    monkeypatch.setattr(functional, "sleep", lambda _: None)  # their lengths are what is asked for
+    monkeypatch.setattr(functional, "sleep", lambda _: None)  # only the requested lengths matter
     with app.connection_for_read(redis.url) as connection:
-        connection.ensure_connection(note, None)  # as the worker and the beat do
+        connection.ensure_connection(note, None)  # as the worker and beat do
         assert connection.connected
 
     connect = app.conf.broker_transport_options["socket_connect_timeout"]

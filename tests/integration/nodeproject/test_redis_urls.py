@@ -67,7 +67,7 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def tls_port(directory: Path) -> Iterator[int]:
-    """The port of a server with TLS, and a socket beside it: `directory` has both and the authority."""
+    """The port of a server with TLS, and a socket beside it: `directory` contains both and the CA certificate."""
     files, port = make_certificate(directory), free_port()
     server = RedisServer(
         "--unixsocket", str(directory / "redis.sock"), "--tls-port", str(port),

@@ -1,4 +1,4 @@
-"""The C-Chain at `/`: the same bytes at all doors as by its other paths, and a page for GET."""
+"""The C-Chain at `/`: the same bytes at all endpoints as under its other paths, and a page for GET."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def client(chain: Chain) -> Client:
 
 @pytest.fixture
 def application(shared_chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """All that a server serves, of this process's node; nobody follows the chain or looks at its health."""
+    """Everything that a server of this node serves; nothing follows the chain or checks its health."""
     from nodeproject.asgi import Application
 
     node = this_node()
@@ -192,7 +192,7 @@ async def test_the_page_is_the_same_at_the_raw_door(
 
     assert page.status == 200
     assert page.body.startswith(b"<!doctype html>")
-    # That no body follows is the server's part: Django gives it to both alike.
+    # Omitting the body is the server's task: Django returns it in both cases.
     assert (head.status, head.headers) == (200, page.headers)
     stranger = await ask(application, "GET", "/", {"host": "evil.example"})
     assert stranger.status == HTTPStatus.FORBIDDEN

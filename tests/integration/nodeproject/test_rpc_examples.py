@@ -1,7 +1,7 @@
-"""The examples of the API reference, asked of a node: each answer is of its method's schema, as told there.
+"""The examples of the API reference, replayed on a node: each response matches its method's schema and example.
 
-Of methods that change nothing; what the others answer was recorded likewise. With RECORD_EXAMPLES in the
-environment the file is given the answers of those examples that have only params yet: a new method's.
+This covers methods that change nothing; responses of the others were recorded in the same way. With RECORD_EXAMPLES
+in the environment, missing responses are added to the file: those of new methods, which have only params yet.
 """
 
 import json
@@ -28,7 +28,7 @@ ABOUT_NOTHING = {
     "platform.getRewardUTXOs without txID", "platform.getTxStatus without txID",
     "platform.getMaxStakeAmount without nodeID",
 }  # fmt: skip
-"""Calls that are answered all the same: of the empty ID."""
+"""Calls with the empty ID, which are answered nevertheless."""
 RECORDS = bool(os.environ.get("RECORD_EXAMPLES"))
 
 
@@ -79,7 +79,7 @@ def less(params: dict[str, Any], name: str) -> dict[str, Any]:
 def answered(
     examples: dict[str, Any], renamed: list[tuple[str, str]]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the answers to those that change nothing; what differs here has its name of here in them."""
+    """Yield the responses to read-only examples; they contain this node's names."""
     dispatchers = {
         method.name: one.dispatcher
         for one in this_node().doors.endpoints()
@@ -100,7 +100,7 @@ def replaced(text: str, pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def differs(name: str, example: dict[str, Any], answer: dict[str, Any]) -> list[str]:
-    """Return what is wrong with an answer; what the example has must not be missing here."""
+    """Return the differences between a response and its example; members of the example must not be missing."""
     if "error" in answer or "error" in example:
         codes = [one.get("error", {}).get("code") for one in (example, answer)]
         return [] if codes[0] == codes[1] else [str(answer.get("error"))]
@@ -113,7 +113,7 @@ def differs(name: str, example: dict[str, Any], answer: dict[str, Any]) -> list[
 def record(
     kept: dict[str, Any], answers: dict[str, Any], renamed: Iterable[tuple[str, str]]
 ) -> None:
-    """Write down what was answered where no answer is told yet, a line for each method."""
+    """Write responses where none is recorded yet, one line for each method."""
     back = [(here, before) for before, here in renamed]
     for name, answer in answers.items():
         example = kept["examples"][name]

@@ -1,4 +1,4 @@
-"""Chains that are made for measurements: what is in them, as clients see it, and what is refused."""
+"""Chains seeded for measurements: their content as clients see it, and refused options."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ HOLDER = format_address("P", "local", owner("some holder").short_id)
 
 @pytest.fixture
 def fresh(transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path) -> Rpc:
-    """An empty data directory; returns who asks `platform.*` about what is in it in the end."""
+    """An empty data directory; return a caller of `platform.*` for the resulting chain."""
     genesis = str(tmp_path / "genesis.json")
     settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), platform_genesis=genesis)
 
@@ -50,7 +50,7 @@ def test_a_seeded_p_chain_has_stakers_outputs_and_a_past(fresh: Rpc, settings: A
     height = int(fresh("platform.getHeight")["height"])
     assert before == f"The P-Chain's last block is {height}.\n"
 
-    settings.NODE = replace(settings.NODE, platform_genesis="")  # the database has it
+    settings.NODE = replace(settings.NODE, platform_genesis="")  # the database contains it
     seed_platform(past=5)
 
     validators = fresh("platform.getCurrentValidators")["validators"]
@@ -60,7 +60,7 @@ def test_a_seeded_p_chain_has_stakers_outputs_and_a_past(fresh: Rpc, settings: A
     balance = fresh("platform.getBalance", address=HOLDER)
     assert (balance["balance"], len(balance["utxoIDs"])) == ("4000000", 4)
     assert len({one["txID"] for one in balance["utxoIDs"]}) == 4
-    # Each of the past is a proposal and its option.
+    # Each past staker has a proposal and its option.
     added = int(fresh("platform.getHeight")["height"]) - height
     assert added >= 2 * 5
 

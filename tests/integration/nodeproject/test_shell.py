@@ -1,4 +1,4 @@
-"""`manage.py shell` knows the node of its process and a client of the one that runs."""
+"""`manage.py shell` provides the node of its process, and a client of the running node."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The admin's page "Snapshots": who sees it, who may act, and that both losses are asked about."""
+"""The admin's page "Snapshots": who sees it, who may act, and that both kinds of data loss are confirmed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Named snapshots that cannot be saved or restored: each is refused in its words, and nothing is changed."""
+"""Named snapshots that cannot be saved or restored: each is refused with its message, and nothing is changed."""
 
 import sqlite3
 from pathlib import Path
@@ -136,7 +136,7 @@ def test_another_chain_is_not_restored(scene: Scene, statement: str, what: str) 
         scene.snapshots.restore("a")
     assert refused.value.what == what
     assert (rows(), tables.tables()) == (before, here)
-    with connection.cursor() as cursor:  # for what looks at the chain after each test
+    with connection.cursor() as cursor:  # for the checks of the chain after each test
         cursor.execute(statement.replace("= 7", f"= {refused.value.saved}"))
 
 

@@ -1,4 +1,4 @@
-"""Named snapshots: a node goes back to where it was, wholly, whoever reads and writes meanwhile."""
+"""Named snapshots: a node returns to its earlier state completely, during any reads and writes."""
 
 import threading
 import time
@@ -77,7 +77,7 @@ def test_this_process_answers_as_of_the_snapshot_at_once(
     assert pool.next_nonce(evm, SENDER) == 0
     again = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     assert again == members
-    assert again is not members  # read anew: a height may have another set by now
+    assert again is not members  # read again: a height may have another set by now
     assert answered.get(("asked",)) is None
 
 
@@ -192,7 +192,7 @@ def test_a_certificate_that_went_with_the_rows_is_stored_again(scene: Scene) -> 
     scene.snapshots.save("a")
     for _ in range(2):
         scene.mine()
-        scene.mine()  # the child of a bare block is nobody's, this one is signed
+        scene.mine()  # the child of a block without an outer block is unsigned; this one is signed
         assert rows()["network_app_certificate"]
         scene.restore("a")
         assert not rows()["network_app_certificate"]

@@ -1,4 +1,4 @@
-"""What a node loads when it starts: each module takes time and memory, whether it is used or not."""
+"""Modules that a node loads at start: each takes time and memory, whether it is used or not."""
 
 import os
 import subprocess

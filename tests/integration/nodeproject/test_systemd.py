@@ -1,4 +1,4 @@
-"""The units for systemd: it finds nothing wrong with them, and they start and restart every process."""
+"""The units for systemd: systemd finds no faults in them, and they start and restart every process."""
 
 import re
 import subprocess
@@ -13,9 +13,9 @@ ROOT = Path(__file__).resolve().parents[3]
 UNITS = sorted((ROOT / "deploy/systemd").glob("node-*.service"))
 TARGET = ROOT / "deploy/systemd/node.target"
 INSTALLED = "/opt/node"
-"""Where the units expect the node."""
+"""The path where the units expect the node."""
 MOST_EXPOSED = 2.5
-"""Of systemd's own scale from 0 to 10, on which a service without any measure has 9.6."""
+"""On systemd's own scale from 0 to 10, where an unrestricted service has 9.6."""
 
 each = pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 
@@ -70,7 +70,7 @@ def test_they_start_what_the_recipe_starts() -> None:
 
 
 def _command(unit: Path) -> str:
-    """Return what a unit runs, without how much it logs."""
+    """Return the command that a unit runs, without its logging options."""
     (command,) = re.findall(r"^ExecStart=\S+/\.venv/bin/(.*)$", unit.read_text(), re.MULTILINE)
     return str(command).removesuffix(" --loglevel WARNING")
 

@@ -1,4 +1,4 @@
-"""What waits for Celery's workers, as the admin's first page has it."""
+"""Tasks queued for Celery's workers, as the admin's index page shows them."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ def _cards() -> dict[str, tuple[str, str]]:
 
 @pytest.fixture
 def embedded(settings: Any) -> Iterator[None]:
-    """Messages go to this process' memory, and nobody takes them."""
+    """Keep messages in this process's memory, without a worker."""
     settings.NODE = replace(settings.NODE, profile="embedded")
     with app.connection_for_write(
         "memory://localhost", transport="nodeproject.processes.broker:Transport"
@@ -86,7 +86,7 @@ def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisS
     assert cards["Queue “chain”"][0] == "0 waiting"
     assert cards["Queue “default”"][0] == "4 waiting"
     assert cards["Workers"][0] == '<span class="nd-faint">elsewhere</span>'
-    assert "silent" not in cards["Beat"][0]  # the beat may just not have written what it sent since
+    assert "silent" not in cards["Beat"][0]  # beat may just not have recorded its last tasks
     assert cards["Beat"][1] == "sent 3 min ago; written down every 3 min"
 
     task.last_run_at = datetime.now(UTC) - timedelta(minutes=7)

@@ -1,4 +1,4 @@
-"""A node is not moved to PostgreSQL where it cannot be; that it can be is seen with real nodes (tests/e2e/test_backups.py)."""
+"""Refused moves of a node to PostgreSQL; successful ones are tested with real nodes (tests/e2e/test_backups.py)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=("default", "seco
 
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> NodeSettings:
-    """The settings of a node whose data directory has nothing."""
+    """The settings of a node whose data directory is empty."""
     return replace(this_node().settings, data_dir=str(tmp_path))
 
 
@@ -46,7 +46,7 @@ def test_rows_go_to_postgresql_and_come_from_a_file_that_is_there(elsewhere: Nod
 
 @pytest.fixture
 def sqlite(scene: Scene, elsewhere: NodeSettings, tmp_path: Path) -> NodeSettings:
-    """A data directory with a SQLite database that has all that this process' node has."""
+    """A data directory with an SQLite database that contains everything of this process's node."""
     scene.change_everything("alice")
     node = this_node()
     saved = tmp_path / "node.backup"
@@ -59,7 +59,7 @@ def sqlite(scene: Scene, elsewhere: NodeSettings, tmp_path: Path) -> NodeSetting
 
 @contextmanager
 def another_version(of: NodeSettings) -> Iterator[None]:
-    """Let a SQLite database have been made by an earlier version of the program."""
+    """Make an SQLite database appear to be made by an earlier version of the program."""
     last = ("cchain_app", "0013_chain_id_by_hand")
     with transfer._opened(of.directory / "node.sqlite3", of) as source:
         MigrationRecorder(source.connection).record_unapplied(*last)

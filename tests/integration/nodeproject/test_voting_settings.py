@@ -1,4 +1,4 @@
-"""What is said at the start of settings with which nothing would be decided."""
+"""Warnings at the start about settings with which nothing would be decided."""
 
 from dataclasses import replace
 from typing import Any
@@ -50,7 +50,7 @@ def test_voters_have_their_defaults_and_others(settings: Any, values: dict[str, 
             "parameters invalid: k = 10, alphaConfidence = 15: fails the condition that: "
             "alphaConfidence <= k",
         ),
-        # Right where 15 is the default, and not where 13 is.
+        # Correct where the default is 15, and wrong where it is 13.
         (
             {"snow_preference_quorum_size": 14},
             "node.E011",

@@ -1,4 +1,4 @@
-"""What keeps a node from starting, or has no effect, is said in one line: by the commands themselves."""
+"""Settings that prevent a start, or have no effect, are reported in one line by the commands themselves."""
 
 import logging
 import os
@@ -19,7 +19,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs a command of a node that has a data directory of its own."""
+    """Return a function that runs a command of a node with its own data directory."""
 
     def started(*command: str, **env: str) -> subprocess.CompletedProcess[str]:
         inherited = {

@@ -1,4 +1,4 @@
-"""A node of our own: starts on free ports, waits, and ends. Small programs stand in for the node."""
+"""A node started by the client: free ports, waiting, and shutdown. Small programs replace the node."""
 
 import socket
 from pathlib import Path
@@ -32,7 +32,7 @@ server.serve_forever()
 
 @pytest.fixture
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The program that takes the node's place; to be written."""
+    """The path of the program that replaces the node; the test writes it."""
     package = tmp_path / "packages" / "nodeproject"
     package.mkdir(parents=True)
     monkeypatch.setenv("PYTHONPATH", str(package.parent))
@@ -96,7 +96,7 @@ def test_a_node_that_does_not_answer_is_ended(
     )
     node = NodeProcess(tmp_path / "node")
     passed = iter(range(0, 10_000, 10))
-    # the clock goes on only when the program is so far as to hear that it is to end
+    # the clock advances only once the program is able to receive the signal that ends it
     monkeypatch.setattr(
         module.time, "monotonic", lambda: next(passed) if "waiting" in node.log.read_text() else 0
     )

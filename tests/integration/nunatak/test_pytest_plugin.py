@@ -1,6 +1,6 @@
-"""The fixtures in a project of somebody else's, whose pytest runs in a process of its own.
+"""The fixtures in another project, whose pytest runs in a process of its own.
 
-A chain of one number stands in for the node; `tests/e2e/test_wheel.py` has a real one.
+A chain that consists of one number replaces the node; `tests/e2e/test_wheel.py` uses a real node.
 """
 
 import json
@@ -29,7 +29,7 @@ def url(fake: FakeChain) -> Iterator[str]:
 
 
 def run(project: Path, *arguments: str) -> tuple[int, str]:
-    """Run pytest on a project; return its code and what it said."""
+    """Run pytest on a project; return its exit code and its output."""
     command = [
         sys.executable,
         "-m",

@@ -1,4 +1,4 @@
-"""A call returns what the node says, or which of two kinds of failure it was."""
+"""A call returns the node's result, or raises one of two kinds of errors."""
 
 import pytest
 

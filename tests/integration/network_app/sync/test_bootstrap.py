@@ -1,4 +1,4 @@
-"""A node that joins late: frontier, filter, pieces, restarts, and peers that lie."""
+"""A node that joins late: frontier, filter, batches, restarts, and peers that lie."""
 
 import asyncio
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ async def test_a_node_without_bootstrappers_follows_at_once() -> None:
 async def test_a_few_thousand_blocks_are_fetched_in_pieces_and_executed_in_batches() -> None:
     world = World()
     world.add("first", long_chain(3000), weight=1)
-    config = quick_config(**PIECES, most_request_timeout=5)  # no piece comes too late
+    config = quick_config(**PIECES, most_request_timeout=5)  # no response arrives too late
     joining = world.add("joining", beacons=["first"], config=config)
     world.link_all()
     async with running(*world.nodes.values()):
@@ -42,7 +42,7 @@ async def test_a_few_thousand_blocks_are_fetched_in_pieces_and_executed_in_batch
     assert max(joining.chain.accepted_in) == 64
     assert sum(joining.chain.accepted_in) == 3000
     assert joining.chain.stored == {}
-    # One answer for each piece, and nothing is fetched twice.
+    # One response for each batch, and nothing is fetched twice.
     assert joining.received["ancestors"] == 15
 
 
@@ -73,7 +73,7 @@ async def test_bootstrapping_begins_when_three_quarters_of_the_beacons_are_there
     for node in nodes[:2]:
         world.link(node, joining)
     async with running(joining, *nodes):
-        await until(lambda: bool(joining.records.of("P")))  # it has looked who is there by then
+        await until(lambda: bool(joining.records.of("P")))  # it has counted its peers by then
         assert joining.sent["get_accepted_frontier"] == 0
         assert joining.records.of("P")[-1].waiting is not None
 
@@ -85,7 +85,7 @@ async def test_bootstrapping_begins_when_three_quarters_of_the_beacons_are_there
 async def test_a_filled_store_is_used_and_completed() -> None:
     chain = long_chain(500)
     partly = MemoryChain()
-    # An earlier run had fetched the blocks from 200 to 300, and those above 400 before a gap.
+    # An earlier run fetched the blocks from 200 to 300, and those above 400, with a gap between.
     parsed = [partly.parse(raw) for raw in chain.raws]
     partly.keep_fetched(parsed[200:301])
     partly.keep_fetched(parsed[401:451])
@@ -149,19 +149,19 @@ async def test_the_frontier_is_what_more_than_half_of_the_beacons_have_accepted(
         chain.accept(common.raws[1:])
         chain.make_many(ahead)
         honest.append(world.add(name, chain, weight=1))
-    # Two of five are on another chain, which is longer.
+    # Two of five beacons are on another chain, which is longer.
     liars = [world.add(name, long_chain(80, size=1), weight=1) for name in ("fourth", "fifth")]
     joining = world.add("joining", beacons=["first", "second", "third", "fourth", "fifth"])
     for node in (*honest, *liars):
         world.link(node, joining)
     async with running(joining, *honest, *liars):
         await until(joining.follows)
-    # The blocks that only one or two have are not at the frontier: they come by votes.
+    # Blocks that only one or two beacons have are not part of the frontier: they arrive by votes.
     assert joining.chain.raws == common.raws
 
 
 class Liar:
-    """Changes answers with ancestors, and remembers how often it has lied."""
+    """Modifies ancestors responses, and counts how often it did."""
 
     def __init__(self, wrong: str) -> None:
         self.wrong = wrong
@@ -195,8 +195,8 @@ class Liar:
 
 
 async def bootstrap_beside_a_liar(wrong: str) -> tuple[World, Node, Node, Liar]:
-    """Bootstrap from an honest node and one that lies; return when it has lied and all is there."""
-    # Answers are small, so that many are needed and all are asked.
+    """Bootstrap from honest nodes and one that lies; return after it has lied and all blocks are there."""
+    # Responses are small, so that many are needed and every beacon is asked.
     config = quick_config(ancestors_count=40, most_fetched=1000, most_request_timeout=5)
     world = World()
     honest = world.add("honest", long_chain(1200), weight=1, config=config)
@@ -254,7 +254,7 @@ async def test_an_invalid_block_of_an_earlier_run_is_fetched_again() -> None:
         await until(joining.follows)
     assert joining.chain.raws == chain.raws
     assert joining.chain.refused == {spoilt.raw}
-    assert joining.aside() == []  # nobody knows who sent it
+    assert joining.aside() == []  # the sender of the block is unknown
 
 
 async def test_a_beacon_that_names_wrong_blocks_at_heights_is_outvoted() -> None:
@@ -302,7 +302,7 @@ async def test_a_chain_with_an_invalid_block_is_never_accepted() -> None:
         await until(lambda: any(state.obstacle for state in joining.records.of("P")))
         assert joining.chain.height == 100
         assert not joining.follows()
-    assert joining.aside() == []  # it has it as everybody has
+    assert joining.aside() == []  # every beacon sent the same block
 
 
 async def test_a_node_on_another_chain_says_so_and_does_not_move() -> None:
@@ -373,7 +373,7 @@ async def test_questions_are_answered_while_a_chain_bootstraps_and_queries_are_n
         await until(lambda: len(answers) >= 4)
         again = Get(chain_id=bytes(32), deadline=10**9, container_id=genesis)
         asking.send(joining.node_id, Message(get=again))
-        await until(lambda: len(answers) >= 5)  # so the query before has been worked off
+        await until(lambda: len(answers) >= 5)  # so the earlier query has been processed
         chain.may_execute.set()
         await until(joining.follows)
 

@@ -1,4 +1,4 @@
-"""What is fetched and not executed is bounded, whoever says that there is more."""
+"""Fetched blocks that are not yet executed are limited in size, however many beacons claim more."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def chain_of(count: int, size: int = 0) -> MemoryChain:
 
 
 def without_votes(message: Message, _: NodeID) -> Message | None:
-    """Say nothing about single heights."""
+    """Drop chits, so that votes on single heights are never answered."""
     return None if message.HasField("chits") else message
 
 
@@ -41,7 +41,7 @@ async def test_what_beacons_agree_on_is_refused_as_well_when_it_takes_too_much(
         assert not joining.follows()
     assert 0.8 * ROOM < joining.chain.most_bytes_stored <= ROOM
     assert joining.chain.height == 0
-    assert caplog.text.count(TOO_MUCH) == 1  # a line a minute, however many rounds fail
+    assert caplog.text.count(TOO_MUCH) == 1  # one line a minute, however many rounds fail
 
 
 async def test_a_chain_of_many_more_bytes_is_fetched_in_pieces_as_there_is_room(
@@ -58,7 +58,7 @@ async def test_a_chain_of_many_more_bytes_is_fetched_in_pieces_as_there_is_room(
         await until(joining.follows)
     assert joining.chain.raws == first.chain.raws
     assert sum(map(len, slow.raws)) > 4 * ROOM
-    # There was room for one piece and not for two: the second waited for the first.
+    # There was capacity for one batch and not for two: the second waited for the first.
     assert 0.8 * ROOM < slow.most_bytes_stored <= ROOM
     assert TOO_MUCH not in caplog.text
 

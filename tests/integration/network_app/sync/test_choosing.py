@@ -1,4 +1,4 @@
-"""Whom a node asks among many strangers: those that it knows, and of the others few."""
+"""Which peers a node sends requests to among many unknown ones: all that it knows, and few of the others."""
 
 import pytest
 
@@ -79,7 +79,7 @@ async def test_a_node_that_fell_far_behind_heals_while_a_beacon_is_away() -> Non
         producer.chain.make_many(600)
         producer.engine.blocks_accepted("P")
         announcer = producer.engine.line("P")._announcer
-        await until(lambda: announcer._pushed == 610)  # so these are not pushed to who comes now
+        await until(lambda: announcer._pushed == 610)  # so a peer that connects now gets no push
         world.link(producer, follower)
         await until(lambda: follower.chain.height == 610 and follower.follows())
     assert follower.received["ancestors"]

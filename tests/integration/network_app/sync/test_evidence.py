@@ -1,4 +1,4 @@
-"""Who reaches the frontier without bootstrappers, and for whom of them is waited."""
+"""Frontiers without bootstrappers, and the peers that a node waits for."""
 
 from tests.builders.memory_chain import MemoryChain
 from tests.builders.memory_network import World, running, until

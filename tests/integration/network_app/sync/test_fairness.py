@@ -1,4 +1,4 @@
-"""Places and bytes that peers share: fetches, pushes, the bench, and transactions that came."""
+"""Limits shared by peers: concurrent fetches, bytes, pushes, the bench, and received transactions."""
 
 import random
 import time
@@ -89,7 +89,7 @@ async def test_one_that_floods_transactions_does_not_keep_anothers_out() -> None
             await node.engine.handle(flooder.node_id, flood)
         await node.engine.handle(honest.node_id, gossip(TRANSACTION))
         await until(lambda: bool(node.chain.issued))
-        # The honest one is in the first batch, and not behind the flood.
+        # The honest transaction is in the first batches, not behind the flood.
         assert TRANSACTION in node.chain.issued[: 2 * 256]
 
 
@@ -123,7 +123,7 @@ async def test_a_strangers_hunger_for_ancestors_is_paid_for_and_a_validators_is_
     config = quick_config(answer_bytes=10_000, strangers_answer_bytes=20_000)
     node = world.add("node", config=config)
     node.chain.make_many(40, 1000)
-    # Zeros take little room on the wire: this does not.
+    # Zeros compress well on the wire; these bytes do not.
     node.chain.make(random.Random(7).randbytes(60_000))
     stranger, validator = world.add("stranger"), world.add("validator", weight=1)
     world.link_all()

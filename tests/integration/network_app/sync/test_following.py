@@ -1,4 +1,4 @@
-"""A node that follows the one that makes all blocks: pushed, lost, late, in the wrong order, or wrong."""
+"""A follower of the producer of all blocks: blocks pushed, lost, late, in the wrong order, or invalid."""
 
 import asyncio
 
@@ -22,7 +22,7 @@ from tests.builders.memory_network import PATIENT, Node, World, polled, quick_co
 
 
 def pair(**fields: float) -> tuple[World, Node, Node]:
-    """Return a producer and one that follows it, linked."""
+    """Return a producer and a follower of it, linked."""
     world = World()
     config = quick_config(**fields)
     producer = world.add("producer", weight=1, config=config)
@@ -32,7 +32,7 @@ def pair(**fields: float) -> tuple[World, Node, Node]:
 
 
 def query(node: Node, raw: bytes) -> Message:
-    """Return a push of a block."""
+    """Return a push query with a block."""
     return Message(push_query=PushQuery(chain_id=bytes(32), request_id=1, container=raw))
 
 
@@ -95,7 +95,7 @@ async def test_a_node_that_was_cut_off_for_long_bootstraps_anew(
         producer.make_block()
         await until(lambda: follower.chain.height == 302)
     assert follower.chain.raws == producer.chain.raws
-    # It asked for the frontier again, and did not fetch all one by one.
+    # It asked for the frontier again, and did not fetch all blocks one by one.
     assert follower.sent["get_accepted_frontier"] > frontiers
     assert follower.received["put"] < 200
 
@@ -135,7 +135,7 @@ async def test_a_proposal_and_its_option_are_accepted_one_after_the_other() -> N
         await until(follower.follows)
         producer.make_block(b"proposal", kind=PROPOSAL)
         await until(lambda: follower.chain.height == 1)
-        producer.make_block(OPTIONS[1], kind=OPTION)  # and not the one that is preferred there
+        producer.make_block(OPTIONS[1], kind=OPTION)  # not the option that is preferred there
         await until(lambda: follower.chain.height == 2)
     assert follower.chain.raws == producer.chain.raws
 

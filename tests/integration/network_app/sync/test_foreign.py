@@ -1,7 +1,7 @@
-"""Peers of a network whose one chain is not ours: the others go on, and what is in the way is said.
+"""Peers of a network where one chain differs from ours: the other chain continues, and the obstacle is reported.
 
-The peers are as nodes of the reference implementation are for this one: one chain is the same, another has
-other blocks, or another genesis.
+The peers behave like nodes of avalanchego with another setup: one chain is the same, the other one has other
+blocks, or another genesis.
 """
 
 from dataclasses import replace
@@ -53,7 +53,7 @@ def network_of_five(
 
 
 def obstacle(node: Node, alias: str) -> str | None:
-    """Return what is in a chain's way, as it was reported last."""
+    """Return the last reported obstacle of a chain."""
     states = node.records.of(alias)
     return states[-1].obstacle if states else None
 
@@ -88,7 +88,7 @@ async def test_another_genesis_is_told_as_that() -> None:
         f"{first} and 4 others follow a C-Chain with another genesis than this node's, which is "
         f"{id_of(GENESIS)}"
     )
-    assert joining.received["ancestors"] == 1  # nothing of a foreign chain is fetched
+    assert joining.received["ancestors"] == 1  # no blocks of a foreign chain are fetched
     assert obstacle(joining, "P") is None
 
 
@@ -113,7 +113,7 @@ async def test_a_single_bootstrapper_with_another_genesis_is_outvoted(
 async def test_a_bootstrapper_with_another_upgrade_time_is_logged_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """As in the reference it stays connected: only the genesis and the blocks decide."""
+    """As in avalanchego, the bootstrapper stays connected: only the genesis and the blocks decide."""
     _, five, joining = network_of_five()
     other = peer_info(five[0].node_id), peer_info(node_id("a validator"))
     for info in other:
@@ -130,7 +130,7 @@ async def test_who_comes_over_to_our_genesis_is_asked_again() -> None:
     _, five, joining = network_of_five(genesis=OTHER_GENESIS)
     async with running(*five, joining):
         await until(lambda: obstacle(joining, "C") is not None)
-        joining.engine.choice.aside._faults.clear()  # as if its time had passed
+        joining.engine.choice.aside._faults.clear()  # as if the faults had expired
         for one in five:
             chain = foreign_c()
             chain.make()
@@ -151,12 +151,12 @@ async def test_a_block_that_all_others_have_accepted_is_named_with_the_rule_agai
         assert obstacle(joining, "P") == (
             "all 5 validators accepted P-Chain block 31, which this node's rules refuse: bad transaction"
         )
-        await until(lambda: joining.follows("C"))  # the other chain goes on
+        await until(lambda: joining.follows("C"))  # the other chain continues
         assert not joining.follows("P")
         assert joining.aside("P") == []
         assert joining.chain.height == 30
 
-        joining.chain.lenient = True  # as an upgrade would be
+        joining.chain.lenient = True  # as after an upgrade
         await until(lambda: joining.follows("P"))
         assert joining.chain.height == 34
     assert obstacle(joining, "P") is None
@@ -209,7 +209,7 @@ async def test_an_invalid_block_of_few_is_in_nobodys_way() -> None:
 
 
 def without_seals(message: Message, _: NodeID) -> Message:
-    """Send blocks without what their IDs do not cover, so that they hash to these."""
+    """Strip the bytes that block IDs do not cover, so that the IDs still match."""
     if message.HasField("put"):
         message.put.container = message.put.container[:-SEAL]
     for at, raw in enumerate(message.ancestors.containers):
@@ -249,7 +249,7 @@ async def test_what_nobody_has_any_more_is_in_nobodys_way() -> None:
             one.chain.make(BAD)
         five[0].engine.blocks_accepted("P")
         await until(lambda: obstacle(joining, "P") is not None)
-        for one in five:  # as nodes that are set up anew
+        for one in five:  # as if the nodes were set up again
             one.chain.heights.pop(id_of(one.chain.raws.pop()))
             one.engine.line("P").last_accepted.place = joining.engine.line("P").last_accepted.place
         await until(lambda: obstacle(joining, "P") is None)

@@ -1,4 +1,4 @@
-"""A node without a genesis asks those who connect, and takes the first that can be used."""
+"""A node without a genesis requests it from connected peers, and uses the first valid one."""
 
 import asyncio
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def usable(answer: GenesisAnswer) -> None:
 
 
 class Wires:
-    """A liar answers at once, an honest node when it is let."""
+    """A peer that lies, which answers immediately, and an honest one, which answers when released."""
 
     def __init__(self) -> None:
         self.fetcher = GenesisFetcher(usable)

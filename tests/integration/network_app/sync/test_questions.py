@@ -1,4 +1,4 @@
-"""Requests and their answers: time-outs, benching, deadlines, the genesis."""
+"""Requests and their responses: timeouts, benching, deadlines, the genesis."""
 
 import asyncio
 import time
@@ -48,7 +48,7 @@ PEER, OTHER = node_id("peer"), node_id("other")
 
 
 class Wires:
-    """A network that keeps what is sent."""
+    """A network that keeps sent messages."""
 
     def __init__(self, *peers: NodeID) -> None:
         self.node_id = node_id("me")
@@ -193,7 +193,7 @@ async def test_a_peer_that_asks_a_lot_waits_for_itself() -> None:
 
 
 async def answers_of(node: Node, *messages: Message) -> list[Message]:
-    """Return what a node sends when it gets messages of a peer."""
+    """Return the messages that a node sends in response to messages of a peer."""
     found: list[Message] = []
 
     def noted(message: Message, _: NodeID) -> None:
@@ -281,7 +281,7 @@ async def test_who_joins_is_told_the_genesis() -> None:
     node.engine._genesis = GenesisTeller(read_it, asyncio.to_thread)
 
     class Joining:
-        """A node that has nothing but a handler."""
+        """A node with nothing but a handler."""
 
         engine = GenesisFetcher(lambda _answer: None)
         node_id = node_id("joining")

@@ -1,4 +1,4 @@
-"""Transactions that reach the producer from any node, once."""
+"""Transactions that reach the producer from any node, exactly once."""
 
 import asyncio
 import threading
@@ -25,7 +25,7 @@ from tests.builders.memory_network import Node, World, quick_config, running, un
 
 
 def mesh(count: int = 5, **fields: float) -> tuple[World, list[Node]]:
-    """Return nodes that are all linked; the first makes the blocks and is the only validator."""
+    """Return nodes that are all linked; the first one makes the blocks and is the only validator."""
     world = World()
     config = quick_config(**({"pull_interval": 30} | fields))
     nodes = [world.add(f"node-{at}", weight=int(at == 0), config=config) for at in range(count)]
@@ -34,7 +34,7 @@ def mesh(count: int = 5, **fields: float) -> tuple[World, list[Node]]:
 
 
 def submit(node: Node, *raws: bytes) -> None:
-    """Take transactions in as the node's own, and tell the engine as the pool's notice does."""
+    """Submit transactions as the node's own, and notify the engine as the pool does."""
     for raw in raws:
         node.chain.submit(raw)
     node.engine.transactions_issued("P")
@@ -51,7 +51,7 @@ def gossip_of(node: Node) -> Gossip:
 
 
 def stop_clock(*nodes: Node) -> list[float]:
-    """Let no time pass for what nodes remember of transactions; return the time, which may be changed."""
+    """Stop the clocks of the nodes' gossip; return the shared time, which the test may change."""
     now = [0.0]
     for node in nodes:
         gossip_of(node)._clock = lambda: now[0]
@@ -59,7 +59,7 @@ def stop_clock(*nodes: Node) -> list[float]:
 
 
 async def at_rest(*nodes: Node) -> None:
-    """Wait until nobody has sent a transaction for a while."""
+    """Wait until no node has sent a transaction for a while."""
     before, end = -1, time.monotonic() + 60
     while (sent := sum(node.sent["app_gossip"] for node in nodes)) != before:
         assert time.monotonic() < end, "it goes round and round"
@@ -68,11 +68,13 @@ async def at_rest(*nodes: Node) -> None:
 
 
 async def ask(node: Node, asker: Node, app_bytes: bytes) -> Message:
-    """Return what a node answers to an application request."""
+    """Return a node's response to an application request."""
     answers: list[Message] = []
 
     def noted(message: Message, to: NodeID) -> Message:
-        if message.HasField("app_response") or message.HasField("app_error"):  # it asks, too
+        if message.HasField("app_response") or message.HasField(
+            "app_error"
+        ):  # it also sends requests
             assert to == asker.node_id
             answers.append(message)
         return message
@@ -117,7 +119,7 @@ async def test_transactions_are_pushed_at_most_once_in_an_interval() -> None:
     nodes[1].chain.waiting = counted  # type: ignore[method-assign, assignment]
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
-        await until(lambda: asked > 0 and not gossip_of(nodes[1])._scan)  # to begin with
+        await until(lambda: asked > 0 and not gossip_of(nodes[1])._scan)  # the initial scan
         asked, began = 0, time.monotonic()
         for at in range(100):
             submit(nodes[1], b"transaction %d" % at)
@@ -131,7 +133,7 @@ async def test_named_transactions_are_pushed_without_looking_at_all_that_wait() 
     _, nodes = mesh(2)
     async with running(*nodes):
         await until(lambda: all(node.follows() for node in nodes))
-        await until(lambda: not gossip_of(nodes[1])._scan)  # that it does once, to begin with
+        await until(lambda: not gossip_of(nodes[1])._scan)  # the only scan, at the start
         chain = nodes[1].chain
         chain.waiting = lambda limit: 1 / 0  # type: ignore[method-assign, assignment]
         tx_id = chain.submit(b"named")
@@ -153,7 +155,7 @@ async def test_a_transaction_is_passed_on_to_a_producer_that_its_sender_does_not
             node.engine.transactions_issued("P")
         submit(chain[0], b"another")
         await until(lambda: len(chain[3].chain.pool) == 2)
-    # Each told the next one, twice; nobody was told by whom he told.
+    # Each node sent to the next one, twice; no node sent a transaction back.
     assert [node.sent["app_gossip"] for node in chain] == [2, 2, 2, 0]
 
 
@@ -195,7 +197,7 @@ async def test_duplicates_do_not_go_round_in_circles() -> None:
             node.engine.transactions_issued("P")
         await until(lambda: not any(gossip_of(node)._passing_on for node in nodes))
         await at_rest(*nodes)
-        # Its own node tells four, and each of those tells the three others when it waits too long.
+        # The first node sends to four, and each of those to the three others when it is pending too long.
         assert sum(node.sent["app_gossip"] for node in nodes) <= 4 + 4 * 3
         assert [node.chain.issued for node in nodes if node is not nodes[1]] == 4 * [[b"once"]]
 
@@ -208,11 +210,11 @@ async def test_what_is_in_a_block_soon_is_not_passed_on() -> None:
         await until(lambda: all(node.follows() for node in nodes))
         submit(nodes[1], b"quick")
         await until(lambda: all(gossip._passing_on for gossip in told))
-        for node in nodes:  # the block comes
+        for node in nodes:  # the block arrives
             node.chain.pool.clear()
         now[0] += 1.0
         await until(lambda: not any(gossip._passing_on for gossip in told))
-        submit(nodes[1], b"later")  # told behind all that is told before
+        submit(nodes[1], b"later")  # sent after everything else
         await until(lambda: all(node.chain.pool for node in nodes))
     assert sum(node.sent["app_gossip"] for node in nodes) == 4 + 4
 

@@ -1,4 +1,4 @@
-"""What a chain that is voted on says of blocks that are not stored, and how one bootstraps to where these begin."""
+"""Unstored blocks of a voting chain: responses about them, and bootstrapping up to the point where they begin."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ OVERHEAD = 4
 
 
 def above(chain: MemoryChain, *kinds: int) -> list[bytes]:
-    """Return blocks that follow a chain's last one and are stored nowhere, newest first."""
+    """Return blocks that follow a chain's last block and are not stored, newest first."""
     raws = [chain.raws[-1]]
     for height, kind in enumerate(kinds, len(chain.raws)):
         raws.append(block_bytes(id_of(raws[-1]), height, b"", kind))
@@ -33,7 +33,7 @@ def above(chain: MemoryChain, *kinds: int) -> list[bytes]:
 
 
 async def answer(case: Case, question: Any, kind: str) -> Any:
-    """Have the voter asked something; return what it answers."""
+    """Send a request to the voter; return its response."""
     heard: list[Any] = []
 
     def listen(message: Message, _: NodeID) -> Message:
@@ -97,21 +97,21 @@ async def test_a_proposal_that_waits_for_its_option_is_told_as_accepted() -> Non
         asked = [bytes(id_of(option)), bytes(case.part.last), stored, bytes(32)]
         accepted = await answer(case, GetAccepted(container_ids=asked), "accepted")
         assert list(accepted.container_ids) == [bytes(case.part.last), stored]
-        # When the votes end, what is stored is all that there is.
+        # When the votes end, only the stored blocks remain.
         case.part.unstored, case.part.last = [], None
         frontier = await answer(case, GetAcceptedFrontier(), "accepted_frontier")
         assert frontier.container_id == stored
 
 
 class Proposed(Part):
-    """Has accepted a proposal that follows its chain, and waits for votes on what follows it."""
+    """A voter that has accepted a proposal on top of its chain, and waits for votes on its options."""
 
     def __init__(self) -> None:
         super().__init__()
         self.node: Node
 
     def propose(self, node: Node) -> None:
-        """Have the proposal accepted."""
+        """Accept the proposal."""
         self.node = node
         self.unstored = above(self.chain, PROPOSAL)
         self.last = id_of(self.unstored[0])
@@ -126,7 +126,7 @@ class Proposed(Part):
 
 
 async def test_bootstrapping_ends_before_a_proposal_that_nobody_has_decided_on() -> None:
-    """The others may need this node's votes for it: to wait for its option would be to wait for ever."""
+    """The others may need this node's votes for the option, so waiting for it could last forever."""
     world, names = World(), ["one", "two", "three"]
     parts = [Proposed() for _ in names]
     beacons = [
@@ -144,6 +144,6 @@ async def test_bootstrapping_ends_before_a_proposal_that_nobody_has_decided_on()
         await until(lambda: part.is_running)
         assert part.begun == [10]
         assert any("Get" in one.asked for one in parts)
-        # One that stands right before it has nothing to fetch.
+        # A node whose last block is the proposal's parent has nothing to fetch.
         part.behind.set()
         await until(lambda: part.begun == [10, 10])

@@ -1,4 +1,4 @@
-"""A chain that is voted on: it bootstraps, takes part, and bootstraps anew when too much is missing."""
+"""A voting chain: it bootstraps, votes, and bootstraps again when too many blocks are missing."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ from tests.builders.memory_network import Node, World, running, until
 
 
 class Part:
-    """This node's part in the voting, which only notes what it is told: a `sync.voting.Consensus`."""
+    """This node's part in the voting, which only records calls: a `sync.voting.Consensus`."""
 
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
@@ -36,12 +36,12 @@ class Part:
         self.wakes = 0
         self.ages: list[float] = []
         self.begun: list[int] = []
-        """The height at each beginning."""
+        """The height at each start of voting."""
         self.is_running = False
         self.unstored: list[bytes] = []
-        """Blocks that are in memory alone, each the parent of the one before."""
+        """Blocks that are only in memory, each the parent of the one before."""
         self.last: ID | None = None
-        """The last accepted block, if it is one of those."""
+        """The last accepted block, if it is one of those in memory."""
         self.chain: MemoryChain
 
     def take(self, chain: AcceptedChain, shared: Shared, requests: Requests) -> "Part":
@@ -85,7 +85,7 @@ class Part:
 
 
 class Case:
-    """A voter among four peers of which it follows three, all with some blocks; to be made on a loop."""
+    """A voter among four peers, three of them its beacons, all with some blocks; to be created on an event loop."""
 
     def __init__(self, height: int = 10, config: NetworkConfig | None = None) -> None:
         self.world = World()
@@ -106,7 +106,7 @@ class Case:
         return [*self.beacons, self.stranger, self.voter]
 
     def ask(self, question: Any) -> None:
-        """Have the voter asked by one of the others."""
+        """Send the voter a request of one of the beacons."""
         question.chain_id = bytes(self.voter.chain.chain_id)
         self.voter.deliver(self.beacons[0].node_id, enclose(question).SerializeToString())
 
@@ -131,7 +131,7 @@ async def test_queries_and_questions_for_a_block_are_the_voters() -> None:
         await until(lambda: len(case.part.asked) >= 3)
         assert {"PullQuery", "PushQuery", "Get"} <= set(case.part.asked)
         assert case.voter.sent["chits"] == case.voter.sent["put"] == 0
-        # What is accepted is told as ever.
+        # Accepted blocks are reported as usual.
         for question in (GetAcceptedFrontier(), GetAncestors(container_id=bytes(32))):
             case.ask(question)
         await until(
