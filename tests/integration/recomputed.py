@@ -1,4 +1,4 @@
-"""Every block of a chain computed anew by the reference engine, from its raw transactions."""
+"""Every block of a chain, recomputed by the reference engine from its raw transactions."""
 
 import hashlib
 import pickle
@@ -25,22 +25,22 @@ from tests.sources import files_below
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 COMPARED: Final = ROOT / "build" / "recomputed"
-"""A file for each chain that was compared by some run of the tests; its name is a digest."""
+"""Directory with a file for each chain compared by any run of the tests; the file's name is a digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownBlock:
-    """What a chain's rows say of a block, and what was done by hand before it."""
+    """A block as stored in a chain's rows, and the cheats that preceded it."""
 
     header: Any
-    """As clients are shown it."""
+    """The header as shown to clients."""
     hash: Hash
     raws: tuple[bytes, ...]
     receipts: tuple[bytes, ...]
-    """As they stand in the trie."""
+    """The encoded receipts, as in the receipts trie."""
     changes: tuple[Change, ...]
     codes: tuple[bytes, ...]
-    """That accounts were given by these changes."""
+    """Code that these changes gave to accounts."""
     signers: Mapping[bytes, Address]
 
 
@@ -62,7 +62,7 @@ def shown_block(chain: EvmChain, number: int) -> ShownBlock:
 
 
 def made_by_hand(block: ShownBlock, state: MemoryState) -> StateChanges:
-    """Return what was changed by hand before a block, worked out from the rows' new values alone."""
+    """Return the cheats before a block as state changes, computed from only the new values in the rows."""
     accounts: dict[Address, AccountState | None] = {}
     slots: dict[tuple[Address, Slot], Word] = {}
     for one in block.changes:
@@ -84,16 +84,16 @@ def made_by_hand(block: ShownBlock, state: MemoryState) -> StateChanges:
 
 
 def signers_set_by_hand(chain: EvmChain, number: int) -> dict[bytes, Address]:
-    """Return who has which signature by decree in a block, from the rows alone."""
+    """Return the impersonated signatures that apply in a block, with their signers, from only the rows."""
     found = chain.db.objects(models.ImpersonatedSignature).filter(number__lte=number).order_by("id")
     return {bytes(one.signature): Address(bytes(one.signer)) for one in found}
 
 
 def assert_recomputes(chain: EvmChain) -> None:
-    """Compare headers, hashes and receipts of all blocks with what the specification's code makes.
+    """Compare headers, hashes and receipts of all blocks with those computed by the specification's code.
 
-    The headers are those that clients are shown. Many tests make the same chain, on SQLite and on PostgreSQL; one
-    whose rows say in all what those of another one said was compared then.
+    The headers are those shown to clients. Many tests make the same chain, on SQLite and on PostgreSQL; a chain whose
+    rows are identical to those of a compared chain is not compared again.
     """
     numbers = chain.db.objects(models.Block).order_by("number").values_list("number", flat=True)
     shown = [shown_block(chain, number) for number in numbers]
@@ -113,7 +113,7 @@ def assert_recomputes(chain: EvmChain) -> None:
 
 
 def _digest(*values: object) -> str:
-    """Return a digest of a chain and of all code that has a part in computing it anew."""
+    """Return a digest of a chain and of all code that is involved in recomputing it."""
     return hashlib.sha256(_code() + pickle.dumps(values)).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""After a test that commits the tables are as they were made."""
+"""After a test that commits, the tables are in their initial state."""
 
 import pytest
 from django.contrib.auth.models import Permission, User
@@ -13,7 +13,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class Case(TransactionTestCase):
-    """A test of the default database."""
+    """A test case that uses the default database."""
 
     databases = frozenset({"default"})
 

@@ -1,4 +1,4 @@
-"""Migrations: they go back as well as forth, and the models need no others."""
+"""Migrations can be reverted and applied again, and the models need no further migrations."""
 
 import pytest
 from django.core.management import call_command
@@ -10,7 +10,7 @@ def test_tables_can_be_taken_away_and_made_again() -> None:
     call_command("migrate", "cchain_app", "zero", verbosity=0)
     assert not [name for name in tables() if name.startswith(("cchain_app_", "explorer_app_"))]
 
-    # What the explorer keeps follows from the chain's rows, and went with them.
+    # The explorer's data is derived from the chain's rows, and was deleted with them.
     call_command("migrate", verbosity=0)
     assert {"cchain_app_block", "cchain_app_trienode", "explorer_app_token"} <= set(tables())
 

@@ -1,4 +1,4 @@
-"""Who is woken by a Celery task: the embedded profile's maker of blocks; PostgreSQL wakes production's."""
+"""Markers by wakeup: a Celery task wakes the embedded profile's block producer, PostgreSQL the production one's."""
 
 import pytest
 from django.conf import settings

@@ -1,4 +1,4 @@
-"""The admin's page "Snapshots": who sees it, who may act, and that both kinds of data loss are confirmed."""
+"""The admin's page "Snapshots": permissions to view and to act, and confirmation of both kinds of data loss."""
 
 from typing import Any
 

@@ -1,8 +1,8 @@
-"""A P-Chain on a real database, from the local network's genesis on, asked as clients ask it.
+"""A P-Chain on a real database, from the local network's genesis on, accessed like clients do.
 
 `pchain` is for tests of one thread: everything happens in one transaction that is rolled back.
-`shared_pchain` commits, so that other threads and connections see it; it costs more. The clock is the
-test's, and blocks are made on command: nobody answers who asks for one.
+`shared_pchain` commits, so that other threads and connections see it; it costs more. The test controls the clock, and
+blocks are made on demand: requests for blocks are ignored.
 """
 
 import json
@@ -38,18 +38,18 @@ from tests.builders import platform
 from tests.builders.process import begin_anew
 
 EWOQ = address_of(EWOQ_KEY)
-"""Owns what tests spend."""
+"""The owner of the coins that tests spend."""
 REFERENCE_START = 1_721_016_000
-"""Unix seconds: when the reference's local network begins."""
+"""Unix time of the genesis of avalanchego's local network."""
 BURN = 100_000
-"""What tests' transactions burn: enough for all of them."""
+"""The fee that transactions of tests burn: sufficient for all of them."""
 
 Rpc = Callable[..., Any]
-"""Takes a method and its params by name; returns the result or raises `JsonRpcError`."""
+"""A function of a method and its params by name; returns the result or raises `JsonRpcError`."""
 
 
 class PChain:
-    """A P-Chain whose blocks are made on command, and whose clock is the test's."""
+    """A P-Chain whose blocks are made on demand, and whose clock is controlled by the test."""
 
     def __init__(self, now: int = platform.NOW) -> None:
         self.now = now
@@ -63,14 +63,14 @@ class PChain:
         self.node_id: NodeID = platform_chain().node_id
 
     def coins(self, address: ShortID = EWOQ) -> list[UTXO]:
-        """Return what an address can spend and has not spent in this test, the largest first."""
+        """Return the UTXOs that an address can spend and has not spent in this test, the largest first."""
         page = outputs.utxos_of(platform_chain(), [address])
         found: Iterable[UTXO] = (CODEC.unmarshal(UTXO, raw) for raw in page.utxos)
         unspent = [one for one in found if one.utxo_id not in self._spent]
         return sorted(unspent, key=lambda one: -inner_output(one.output).amount)
 
     def forget_spent(self) -> None:
-        """Note that what this test has spent may be there again: the chain went back."""
+        """Forget the outputs spent by this test, because they may exist again after a rewind."""
         self._spent.clear()
 
     def output(self, amount: int, *addresses: ShortID, **of_output: Any) -> TransferableOutput:
@@ -103,11 +103,11 @@ class PChain:
         return platform.signed(unsigned, keys)
 
     def stake(self, weight: int) -> tuple[TransferableOutput, ...]:
-        """Return what is staked by somebody of that weight."""
+        """Return the stake outputs for a staker of that weight."""
         return (self.output(weight, EWOQ),)
 
     def issue(self, *txs: Tx) -> list[ID]:
-        """Put transactions into the mempool; all of them must get in."""
+        """Put transactions into the mempool; all of them must be accepted."""
         outcomes = mempool.issue(platform_chain(), txs, now=self.now)
         for outcome in outcomes:
             if isinstance(outcome, Exception):
@@ -115,7 +115,7 @@ class PChain:
         return [outcome for outcome in outcomes if isinstance(outcome, ID)]
 
     def build(self) -> list[Block]:
-        """Build blocks until there is nothing to put in."""
+        """Build blocks until nothing is left to include."""
         built = []
         while (block := platform_chain().consensus.produce(now=self.now)) is not None:
             built.append(block)
@@ -131,14 +131,14 @@ class PChain:
         return tx
 
     def wait(self, seconds: int) -> list[Block]:
-        """Let time pass, and build what it brings."""
+        """Advance the clock, and build the blocks that become due."""
         self.now += seconds
         return self.build()
 
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> Iterator[None]:
-    """Begin with an empty memory of stakers, and leave none: another chain's would be wrong."""
+    """Clear the cache of stakers before and after the test: that of another chain would be wrong."""
     begin_anew()
     yield
     begin_anew()
@@ -179,19 +179,19 @@ def _running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Ite
 def reference_pchain(
     db: None, node_settings: Any, settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PChain]:
-    """The reference's local network by its parameters, a day old; this node is none of its validators."""
+    """avalanchego's local network with its parameters, a day old; this node is not one of its validators."""
     settings.NODE = replace(node_settings, data_dir=data_dir, parameters="avalanchego")
     yield from _running(monkeypatch, now=REFERENCE_START + DAY)
 
 
 @pytest.fixture
 def rpc(pchain: PChain) -> Rpc:
-    """Ask `platform.*`."""
+    """Call a method of `platform.*`."""
     return asking(this_node().doors.platform.dispatcher)
 
 
 def asking(dispatcher: Dispatcher) -> Rpc:
-    """Return a function that asks an interface."""
+    """Return a function that calls methods of an API."""
 
     def ask(method: str, **params: Any) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
@@ -206,7 +206,7 @@ def asking(dispatcher: Dispatcher) -> Rpc:
 
 
 def refusal(rpc: Rpc, method: str, **params: Any) -> str:
-    """Return the words with which a call is refused."""
+    """Return the error message of a refused call."""
     with pytest.raises(JsonRpcError) as refused:
         rpc(method, **params)
     assert refused.value.code == -32000

@@ -1,6 +1,6 @@
-"""Transactions of ewoq's, made but not issued: transfers and their rivals, and stakers of all kinds.
+"""Transactions of ewoq, made but not issued: transfers, conflicting transactions, and stakers of all kinds.
 
-Starts and ends are seconds from the test's now.
+Starts and ends are seconds from the test's current time.
 """
 
 from dataclasses import replace
@@ -32,12 +32,12 @@ OWNERS = platform.owners(EWOQ)
 
 
 def split(pchain: PChain, count: int, amount: int = UNIT) -> None:
-    """Give ewoq so many coins of an amount, in a block of its own."""
+    """Give ewoq `count` coins of an amount, in a block of its own."""
     pchain.do(pchain.make(BaseTx, *(pchain.output(amount, EWOQ) for _ in range(count))))
 
 
 def payments(pchain: PChain, count: int, amount: int = UNIT) -> list[Tx]:
-    """Return so many transfers that spend a coin each, none of which is issued yet."""
+    """Return `count` transfers that spend one coin each, not yet issued."""
     split(pchain, count, amount)
     small = [coin for coin in pchain.coins() if inner_output(coin.output).amount == amount]
     return [
@@ -51,29 +51,29 @@ def payments(pchain: PChain, count: int, amount: int = UNIT) -> list[Tx]:
 
 
 def rival(tx: Tx, memo: bytes = b"rival") -> Tx:
-    """Return another transaction that spends the same."""
+    """Return another transaction that spends the same inputs."""
     return signed(replace(tx.unsigned, memo=memo))  # type: ignore[type-var]
 
 
 def signed(unsigned: Any) -> Tx:
-    """Sign with ewoq's key wherever somebody has to."""
+    """Sign with ewoq's key wherever a signature is required."""
     return platform.signed(unsigned, [[EWOQ_KEY]] * platform.credential_count(unsigned))
 
 
 def node(name: str) -> NodeID:
-    """Return a node ID that stands for something named."""
+    """Return a node ID derived from a name."""
     return NodeID(sha256(name.encode())[:20])
 
 
 def period(pchain: PChain, name: str, weight: int, start: int, end: int) -> Validator:
-    """Return a stay; a start of zero is at once."""
+    """Return a staking period; with a start of zero it starts immediately."""
     return Validator(node(name), pchain.now + start if start else 0, pchain.now + end, weight)
 
 
 def validator(
     pchain: PChain, name: str, *, end: int, weight: int = STAKE, shares: int = 100_000
 ) -> Tx:
-    """Return a transaction that makes a node a validator at once."""
+    """Return a transaction that makes a node a validator immediately."""
     return pchain.make(
         AddPermissionlessValidatorTx,
         validator=period(pchain, name, weight, 0, end),
@@ -86,7 +86,7 @@ def validator(
 
 
 def export(pchain: PChain, destination: ID, amount: int = UNIT) -> Tx:
-    """Return a transaction that gives ewoq an amount on another chain."""
+    """Return a transaction that exports an amount to ewoq on another chain."""
     exported = (pchain.output(amount, EWOQ),)
     return pchain.make(ExportTx, destination_chain=destination, exported_outputs=exported)
 
@@ -106,7 +106,7 @@ def scheduled_validator(
 def delegator(
     pchain: PChain, name: str, *, end: int, start: int = 0, weight: int = DELEGATION
 ) -> Tx:
-    """Return a transaction that delegates to a node at once, or later by the scheduled kind."""
+    """Return a transaction that delegates to a node immediately, or a scheduled one that delegates later."""
     cls = AddDelegatorTx if start else AddPermissionlessDelegatorTx
     return pchain.make(
         cls,
@@ -117,7 +117,7 @@ def delegator(
 
 
 def subnet(pchain: PChain) -> ID:
-    """Make a subnet of ewoq's, and return its ID."""
+    """Create a subnet owned by ewoq, and return its ID."""
     return pchain.do(pchain.make(CreateSubnetTx, owner=OWNERS, burn=UNIT)).tx_id
 
 
@@ -145,6 +145,6 @@ def supply() -> int:
 
 
 def paid(tx: Any) -> dict[int, int]:
-    """Return what a staking transaction was rewarded with, by the index of the output."""
+    """Return the reward amounts of a staking transaction by output index."""
     found = [CODEC.unmarshal(UTXO, raw) for raw in outputs.reward_utxos(platform_chain(), tx.tx_id)]
     return {one.output_index: inner_output(one.output).amount for one in found}

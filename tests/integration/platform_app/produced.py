@@ -1,4 +1,4 @@
-"""Blocks that a producer has made and the tests' node has not seen, and having it follow them."""
+"""Blocks made by a producer that the tests' node has not seen yet, and functions that follow them."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ MUCH_LATER = 400 * DAY
 
 
 class Producer:
-    """The chain before and after a producer made blocks; the tests' node has not seen them."""
+    """The chain before and after a producer made blocks that the tests' node has not seen."""
 
     def __init__(self, pchain: PChain) -> None:
         self.pchain = pchain
@@ -28,7 +28,7 @@ class Producer:
         self._height = platform_chain().tip().height
 
     def hand_over(self) -> list[Block]:
-        """Return the blocks made since, and forget that they were accepted here."""
+        """Return the blocks made since, and restore the rows from before them."""
         self.after = platform_tables.alike()
         found = accepted.raw_blocks(
             platform_chain(), self._height + 1, platform_chain().tip().height, 1 << 30
@@ -43,7 +43,7 @@ def follow(pchain: PChain, *blocks: Block, **given: Any) -> None:
 
 
 def refusal(pchain: PChain, *blocks: Block) -> Exception:
-    """Return why blocks are refused, all of them."""
+    """Return the error with which blocks are rejected; none of them may be accepted."""
     before = platform_tables.rows()
     with pytest.raises(InvalidBlock) as refused:
         follow(pchain, *blocks)

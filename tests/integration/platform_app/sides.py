@@ -1,4 +1,4 @@
-"""P-Chains of the same genesis on two databases: what one of them has accepted the other one accepts too."""
+"""P-Chains with the same genesis on two databases: blocks accepted by one are accepted by the other."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -38,7 +38,7 @@ class Side:
     written: list[ID] = field(default_factory=list)
     now: int = platform.NOW
     spent: int = 0
-    """Coins of the genesis that tests have spent."""
+    """Number of genesis coins that tests have spent."""
 
     def __post_init__(self) -> None:
         self.genesis = self.on_chain(lambda: platform_rows.begin_with(funded()))
@@ -49,7 +49,7 @@ class Side:
         return self.chain.vm
 
     def on_chain(self, work: Callable[[], Any]) -> Any:
-        """Do something for which this is the process's chain."""
+        """Run a function with this chain as the process's chain."""
         before = platform_chain()
         use(self.chain)
         try:
@@ -58,21 +58,21 @@ class Side:
             use(before)
 
     def history(self, seed: int = 1) -> History:
-        """Return who draws transactions on the accepted state. It is the first database's only."""
+        """Return a generator of random transactions on the accepted state, for the first database only."""
         made = History(seed, self.on_chain(remembered))
         made.now = self.now
         return made
 
     def restart(self) -> None:
-        """Lose all that is only in memory."""
+        """Clear everything that is only in memory."""
         self.chain = self.another_process()
 
     def another_process(self) -> PlatformChain:
-        """Return the same chain as another process has it."""
+        """Return the same chain as an object of another process."""
         return quiet(self.chain.node, self.chain.db)
 
     def transfer(self, memo: bytes = b"", *, again: bool = False) -> Tx:
-        """Return a transfer of the next coin of the genesis, or of the last one once more."""
+        """Return a transfer of the next coin of the genesis, or again of the last one."""
         self.spent += not again
         number = self.spent - 1
         owner = platform.ADDRESSES[number % 5]
@@ -84,19 +84,19 @@ class Side:
         )
 
     def staking(self, days: int = 2) -> Tx:
-        """Return a transaction that makes a node a validator at once."""
+        """Return a transaction that makes a node a validator immediately."""
         history = self.history(self.spent)
         return history._new_validator(staking.AddValidatorTx, 0, self.now + days * DAY)
 
     def send(self, *txs: Tx) -> tuple[Tx, ...]:
-        """Put transactions into the mempool; all of them must get in."""
+        """Put transactions into the mempool; all of them must be accepted."""
         for outcome in mempool.issue(self.chain, txs, now=self.now):
             if isinstance(outcome, Exception):
                 raise outcome
         return txs
 
     def build(self, on: Block | None = None) -> Block | None:
-        """Build a second later on a block, or on the last accepted one."""
+        """Build a block a second later, on the given or on the last accepted block."""
         self.now += 1
         self.vm.set_preference(self.vm.last_accepted() if on is None else on.block_id)
         return self.vm.build(now=self.now)
@@ -109,7 +109,7 @@ class Side:
         return block
 
     def verify(self, *blocks: Block) -> None:
-        """Verify blocks that come from elsewhere."""
+        """Verify blocks of other nodes."""
         for block in blocks:
             self.vm.verify(self.vm.parse(block.raw), now=self.now + 1)
 
@@ -117,7 +117,7 @@ class Side:
         self.vm.accept([one.block_id for one in blocks], written=self.written.append)
 
     def proposed(self) -> Block:
-        """Let a stay begin and end; return the proposal to reward it, which is processing."""
+        """Let a staking period start and end; return the processing proposal to reward it."""
         self.accept(self.built(self.staking()))
         self.now += 3 * DAY
         block = self.build()
@@ -126,7 +126,7 @@ class Side:
         return block
 
     def waiting(self) -> set[ID]:
-        """Return what is in the mempool."""
+        """Return the IDs of the transactions in the mempool."""
         return {
             ID(bytes(row[0]))
             for row in self.chain.db.rows("SELECT tx_id FROM platform_app_mempooltx")
@@ -138,14 +138,14 @@ class Side:
 
 
 def quiet(node: Settings, db: Database) -> PlatformChain:
-    """Return a chain whose blocks are built on command: nobody hears who asks for one."""
+    """Return a chain whose blocks are built on demand: requests for blocks are ignored."""
     chain = compose(PlatformChain(node, db, platform_chain().identity))
     chain.producer.request = lambda: None
     return chain
 
 
 def rows(alias: str) -> Rows:
-    """Return all rows that nodes with the same blocks have alike, by table."""
+    """Return all rows that are equal on nodes with the same blocks, by table."""
     found = {}
     models = apps.get_app_config("platform_app").get_models()
     for model in models:
@@ -163,6 +163,6 @@ def _plain(value: object) -> object:
 
 @pytest.fixture
 def sides() -> tuple[Side, Side]:
-    """Two nodes that have the same genesis and know nothing of each other."""
+    """Two nodes with the same genesis that are not connected."""
     first, second = (Side(quiet(settings.NODE, Database(alias))) for alias in ALIASES)
     return first, second

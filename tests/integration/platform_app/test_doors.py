@@ -1,4 +1,4 @@
-"""The paths of the interfaces whose params come by name, through Django and through the raw door."""
+"""The paths of the APIs whose params are passed by name, through Django and through the raw endpoint."""
 
 import json
 from collections.abc import Callable
@@ -31,7 +31,7 @@ Knock = Callable[..., Any]
 
 @pytest.fixture(params=["raw", "django"])
 def knock(request: pytest.FixtureRequest, pchain: PChain) -> Knock:
-    """Send a request to one of the doors; return status, headers and body."""
+    """Return a function that sends a request to an endpoint and returns status, headers and body."""
 
     async def raw(path: str, body: bytes, method: str = "POST") -> Answer:
         workers = Workers(threads=1)
@@ -56,8 +56,8 @@ def call(method: str, params: object = None) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).encode()
 
 
-# The raw door answers in threads, which do not see what a test's transaction has written; so these
-# calls are answered from memory, or by Django in the test's own thread.
+# The raw endpoint answers in threads, which do not see uncommitted rows of a test; so these calls are
+# answered from memory, or by Django in the test's own thread.
 @pytest.mark.parametrize("path", CALLS)
 def test_each_path_leads_to_its_interface(pchain: PChain, path: str) -> None:
     method, result = CALLS[path]

@@ -1,4 +1,4 @@
-"""Celery's door: blocks are made on a transaction's arrival and by the clock, one worker at a time."""
+"""Celery tasks of the P-Chain: blocks are made when transactions arrive and periodically, by one worker at a time."""
 
 from typing import Any
 
@@ -27,14 +27,14 @@ TICK = "platform_app.tick"
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A worker's turn, and the cache's memory of a request, end in no test by its own clock."""
+    """Prevent a worker's turn, and a request in the cache, from expiring during a test."""
     monkeypatch.setattr(wakeup, "_LIFETIME", 3600)
     monkeypatch.setattr(tasks, "TURN", 3600.0)
 
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
-    """What is given to the broker; nobody has asked for anything yet."""
+    """The tasks sent to the broker; none is requested yet."""
     cache.clear()
     made = Sent()
     monkeypatch.setattr(wakeup, "current_app", made)
@@ -42,7 +42,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> Sent:
 
 
 def issue(pchain: PChain, *txs: Any, commit: Any) -> None:
-    """Issue in one commit, and let happen what happens on it."""
+    """Issue transactions in one commit, and run its on-commit callbacks."""
     with commit(execute=True):
         pchain.issue(*txs)
 
@@ -74,7 +74,7 @@ def test_what_arrives_after_the_worker_began_asks_again(
 
 def test_the_tick_makes_the_block_whose_request_was_lost(pchain: PChain) -> None:
     tx = pchain.make()
-    pchain.issue(tx)  # nobody takes the request
+    pchain.issue(tx)  # no worker receives the request
 
     assert tasks.build_blocks() == {"blocks": 1}
     assert tasks.build_blocks() == {"blocks": 0}
@@ -118,7 +118,7 @@ def test_a_worker_under_steady_load_lets_others_have_their_turn(
 def test_a_transaction_of_an_idle_node_is_committed_without_waiting_for_the_tick(
     shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where tasks run at once, as in these tests, the block is there when the answer is."""
+    """These tests run tasks immediately, so the block exists when the call returns."""
     monkeypatch.undo()
     cache.clear()
     monkeypatch.setattr(tasks.clock, "now", lambda: shared_pchain.now)

@@ -1,4 +1,4 @@
-"""A P-Chain with a past, and a browser that notes what each page asks of the database."""
+"""A P-Chain with history, and a browser that records the database queries of each page."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ SIZES = Sizes()
 
 @pytest.fixture(autouse=True)
 def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let the process know nothing of stakers, and stop its clock."""
+    """Empty the process's cache of stakers, and stop its clock."""
     monkeypatch.setattr(clock, "now", lambda: NOW)
     begin_anew()
     yield
@@ -26,7 +26,7 @@ def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def written_history(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
-    """Write the past once for all tests of a module: each rolls back what it changes."""
+    """Write the history once for all tests of a module; each test rolls back its own changes."""
     with django_db_blocker.unblock():
         platform_history.write_history(SIZES)
     yield
@@ -36,7 +36,7 @@ def written_history(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
 
 @pytest.fixture
 def history(written_history: None, db: None) -> None:
-    """The past, in a test that may change it."""
+    """The history, for a test that may change it."""
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Where the admin's pages of the P-Chain are, as a person sees them in the address bar."""
+"""The URLs of the P-Chain's admin pages, as the address bar shows them."""
 
 ADMIN = "/admin/"
 PLATFORM = "/admin/platform_app/"
@@ -19,15 +19,15 @@ MODELS = (
 
 
 def listing(model: str) -> str:
-    """Return the address of a list."""
+    """Return the URL of a change list."""
     return f"{PLATFORM}{model}/"
 
 
 def detail(model: str, key: object) -> str:
-    """Return the address of a row's page."""
+    """Return the URL of a row's page."""
     return f"{PLATFORM}{model}/{key}/change/"
 
 
 def export(model: str) -> str:
-    """Return the address of a list as a file."""
+    """Return the URL of a list's export."""
     return f"{PLATFORM}{model}/export/"

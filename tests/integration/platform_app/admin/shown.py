@@ -1,4 +1,4 @@
-"""How the admin writes what tests look for, and the keys of one row of each kind."""
+"""Values in the notation of the admin, and the keys of one row of each kind."""
 
 from platform_app import models
 from primitives.addresses import format_address
@@ -7,22 +7,22 @@ from tests.builders import platform_history as past
 
 
 def address(short_id: ShortID) -> str:
-    """Return an address as this network writes it."""
+    """Return an address in the format of this network."""
     return format_address("P", "local", short_id)
 
 
 def unspent(number: int, index: int = 0) -> ID:
-    """Return an output of a transfer."""
+    """Return the ID of an output of a transfer."""
     return utxo_id(past.transfer_tx(number).tx_id, index)
 
 
 def exported(number: int) -> ID:
-    """Return an output that is on its way to the C-Chain."""
+    """Return the ID of an output exported to the C-Chain."""
     return utxo_id(past.export_tx(number).tx_id, 1)
 
 
 def keys() -> dict[str, object]:
-    """Return the key of one row of each kind, as it stands in the address of its page."""
+    """Return the key of one row of each kind, as it appears in the URL of its page."""
     return {
         "block": 2,
         "tx": past.transfer_tx(3).tx_id,

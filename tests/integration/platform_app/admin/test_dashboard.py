@@ -1,4 +1,4 @@
-"""The first page: a summary of the P-Chain, and a box that leads to exactly one thing."""
+"""The index page: a summary of the P-Chain, and a search box that opens the exact match."""
 
 import pytest
 from django.test import Client

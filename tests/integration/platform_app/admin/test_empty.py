@@ -1,4 +1,4 @@
-"""The P-Chain's admin before there is a chain."""
+"""The P-Chain's admin before a chain exists."""
 
 import pytest
 from django.test import Client

@@ -1,4 +1,4 @@
-"""Validators and delegators as CSV: what the list shows, all of it, safe to open anywhere."""
+"""Validators and delegators as CSV: all rows of the list, and safe to open in any program."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("history")
 
 
 async def _read(answer: StreamingHttpResponse) -> list[bytes]:
-    assert answer.is_async  # a synchronous one would be read whole before the first byte is sent
+    assert answer.is_async  # a synchronous response would be read completely before the first byte
     return [part async for part in answer]
 
 
@@ -78,7 +78,7 @@ def test_a_row_says_what_the_list_says(admin_client: Client) -> None:
         "delegation_fee_percent": "2",
         "delegator_count": "2",
         "delegated_coins": "116",
-        "uptime_percent": "",  # nobody looks yet
+        "uptime_percent": "",  # uptimes are not tracked yet
         "delegatee_reward": "0",
     }
 
@@ -104,7 +104,7 @@ def test_a_file_is_read_in_few_statements_however_many_rows(
 ) -> None:
     page = browse(export("validator"), show="current")
     before = len(page.chain_statements)
-    assert before == 4  # the first page of the list, whose place nobody has asked for yet
+    assert before == 4  # the first page of the list, whose position was not requested yet
     assert page.slow_plans() == []
 
 

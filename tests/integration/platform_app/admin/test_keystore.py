@@ -1,4 +1,4 @@
-"""What the admin tells of the keystore: who and how many, nothing that opens a key."""
+"""The keystore in the admin: its users and their number of keys, and nothing that decrypts a key."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

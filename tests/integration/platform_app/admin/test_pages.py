@@ -1,4 +1,4 @@
-"""What the pages of blocks, transactions, subnets, blockchains, outputs and the mempool say."""
+"""The content of the pages of blocks, transactions, subnets, blockchains, outputs and the mempool."""
 
 import pytest
 from django.utils.html import escape

@@ -1,4 +1,4 @@
-"""Lists go from page to page by keys: all rows once, in order, whatever part is chosen."""
+"""Keyset pagination of lists: all rows once, in order, with every filter."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ TABLES: dict[str, Any] = {
 
 
 def _follow(browse: Browse, model: str, query: str, link: str) -> list[list[object]]:
-    """Return the keys of all pages that one link leads through."""
+    """Return the keys on each page reached by following one link repeatedly."""
     pages = []
     while True:
         page = browse(listing(model) + query)

@@ -1,4 +1,4 @@
-"""What the admin's pages ask of the database: few statements, each by an index, none that counts."""
+"""Database queries of the admin's pages: few statements, each uses an index, and none counts rows."""
 
 from typing import Any
 from urllib.parse import parse_qsl
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.usefixtures("history")
 LISTS = {
     "block": 1,
     "tx": 2,  # and the times of their blocks
-    "validator": 4,  # and uptimes, whether they are tracked, and what is delegated
+    "validator": 4,  # and uptimes, whether they are tracked, and delegated stake
     "delegator": 1,
     "subnet": 2,  # and the names of their blockchains
     "blockchain": 1,
@@ -23,7 +23,7 @@ LISTS = {
     "sharedutxo": 3,  # and the names of the chains
     "mempooltx": 1,
     "droppedtx": 1,
-    "keystoreuser": 2,  # and how many keys they have
+    "keystoreuser": 2,  # and their numbers of keys
 }
 
 CHOICES = [
@@ -46,7 +46,7 @@ SEARCHES = [
     ("block", past.transfer_tx(3).tx_id, 2),
     ("tx", "3", 2),
     ("tx", past.transfer_tx(3).tx_id, 3),
-    # By phase: three branches, and the rows.
+    # One branch for each of three phases, and the rows.
     ("validator", past.node(3), 4 + 3),
     ("validator", past.subnet_tx(3).tx_id, 7),
     ("validator", past.validator_tx(3).tx_id, 7 + 3),
@@ -84,7 +84,7 @@ BOUNDED = (
     '"platform_app_keystorekey"',
     "platform_app_stakeoutput",
 )
-"""Where a page scans or sorts: the one row of the chain, blockchains of its subnets, keys of its users, outputs of its staker."""
+"""Scans and sorts that are allowed: the chain's single row, a subnet's blockchains, a user's keys, a staker's outputs."""
 
 
 def _assert_cheap(page: Any, statements: int) -> None:
@@ -93,7 +93,7 @@ def _assert_cheap(page: Any, statements: int) -> None:
     asked = [sql for sql, _ in page.chain_statements]
     assert len(asked) == statements, "\n".join(asked)
     for sql in asked:
-        # What is delegated to the nodes of a page is counted in its own index.
+        # The delegators of a page's nodes are counted in an index for that purpose.
         assert "COUNT(*)" not in sql.replace("SELECT node_id, COUNT(*)", "")
         assert "LIKE" not in sql
         assert "OFFSET" not in sql
@@ -156,7 +156,7 @@ def test_a_list_does_not_read_the_large_columns(browse: Browse) -> None:
 
 def test_the_first_page_remembers_who_validates(browse: Browse) -> None:
     first, second = browse(ADMIN), browse(ADMIN)
-    # Tip, what stakers are as of, supply, mempool, rates, latest blocks, latest transactions.
+    # Tip, time of the stakers, supply, mempool, rates, latest blocks, latest transactions.
     assert len(second.chain_statements) == 7
     assert len(first.chain_statements) > 6
     assert [

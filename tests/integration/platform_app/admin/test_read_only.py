@@ -1,4 +1,4 @@
-"""Nobody changes what consensus decided, nor what the keystore holds, not even a superuser."""
+"""Accepted data and the keystore are read-only in the admin, even for a superuser."""
 
 from typing import Any
 
@@ -78,7 +78,7 @@ def test_a_page_has_no_field_and_no_button_to_send(admin_client: Client, model: 
     form = form[: form.index("</form>")]
     assert "<select" not in form
     assert "<textarea" not in form
-    assert form.count("<input") == 1  # the token against forged requests
+    assert form.count("<input") == 1  # the CSRF token
     assert 'type="submit"' not in form
 
 

@@ -1,4 +1,4 @@
-"""A list finds what has exactly this identifier, address, height or name, however it is written."""
+"""List search finds rows with exactly this identifier, address, height or name, in any notation."""
 
 import pytest
 from django.utils.html import escape
@@ -117,7 +117,7 @@ def test_delegators_are_found_by_node(browse: Browse) -> None:
 
 def test_subnets_are_found_by_id_and_control_key(browse: Browse) -> None:
     assert _found(browse, "subnet", past.subnet_tx(3).tx_id) == [past.subnet_tx(3).tx_id]
-    # Those with several keys are number 5 (keys 5, 6, 7) and so on.
+    # Users with several keys are number 5 (keys 5, 6, 7) and so on.
     expected = [past.subnet_tx(number).tx_id for number in (6, 5)]
     assert _found(browse, "subnet", address(past.person(6))) == expected
 

@@ -1,4 +1,4 @@
-"""What lists and pages of validators and delegators say, and lead to."""
+"""Lists and pages of validators and delegators: content and links."""
 
 import pytest
 from django.utils.html import escape
@@ -83,7 +83,7 @@ def test_delegations_of_a_node_are_summed(browse: Browse) -> None:
 def test_a_validator_that_was_offline_is_below_the_requirement(browse: Browse) -> None:
     uptime.claim(platform_chain().db, NOW - 100 * DAY)
     row = models.Staker.objects.get(pk=VALIDATOR.tx_id)
-    # Seen for a quarter more than counts of the time in which nobody looked.
+    # Set the observed uptime to half the time until tracking began, plus a day.
     half = NOW - 100 * DAY - row.start_time
     seen = models.ValidatorUptime.objects.filter(staker_id=VALIDATOR.tx_id)
     seen.update(up_duration=half + DAY, last_updated=NOW)

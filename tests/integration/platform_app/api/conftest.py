@@ -1,4 +1,4 @@
-"""Users of the keystore, whose passwords cost less time than an operator's."""
+"""Users of the keystore, with a cheaper password hash than in operation."""
 
 import pytest
 
@@ -14,14 +14,14 @@ EWOQ_TEXT = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 
 @pytest.fixture
 def keystore(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
-    """Ask `keystore.*`."""
+    """Call a method of `keystore.*`."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
     return asking(this_node().doors.keystore.dispatcher)
 
 
 @pytest.fixture
 def alice(keystore: Rpc, rpc: Rpc) -> dict[str, str]:
-    """A user with ewoq's key: name and password, as methods take them."""
+    """A user with ewoq's key: name and password, as params of methods."""
     keystore("keystore.createUser", **USER)
     rpc("platform.importKey", **USER, privateKey=format_private_key(EWOQ_KEY))
     return USER

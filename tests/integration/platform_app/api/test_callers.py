@@ -1,4 +1,4 @@
-"""Callers of the keystore: on a network of value web pages do not use it, unless their origin is named."""
+"""Callers of the keystore: on a network of value web pages cannot use it, unless their origin is allowed."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ PROGRAM = Caller(b"", is_remote=True)
 
 
 def methods() -> Iterator[Method]:
-    """Walk the methods of all interfaces whose params come by name."""
+    """Yield the methods of all APIs whose params are passed by name."""
     for name, interface in this_node().doors.interfaces.items():
         if name != "C":
             yield from interface.registry
@@ -34,7 +34,7 @@ def is_refused(method: Method, caller: Caller) -> bool:
 
 @pytest.fixture
 def on_network(node_settings: Any, settings: Any) -> Any:
-    """Be a node of a network."""
+    """Let the node be part of a network."""
 
     def be(network_id: int, **values: Any) -> None:
         settings.NODE = replace(node_settings, network_id=network_id, **values)

@@ -1,4 +1,4 @@
-"""Whatever comes as params of whatever method gets a result or a refusal, never a crash."""
+"""Any params of any method lead to a result or an error, never to a crash."""
 
 import json
 from typing import Any
@@ -40,7 +40,7 @@ values = st.recursive(
 
 
 def params_of(method: Method) -> st.SearchStrategy[dict[str, Any]]:
-    """Return params that have the method's names, or most of them."""
+    """Return a strategy for params with all or most of the method's names."""
     return st.fixed_dictionaries({}, optional={one.name: values for one in method.params})
 
 

@@ -27,7 +27,7 @@ def text(address: ShortID) -> str:
 
 
 def ids_of(answer: dict[str, Any], encoding: Encoding = Encoding.HEX) -> list[str]:
-    """Return the IDs of the UTXOs of an answer, decoded as a client does."""
+    """Return the IDs of the UTXOs in a response, decoded as a client does."""
     assert answer["numFetched"] == str(len(answer["utxos"]))
     return [str(CODEC.unmarshal(UTXO, decode(one, encoding)).utxo_id) for one in answer["utxos"]]
 
@@ -70,7 +70,7 @@ def test_a_search_without_outputs_ends_at_the_last_address(
 def test_a_search_that_ends_at_an_address_without_outputs_names_it(
     pchain: PChain, rpc: Rpc
 ) -> None:
-    """Of this chain's own outputs with the last one found, of shared ones with none, as in the reference."""
+    """As in avalanchego, the end of a search is the last UTXO found on this chain, and the empty ID for shared ones."""
     owner, other = sorted([NOBODY, SECOND])
     sent = utxo(5, owner, number=3, asset_id=pchain.asset_id)
     pchain.do(pchain.make(BaseTx, pchain.output(UNIT, owner)))

@@ -25,7 +25,7 @@ def own_key() -> str:
 
 
 def join(pchain: PChain) -> None:
-    """Let a second node validate, from the block of height 2 on."""
+    """Let a second node become a validator in the block of height 2."""
     period = platform.validator(node_id=NODE, start=pchain.now + 60, end=pchain.now + 60 + 14 * DAY)
     pchain.do(pchain.make(AddValidatorTx, stake=pchain.stake(period.weight), validator=period))
     pchain.wait(60)

@@ -1,4 +1,4 @@
-"""What is answered on the event loop is what a thread reads from the rows, and nothing as soon as that may differ."""
+"""Responses cached for the event loop equal those a thread reads from the rows, and expire when they may differ."""
 
 import asyncio
 import json
@@ -74,7 +74,7 @@ Ask = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def patience(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is, nothing is too old by itself, and nobody looks but who is told to."""
+    """Disable all expiry by time, and all background checks, however slow the machine is."""
     monkeypatch.setattr(answers, "OLDEST", inf)
     monkeypatch.setattr(answers, "LOOK", inf)
     monkeypatch.setattr(presence, "SECONDS", inf)
@@ -94,7 +94,7 @@ def dispatcher_of(method: str) -> Dispatcher:
 
 
 def hot(question: tuple[str, dict[str, Any]]) -> HotAnswer:
-    """Return what is answered on an event loop."""
+    """Return the response on an event loop."""
 
     async def ask() -> HotAnswer:
         return dispatcher_of(question[0]).answer_hot(body(*question))
@@ -103,12 +103,12 @@ def hot(question: tuple[str, dict[str, Any]]) -> HotAnswer:
 
 
 def cold(question: tuple[str, dict[str, Any]]) -> bytes | None:
-    """Return what is answered in a thread."""
+    """Return the response in a thread."""
     return dispatcher_of(question[0]).answer(body(*question))
 
 
 def known(question: tuple[str, dict[str, Any]]) -> bytes | None:
-    """Ask until it is remembered: by then the chain was seen to stand where it stands."""
+    """Request until the response is cached: by then the chain's position has been confirmed."""
     cold(question)
     answer = cold(question)
     assert hot(question) == answer
@@ -117,13 +117,13 @@ def known(question: tuple[str, dict[str, Any]]) -> bytes | None:
 
 
 def other_process() -> PlatformChain:
-    """Return the same chain as another process has it."""
+    """Return the same chain as an object of another process."""
     node = this_node()
     return compose(PlatformChain(node.settings, platform_chain().db, node.identity))
 
 
 def accept_elsewhere(pchain: PChain, *txs: Any) -> None:
-    """Have another process take in transactions and accept a block."""
+    """Have another process issue transactions and accept a block."""
     other = other_process()
     pchain.now += 1
     for outcome in mempool.issue(other, txs or [pchain.make()], now=pchain.now):
@@ -141,7 +141,7 @@ def test_the_event_loop_answers_as_a_thread_does(
 
 def test_each_method_that_keeps_answers_is_asked_here() -> None:
     kept = {one.name for one in registry() if one.hot}
-    # Those are asked for something that has to be there: see the tests below.
+    # These methods need an ID that exists: the tests below cover them.
     by_id = {"platform.getBlock", "platform.getTx", "platform.getRewardUTXOs", "platform.getSubnet"}
     unchanging = {"platform.getFeeConfig", "platform.getValidatorFeeConfig"}
     assert kept == {name for name, _ in QUESTIONS if name.startswith("platform")} | by_id | (
@@ -185,7 +185,7 @@ def test_a_block_of_this_process_ends_what_was_answered(
 
 
 def _own_name(pchain: PChain) -> str:
-    """Make a validator by a name, for others to delegate to."""
+    """Make a node a validator under a name, so that others can delegate to it."""
     pchain.do(validator(pchain, "kept", end=300 * 86_400))
     return "kept"
 
@@ -271,7 +271,7 @@ def test_a_balance_is_told_until_something_of_it_is_unlocked(pchain: PChain) -> 
     assert hot(BALANCE) is MISS
     after = json.loads(known(BALANCE) or b"")["result"]
     assert int(after["unlocked"]) == int(before["unlocked"]) + 5
-    pchain.now = unlocks - 1  # the machine's clock was put back
+    pchain.now = unlocks - 1  # the machine's clock was set back
     assert hot(BALANCE) is MISS
 
 

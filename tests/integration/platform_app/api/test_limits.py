@@ -1,4 +1,4 @@
-"""What a single call can make the node do: lists have an end, and bad texts come back short."""
+"""The work that a single call can cause: lists are limited, and invalid texts are shortened in errors."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ def test_a_long_name_of_an_asset_comes_back_short(pchain: PChain) -> None:
 
 @pytest.mark.parametrize("door", ["platform", "keystore"])
 def test_no_refusal_is_longer_than_what_it_says(pchain: PChain, door: str) -> None:
-    """Whatever text a method takes: it may be long, the answer is not."""
+    """However long a text parameter is, the response stays short."""
     doors = this_node().doors
     endpoint = {"platform": doors.platform, "keystore": doors.keystore}[door]
     ask = asking(endpoint.dispatcher)

@@ -1,4 +1,4 @@
-"""The order of lists under the reference's parameters: its own (pchain.md 8.2)."""
+"""The order of lists under avalanchego's parameters: the same as there (pchain.md 8.2)."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -35,7 +35,7 @@ def ids_of(utxos: Iterable[str]) -> list[tuple[str, int]]:
 
 
 def pay(chain: PChain, *receivers: ShortID) -> list[tuple[str, int]]:
-    """Pay each receiver in one block; return the new outputs by owner, those of one owner by UTXO ID."""
+    """Pay each receiver in one block; return the new outputs by owner, and within an owner by UTXO ID."""
     made = chain.make(BaseTx, *(chain.output(1_000 + n, one) for n, one in enumerate(receivers)))
     tx = chain.do(made)
     utxos = [one for owner in sorted(set(receivers)) for one in sorted_coins(chain, owner, tx)]

@@ -29,7 +29,7 @@ def test_a_subnet_without_validators(rpc: Rpc) -> None:
 
 
 def weighted(monkeypatch, *weights: int) -> list[NodeID]:
-    """Let a set of nodes validate, with these weights, and return them."""
+    """Set the validators to new nodes with these weights, and return the nodes."""
     template = stakers.current_validators(platform_chain()).validators[0]
     nodes = [NodeID(bytes([9 - place]) * 20) for place in range(len(weights))]
     validators = tuple(

@@ -16,7 +16,7 @@ SUBNET = str(platform.SUBNET_ID)
 
 
 def delegate(pchain: PChain, weight: int, days: int) -> Any:
-    """Let somebody delegate to this node for some days, from in a minute on."""
+    """Add a delegation to this node for some days, which starts in a minute."""
     period = platform.validator(
         node_id=pchain.node_id,
         start=pchain.now + 60,

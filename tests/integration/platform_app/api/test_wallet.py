@@ -24,7 +24,7 @@ VMRQ = format_address("P", "local", address_of(VMRQ_KEY))
 
 @pytest.fixture
 def staker(pchain: PChain, alice: dict[str, str]) -> dict[str, Any]:
-    """What addValidator takes in the specification."""
+    """The params of addValidator in the specification."""
     return {
         **alice,
         "nodeID": str(NODE),

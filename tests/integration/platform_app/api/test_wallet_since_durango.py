@@ -1,4 +1,4 @@
-"""The keystore's methods that stake, with the reference's parameters: the start is not looked at."""
+"""The keystore's staking methods under avalanchego's parameters: the start time is ignored."""
 
 import pytest
 
@@ -15,7 +15,7 @@ GENESIS_NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
 
 @pytest.fixture
 def ask(reference_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Rpc:
-    """Ask `platform.*`; there is a user with ewoq's key."""
+    """Call a method of `platform.*`; a user with ewoq's key exists."""
     monkeypatch.setattr(sealing, "COST", Cost(passes=1, memory=64, lanes=4))
     asking(this_node().doors.keystore.dispatcher)("keystore.createUser", **USER)
     made = asking(this_node().doors.platform.dispatcher)

@@ -1,4 +1,4 @@
-"""The local network's own validator never ends for good."""
+"""The local network's own validator is always renewed."""
 
 import logging
 from collections.abc import Sequence
@@ -35,25 +35,25 @@ VMRQ = address_of(VMRQ_KEY)
 CONFIG = platform.CONFIG
 YEAR = 365 * DAY
 BY_CONTRACT = 1
-"""Statements that a block pays for asking whether a renewal is due."""
+"""Statements that a block needs to check whether a renewal is due."""
 WHILE_IT_WAITS = 3
-"""Statements of a block between two attempts."""
+"""Statements of such a check between two attempts."""
 
 
 def renewal_of_this_node() -> OwnTxs:
-    """Return what renews this node, on a local network."""
+    """Return the source of this node's renewals, on a local network."""
     own = platform_chain().own
     assert own is not None
     return own
 
 
 def renewed(pchain: PChain) -> Tx | None:
-    """Renew as the builder of blocks does."""
+    """Propose a renewal as the block builder does."""
     return renewal_of_this_node().propose(now=pchain.now)
 
 
 def end_stay(pchain: PChain) -> Validator:
-    """Let this node's stay end, and nothing else happen; return what it was."""
+    """End this node's staking period, and do nothing else; return the ended validator."""
     stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     pchain.now = stay.end
     platform_chain().consensus.produce(now=pchain.now)
@@ -74,7 +74,7 @@ def wallet_of(pchain: PChain, key: bytes) -> Wallet:
 
 
 def give_away(pchain: PChain, *, but: int) -> None:
-    """Let somebody who knows the key, as everybody does, take what vmRQ has, into a block."""
+    """Take all but `but` of vmRQ's coins with its publicly known key, in a block."""
     wallet = wallet_of(pchain, VMRQ_KEY)
     total = sum(inner_output(one.output).amount for one in wallet.utxos)
     tx = build_transfer(wallet, amount=total - but - CONFIG.fees.tx, to=EWOQ)
@@ -82,7 +82,7 @@ def give_away(pchain: PChain, *, but: int) -> None:
 
 
 def into_block_alone(pchain: PChain, tx: Tx) -> None:
-    """Put a transaction into a block without a renewal before it."""
+    """Put a transaction into a block without a preceding renewal."""
     pchain.issue(tx)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(platform_chain(), "own", None)
@@ -90,7 +90,7 @@ def into_block_alone(pchain: PChain, tx: Tx) -> None:
 
 
 def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
-    """Give vmRQ coins of ewoq's, in a block; with more owners behind a lock, and each may sign."""
+    """Give vmRQ some of ewoq's coins in a block; with more owners they are locked, and each owner may sign."""
     lock = pchain.now + 10 * YEAR if owners else None
     everybody = sorted([VMRQ, *owners])
     made = (pchain.output(one, *everybody, stakeable_until=lock) for one in amounts)
@@ -98,12 +98,12 @@ def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
 
 
 def said_by(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """Return what the renewal has logged."""
+    """Return the renewal's log messages."""
     return [one.getMessage() for one in caplog.records if one.name == renewal.__name__]
 
 
 def scheduled(pchain: PChain, node_id: NodeID, *, rewarded: ShortID = EWOQ) -> Tx:
-    """Return a transaction of ewoq's that makes a node a validator in a minute, without a BLS key."""
+    """Return a transaction of ewoq that makes a node a validator in a minute, without a BLS key."""
     period = platform.validator(
         node_id=node_id,
         start=pchain.now + 60,
@@ -232,7 +232,7 @@ def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PC
 
 @pytest.mark.parametrize("named", [False, True])
 def test_another_nodes_waiting_transaction_is_not_this_ones(pchain: PChain, *, named: bool) -> None:
-    """Not even one that has this node's ID somewhere else."""
+    """Not even a transaction that contains this node's ID in another field."""
     end_stay(pchain)
     rewarded = ShortID(bytes(pchain.node_id)) if named else EWOQ
     pchain.issue(scheduled(pchain, platform.NODE_ID, rewarded=rewarded))
@@ -341,7 +341,7 @@ def test_it_stakes_the_largest_coins_and_no_more_than_fit_into_a_transaction(
 
 
 def test_any_number_of_tiny_coins_stops_nothing(pchain: PChain) -> None:
-    """A transaction of them all would be larger than any that can be written."""
+    """One transaction that spends all of them would exceed the maximum size."""
     end_stay(pchain)
     give_away(pchain, but=0)
     for _ in range(3):
@@ -363,7 +363,7 @@ def test_any_number_of_tiny_coins_stops_nothing(pchain: PChain) -> None:
 def test_coins_of_a_thousand_owners_stop_nothing(
     pchain: PChain, caplog: pytest.LogCaptureFixture, count: int, reason: str
 ) -> None:
-    """What is staked of a locked coin stays its owners': few of them make a large transaction."""
+    """Stake from a locked coin keeps its owners: a few such coins make a large transaction."""
     end_stay(pchain)
     give_away(pchain, but=0)
     crowd = [ShortID(bytes([1]) + number.to_bytes(19, "big")) for number in range(1_000)]

@@ -1,4 +1,4 @@
-"""The tip, blocks, transactions, subnets and blockchains as others ask for them."""
+"""The tip, blocks, transactions, subnets and blockchains as other modules read them."""
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_a_transaction_goes_from_waiting_to_accepted() -> None:
     assert accepted.tx(platform_chain(), tx.tx_id) is None
 
     accept(adding_tx(tx))
-    # It is in the mempool still: what is accepted comes first.
+    # It is still in the mempool: the accepted status has priority.
     assert accepted.status(platform_chain(), tx.tx_id) == Status(TxStatus.COMMITTED)
     found = accepted.tx(platform_chain(), tx.tx_id)
     assert found == (tx.raw, TxStatus.COMMITTED, 1, 0)

@@ -1,4 +1,4 @@
-"""What is remembered is never older than the rows, and never more than was agreed."""
+"""The cache is never older than the rows, and never larger than its limit."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -102,7 +102,7 @@ def test_a_read_that_failed_leaves_nothing_behind() -> None:
 
 
 class Slow:
-    """Reads that last until they are let go, and who waits for them."""
+    """Reads that block until they are released, and a count of the readers that wait for them."""
 
     def __init__(self, memory: StakerMemory[str, Heights]) -> None:
         self.memory = memory
@@ -111,7 +111,7 @@ class Slow:
         self.began, self.go_on = threading.Event(), threading.Event()
 
     def get(self) -> Heights:
-        """Ask as another thread does."""
+        """Read as another thread does."""
         try:
             self.asked.release()
             return self.memory.get("key", self._load)

@@ -1,4 +1,4 @@
-"""What addresses own: pages that hold each output once, balances by lock, stake, rewards."""
+"""Outputs of addresses: pages with each output once, balances by lock, stake, rewards."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -246,7 +246,7 @@ def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:
 
 
 def test_stake_comes_in_the_order_of_its_stakers() -> None:
-    """Current ones by end, then pending ones by start; each one's outputs as its transaction has them."""
+    """Current stakers by end, then pending ones by start; outputs of each in the order of its transaction."""
 
     def staking(priority: Priority, number: int, amounts: Sequence[int], **period: int) -> Change:
         stake = tuple(platform.output(amount, FIRST) for amount in amounts)

@@ -1,4 +1,4 @@
-"""Accepted blocks as others are served them: up or down, by height, and by size."""
+"""Accepted blocks as served to peers: ascending or descending, by height, and limited by size."""
 
 import pytest
 from django.db import connection

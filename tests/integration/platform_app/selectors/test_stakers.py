@@ -1,4 +1,4 @@
-"""Who validates: the present from memory, any height from rows."""
+"""Validators: current ones from memory, those of any height from rows."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""What tests of the P-Chain's services share: brokers that note or are away, blocks from elsewhere."""
+"""Fixtures shared by the tests of the P-Chain's services: brokers that record or fail, blocks of other nodes."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ from tests.integration.platform_app.produced import Producer
 
 
 class Sent:
-    """What was given to the broker."""
+    """The tasks that were sent to the broker."""
 
     def __init__(self) -> None:
         self.names: list[str] = []
@@ -30,7 +30,7 @@ class Sent:
 
 
 class Away:
-    """A broker that nobody reaches."""
+    """A broker that cannot be reached."""
 
     def signature(self, _name: str) -> Any:
         raise ConnectionRefusedError("nobody there")
@@ -52,7 +52,7 @@ def broker_away(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def every_block_holds(pchain: PChain) -> Iterator[None]:
-    """After the test: the blocks, verified anew from their bytes, lead to what the rows hold."""
+    """After the test, decode and verify all blocks again; the result must equal the rows."""
     before = remembered()
     yield
     assert_replays(before, 0, lambda block: max(pchain.now, block.time or 0))
@@ -60,7 +60,7 @@ def every_block_holds(pchain: PChain) -> Iterator[None]:
 
 @pytest.fixture
 def rewarded(pchain: PChain) -> list[Block]:
-    """A transfer, a proposal and its option, made elsewhere. The clock shows when that was."""
+    """A transfer, a proposal and its option, made by another node. The clock shows the time of these blocks."""
     pchain.do(validator(pchain, "node", end=30 * DAY))
     producer = Producer(pchain)
     pchain.do(pchain.make())

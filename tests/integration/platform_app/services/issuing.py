@@ -1,7 +1,7 @@
 """Run as a process of its own: issues transactions one by one and makes blocks between them.
 
-It reads transactions as hex, one a line, up to an empty line, says `ready`, and begins with the next
-line. Of each it prints what became of it: `taken`, or the name of the reason. The argument is the time.
+It reads transactions as hex, one per line, up to an empty line, prints `ready`, and starts after one more line of
+input. For each transaction it prints `taken`, or the class name of the error. The argument is the current time.
 """
 
 import sys
@@ -12,7 +12,7 @@ from platform_app.apps import platform_chain
 
 
 def main(now: int) -> None:
-    """Do it."""
+    """Read, issue and report the transactions."""
     from platform_app.services import mempool
     from platform_app.txs.codec import parse
 

@@ -1,4 +1,4 @@
-"""Users of the keystore who can pay, and what their requests need."""
+"""Users of the keystore with coins, and the params of their requests."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def accepted(pchain: PChain, issued: Issued) -> Tx:
 
 
 def period(pchain: PChain, **changes: Any) -> dict[str, Any]:
-    """Return ten weeks of staking that begin in a minute."""
+    """Return a staking period of ten weeks that starts in a minute."""
     fields = {"start": pchain.now + 60, "end": pchain.now + 70 * DAY, "now": pchain.now}
     return {**fields, **changes}
 

@@ -1,4 +1,4 @@
-"""Several threads and processes at one chain: nothing is spent twice, and every block holds."""
+"""Several threads and processes use one chain: nothing is spent twice, and every block is valid."""
 
 import os
 import subprocess
@@ -39,7 +39,7 @@ THREADS = 4
 
 
 def at_once(works: list[Callable[[], Any]]) -> list[Any]:
-    """Do all of it, each in a thread with a connection of its own, begun together."""
+    """Run all functions, each in a thread with its own connection, started together."""
     barrier = Barrier(len(works))
 
     def run(work: Callable[[], Any]) -> Any:
@@ -54,7 +54,7 @@ def at_once(works: list[Callable[[], Any]]) -> list[Any]:
 
 
 def rivals_of(txs: list[Tx], count: int) -> list[list[Tx]]:
-    """Return so many lists of transactions that spend the same, each in an order of its own."""
+    """Return `count` lists of transactions that spend the same inputs, each in another order."""
     random = Random(1)
     lists = [[rival(tx, b"rival %d" % number) for tx in txs] for number in range(count)]
     for one in lists:
@@ -154,7 +154,7 @@ def _started(txs: list[Tx], now: int) -> "subprocess.Popen[str]":
 
 
 def _database_url() -> str:
-    """Return where the test's database is: another process finds it there."""
+    """Return the URL of the test's database, for another process."""
     found = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{Path(found['NAME']).absolute()}"
@@ -180,7 +180,7 @@ def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
 
     built = at_once([building] * 3)
 
-    # Each begins and ends in a block of its own; the end is a proposal and its option.
+    # Each staker starts and ends in its own block; the end is a proposal and its option.
     assert sum(built) == 12
     assert platform_chain().tip().height == height + 6 + 12
     blocks = assert_replays(before, height, lambda _block: now)

@@ -1,4 +1,4 @@
-"""Making blocks: what goes in, how they follow each other, and what a crash leaves."""
+"""Block building: included transactions, order of blocks, and the state after a crash."""
 
 from itertools import pairwise
 from typing import Any
@@ -77,7 +77,7 @@ def test_one_that_cannot_be_accepted_does_not_keep_the_others_out(pchain: PChain
     first = scheduled_validator(pchain, "node", start=600, end=30 * DAY)
     second = scheduled_validator(pchain, "node", start=700, end=30 * DAY)
     after = pchain.make()
-    pchain.issue(before, first, second, after)  # each is valid by itself
+    pchain.issue(before, first, second, after)  # each is valid on its own
 
     block, *others = pchain.build()
 

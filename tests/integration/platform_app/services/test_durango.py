@@ -1,6 +1,6 @@
-"""Under the reference's parameters: blocks as its nodes make them, and the rows that they lead to.
+"""Under avalanchego's parameters: blocks as its nodes make them, and the resulting rows.
 
-Its stakers begin with their block, whatever start their transactions name.
+Stakers start with their block there, whatever start their transactions contain.
 """
 
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def added_validator(reference_pchain: PChain, name: str, start: int, end: int) -
 
 
 def accept(reference_pchain: PChain, *txs: Tx) -> int:
-    """Take in a block that another node made of these transactions; return its time."""
+    """Accept a block that another node made of these transactions; return its time."""
     block = standard(reference_pchain, *txs, after=DAY)
     reference_pchain.now = block.time
     follow(reference_pchain, block)

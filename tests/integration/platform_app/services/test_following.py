@@ -1,4 +1,4 @@
-"""Blocks that others have made: verified as one's own, accepted whole, and what follows from it."""
+"""Blocks made by other nodes: verified like own ones, accepted as a whole, and their effects."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -213,7 +213,7 @@ def test_followers_are_told_of_own_blocks_and_of_what_waits(
     with django_capture_on_commit_callbacks(execute=True):
         pchain.issue(tx)
     with django_capture_on_commit_callbacks(execute=True):
-        pchain.issue(tx)  # once more: nobody needs to know
+        pchain.issue(tx)  # issued again: no notification is needed
     assert told == [(Chain.P, {"type": notifications.ISSUED, "tx_ids": [bytes(tx.tx_id)]})]
 
     with django_capture_on_commit_callbacks(execute=True):
@@ -224,7 +224,7 @@ def test_followers_are_told_of_own_blocks_and_of_what_waits(
 
 
 def test_a_validator_that_is_learned_of_late_was_online_until_then(pchain: PChain) -> None:
-    """As in bootstrapping: its time before this node began to look counts."""
+    """As in bootstrapping: the time before this node began to track it counts as online."""
     producer = Producer(pchain)
     pchain.do(validator(pchain, "node", end=30 * DAY))
     blocks = producer.hand_over()
@@ -263,6 +263,6 @@ def test_a_block_is_verified_in_few_questions_however_many_come(
         blocks.append(block)
         parent = block.block_id
 
-    # Seven for each block that are written, a few for all that is asked.
+    # Seven statements for each written block, and a few reads in total.
     with django_assert_max_num_queries(40 * 12 + 30):
         follow(pchain, *blocks)

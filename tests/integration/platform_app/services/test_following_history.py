@@ -1,4 +1,4 @@
-"""Random histories that the builder has made are followed from their bytes, and make the same rows."""
+"""Random histories made by the builder are followed from their bytes, and create the same rows."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -31,14 +31,14 @@ BLOCKS = {"sqlite": 250, "postgresql": 60}
 
 @pytest.fixture
 def begun(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> None:
-    """A network whose coins belong to known keys; this node is nobody on it."""
+    """A network whose coins belong to known keys; this node has no part in it."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
     identity.make_identity(this_node().settings, platform.NOW)
     platform_rows.begin_with(funded())
 
 
 def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Issue and build until there are so many blocks; a third of the validators is never there."""
+    """Issue and build until the given height is reached; a third of the validators is never online."""
     accept = acceptance.accept
 
     def accept_and_note(
@@ -64,7 +64,7 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def follow(blocks: Sequence[Block], random: Random, now: int) -> None:
-    """Follow in pieces of any size, which may end between a proposal and its option."""
+    """Follow the blocks in batches of random size, which may end between a proposal and its option."""
     place = 0
     while place < len(blocks):
         end = place + random.randint(1, 30)

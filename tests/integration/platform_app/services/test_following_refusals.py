@@ -1,4 +1,4 @@
-"""Blocks that others have made and that are refused, each with its own class and words."""
+"""Invalid blocks of other nodes: each is rejected with its own error class and message."""
 
 from collections.abc import Callable
 from typing import Any
@@ -240,7 +240,7 @@ def test_bytes_that_are_no_block(
 
 
 OTHER_OPTION = (1, 5, 0)
-"""The bit that makes Abort of Commit, or the other way round: either is valid, votes choose."""
+"""The bit that turns Abort into Commit, or the reverse: both are valid, votes choose."""
 
 
 @settings(
@@ -269,7 +269,7 @@ def test_a_block_with_changed_bytes_is_refused_and_changes_nothing(
 
 @pytest.fixture
 def two_blocks(pchain: PChain) -> tuple[bytes, bytes]:
-    """A proposal with a transfer in it, and its option; not accepted here."""
+    """A proposal with a transfer in it, and its option; not accepted by this node."""
     tx = pchain.do(validator(pchain, "node", end=30 * DAY))
     producer = Producer(pchain)
     pchain.issue(pchain.make())

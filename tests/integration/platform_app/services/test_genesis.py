@@ -1,4 +1,4 @@
-"""The first start and the next ones: what is written, what is found again, what is refused."""
+"""The first start and later ones: data written, data found again, and refused settings."""
 
 import json
 from collections.abc import Callable
@@ -46,14 +46,14 @@ C_CHAIN_GENESIS = '{"config":{"chainId":43112}}'
 _ANY_SIGNER = platform.proof_of_possession()
 
 Start = Callable[..., Network]
-"""Starts the node with settings of its own and returns which network it is."""
+"""Starts the node with the given settings and returns its network."""
 
 
 @pytest.fixture
 def start(
     db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Start:
-    """Start a node as `initialise` does: in one data directory, by a clock that stands still."""
+    """Start a node as `initialise` does: in one data directory, with a stopped clock."""
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
     monkeypatch.setattr(clock, "now", lambda: platform.NOW)
 
@@ -348,7 +348,7 @@ def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_
     assert len(stakers.current_validators(platform_chain()).validators) == 4
 
 
-# --- the bytes that it began with, and those that others give ---
+# --- genesis bytes of the first start, and those received from other nodes ---
 
 
 def test_what_a_network_began_with_is_kept(start: Start) -> None:
@@ -382,7 +382,7 @@ def test_the_first_validator_of_the_reference_is_the_first_in_the_bytes(start: S
 
 
 def fetched(raw: bytes, tmp_path: Path) -> Path:
-    """Put genesis bytes where they are kept that came from other nodes."""
+    """Store genesis bytes at the path for those received from other nodes."""
     path = tmp_path / "genesis" / "platform.bin"
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(raw)
@@ -390,7 +390,7 @@ def fetched(raw: bytes, tmp_path: Path) -> Path:
 
 
 def elsewhere(network_id: int = 12345) -> bytes:
-    """Return the genesis bytes of a network that somebody else began."""
+    """Return the genesis bytes of a foreign network."""
     founders = [Founder(node, _ANY_SIGNER) for node in genesis.NODE_IDS]
     config = own_network(
         specification_config(network_id), founders, start_time=platform.NOW, c_chain_genesis="{}"

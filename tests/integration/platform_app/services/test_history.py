@@ -38,11 +38,11 @@ from tests.builders.platform_state import SUPPLY
 SEED = 2_000
 TXS = {"sqlite": 2_000, "postgresql": 300}
 AT_ONCE = 12
-"""The most that are issued in one commit."""
+"""The most transactions that are issued in one commit."""
 BETWEEN_COMPARISONS = 100
-"""Blocks after which all rows are compared, not only what is live."""
+"""Number of blocks after which all rows are compared, not only the live ones."""
 KINDS = 14
-"""Of transactions in such a history, proposals among them."""
+"""Number of transaction types in such a history, including proposals."""
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def ledger(
     db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> "Ledger":
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
-    identity.make_identity(this_node().settings, platform.NOW)  # it is nobody on this network
+    identity.make_identity(this_node().settings, platform.NOW)  # not a validator of this network
     made = Ledger()
     accept = acceptance.accept
 
@@ -67,7 +67,7 @@ def ledger(
 
 
 class Ledger:
-    """Follows the service block by block, and adds up by itself what was paid and burned."""
+    """Follows the service block by block, and independently sums up rewards and burned fees."""
 
     def __init__(self) -> None:
         platform_rows.begin_with(funded())
@@ -80,7 +80,7 @@ class Ledger:
 
     @property
     def accepted(self) -> int:
-        """Transactions that somebody has issued."""
+        """Number of accepted transactions that were issued by users."""
         return sum(count for (name, _), count in self.seen.items() if name != "RewardValidatorTx")
 
     def run(self, count: int) -> None:
@@ -98,7 +98,7 @@ class Ledger:
                 assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.PROCESSING
 
     def follow(self, blocks: Sequence[Block], changes: StateChanges) -> None:
-        """Take what a commit has changed, and compare."""
+        """Apply the changes of a commit, and compare."""
         self.memory.accept(changes)
         self.blocks += len(blocks)
         self.clocks |= {block.height: self.history.now for block in blocks}
@@ -113,7 +113,7 @@ class Ledger:
             assert contents(remembered()) == contents(self.memory)
 
     def assert_coins_are_conserved(self) -> None:
-        """Check the rows: what there was, with rewards and without what was burned, is there."""
+        """Check the total in the rows: the initial coins, plus rewards, minus burned fees."""
         unspent = _total(models.UTXO.objects.values_list("amount"))
         elsewhere = _total(models.SharedUTXO.objects.values_list("amount"))
         staked = _total(
@@ -126,7 +126,7 @@ class Ledger:
         assert supply == SUPPLY + self.paid + promised(self.memory)
 
     def assert_what_is_live_is_the_same(self) -> None:
-        """Check unspent outputs, stakers in their order, and numbers against the diff's."""
+        """Compare unspent outputs, stakers in their order, time and fees with those of the diff."""
         state = DatabaseState(platform_chain().db)
         assert state.timestamp() == self.memory.timestamp()
         assert state.fee_state() == self.memory.fee_state()
@@ -136,7 +136,7 @@ class Ledger:
         assert set(map(bytes, keys)) == set(self.memory.utxos)
 
     def _let_some_be_offline(self) -> None:
-        """Let a third of the validators never have been online, and nobody look any more."""
+        """Set the uptime of a third of the validators to zero, as observed until their end."""
         for staker in self.memory.stakers.values():
             is_validator = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
             if is_validator and staker.tx_id[0] % 3 == 0:

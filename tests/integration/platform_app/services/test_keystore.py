@@ -1,4 +1,4 @@
-"""Users of the keystore: made, deleted, listed, taken elsewhere (pchain.md 8.3)."""
+"""Users of the keystore: created, deleted, listed, exported and imported (pchain.md 8.3)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Users of the keystore who do several things at once: each is done, or refused in its words."""
+"""Concurrent requests of keystore users: each one succeeds, or is refused with its message."""
 
 import time
 from collections.abc import Callable
@@ -36,7 +36,7 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def at_once(works: list[Callable[[], Any]]) -> list[Any]:
-    """Do all of it, each in a thread with a connection of its own; return results and errors."""
+    """Run all functions, each in a thread with its own connection; return results and errors."""
     barrier = Barrier(len(works))
 
     def run(work: Callable[[], Any]) -> Any:
@@ -53,7 +53,7 @@ def at_once(works: list[Callable[[], Any]]) -> list[Any]:
 
 
 def funded(pchain: PChain, coins: int) -> None:
-    """Make a user whose one key owns so many coins, each of which pays for a subnet."""
+    """Create a user whose only key owns `coins` coins, each of which pays for a subnet."""
     pchain.do(
         pchain.make(platform.BaseTx, *(pchain.output(2 * UNIT, ADDRESS) for _ in range(coins)))
     )
@@ -61,7 +61,7 @@ def funded(pchain: PChain, coins: int) -> None:
 
 
 def same_coins_for(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody issue before so many have chosen their coins."""
+    """Delay issuing until the given number of threads have chosen their coins."""
     chosen = Barrier(threads)
     first: set[int] = set()
     lock = Lock()
@@ -134,9 +134,9 @@ def test_who_is_deleted_while_a_key_is_written_goes_with_it(
 
     def added(*arguments: Any) -> None:
         writing.set()
-        # On SQLite the other one cannot even begin: it has no part in this then.
+        # On SQLite the other transaction cannot start meanwhile, so it is not tested there.
         if deleting.wait(0.5):
-            time.sleep(0.2)  # for its first statement, which is to wait for this transaction
+            time.sleep(0.2)  # for its first statement, which must wait for this transaction
         add_keys(*arguments)
 
     def noticed(ask: Callable[[Database, int], Any]) -> Callable[[Database, int], Any]:

@@ -1,4 +1,4 @@
-"""Wrong passwords lock a user for longer and longer, and few passwords are tried at a time."""
+"""Wrong passwords lock a user for increasing times, and few passwords are checked concurrently."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -38,7 +38,7 @@ def fail(times: int, name: str = NAME) -> None:
 
 @pytest.fixture
 def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every lock last as long as the longest: a short one could end before a test looks."""
+    """Let every lock last as long as the longest: a short one could expire before a test checks it."""
 
     def seconds_after(limit: Limit, failures: int) -> int:
         return 0 if failures < limit.free else limit.longest
@@ -47,7 +47,7 @@ def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def locked_for(name: str = NAME) -> int:
-    """Return for how many seconds a user cannot try the right password."""
+    """Return the number of seconds for which even the right password is refused."""
     with pytest.raises(TooManyAttempts) as refused:
         keystore.export_user(platform_chain(), name, PASSWORD)
     assert str(refused.value) == f"too many failed attempts, try again in {refused.value.seconds}s"
@@ -55,7 +55,7 @@ def locked_for(name: str = NAME) -> int:
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let one kind of slots be one slot."""
+    """Limit one kind of slots to a single slot."""
     chain = platform_chain()
     slots = DerivationSlots(at_once=1, slots=1)
     monkeypatch.setattr(chain, "key_derivation", chain.key_derivation._replace(**{name: slots}))
@@ -71,7 +71,7 @@ def test_a_few_wrong_passwords_are_free() -> None:
 def test_each_further_one_locks_twice_as_long(monkeypatch: pytest.MonkeyPatch) -> None:
     some_user()
     write = cache.set
-    # The cache forgets by a clock that goes on: not before the test has looked.
+    # The cache expires entries by real time: keep them until the test has checked them.
     monkeypatch.setattr(cache, "set", lambda key, value, seconds: write(key, value, seconds + 600))
     with time_machine.travel(NOW, tick=False) as clock:
         fail(OF_USER.free)

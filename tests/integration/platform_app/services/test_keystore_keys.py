@@ -1,4 +1,4 @@
-"""Keys of a user: taken in, made, given back, at most so many (pchain.md 8.3)."""
+"""Keys of a user: imported, created, exported, and limited in number (pchain.md 8.3)."""
 
 from collections.abc import Callable
 from types import SimpleNamespace

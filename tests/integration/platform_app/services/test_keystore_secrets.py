@@ -1,4 +1,4 @@
-"""Neither keys nor passwords are anywhere but in the answer to the one who has the password."""
+"""Keys and passwords appear nowhere except in the response to a request with the password."""
 
 import logging
 import traceback
@@ -29,7 +29,7 @@ def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def secrets_of(*keys: bytes) -> list[bytes]:
-    """Return every form in which a secret could stand somewhere."""
+    """Return every form in which a secret could be stored."""
     forms = [PASSWORD.encode(), PASSWORD.encode().hex().encode(), WRONG.encode()]
     for key in keys:
         text = format_private_key(key)
@@ -45,7 +45,7 @@ def assert_nothing_secret(shown: bytes, *keys: bytes) -> None:
 
 
 def dump() -> Iterator[bytes]:
-    """Walk every value of every table, as bytes."""
+    """Yield every value of every table, as bytes."""
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT * FROM "{table}"')
@@ -56,7 +56,7 @@ def dump() -> Iterator[bytes]:
 
 
 def whole_story() -> list[bytes]:
-    """Do all that a user can do; return the keys."""
+    """Do everything that a user can do; return the keys."""
     some_user(*KEYS[:2])
     made = keystore.create_address(platform_chain(), NAME, PASSWORD)
     keys = [*KEYS[:2], keystore.export_key(platform_chain(), NAME, PASSWORD, made)]
@@ -80,7 +80,7 @@ FAILURES: list[Callable[[], object]] = [
     lambda: keystore.list_addresses(platform_chain(), NAME, WRONG),
     lambda: keystore.list_addresses(platform_chain(), NAME, PASSWORD),
 ]
-"""The last one finds the user locked."""
+"""By the last of these calls the user is locked."""
 
 
 def test_the_database_holds_nothing_secret() -> None:

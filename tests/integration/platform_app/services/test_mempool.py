@@ -1,4 +1,4 @@
-"""Taking transactions in: which are refused and in what words, and what becomes of the others."""
+"""Submission to the mempool: refused transactions and their messages, and the further path of accepted ones."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def sizes(txs: list[Tx]) -> int:
 
 
 def unfunded(number: int = 0) -> Tx:
-    """Return a transfer of coins that nobody has."""
+    """Return a transfer that spends outputs which do not exist."""
     return platform.signed(BaseTx, inputs=platform.spend_all(platform.utxo(number=number)))
 
 
@@ -156,7 +156,7 @@ def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
         f"mempool is full: {txs[2].tx_id} size ({size}) > available space ({size - 1})"
     )
     assert accepted.status(platform_chain(), txs[2].tx_id) == UNKNOWN
-    with pytest.raises(MempoolFull):  # what waits in the database counts as what came with it
+    with pytest.raises(MempoolFull):  # stored transactions count like those of the same call
         mempool.issue_tx(platform_chain(), txs[2], now=pchain.now)
 
 
@@ -222,7 +222,7 @@ def test_after_the_block_a_rival_is_invalid_and_that_is_remembered(pchain: PChai
 
 
 def test_rules_are_asked_as_of_the_next_blocks_time(pchain: PChain) -> None:
-    """A stay that is too short when the block will be built is refused before it is built."""
+    """A staking period that will be too short in the next block is refused before the block is built."""
     tx = scheduled_validator(pchain, "late", start=60, end=60 + DAY)
     pchain.now += 61
 
@@ -259,7 +259,7 @@ def test_proposals_are_never_taken(pchain: PChain) -> None:
 def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -> None:
     first = pchain.make()
     spending_change = _spending_change(pchain, first)
-    with pytest.raises(UtxoMissing):  # it came before the coins that it spends
+    with pytest.raises(UtxoMissing):  # it arrived before the transaction that creates its inputs
         mempool.issue_tx(platform_chain(), spending_change, now=pchain.now)
     assert accepted.status(platform_chain(), spending_change.tx_id).status is TxStatus.DROPPED
 
@@ -293,7 +293,7 @@ def test_who_asks_again_for_an_export_that_was_accepted_is_told_so(pchain: PChai
 
 
 def test_peers_may_export_and_so_may_blocks(pchain: PChain) -> None:
-    """The door is this node's own, while all nodes of a network must agree about a block."""
+    """This node's own rule for its API does not apply, because all nodes of a network must agree about a block."""
     tx = export(pchain, pchain.network.c_chain_id)
 
     assert mempool.issue(platform_chain(), [tx], now=pchain.now, gossiped=True) == [tx.tx_id]
@@ -377,7 +377,7 @@ def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itsel
 
 
 def test_garbage_takes_no_lock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for remembering the reason: refusals that are not remembered write nothing at all."""
+    """The only exception is storing the reason: refusals that are not stored write nothing at all."""
     tx = pchain.make()
     pchain.issue(tx)
     monkeypatch.setattr(mempool, "_admit", None)
@@ -394,7 +394,7 @@ def test_one_that_became_invalid_while_it_waited_is_dropped_with_its_reason(
     first = scheduled_validator(pchain, "node", start=600, end=3 * DAY)
     pchain.do(pchain.make(BaseTx, pchain.output(3_000_000_000, EWOQ)))
     second = scheduled_validator(pchain, "node", start=700, end=3 * DAY)
-    pchain.issue(first, second)  # each is valid by itself
+    pchain.issue(first, second)  # each is valid on its own
 
     pchain.build()
 

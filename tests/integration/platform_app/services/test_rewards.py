@@ -1,4 +1,4 @@
-"""What stakers get at their end, with commit and with abort, and what that does to the supply."""
+"""Outputs of stakers at their end, with commit and with abort, and the effect on the supply."""
 
 from typing import Any
 
@@ -39,14 +39,14 @@ _ANY: Any = None
 
 
 def proposal_of(tx: Any) -> models.Tx:
-    """Return the proposal to reward whom a transaction has made a staker."""
+    """Return the proposal to reward the staker that a transaction created."""
     proposals = models.Tx.objects.filter(kind=models.TxKind.REWARD_VALIDATOR)
     wanted = platform.signed(RewardValidatorTx, keys=[], tx_id=tx.tx_id)
     return proposals.get(tx_id=wanted.tx_id)
 
 
 def was_online(tx: Tx, millionths: int) -> None:
-    """Let the validator have been online for a part of its stay, and nobody look any more."""
+    """Set the validator's uptime to a fraction of its staking period, as observed until its end."""
     staker = staker_of(tx)
     stay = staker.end_time - staker.start_time
     models.ValidatorUptime.objects.filter(staker=staker).update(
@@ -71,7 +71,7 @@ def test_at_its_end_a_validator_gets_its_stake_back_and_its_reward(pchain: PChai
     assert (left.phase, left.outcome, left.left_height) == (
         Phase.PAST, Outcome.REWARDED, option.height,
     )  # fmt: skip
-    # One output of change, one of stake: they come back behind it, then the reward.
+    # One output of change, and one of stake, which is returned after it; then the reward.
     assert paid(tx) == {2: rewarded}
     assert supply() == before
     stake = DatabaseState(platform_chain().db).utxo(

@@ -1,4 +1,4 @@
-"""When stakers begin and end: each moment of change in a block of its own."""
+"""Starts and ends of stakers: each time of change gets its own block."""
 
 from typing import Any
 
@@ -159,7 +159,7 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
     heights = platform_chain().tip().height + 1
     for height in range(heights):
         expected = seen.get(height)
-        if expected is None:  # a proposal: nothing has changed before its option
+        if expected is None:  # a proposal: nothing changes before its option
             expected = seen[height - 1]
         for one in (PRIMARY_NETWORK_ID, subnet_id):
             found = stakers.validators_at(platform_chain(), height, one)
@@ -173,7 +173,7 @@ def _step(pchain: PChain, seconds: int) -> bool:
 
 
 def _weights() -> dict[ID, dict[Any, int]]:
-    """Add up who is current now, as the rules see it."""
+    """Return the weights of current validators, computed from the stakers the rules see."""
     present: list[Staker] = list(DatabaseState(platform_chain().db).current_stakers())
     seats = {(one.subnet_id, one.node_id) for one in present if not one.priority.is_delegator}
     weights: dict[ID, dict[Any, int]] = {}
@@ -188,7 +188,7 @@ def test_this_nodes_next_stay_begins_as_the_last_one_ends(pchain: PChain) -> Non
     first = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     other = pchain.do(validator(pchain, "node", end=300 * DAY))
     payment = pchain.make()
-    pchain.now = first.end + 90 * DAY  # the node was off
+    pchain.now = first.end + 90 * DAY  # the node was not running
     pchain.issue(payment)
 
     pchain.build()
@@ -200,12 +200,12 @@ def test_this_nodes_next_stay_begins_as_the_last_one_ends(pchain: PChain) -> Non
 
 
 def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChain) -> None:
-    """A lock that has opened on the node's clock, but not at the time at which the renewal stands."""
+    """The lock has expired by the node's clock, but not at the time of the renewal's block."""
     first = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     opens = first.end + DAY
     pchain.do(pchain.make(BaseTx, pchain.output(UNIT, EWOQ, locktime=opens)))
     pchain.now = opens + DAY
-    platform_chain().consensus.produce(now=pchain.now)  # the stay ends
+    platform_chain().consensus.produce(now=pchain.now)  # ends the staking period
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     (locked,) = [one for one in pchain.coins() if inner_output(one.output).amount == UNIT]
     tx = rival(pchain.make(BaseTx, inputs=platform.spend_all(locked), outputs=()), b"")

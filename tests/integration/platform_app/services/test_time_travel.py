@@ -1,4 +1,4 @@
-"""Staking time travel: the clock leaps, and every change of a staker on the way has its block."""
+"""Staking time travel: the clock is moved forward, and every staker change in between gets its block."""
 
 import threading
 import time
@@ -49,12 +49,12 @@ YEAR = 365 * DAY
 
 @pytest.fixture(autouse=True)
 def travelling_clock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The test's clock with the offset that a journey leaves."""
+    """The test's clock plus the offset that a time travel leaves."""
     monkeypatch.setattr(clock, "now", lambda: pchain.now + clock.offset())
 
 
 def stakers_of_all_kinds(pchain: PChain, validators: int) -> list[Tx]:
-    """Add validators, current and pending, with delegators, some of which validate a subnet."""
+    """Add current and pending validators with delegators; some of them validate a subnet."""
     random = Random(7)
     subnet_id = subnet(pchain)
     split(pchain, validators, STAKE + 10**6)
@@ -91,7 +91,7 @@ def _take(pchain: PChain, txs: list[Tx]) -> None:
 
 
 def moments(txs: list[Tx]) -> set[int]:
-    """Return the seconds at which stakers of these transactions begin or end."""
+    """Return the times at which stakers of these transactions start or end."""
     rows = [staker_of(tx) for tx in txs]
     begins = {row.start_time for row in rows if row.phase == Phase.PENDING}
     return begins | {row.end_time for row in rows}
@@ -109,7 +109,7 @@ def test_every_change_on_the_way_has_a_block_at_its_own_time(pchain: PChain) -> 
     assert {block.time for block in blocks} == expected
     proposals = sum(block.proposal is not None for block in blocks)
     assert len(blocks) == built + proposals
-    # Everybody but the subnet's validators was proposed for a reward, one after the other.
+    # All stakers except the subnet's validators were proposed for a reward, one after the other.
     assert proposals == sum(1 for tx in txs if hasattr(tx.unsigned, "stake")) + 1
     rows = [staker_of(tx) for tx in txs]
     assert {row.phase for row in rows} == {Phase.PAST}
@@ -124,7 +124,7 @@ def test_the_clock_is_ahead_for_good(pchain: PChain) -> None:
 
     assert clock.now() == before + 30 * DAY
     assert clock.offset() == 30 * DAY
-    assert platform_chain().tip().height == 0  # nothing happened on the way
+    assert platform_chain().tip().height == 0  # no staker changed in between
 
 
 def test_journeys_add_up(pchain: PChain) -> None:
@@ -179,13 +179,13 @@ def test_a_journey_ends_however_much_is_issued_meanwhile(
     produce = consensus.produce
 
     def produce_and_issue(*, now: int) -> Any:
-        pchain.issue(next(txs))  # others are at work
+        pchain.issue(next(txs))  # other users issue transactions
         return produce(now=now)
 
     monkeypatch.setattr(consensus, "produce", produce_and_issue)
     built = time_travel(platform_chain(), 3 * DAY)
 
-    # One where it begins, one where it ends, and one with what was waiting at the arrival.
+    # One block where it starts, one where it ends, and one with the pending transactions on arrival.
     assert built == 3
     assert staker_of(staker).outcome == Outcome.REWARDED
 
@@ -265,7 +265,7 @@ def test_the_command_says_what_it_did(pchain: PChain) -> None:
 
     call_command("time_travel", "30d", stdout=out)
 
-    moment = "2023-12-14 22:13:21"  # its end was proposed and committed on the way
+    moment = "2023-12-14 22:13:21"  # its end was proposed and committed during the travel
     assert out.getvalue().startswith(f"It is {moment} UTC now. 2 blocks, ")
 
 
@@ -281,7 +281,7 @@ def test_the_command_ends_when_no_process_remembers_what_was_before(
             return sleep(seconds)
         return waited.append((seconds, clock.now() >= before + DAY))
 
-    # The rows have moved when it begins to wait, and what others were seen to remember is trusted for so long.
+    # The rows have changed when the wait begins; other processes' cached responses are valid for that long.
     monkeypatch.setattr(time, "sleep", wait)
 
     call_command("time_travel", "1d", stdout=StringIO())

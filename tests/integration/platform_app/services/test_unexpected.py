@@ -1,4 +1,4 @@
-"""What nobody expected harms its own sender only, and never holds up the chain."""
+"""An unexpected error affects only the sender of the transaction, and never stops the chain."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +17,12 @@ from tests.integration.platform_app.conftest import PChain
 
 
 class Broken(Exception):
-    """A fault of the rules themselves."""
+    """A bug in the rules themselves."""
 
 
 @pytest.fixture
 def breaking(monkeypatch: pytest.MonkeyPatch) -> set[ID]:
-    """The rules fail for the transactions whose IDs are put in here."""
+    """The rules raise an error for transactions whose IDs are added to this set."""
     failing: set[ID] = set()
 
     def execute(tx: Tx, *arguments: Any) -> None:

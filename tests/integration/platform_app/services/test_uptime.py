@@ -1,4 +1,4 @@
-"""Observed connections become uptimes, over leaps of the clock and restarts, and rewards go by them."""
+"""Observed connections become uptimes, across clock changes and restarts, and determine rewards."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -40,20 +40,20 @@ def seen(node_id: NodeID) -> Uptime:
 
 
 def online(pchain: PChain, node_id: NodeID = PEER) -> int:
-    """Return the seconds that a validator was online until now."""
+    """Return the seconds for which a validator has been online so far."""
     return seen(node_id).up_until(pchain.now, tracking=uptime.tracking(platform_chain()))
 
 
 @pytest.fixture
 def tracked(pchain: PChain) -> PChain:
-    """A chain whose node has had a peer, that does not validate, from the beginning on."""
+    """A chain whose node has had a non-validating peer since the beginning."""
     uptime.observe(platform_chain(), [OTHER], pchain.now)
     return pchain
 
 
 @pytest.fixture
 def travelling(tracked: PChain, monkeypatch: pytest.MonkeyPatch) -> PChain:
-    """The same, with the offset of the clock that a journey leaves."""
+    """The same, plus the clock offset that a time travel leaves."""
     monkeypatch.setattr(clock, "now", lambda: tracked.now + clock.offset())
     return tracked
 
@@ -73,7 +73,7 @@ def test_tracking_begins_with_the_first_peer_ever(pchain: PChain) -> None:
     assert uptime.tracking(platform_chain())
     assert rows.tracking(platform_chain().db) == (pchain.now, pchain.now)
     pchain.now = began + 1000
-    # Half of the time nobody looked, then it was not there.
+    # For half of the time uptimes were not tracked; then the node was offline.
     assert online(pchain) == 500
     assert seen(pchain.node_id).fraction(pchain.now) == 1.0
 
@@ -126,7 +126,7 @@ def test_a_killed_node_counts_the_gap_as_online_but_no_more(tracked: PChain) -> 
     start = tracked.now
     uptime.observe(platform_chain(), [PEER], start)
     uptime.observe(platform_chain(), [], start + 100)
-    uptime.observe(platform_chain(), [], start + 400)  # a checkpoint; then it is killed
+    uptime.observe(platform_chain(), [], start + 400)  # a checkpoint before the process is killed
     uptime.begin(platform_chain(), start + 1000)
     tracked.now = start + 1100
 
@@ -142,7 +142,7 @@ def test_a_node_that_was_killed_while_others_were_connected_begins_anew(tracked:
     tracked.do(validator(tracked, "peer", end=30 * DAY))
     start = tracked.now
     uptime.observe(platform_chain(), [PEER], start)
-    uptime.begin(platform_chain(), start + 500)  # killed and back
+    uptime.begin(platform_chain(), start + 500)  # killed and restarted
     tracked.now = start + 800
 
     assert online(tracked) == 500
@@ -282,7 +282,7 @@ LOOKS = st.one_of(st.none(), st.sets(st.sampled_from(NODES)))
 def test_no_history_of_looks_and_restarts_counts_more_than_there_was(
     two_validators: tuple[int, int], steps: list[tuple[int, set[NodeID] | None]]
 ) -> None:
-    """A step is a leap of the clock and a look at who is connected, or a restart."""
+    """A step is a clock change, followed by an observation of connected nodes or by a restart."""
     start, end = two_validators
     _forget_all(start)
     now, before = start, dict.fromkeys(NODES, 0)
@@ -302,7 +302,7 @@ def test_no_history_of_looks_and_restarts_counts_more_than_there_was(
 
 @pytest.fixture
 def two_validators(pchain: PChain) -> tuple[int, int]:
-    """Two validators that begin and end together."""
+    """Two validators that start and end together."""
     for name in ("peer", "other"):
         pchain.issue(validator(pchain, name, end=30 * DAY))
     pchain.build()

@@ -1,4 +1,4 @@
-"""The P-Chain behind the VM port: blocks are verified on undecided parents, and written when accepted."""
+"""The P-Chain behind the VM port: blocks are verified on processing parents, and written when accepted."""
 
 from typing import Any
 
@@ -166,7 +166,7 @@ def test_what_conflicts_with_others_blocks_is_dropped(sides: Sides) -> None:
 
 
 def misplaced(side: Side) -> Tx:
-    """Return a transaction that waits, of coins that are not there."""
+    """Return a pending transaction whose inputs do not exist."""
     tx = platform.signed(inputs=platform.spend_all(platform.utxo(number=999)))
     side.chain.db.execute(
         "INSERT INTO platform_app_mempooltx (tx_id, kind, size, received_at, raw) "
@@ -288,7 +288,7 @@ def test_a_proposal_comes_with_the_option_that_this_node_prefers_first(sides: Si
     side.verify(options[1])
     side.accept(proposal, options[1])
     assert side.written[1:] == [proposal.block_id, options[1].block_id]
-    assert side.vm.options(proposal) == options  # of what is decided nobody asks
+    assert side.vm.options(proposal) == options  # irrelevant once the proposal is decided
     status = accepted.status(side.chain, proposal.proposal.tx_id)  # type: ignore[union-attr]
     assert status.status is TxStatus.ABORTED
 
@@ -334,7 +334,7 @@ def test_nothing_may_follow_a_proposal_of_before_the_fork(sides: Sides) -> None:
 
 
 class OneOwn:
-    """Proposes one transaction each time that the last one came to nothing."""
+    """Proposes one transaction again whenever its last attempt failed."""
 
     def __init__(self, tx: Tx) -> None:
         self.tx: Tx | None = tx
@@ -389,7 +389,7 @@ def test_an_own_transaction_that_is_refused_leaves_room_for_others(sides: Sides)
 
 
 def child(side: Side, *txs: Tx, **changes: Any) -> Block:
-    """Return a block on the genesis that nobody has verified."""
+    """Return an unverified block on the genesis."""
     fields = {"parent_id": side.genesis.block_id, "height": 1, "time": side.now, **changes}
     return build_standard(txs=txs, **fields)
 
@@ -440,7 +440,7 @@ def test_of_a_line_all_is_processing_or_nothing(sides: Sides) -> None:
 def test_a_block_asks_as_few_questions_as_in_one_transaction(
     sides: Sides, waiting: int, questions: int
 ) -> None:
-    """Twice where the chain stands, the next stakers, what waits; three of a transfer, what it spent."""
+    """Two reads of the tip, the next stakers, the pending transactions; with transfers also the outputs they spend."""
     side = sides[0]
     side.accept(side.built(side.transfer()))
     side.send(*(side.transfer() for _ in range(waiting)))

@@ -1,7 +1,7 @@
-"""Any tree of valid blocks in any order ends in the rows of the winning line, accepted directly.
+"""Any tree of valid blocks in any order ends in the same rows as accepting the winning branch directly.
 
-Two chains of the same genesis on two databases: what one of them has accepted, after any tree of blocks of all
-kinds of transactions, the other one has accepted directly.
+Two chains with the same genesis use two databases. One accepts blocks out of random trees of blocks with all kinds of
+transactions; the other one accepts the same blocks directly.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ STEPS = 60
 
 
 class Tree:
-    """Lets a node build, verify, accept, reject and restart at random."""
+    """Makes a node build, verify, accept, reject and restart at random."""
 
     def __init__(self, side: Side, seed: int) -> None:
         self.side = side
@@ -38,7 +38,7 @@ class Tree:
         self.known: dict[ID, Block] = {}
         """All blocks that were ever processing."""
         self.line: list[Block] = []
-        """Those that were accepted, since a restart only as far as they are stored."""
+        """The accepted blocks; after a restart only those that are stored."""
         self.seen: set[type[Block]] = set()
         self.rejected = 0
 
@@ -51,12 +51,12 @@ class Tree:
             assert self.side.vm.last_accepted() == self._last().block_id
 
     def finish(self) -> None:
-        """Decide the proposal that waits for its option, if there is one."""
+        """Decide the proposal that waits for its option, if any."""
         if self._last().proposal is not None:
             self._decide()
 
     def build(self) -> None:
-        """Issue, and build on any block; verify the options of a proposal."""
+        """Issue transactions, and build on a random block; verify the options of a proposal."""
         history, side = self.history, self.side
         history.pass_time()
         side.now = max(side.now, history.now)
@@ -72,7 +72,7 @@ class Tree:
             self.known[option.block_id] = option
 
     def accept(self) -> None:
-        """Accept a child of the last accepted block, or of that one too."""
+        """Accept a child of the last accepted block, and possibly also a child of that child."""
         children = self._children(self._last())
         if not children:
             return
@@ -83,19 +83,19 @@ class Tree:
         self._accept(*line)
 
     def reject(self) -> None:
-        """Reject any block; of two options of an accepted proposal one has to stay."""
+        """Reject a random block, but no option: one of an accepted proposal's options must remain."""
         chosen = [one for one in self._processing() if not isinstance(one, OptionBlock)]
         if chosen:
             self.side.vm.reject(self.random.choice(chosen).block_id)
 
     def verify_again(self) -> None:
-        """Verify all that was lost and may come back."""
+        """Verify again all blocks that were lost and whose parent is known."""
         for block in list(self.known.values()):
             if self.side.vm.get_block(block.parent_id) in (self._last(), *self._processing()):
                 self.side.verify(block)
 
     def restart(self) -> None:
-        """Lose all that is only in memory."""
+        """Clear everything that is only in memory."""
         self.side.restart()
         if self.line and self.line[-1].proposal is not None:
             self.line.pop()

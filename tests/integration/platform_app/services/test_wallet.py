@@ -1,4 +1,4 @@
-"""What users of the keystore issue is built of their coins, signed with their keys, and accepted."""
+"""Transactions issued by keystore users are built from their coins, signed with their keys, and accepted."""
 
 import pytest
 

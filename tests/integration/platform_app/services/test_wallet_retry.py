@@ -1,4 +1,4 @@
-"""Requests that are overtaken: others spend the coins between choosing and issuing."""
+"""Overtaken wallet requests: other transactions spend the coins between choosing and issuing."""
 
 from dataclasses import replace
 from functools import partial
@@ -51,7 +51,7 @@ def rich(pchain: PChain) -> PChain:
 
 
 def overtaken(monkeypatch: pytest.MonkeyPatch, times: int, meanwhile: Any) -> None:
-    """Let something happen after a wallet has built, so many times."""
+    """Call a function after a wallet has built a transaction, the given number of times."""
     issue_tx, left = services_mempool.issue_tx, times
 
     def issued(chain: PlatformChain, tx: Tx, *, now: int) -> ID:
@@ -65,7 +65,7 @@ def overtaken(monkeypatch: pytest.MonkeyPatch, times: int, meanwhile: Any) -> No
 
 
 def rivals(pchain: PChain, key: bytes = KEY) -> Any:
-    """Return what issues another transaction with the same inputs."""
+    """Return a function that issues a conflicting transaction with the same inputs."""
 
     def issue(tx: Tx, issue_tx: Any) -> None:
         issue_tx(platform.signed(replace(tx.unsigned, memo=b"rival"), [[key]]), now=pchain.now)

@@ -1,4 +1,4 @@
-"""A block is written whole: its bytes, its transactions with their places, and the tip."""
+"""A block is written completely: its bytes, its transactions with their positions, and the tip."""
 
 import pytest
 from django.db import IntegrityError

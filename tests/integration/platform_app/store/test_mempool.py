@@ -1,4 +1,4 @@
-"""What waits is first come, first served; what was dropped lately is remembered with its reason."""
+"""Pending transactions are served first come, first served; recently dropped ones are stored with the reason."""
 
 import pytest
 from django.db import IntegrityError
@@ -20,7 +20,7 @@ def transfer(number: int, **fields: object) -> Tx:
 
 
 def dropped() -> dict[ID, str]:
-    """Return why transactions were dropped, of those that are remembered."""
+    """Return the reasons of the stored dropped transactions."""
     return dict(models.DroppedTx.objects.values_list("tx_id", "reason"))
 
 

@@ -1,4 +1,4 @@
-"""Migrations of the P-Chain go back as well as forth, views included."""
+"""Migrations of the P-Chain can be reverted and applied again, including views."""
 
 from typing import Any
 

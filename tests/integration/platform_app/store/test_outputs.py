@@ -1,4 +1,4 @@
-"""Outputs and who owns them: nothing is left behind, nothing is mixed up."""
+"""Outputs and their owners: no rows are left over, and none are mixed up."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

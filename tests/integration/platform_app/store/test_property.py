@@ -1,4 +1,4 @@
-"""What a diff answered before it was committed, the rows answer afterwards; at every height."""
+"""The rows return after a commit what the diff returned before it, at every height."""
 
 from dataclasses import replace
 from random import Random
@@ -40,7 +40,7 @@ ADDED = (
 
 
 class History:
-    """Does random things on diffs, commits them, and keeps in memory what is to be found then."""
+    """Makes random changes on diffs, commits them, and keeps the expected state in memory."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -57,7 +57,7 @@ class History:
         self.members: list[dict[ID, dict[NodeID, int]]] = [{}]
 
     def block(self) -> None:
-        """Do some things, commit them as a block, and compare."""
+        """Make some changes, commit them as a block, and compare."""
         diff = Diff(DatabaseState(platform_chain().db))
         diff.set_timestamp(diff.timestamp() + 1)
         for _ in range(self.random.randint(1, 12)):
@@ -71,7 +71,7 @@ class History:
         self.members.append(self.present_members())
 
     def answers(self, state: ChainState) -> dict[str, Any]:
-        """Everything that a state says about what has ever been there."""
+        """Return everything that a state contains about all objects that ever existed."""
         seats = [(subnet, node) for subnet in self.subnets for node in NODES]
         if isinstance(state, DatabaseState):
             state.prefetch_utxos(self.utxo_ids[::2])
@@ -142,7 +142,7 @@ class History:
             change(diff)
 
     def move_staker(self, diff: Diff) -> None:
-        """Let a pending one become current, or one that is current leave."""
+        """Make a pending staker current, or remove a current one."""
         present = [*diff.pending_stakers(), *diff.current_stakers()]
         if not present:
             return
@@ -191,7 +191,7 @@ class History:
     )  # fmt: skip
 
     def receive(self) -> None:
-        """Let another chain export something, between two blocks."""
+        """Let another chain export an output, between two blocks."""
         utxo = self.utxo()
         self.shared.append((platform.X_CHAIN_ID, utxo.utxo_id))
         self.memory.share(platform.X_CHAIN_ID, utxo)
@@ -208,7 +208,7 @@ class History:
         )
 
     def present_members(self) -> dict[ID, dict[NodeID, int]]:
-        """The weights of all current validators with their delegators, by subnet."""
+        """Return the weights of all current validators including their delegators, by subnet."""
         weights: dict[ID, dict[NodeID, int]] = {}
         seated = {
             (one.subnet_id, one.node_id): one

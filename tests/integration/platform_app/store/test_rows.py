@@ -1,4 +1,4 @@
-"""Columns read back: what is remembered of them, and what is too large for that."""
+"""Decoding of columns: which values are cached, and which are too large for that."""
 
 from platform_app.store import rows
 from primitives.hashing import sha256

@@ -1,4 +1,4 @@
-"""SQL is an interface: the views show what is there, in forms that people read."""
+"""SQL views: they show the stored data in readable form."""
 
 from decimal import Decimal
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""A staker's row follows it from the block with its transaction to the one with which it leaves."""
+"""A staker's row is updated from the block with its transaction to the block in which it leaves."""
 
 import pytest
 from django.db import IntegrityError, connection

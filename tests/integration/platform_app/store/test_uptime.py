@@ -1,4 +1,4 @@
-"""Who was online, and for how long."""
+"""Rows of uptimes: which nodes were online, and for how long."""
 
 import pytest
 
