@@ -121,9 +121,7 @@ def test_what_is_written_together_is_one_message(database: Database) -> None:
         database.insert(TrieNode, ("key", "rlp"), nodes(3))
         database.execute("UPDATE cchain_app_trienode SET rlp = %s", (b"u",))
         assert len(captured) == begun
-        assert database.row(_COUNT) == (
-            3,
-        )  # sent after the pending statements, in the same message
+        assert database.row(_COUNT) == (3,)  # in one message with the pending statements
         assert len(captured) == begun + 1
         database.delete(TrieNode, ("key",), [(nodes(1)[0][0],)])
         assert len(captured) == begun + 1

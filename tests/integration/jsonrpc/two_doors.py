@@ -1,4 +1,4 @@
-"""Servers of one application: with the direct endpoint, with one that never answers later, and without; and a client."""
+"""Three servers of one application: with a direct endpoint, with one that never answers later, and without."""
 
 import re
 import socket

@@ -179,7 +179,7 @@ def _running(monkeypatch: pytest.MonkeyPatch, *, now: int = platform.NOW) -> Ite
 def reference_pchain(
     db: None, node_settings: Any, settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PChain]:
-    """avalanchego's local network with its parameters, a day old; this node is not one of its validators."""
+    """The local network of avalanchego with its parameters, a day old; this node is not one of its validators."""
     settings.NODE = replace(node_settings, data_dir=data_dir, parameters="avalanchego")
     yield from _running(monkeypatch, now=REFERENCE_START + DAY)
 

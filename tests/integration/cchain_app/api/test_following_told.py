@@ -103,9 +103,7 @@ async def test_an_answer_goes_before_what_its_block_has_to_tell(follower, monkey
         order.append("told")
         told.set()
 
-    def settled() -> (
-        None
-    ):  # the result exists; a coroutine that gathers it resumes in the next turn
+    def settled() -> None:  # the result exists; code that awaits it resumes in the next turn
         loop.call_soon(loop.call_soon, written)
 
     def written() -> None:

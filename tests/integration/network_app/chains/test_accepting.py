@@ -194,9 +194,7 @@ def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(world: 
     past = world.hand_over()
     chain = world.node(FOLLOWER).c
     follow(chain, past.c[:2])
-    follow(
-        chain, past.c[2:3]
-    )  # from now on the chain knows that the signer's certificate is stored
+    follow(chain, past.c[2:3])  # the signer's certificate is known to be stored from now on
     costs = []
     for blocks in (past.c[3:4], past.c[4:]):
         with CaptureQueriesContext(connection) as asked:

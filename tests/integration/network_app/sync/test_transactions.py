@@ -72,9 +72,7 @@ async def ask(node: Node, asker: Node, app_bytes: bytes) -> Message:
     answers: list[Message] = []
 
     def noted(message: Message, to: NodeID) -> Message:
-        if message.HasField("app_response") or message.HasField(
-            "app_error"
-        ):  # it also sends requests
+        if message.HasField("app_response") or message.HasField("app_error"):  # no requests
             assert to == asker.node_id
             answers.append(message)
         return message

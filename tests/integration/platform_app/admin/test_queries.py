@@ -84,7 +84,7 @@ BOUNDED = (
     '"platform_app_keystorekey"',
     "platform_app_stakeoutput",
 )
-"""Scans and sorts that are allowed: the chain's single row, a subnet's blockchains, a user's keys, a staker's outputs."""
+"""Allowed scans and sorts: the chain's single row, a subnet's blockchains, a user's keys, a staker's outputs."""
 
 
 def _assert_cheap(page: Any, statements: int) -> None:

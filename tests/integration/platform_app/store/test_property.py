@@ -1,4 +1,4 @@
-"""The rows return after a commit what the diff returned before it, at every height."""
+"""The rows after a commit have the same content as the diff before it, at every height."""
 
 from dataclasses import replace
 from random import Random
