@@ -47,7 +47,7 @@ BROKEN = b'{"jsonrpc":"2.0","id":7,"method":"number","params":[ ]}'
 
 
 class Panic(BaseException):
-    """How a native extension fails."""
+    """The exception that a panic in a native extension raises."""
 
 
 SHORT_ANSWERS: dict[bytes, tuple[bytes, str | None]] = {

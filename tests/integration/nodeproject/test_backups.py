@@ -358,7 +358,7 @@ def test_where_something_is_nothing_is_restored(
     with pytest.raises(OtherFile, match="is there already and is not the backup's"):
         service.restore(settings_of_second, SECOND, saved)
     assert other.read_bytes() == b"of another node"
-    other.write_bytes(this_node().settings.signer_path.read_bytes())  # killed here, or mounted
+    other.write_bytes(this_node().settings.signer_path.read_bytes())  # after a kill, or mounted
     before_it = other.stat()
     service.restore(settings_of_second, SECOND, saved)
     assert os.path.samestat(other.stat(), before_it)

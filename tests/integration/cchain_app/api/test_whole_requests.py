@@ -465,7 +465,7 @@ def test_what_is_no_whole_request_goes_past(both, cut) -> None:
 
 def test_a_failure_leaves_the_request_to_the_door(both, caplog) -> None:
     class Panic(BaseException):
-        """How a native extension fails."""
+        """The exception that a panic in a native extension raises."""
 
     def fail(*_: object) -> None:
         raise Panic

@@ -1,4 +1,4 @@
-"""Every method that asks about a block answers at every height of a chain of all forks."""
+"""Every method with a block parameter answers at every height of a chain that spans all forks."""
 
 from collections.abc import Callable
 from pathlib import Path

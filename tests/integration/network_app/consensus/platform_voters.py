@@ -43,7 +43,7 @@ T = TypeVar("T")
 PATIENCE = 120.0
 """Seconds of virtual time within which a network of voters must reach a condition."""
 STRANGER = node(99).identity.node_id
-"""A peer that does not validate."""
+"""A peer that is not a validator."""
 
 
 class Databases:
