@@ -53,7 +53,7 @@ def make(chain, monkeypatch):
 @pytest.fixture
 async def follower(shared_candidates, monkeypatch) -> AsyncIterator[HeadListener]:
     """The head listener of a web process, on this event loop; it only receives chain events."""
-    monkeypatch.setattr("nodeproject.head_listener.TICK", 3600)
+    monkeypatch.setattr("nodeproject.heads.listener.TICK", 3600)
     joined = groups_joined(monkeypatch)
     made = HeadListener(this_node().evm_rpc)
     await in_thread(blocks.head, evm_chain())
