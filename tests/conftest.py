@@ -1,4 +1,4 @@
-"""What all tests share: nothing of a real node's data, and settings that a test names itself."""
+"""Configuration for all tests: isolation from real nodes, Hypothesis profiles and the node's settings."""
 
 import gc
 import signal
@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, settings
 
 from tests.searching import QUICK, THOROUGH
 
-# A run of the tests is a look at new cases; `make search` is a search. How long a case takes, or is drawn,
-# says something of the machine.
+# `make test` tries a few new cases of each property; `make search` tries many. There is no deadline, because the
+# time that a case takes depends on the machine.
 PATIENT: Any = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("quick", max_examples=QUICK, **PATIENT)
 settings.register_profile("thorough", max_examples=THOROUGH, **PATIENT)
@@ -21,9 +21,10 @@ settings.load_profile("quick")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the markers of this project known, and hear Ctrl-C.
+    """Register the markers of this project and handle Ctrl-C.
 
-    What a shell starts in the background is deaf to it, and so would be the nodes that tests start and end.
+    A shell starts background processes with SIGINT ignored. The nodes that the tests start would inherit that
+    and could not be stopped with Ctrl-C.
     """
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line(
@@ -33,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @receiver(setting_changed)
 def follow_settings(*, setting: str, value: Any, **_: object) -> None:
-    """Let this process be a node with the settings that a test has just changed."""
+    """Apply the node settings that a test has just changed to this process."""
     from tests.builders.process import begin_anew
 
     if setting == "NODE":
@@ -41,7 +42,7 @@ def follow_settings(*, setting: str, value: Any, **_: object) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Spare the collector thousands of tests that stay until the end: it takes a fifth of the time."""
+    """Exclude the collected tests from garbage collection, which would take a fifth of the run time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000)
@@ -49,7 +50,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture
 def node_settings(request: pytest.FixtureRequest, settings: Any) -> Any:
-    """The node's settings with what the test's marks change, of a node that has just begun."""
+    """The settings of a freshly started node, with the values from the test's `node_settings` marks."""
     changed: dict[str, Any] = {}
     for mark in reversed(list(request.node.iter_markers("node_settings"))):
         changed |= mark.kwargs

@@ -1,7 +1,8 @@
-"""All rows of both chains, node by node: those that have the same blocks have the same.
+"""Compare the rows of both chains between nodes: nodes with the same blocks must have the same rows.
 
-Not alike are what waits, how far calls are written behind the blocks, who is connected, how long others
-were online, and what the network's process reports: each node sees its own. All other tables are compared, with all of their columns.
+Some tables differ between nodes and are skipped: the pools, the calls (which are indexed behind the blocks),
+the connected peers, the uptimes of other nodes and the reports of the network process. All other tables are
+compared with all of their columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,16 +19,16 @@ OWN = frozenset(
         "network_app_fetchedblock", "network_app_chainconsensus", "network_app_blockdecision",
     }
 )  # fmt: skip
-"""Tables whose rows are a node's own."""
+"""Tables whose rows differ between nodes."""
 APPS = ("cchain_app_", "platform_app_", "network_app_")
 LEAST_TABLES = 20
-"""So many there are at least: who finds fewer has not looked at the chains."""
+"""Fewer tables than this mean that the chains' tables were not found."""
 
 Rows = dict[str, set[tuple[Any, ...]]]
 
 
 def differences(nodes: Sequence[RunningNode]) -> list[str]:
-    """Say in which rows nodes of the embedded profile differ from the first one; nothing where in none."""
+    """Return the differences between the first node's rows and those of the other nodes, all on SQLite."""
     first, *others = [rows(node) for node in nodes]
     return [
         f"node {place}: {line}"
@@ -37,7 +38,7 @@ def differences(nodes: Sequence[RunningNode]) -> list[str]:
 
 
 def rows(node: RunningNode) -> Rows:
-    """Return the rows of blocks and of all that follows from them, by table, as of one moment."""
+    """Return the rows of blocks and of everything derived from them, by table, from one database snapshot."""
     with node.database() as ask:
         tables = ask("SELECT name FROM sqlite_master WHERE type = 'table'")
         names = [name for (name,) in tables if name.startswith(APPS) and name not in OWN]

@@ -1,6 +1,6 @@
-"""What the rows of a node's database must say, found without any of the node's own code.
+"""Check a node's C-Chain rows for consistency without using any of the node's own code.
 
-Whether they say what the transactions make of the chain is in `replay`.
+`replay` checks that the rows match the result of executing the transactions.
 """
 
 from typing import Any
@@ -23,10 +23,10 @@ def known_transactions(ask: Ask) -> set[str]:
 
 
 def check_rows(ask: Ask) -> None:
-    """Check every block and what hangs on it, and the state at the head.
+    """Check every block and everything that refers to it, and the state at the head.
 
     Raises:
-        AssertionError: A row is missing, too many, or not what the head stands for.
+        AssertionError: A row is missing, superfluous, or inconsistent with the head.
     """
     blocks = ask(
         "SELECT number, hash, parent_hash, header, state_root, transaction_count, log_count"
@@ -54,7 +54,7 @@ def check_rows(ask: Ask) -> None:
 
 
 def state_root(ask: Ask) -> bytes:
-    """Return the root of the accounts and slots in the rows, by the executable specification."""
+    """Return the state root of the accounts and slots in the rows, computed by the executable specification."""
     storages: dict[bytes, Trie[Any, Any]] = {}
     for key, value in ask("SELECT key, value FROM cchain_app_storageslot"):
         address, slot = bytes(key)[:20], bytes(key)[20:]

@@ -1,6 +1,6 @@
-"""A node whose clients are overheard: all it answers and all blocks that it makes are checked.
+"""A node whose traffic with clients is recorded, so that all its answers and all its blocks can be checked.
 
-What the P-Chain answers is not overheard: its clients are given the node's own port.
+Answers of the P-Chain are not recorded, because its clients use the node's own port.
 """
 
 from pathlib import Path
@@ -18,9 +18,9 @@ from tests.servers.tap import Tap
 
 
 class CheckedNode(RunningNode):
-    """The node of a test. `url` and `ws_url`, which clients are given, lead through a tap.
+    """The node of a test. Clients use `url` and `ws_url`, which lead through a recording proxy.
 
-    Who makes one calls `check` in the end (the fixtures do): it is what no test may forget.
+    Whoever creates a checked node must call `check` at the end; the fixtures do this.
     """
 
     def __init__(self, directory: Path, **options: Any) -> None:
@@ -40,19 +40,19 @@ class CheckedNode(RunningNode):
         return f"ws://127.0.0.1:{self._tap.port}/ext/bc/C/ws"
 
     def check(self) -> None:
-        """Check all answers and all blocks since the last time, and the state at the head.
+        """Check all answers and all blocks since the last call, and the state at the head.
 
         Raises:
-            AssertionError: Something is not as it should be; the message says what.
+            AssertionError: An answer, a block or the state is wrong; the message has the details.
         """
         self.transcript.check()
         self.check_chain()
 
     def check_chain(self) -> None:
-        """Check both chains' rows, and that the reference engine makes every C-Chain block the same.
+        """Check the rows of both chains, and that the reference engine computes the same C-Chain blocks.
 
         Raises:
-            AssertionError: A row is missing, too many, or not what the transactions make.
+            AssertionError: A row is missing, superfluous, or not the result of the transactions.
         """
         with self.database() as ask:
             check_rows(ask)
@@ -60,7 +60,7 @@ class CheckedNode(RunningNode):
             self._replay.follow(ask)
 
     def _kept_genesis(self) -> bytes:
-        """Return the genesis file that a local chain has kept; empty where there is none."""
+        """Return the genesis file that a local chain has saved, or empty bytes if it has saved no file."""
         kept = self.directory / "data" / "cchain_genesis.json"
         return kept.read_bytes() if kept.exists() else b""
 

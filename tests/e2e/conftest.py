@@ -1,8 +1,8 @@
 """The running nodes, funded accounts and compiled contracts of the end-to-end tests.
 
-Nodes are started when the first test asks for them and shared by all of the session; what a test
-sends comes from an account of its own, so that tests do not meet in nonces. What clients are
-answered is checked after each test, and the chain of every node in its end.
+Nodes are started when a test first requests them and are shared by the whole session. Each test sends its
+transactions from its own account, so that tests do not compete for nonces. The answers to clients are checked
+after each test, and each node's chain when the node is stopped.
 """
 
 import itertools
@@ -31,25 +31,26 @@ CLIENTS = HERE.parent / "clients"
 CHAIN_ID = 43112
 RICH_KEY = next(iter(DEV_KEYS.values()))
 SCREENSHOTS = os.environ.get("SCREENSHOTS")
-"""Where pictures of pages are put, if somebody wants to look at them."""
+"""Directory for screenshots of pages, if they are wanted."""
 SCRIPT_SECONDS = 300
-"""Until a client's script is given up: browsers and compilers start slowly on a busy machine."""
+"""Time limit for a client's script: browsers and compilers start slowly on a busy machine."""
 
 MakeNode = Callable[..., CheckedNode]
-"""Makes a node of a test's own, not started yet: its profile, and options of `RunningNode`."""
+"""Creates a node for one test without starting it, from a profile and options of `RunningNode`."""
 
 
 LONGEST = 600
-"""Seconds of one test with the starts of its nodes. What is waited for says earlier that it did not come."""
+"""Time limit for one test in seconds, including the starts of its nodes. Waits inside a test give up earlier,
+with a better message."""
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> WholeFiles:
-    """Say how the workers share the tests."""
+    """Return the scheduler that distributes the tests over the workers."""
     return WholeFiles(config, log)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give tests of this folder, which start nodes, more time than others have, and begin with the long ones."""
+    """Give the tests of this folder, which start nodes, a longer timeout, and run the long ones first."""
     here = [item for item in items if item.path.parent == HERE]
     for item in here:
         if item.get_closest_marker("timeout") is None:
@@ -64,19 +65,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def uses_nodes(item: pytest.Item) -> bool:
-    """Say whether a test uses the nodes that all files share."""
+    """Return whether a test uses the nodes that are shared by all files."""
     return isinstance(item, pytest.Function) and "nodes" in item.fixturenames
 
 
 ALONE = ("producer", "worker", "beat")
-"""Beside the web server of a node that has no peers; the network's process would be killed and started in vain."""
+"""Processes beside the web server of a node without peers. It has no network process, which would be started
+and killed for nothing."""
 Postgresql = Callable[[], PostgresqlServer]
-"""Gives the PostgreSQL server of the production profile's nodes, started when the first one asks."""
+"""Returns the PostgreSQL server for nodes in the production profile; it is started on the first call."""
 
 
 @pytest.fixture(scope="session")
 def postgresql() -> Iterator[Postgresql]:
-    """The PostgreSQL server, which outlives all nodes."""
+    """The PostgreSQL server, which runs longer than all nodes."""
     with ExitStack() as end:
 
         @cache
@@ -89,7 +91,7 @@ def postgresql() -> Iterator[Postgresql]:
 
 
 class Nodes:
-    """Nodes by kind; each is started once."""
+    """The shared nodes by kind; each is started once."""
 
     KINDS = frozenset({"embedded", "daphne", "production"})
 
@@ -100,14 +102,14 @@ class Nodes:
         self._running: dict[str, CheckedNode] = {}
 
     def get(self, kind: str) -> CheckedNode:
-        """Return the node of a kind; that of production is of two web processes."""
+        """Return the node of a kind; the production node has two web processes."""
         if kind not in self._running:
             self._running[kind] = self._make(kind)
             self._running[kind].start()
         return self._running[kind]
 
     def end(self, kinds: Collection[str]) -> None:
-        """Check and end the nodes of some kinds; who asks for one afterwards has a new one."""
+        """Check and stop the nodes of some kinds; a later `get` starts a new node."""
         ended = [self._running.pop(kind) for kind in kinds if kind in self._running]
         with ExitStack() as nodes:
             for node in ended:
@@ -134,14 +136,14 @@ def _nodes(tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql) -> 
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_longer_than_needed(request: pytest.FixtureRequest, _nodes: Nodes) -> None:
-    """End nodes that the file does not use: processes at rest would take a tenth of a processor."""
+    """Stop nodes that the file does not use, because even idle processes take a tenth of a processor."""
     users = [one for one in request.session.items if one.path == request.path and uses_nodes(one)]
     _nodes.end(Nodes.KINDS - {kind_of(one) for one in users})
 
 
 @pytest.fixture(scope="session")
 def nodes(_nodes: Nodes) -> Nodes:
-    """All nodes that tests share."""
+    """All nodes that the tests share."""
     return _nodes
 
 
@@ -154,14 +156,14 @@ def node(nodes: Nodes, request: pytest.FixtureRequest) -> Iterator[CheckedNode]:
 
 
 def kind_of(item: pytest.Item) -> str:
-    """Return which node a test uses."""
+    """Return the kind of node that a test uses."""
     call = getattr(item, "callspec", None)
     return "embedded" if call is None else str(call.params.get("node", "embedded"))
 
 
 @pytest.fixture
 def make_node(tmp_path: Path, postgresql: Postgresql) -> Iterator[MakeNode]:
-    """Makes nodes that no other test sees."""
+    """Creates nodes that no other test uses."""
     with ExitStack() as nodes:
         made: list[CheckedNode] = []
 
@@ -179,7 +181,7 @@ def make_node(tmp_path: Path, postgresql: Postgresql) -> Iterator[MakeNode]:
 
 @pytest.fixture
 def fresh(make_node: MakeNode, request: pytest.FixtureRequest) -> CheckedNode:
-    """A running node that no other test sees; its parameter is the profile, else embedded."""
+    """A running node that no other test uses; its parameter is the profile, embedded by default."""
     node = make_node(getattr(request, "param", "embedded"))
     node.start()
     return node
@@ -187,14 +189,14 @@ def fresh(make_node: MakeNode, request: pytest.FixtureRequest) -> CheckedNode:
 
 @pytest.fixture(scope="module")
 def anvil(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Anvil]:
-    """Foundry's Anvil, started when a module's first test asks for it."""
+    """Foundry's Anvil, started when a module's first test requests it."""
     with Anvil(tmp_path_factory.mktemp("anvil")) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def devnet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevelopmentNode]:
-    """This node as a developer starts it, of one module alone: its tests move time and go back."""
+    """This node as a developer starts it. Each module has its own, because its tests move time and revert."""
     with DevelopmentNode(tmp_path_factory.mktemp("devnet")) as running:
         yield running.start()
 
@@ -224,7 +226,7 @@ def contracts() -> dict[str, Any]:
 def javascript(
     node: CheckedNode, account: LocalAccount, contracts: dict[str, Any]
 ) -> Callable[[str, str], Any]:
-    """Runs a scenario of a client's module with the test's node and account; returns its findings."""
+    """Runs a scenario of a client's module with the test's node and account, and returns its results."""
 
     def run(library: str, scenario: str) -> Any:
         given = {

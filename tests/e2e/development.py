@@ -1,7 +1,7 @@
-"""A project's tests against this node and against Anvil: two servers side by side, and what passes on each.
+"""Run a project's tests against this node and against Anvil, and compare which tests pass on each.
 
-A project is written for Anvil and knows nothing of this node. It runs on a copy, with the contracts that
-all projects share and the packages that were installed for it; only the address of the node differs.
+The project is written for Anvil and does not mention this node. The tests run on a copy of the project, with
+the contracts that all projects share and the packages installed for it; only the node's address differs.
 """
 
 import json
@@ -28,14 +28,15 @@ PROJECTS = CLIENTS / "projects"
 FOUNDRY = CLIENTS / "node_modules/@foundry-rs"
 CHAIN_ID = 43112
 CLIENT_NAME = "anvil/v1.7.1"
-"""What helpers look for in web3_clientVersion (`NODE_CLIENT_NAME`)."""
+"""The client name that helpers expect from web3_clientVersion (`NODE_CLIENT_NAME`)."""
 RUN_SECONDS = 280.0
-"""Until one run of a suite is given up: compilers of JavaScript start slowly on a busy machine."""
+"""Time limit for one run of a suite: JavaScript compilers start slowly on a busy machine."""
 TRIES = 3
-"""Runs on Anvil, until all has passed once: it answers before a block is made, and helpers do not wait."""
+"""Most runs on Anvil until every test has passed once. Anvil answers before a block is mined, and the helpers
+do not wait for it."""
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 SAID = re.compile(r"Counter(?: says|: refuses after|: 0x).*")
-"""What the sample contracts say on the console begins so, and no message of a failure does."""
+"""Matches the lines that the sample contracts write to the console, but no failure message."""
 
 
 class DevelopmentServer(Protocol):
@@ -43,23 +44,23 @@ class DevelopmentServer(Protocol):
 
     @property
     def url(self) -> str:
-        """Where it answers over HTTP."""
+        """Its HTTP URL."""
         ...
 
     def log(self) -> str:
-        """Return all that it has printed."""
+        """Return all of its output."""
         ...
 
 
 class Anvil(AbstractContextManager["Anvil"]):
-    """Foundry's Anvil with its own defaults, but for the chain ID; runs at once, until it is closed."""
+    """Foundry's Anvil with its own defaults, except for the chain ID. It runs from construction to `close`."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
-        # What it prints has the words of console.log: it is not silenced.
+        # Anvil runs without --silent, because its output contains the lines of console.log.
         binary = str(FOUNDRY / "anvil-linux-amd64/bin/anvil")
-        # It would leave states of old blocks at home.
+        # Without this option Anvil would write the states of old blocks to the home directory.
         states = ["--cache-path", str(directory / "states")]
         command = [binary, "--port", str(self.port), "--chain-id", str(CHAIN_ID), *states]
         self._process = ServerProcess(command, directory / "anvil.log")
@@ -67,11 +68,11 @@ class Anvil(AbstractContextManager["Anvil"]):
 
     @property
     def url(self) -> str:
-        """Where it answers over HTTP."""
+        """Its HTTP URL."""
         return f"http://127.0.0.1:{self.port}"
 
     def log(self) -> str:
-        """Return all that it has printed."""
+        """Return all of its output."""
         return self._process.log.read_text(errors="replace")
 
     @override
@@ -87,7 +88,7 @@ class Anvil(AbstractContextManager["Anvil"]):
 
 
 class DevelopmentNode(RunningNode):
-    """This node as a developer starts it, at the one address that a project asks."""
+    """This node as a developer starts it, with a single address for all requests of a project."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__(directory, env={"NODE_CLIENT_NAME": CLIENT_NAME})
@@ -100,14 +101,14 @@ class DevelopmentNode(RunningNode):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Which cases of a suite passed, and why the others did not."""
+    """The cases of a suite that passed, and the reasons why the others failed."""
 
     passed: frozenset[str]
     failed: Mapping[str, str]
 
     @classmethod
     def of_mocha(cls, report: Path) -> "Outcome":
-        """Read what mocha's JSON reporter wrote."""
+        """Read the report of mocha's JSON reporter."""
         found = json.loads(report.read_text())
         return cls(
             frozenset(one["fullTitle"] for one in found["passes"]),
@@ -116,7 +117,7 @@ class Outcome:
 
     @classmethod
     def of_forge(cls, printed: str) -> "Outcome":
-        """Read what `forge test --json` prints."""
+        """Read the output of `forge test --json`."""
         results = {
             f"{suite.partition(':')[2]} {name}": result
             for suite, found in json.loads(printed).items()
@@ -132,7 +133,7 @@ class Outcome:
         return self.passed | self.failed.keys()
 
     def __or__(self, later: "Outcome") -> "Outcome":
-        """Return what passed in one of two runs, of one suite or of two."""
+        """Merge two runs, of one suite or of two: a case passes if it passed in either run."""
         passed = self.passed | later.passed
         both = {**self.failed, **later.failed}
         failed = {name: why for name, why in both.items() if name not in passed}
@@ -140,10 +141,10 @@ class Outcome:
 
 
 def on_anvil(run: Callable[[], Outcome], *, refused: Collection[str] = ()) -> Outcome:
-    """Run a suite on Anvil; return what passes there.
+    """Run a suite on Anvil until every case has passed once, and return the merged outcome.
 
     Args:
-        run: one run.
+        run: runs the suite once.
         refused: the cases that Anvil is known to fail.
     """
     outcome = run()
@@ -161,16 +162,16 @@ def assert_passes_as_on_anvil(
     refused: Collection[str] = (),
     differs: Collection[str] = (),
 ) -> None:
-    """Check that what passes on Anvil passes here.
+    """Check that everything that passes on Anvil passes on this node.
 
     Args:
-        ours: what was found here.
-        anvil: what was found there.
-        refused: the cases that fail on Anvil; here they may pass.
-        differs: those that fail here by a decision that is documented; they must fail.
+        ours: the outcome on this node.
+        anvil: the outcome on Anvil.
+        refused: the cases that fail on Anvil; on this node they may pass.
+        differs: the cases that must fail on this node, by a documented decision.
 
     Raises:
-        AssertionError: A case does not; the message names each with its reason.
+        AssertionError: A case passes on Anvil alone; the message lists each such case with its reason.
     """
     assert set(anvil.failed) == set(refused), f"on Anvil itself: {dict(anvil.failed)}"
     assert ours.cases == anvil.cases
@@ -185,18 +186,18 @@ def assert_passes_as_on_anvil(
 
 
 def said_on_console(server: DevelopmentServer) -> set[str]:
-    """Return the lines of console.log in a server's output; how often each was said is its own affair."""
+    """Return the distinct lines of console.log in a server's output."""
     lines = COLOURS.sub("", server.log()).splitlines()
     found = (SAID.search(line) for line in lines if "rror" not in line)
     return {one.group().rstrip() for one in found if one is not None}
 
 
 def copy_of_project(name: str, into: Path, *, packages: str | None = None) -> Path:
-    """Copy a project, add the shared contracts to its own, and link the packages that are installed for it.
+    """Copy a project, add the shared contracts, and link its installed packages.
 
     Args:
         name: its folder.
-        into: where the copy goes.
+        into: the directory for the copy.
         packages: the project whose packages it uses, if not its own.
     """
     copy = into / name
@@ -207,9 +208,9 @@ def copy_of_project(name: str, into: Path, *, packages: str | None = None) -> Pa
 
 
 def run_in(directory: Path, command: Sequence[str], env: Mapping[str, str]) -> str:
-    """Run a tool in a project and return what it prints; how it ended does not matter.
+    """Run a tool in a project and return its output, whatever its exit code.
 
-    A run whose tests fail ends as one that could not begin: the report tells them apart.
+    The exit code does not distinguish failed tests from a run that could not start; the report does.
     """
     done = subprocess.run(
         command,
@@ -227,7 +228,7 @@ def run_in(directory: Path, command: Sequence[str], env: Mapping[str, str]) -> s
 def mocha_suite(
     directory: Path, command: Sequence[str], server: DevelopmentServer
 ) -> Callable[[], Outcome]:
-    """Return what runs a Hardhat project's tests against a server."""
+    """Return a function that runs a Hardhat project's tests against a server."""
     report = directory / "report.json"
 
     def run() -> Outcome:
@@ -247,6 +248,6 @@ def mocha_suite(
 
 
 def outcome_of_script(found: Mapping[str, Any]) -> Outcome:
-    """Read what a script of ours in tests/clients found."""
+    """Read the result of one of this project's scripts in tests/clients."""
     passed: Iterable[str] = found["passed"]
     return Outcome(frozenset(passed), found["failed"])

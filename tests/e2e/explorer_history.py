@@ -1,4 +1,7 @@
-"""A history that fills the explorer's pages: 12,000 transactions of one account, tokens, a proxy, failures, stakers."""
+"""A chain history that fills the explorer's pages.
+
+It has 12,000 transactions of one account, tokens, a proxy, failed transactions and stakers.
+"""
 
 import json
 import time
@@ -22,13 +25,13 @@ from tests.e2e.transactions import wait_for_receipts
 from tests.servers.node import RunningNode
 
 ROUNDS: Final = 60
-"""In each of which transactions are sent at once, and are in blocks before the next."""
+"""Rounds of transactions. All transactions of a round are in blocks before the next round is sent."""
 VALIDATORS: Final = 12
 HUTS: Final = 4 * ROUNDS
 STRANGER: Final = Address(bytes.fromhex("000000000000000000000000000000000000dead"))
-"""To whom most of the coins and tokens go."""
+"""The recipient of most of the coins and tokens."""
 TRADERS_KEY: Final = bytes.fromhex(list(DEV_KEYS.values())[1].removeprefix("0x"))
-"""Not the first one's: the faucet pays with that."""
+"""Not the first account's key, because the faucet pays from the first account."""
 
 _COIN: Final = 10**18
 _GWEI: Final = 10**9
@@ -38,41 +41,41 @@ _DEPLOY_GAS: Final = 8_000_000
 _DAY: Final = 86_400
 COMPILER: Final = "v0.8.37+commit.f401782d"
 _INDEXED_WITHIN: Final = 120.0
-"""Seconds until the last transfer of a token is a row."""
+"""Seconds within which the last transfer of a token must be indexed."""
 
 
 class History(NamedTuple):
-    """What there is to look at."""
+    """The accounts and transactions of the history that tests look at."""
 
     busy: Address
-    """Who sent everything."""
+    """The account that sent all transactions."""
     coin: Address
     huts: Address
     gear: Address
     market: Address
-    """Which is what the proxy runs."""
+    """The implementation contract behind the proxy."""
     proxy: Address
     sent: int
-    """Transactions of the busy account."""
+    """Number of transactions of the busy account."""
     transfers: int
-    """Of the coin, with the one that made it."""
+    """Number of transfers of the coin, including the one that minted it."""
     bought: str
-    """The hash of one that moved three tokens through the proxy."""
+    """The hash of a transaction that moved three tokens through the proxy."""
     failed: str
-    """The hash of one that failed for a reason of the contract's own."""
+    """The hash of a transaction that failed with one of the contract's custom errors."""
     stuck: str
-    """The hash of one that waits for another nonce."""
+    """The hash of a transaction that is pending because of a nonce gap."""
     validator: str
     """The ID of a node that has delegators."""
     staking: str
-    """The ID of the transaction that made it one."""
+    """The ID of the transaction that added that validator."""
     subnet: str
     staker: str
-    """The P-Chain address of whose coins all that is."""
+    """The P-Chain address that owns all these stakes."""
 
 
 class Trader:
-    """The one account that sends everything; it counts its nonces by itself."""
+    """The account that sends all transactions; it counts its nonces locally."""
 
     def __init__(self, key: bytes, nonce: int) -> None:
         self.address = Address(bytes.fromhex(Account.from_key(key).address[2:]))
@@ -88,7 +91,7 @@ class Trader:
         gas: int = _CALL_GAS,
         ahead: int = 0,
     ) -> str:
-        """Return the next transaction as 0x text, or one so many nonces ahead of it."""
+        """Return the next transaction as 0x text, or the one `ahead` nonces after it."""
         made = UnsignedTransaction(
             type=DYNAMIC_FEE,
             chain_id=CHAIN_ID,
@@ -105,7 +108,7 @@ class Trader:
 
 
 def make_history(node: RunningNode, contracts: dict[str, Any]) -> History:
-    """Make it on a local network's node that has just begun, which has a compiler; return when all is a row."""
+    """Create the history on a new local network's node that has a compiler; return when it is indexed."""
     trader = Trader(TRADERS_KEY, 0)
     addresses = [created(trader.address, nonce) for nonce in range(5)]
     coin, huts, gear, market, proxy = addresses
@@ -129,12 +132,12 @@ def make_history(node: RunningNode, contracts: dict[str, Any]) -> History:
 
 
 def call(signature: str, *arguments: int | bytes) -> bytes:
-    """Return the call data of a function whose arguments take a word each."""
+    """Return the call data of a function whose arguments are one word each."""
     return keccak256(signature.encode())[:4] + words(*arguments)
 
 
 def _opening(trader: Trader, contracts: dict[str, Any], addresses: Sequence[Address]) -> list[str]:
-    """Deploy the contracts and open the market; it has all huts, and may take the trader's coins."""
+    """Deploy the contracts and open the market, which gets all huts and an allowance for the trader's coins."""
     coin, huts, gear, market, proxy = addresses
     text = words(5) + b"Larch".ljust(32, b"\0") + words(3) + b"LRC".ljust(32, b"\0")
     arguments: dict[str, bytes] = {
@@ -163,12 +166,12 @@ _TRANSFERS: Final = 24
 
 
 def of_round(number: int) -> int:
-    """Return how many transactions a round has: between 145 and 265, so that charts have something to show."""
+    """Return the number of transactions of a round, which varies from 145 to 265 to give charts some shape."""
     return 145 + number * 37 % 121
 
 
 def _round(trader: Trader, number: int, addresses: Sequence[Address]) -> Iterator[str]:
-    """Sign a round: mostly transfers, evenly mixed with what contracts do; the last but one fails, the last one buys."""
+    """Sign a round: transfers mixed evenly with contract calls. The last but one fails, the last one buys."""
     coin, _, gear, _, proxy = addresses
     hut = 1 + number * _BUYS
     buy = "buy(uint256)"
@@ -189,15 +192,15 @@ def _round(trader: Trader, number: int, addresses: Sequence[Address]) -> Iterato
 
 
 _APART: Final = 7
-"""Places between a round's calls of one kind; it shares no factor with how many there are."""
+"""Distance between a round's calls of one kind; it shares no factor with the number of calls."""
 _KEPT: Final = (-1, -2)
-"""Of a round, whose receipts are looked at."""
+"""Positions in a round of the transactions whose receipts are checked."""
 
 
 def _send(
     node: RunningNode, raws: Sequence[str], only: Sequence[int] | None = None
 ) -> list[dict[str, Any]]:
-    """Send transactions at once; return the receipts of all, or of some, once they are in blocks."""
+    """Send transactions together; return the receipts of all or some of them once they are in blocks."""
     with node.client() as client:
         hashes = client.batch([("eth_sendRawTransaction", one) for one in raws])
         wanted = hashes if only is None else [hashes[at] for at in only]
@@ -205,7 +208,7 @@ def _send(
 
 
 def _verify(node: RunningNode, market: Address, contracts: dict[str, Any]) -> None:
-    """Verify the market, and with it the functions that the proxy is called with."""
+    """Verify the market, which also gives the proxy's calls their function names."""
     source = (CLIENTS / "contracts/Market.sol").read_text()
     given = {
         "language": "Solidity",
@@ -224,7 +227,7 @@ def _verify(node: RunningNode, market: Address, contracts: dict[str, Any]) -> No
     status = _ask(node, form)
     form = {"module": "contract", "action": "checkverifystatus", "guid": status}
     while (status := _ask(node, form)) == "Pending in queue":
-        pass  # each answer waits for the job, up to ten seconds
+        pass  # each request waits for the job, up to ten seconds
     assert status == "Pass - Verified", status
 
 
@@ -234,7 +237,7 @@ def _ask(node: RunningNode, form: dict[str, str]) -> str:
 
 
 def _stake(node: RunningNode) -> dict[str, str]:
-    """Make validators with delegators and a subnet, all of coins of one key."""
+    """Create validators with delegators and a subnet, all paid by one key."""
     (key,) = new_keys(1)
     fund(node, [(key, 2_000_000 * UNIT)])
     wallet = Wallet(key)
@@ -266,7 +269,7 @@ def _stake(node: RunningNode) -> dict[str, str]:
 
 
 def _await_indexes(node: RunningNode, somebody: Address) -> None:
-    """Return when token transfers and calls are rows up to the head: what pages say of them is then complete."""
+    """Wait until token transfers and calls are indexed up to the head, so that pages are complete."""
     head = int(node.rpc("eth_blockNumber"), 16)
     complete = f"rows up to block {head:,} of {head:,}"
     deadline = time.monotonic() + _INDEXED_WITHIN

@@ -1,7 +1,7 @@
-"""A network of voters under load while nodes die, freeze, part, and have a wrong clock; all drawn by a seed.
+"""A voting network under load with faults: killed nodes, frozen nodes, partitions and a wrong clock.
 
-What follows from a seed is the order of the faults, whom they hit and how long they last; the rest is the
-machine's.
+The seed determines the order of the faults, the affected nodes and the durations. Everything else depends on
+the machine.
 """
 
 import logging
@@ -29,13 +29,13 @@ from tests.e2e.transactions import Sender
 
 CHAIN_ID = 43112
 SENDERS = 3
-"""Accounts that send on each chain."""
+"""Accounts that send transactions, on each chain."""
 COIN = 10**9
-"""What each begins with on the P-Chain, in the smallest unit."""
+"""Initial balance of each sender on the P-Chain, in the smallest unit."""
 APART = (4.0, 12.0)
-"""Seconds that the network is in parts, least and most."""
+"""Duration of a partition in seconds, least and most."""
 DEAD = (0.0, 3.0)
-"""Seconds until a node is started again."""
+"""Seconds until a killed node is started again, least and most."""
 CLOCK = 3
 """Seconds by which one clock differs from the others."""
 
@@ -44,39 +44,39 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Plan:
-    """How much is done to a network."""
+    """The number and the duration of the faults."""
 
     deaths: int
-    """How many nodes are killed, each once; the one with the odd clock is among them."""
+    """Number of nodes that are killed, each once; the node with the different clock is one of them."""
     frozen: float
-    """Seconds that a node does nothing."""
+    """Seconds for which a node is frozen."""
 
 
 ALL = Plan(deaths=5, frozen=30.0)
-"""What each seed of `make soak-network` meets. A peer of whom nothing is heard for 30 s is given up."""
+"""The faults for each seed of `make soak-network`. A peer that is silent for 30 s is disconnected."""
 SOME = Plan(deaths=2, frozen=8.0)
 """Each kind of fault, in a quarter of the time."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run has come to; that nothing was wrong is asserted by the run itself."""
+    """The result of a run. The run itself asserts that nothing was wrong."""
 
     heights: tuple[int, int]
-    """Of P- and C-Chain in the end."""
+    """Final heights of the P-Chain and the C-Chain."""
     transactions: int
-    """That were accepted on both chains."""
+    """Number of transactions accepted on both chains together."""
     seconds: float
-    """That the faults and their end took."""
+    """Duration of the faults and of the recovery after them."""
 
 
 class Faults:
-    """What is done to the nodes of a network.
+    """The faults that hit the nodes of a network.
 
     Args:
-        network: The nodes, all of which run.
+        network: The nodes, all of which are running.
         random: Draws the faults.
-        plan: How many there are.
+        plan: The number and the duration of the faults.
     """
 
     def __init__(self, network: LocalNetwork, random: Random, plan: Plan) -> None:
@@ -86,15 +86,15 @@ class Faults:
         odd = random.choice(network.nodes)
         others = [node for node in network.nodes if node is not odd]
         self._mortal = [odd, *others][: plan.deaths]
-        # A clock cannot be behind the wall's by its row: then it is the only one that is not ahead.
-        ahead = random.random() < 0.5  # as often as not
+        # The clock's row cannot set it back. For a node that is behind, the clocks of all others are set ahead.
+        ahead = random.random() < 0.5
         self._clocks = {
             node: CLOCK if (node is odd) is ahead else 0 for node in self._network.nodes
         }
         self._thawing: dict[NetworkNode, threading.Thread] = {}
 
     def all(self) -> list[Callable[[], None]]:
-        """Return all faults in an order that was drawn; each is over when it returns, but for a freeze."""
+        """Return all faults in a random order. Each is over when its function returns, except for a freeze."""
         nodes = self._network.nodes
         faults = [partial(self.kill, node) for node in nodes if node in self._mortal]
         faults += [self.part, partial(self.freeze, self._random.choice(nodes))]
@@ -102,7 +102,7 @@ class Faults:
         return faults
 
     def kill(self, node: NetworkNode) -> None:
-        """Kill a node and start it again, with the clock that was drawn for it; if frozen, afterwards."""
+        """Kill a node and start it again with its drawn clock; wait for the end of a freeze first."""
         if node in self._thawing:
             self._thawing[node].join()
         _log.info("kill %s, its clock is to be %d s ahead", node.node_id, self._clocks[node])
@@ -113,7 +113,7 @@ class Faults:
         wait_for(lambda: is_ready(node), f"{node.node_id} is ready")
 
     def part(self) -> None:
-        """Let three hear each other and two each other, and mend that."""
+        """Partition the network into three and two nodes, and end the partition."""
         nodes = self._random.sample(self._network.nodes, len(self._network.nodes))
         ips = [node.ip for node in nodes]
         _log.info("apart: %s", [node.node_id for node in nodes[:3]])
@@ -122,7 +122,7 @@ class Faults:
         self._network.wires.heal()
 
     def freeze(self, node: NetworkNode) -> None:
-        """Let a node do nothing for some time, while other faults go on."""
+        """Freeze a node for some time while other faults continue."""
         _log.info("freeze %s", node.node_id)
         node.freeze()
         thawing = threading.Thread(target=self._thaw_in_time, args=(node,))
@@ -130,7 +130,7 @@ class Faults:
         self._thawing[node] = thawing
 
     def wait_for_end(self) -> None:
-        """Return when nothing is wrong any more."""
+        """Wait until all faults are over and all nodes are ready."""
         for thawing in self._thawing.values():
             thawing.join()
         nodes = self._network.nodes
@@ -142,17 +142,17 @@ class Faults:
 
 
 def faulty_run(network: LocalNetwork, seed: int, plan: Plan = ALL) -> Outcome:
-    """Put load on both chains of a running network of five voters and do to it all kinds of faults.
+    """Put load on both chains of a running network of five voting nodes and inject all kinds of faults.
 
     Args:
-        network: The nodes; all run and are ready.
-        seed: Of the faults.
-        plan: How many there are, and how long they last.
+        network: The nodes, all running and ready.
+        seed: Seed of the faults.
+        plan: The number and the duration of the faults.
 
     Raises:
-        AssertionError: Two nodes have accepted different blocks at one height, differ in a row, or do not
-            have what was sent to them; or a row is not what the transactions make.
-        NotReached: Nothing was accepted any more, though nothing was wrong any more.
+        AssertionError: Two nodes accepted different blocks at one height, differ in a row, or lost a transaction
+            that was sent to them; or a row is not the result of the transactions.
+        NotReached: The chains accepted nothing after the faults were over.
     """
     random, nodes, began = Random(seed), network.nodes, time.monotonic()
     faults = Faults(network, random, plan)
@@ -173,17 +173,17 @@ def faulty_run(network: LocalNetwork, seed: int, plan: Plan = ALL) -> Outcome:
 
 
 def is_ready(node: NetworkNode) -> bool:
-    """Say whether a node has reached the network's frontier."""
+    """Return whether a node has reached the network's frontier."""
     return node.get("/ext/health/readiness")[0] == HTTPStatus.OK
 
 
 def _chance(random: Random) -> Random:
-    """Return chance of its own for a thread: how often that asks is the machine's."""
+    """Return a random generator for one thread, whose number of draws depends on the machine."""
     return Random(random.getrandbits(64))
 
 
 def _senders(node: NetworkNode) -> list[Sender]:
-    # Others of a test's own network begin with the first ones.
+    # Other senders on the network of a test use the first accounts.
     accounts = [Account.from_key(key) for key in list(DEV_KEYS.values())[-SENDERS:]]
     return [
         Sender(one, CHAIN_ID, int(node.rpc("eth_getTransactionCount", one.address, "latest"), 16))
@@ -202,7 +202,7 @@ def _wallets(node: NetworkNode) -> list[Wallet]:
 
 
 def _wait_for_more(transfers: Transfers, payments: Payments) -> None:
-    """Wait until both chains have accepted more."""
+    """Wait until both chains have accepted more transactions."""
     for load in (transfers, payments):
         before = load.accepted
         wait_for(lambda load=load, before=before: load.accepted >= before + SENDERS, "it goes on")
@@ -211,10 +211,10 @@ def _wait_for_more(transfers: Transfers, payments: Payments) -> None:
 def _judge(
     nodes: Sequence[NetworkNode], transfers: Transfers, payments: Payments, watch: Watch
 ) -> tuple[int, int]:
-    """Compare all that the nodes have, among them and with what was sent and seen; return the heights."""
+    """Compare the data of all nodes with each other and with the sent transactions; return the heights."""
     assert differences(nodes) == []
     with nodes[0].database() as ask:
-        # All have the same rows, so what one has is right for all.
+        # All nodes have the same rows, so checking one node is enough.
         check_rows(ask)
         check_platform_rows(ask, len(nodes))
         blocks = {
