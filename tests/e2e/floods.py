@@ -1,6 +1,6 @@
-"""A running node that strangers flood, and what proves that they did: its log, its peers, its metrics.
+"""A running node that is flooded by unknown peers, and the evidence of it: its log, its peers, its metrics.
 
-The strangers themselves are in `strangers`; what they do is in the tests.
+The peers themselves are in `strangers`; the tests define the floods.
 """
 
 import asyncio
@@ -26,8 +26,8 @@ from tests.servers.client import RpcClient
 from tests.servers.process import resident_bytes
 
 RPC_SECONDS = 12.0
-"""In which RPC must answer meanwhile: before the node would give up those who say nothing (15 s). How fast
-it is otherwise is measured in benchmarks."""
+"""Seconds within which RPC must answer during a flood: less than the 15 s after which the node disconnects
+silent peers. Benchmarks measure how fast RPC is otherwise."""
 PATIENCE = 120.0
 """Seconds until a test gives up waiting."""
 PAUSE = 0.05
@@ -36,15 +36,15 @@ _ENDED = re.compile(r"network_app\.peers\.lives  (\S+) at (\S+): (.*)")
 
 
 class Ending(NamedTuple):
-    """What a node logs of a connection that is over."""
+    """The log entry for the end of a connection."""
 
     node_id: str
-    """Of the other side; "None" if its TLS never was up."""
+    """Node ID of the peer, or "None" if the TLS handshake never completed."""
     reason: str
 
 
 class Flooded:
-    """The only node that runs of a network of five validators, and the keys of the others."""
+    """The only running node of a network of five validators, and the keys of the other four."""
 
     def __init__(self, network: LocalNetwork) -> None:
         self.node: NetworkNode = network.nodes[0]
@@ -55,15 +55,15 @@ class Flooded:
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where peers connect."""
+        """The IP address and port for peers."""
         return self.node.ip, self.node.staking_port
 
     def forget(self) -> None:
-        """Leave out of `endings` what was logged until now: ports come again."""
+        """Make `endings` ignore the log up to now, because the system reuses ports."""
         self._read = self._log.stat().st_size
 
     def endings(self, addresses: Iterable[str]) -> dict[str, Ending]:
-        """Return how the connections of these addresses ended, as far as the node has logged it."""
+        """Return how the connections from these addresses ended, for those that the node has logged."""
         with self._log.open("rb") as log:
             log.seek(self._read)
             text = log.read().decode(errors="replace")
@@ -71,18 +71,18 @@ class Flooded:
         return {address: logged[address] for address in addresses if address in logged}
 
     async def all_ended(self, addresses: Collection[str]) -> Counter[str]:
-        """Wait until these connections have ended; return the reasons, with how often."""
+        """Wait until these connections have ended; return how often each reason occurred."""
         await until(lambda: len(self.endings(addresses)) == len(addresses), "all have ended")
         return Counter(ending.reason for ending in self.endings(addresses).values())
 
     def metric(self, name: str) -> int:
-        """Return one of the network's figures, by its name with its labels."""
+        """Return the value of one of the network's metrics, by its name with labels."""
         found = re.search(rf"^svc_network_{re.escape(name)} (\S+)$", self.node.metrics(), re.M)
         assert found, f"no {name}"
         return int(float(found[1]))
 
     async def shows(self, strangers: Sequence[Stranger], *, still: bool = True) -> None:
-        """Wait until info.peers has all of these, or none of them."""
+        """Wait until info.peers lists all of these peers, or, if not `still`, none of them."""
         expected = {str(one.node_id) for one in strangers}
 
         def as_expected() -> bool:
@@ -96,7 +96,7 @@ class Flooded:
         return self.node.directory / "web.log"
 
     def _memory_at_rest(self) -> int:
-        """Return what the node holds once it has answered all that tests ask meanwhile."""
+        """Return the node's memory after it has answered every kind of request that the tests send."""
         wait_for(lambda: "svc_network_known_nodes" in self.node.metrics(), "it reports its network")
         for _ in range(20):
             ask(self.node)
@@ -104,11 +104,11 @@ class Flooded:
 
 
 def ask(node: NetworkNode) -> None:
-    """Ask over new connections what must be answered meanwhile.
+    """Send the requests that the node must answer during a flood, each over a new connection.
 
     Raises:
-        RpcUnreachable: There was no answer in time.
-        RpcFault: It was an error.
+        RpcUnreachable: The node did not answer in time.
+        RpcFault: The node answered with an error.
     """
     with RpcClient(node.port, timeout=RPC_SECONDS) as client:
         client.call("eth_blockNumber")
@@ -117,13 +117,13 @@ def ask(node: NetworkNode) -> None:
 
 
 class Witness(AbstractContextManager["Witness"]):
-    """Asks a node over RPC again and again, in a thread, and looks at its memory."""
+    """Sends RPC requests to a node continuously from a thread and tracks its memory."""
 
     def __init__(self, node: NetworkNode) -> None:
         self.rounds = 0
-        """How often everything was answered."""
+        """Number of completed rounds of requests."""
         self.most = 0
-        """Bytes that the node held at its worst."""
+        """The highest memory use of the node so far, in bytes."""
         self._node = node
         self._over = Event()
         self._thread = ThreadPoolExecutor(1)
@@ -140,7 +140,7 @@ class Witness(AbstractContextManager["Witness"]):
         self._watching.result()
 
     async def looks(self) -> None:
-        """Wait for answers to questions that are not asked yet: of the flood as it is now."""
+        """Wait for answers to requests sent after this call, so that they show the effect of the current flood."""
         enough = self.rounds + 2
         await until(lambda: self._watching.done() or self.rounds >= enough, "RPC answers")
         if self._watching.done():
@@ -155,10 +155,10 @@ class Witness(AbstractContextManager["Witness"]):
 
 
 async def until(holds: Callable[[], Any], what: str) -> None:
-    """Wait until something holds that takes a look at the node.
+    """Wait until a condition that queries the node is true.
 
     Raises:
-        TimeoutError: It did not come to be.
+        TimeoutError: The condition did not become true in time.
     """
     end = time.monotonic() + PATIENCE
     while not await asyncio.to_thread(holds):
@@ -168,7 +168,7 @@ async def until(holds: Callable[[], Any], what: str) -> None:
 
 
 def _keys_of(data: Path) -> Node:
-    """Read who a validator is that does not run."""
+    """Read the keys of a validator that is not running."""
     files = IdentityFiles.below(data)
     pems = KeyAndCertificate(files.key.read_bytes(), files.certificate.read_bytes())
     return Node(pems, files.signer.read_bytes())

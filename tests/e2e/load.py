@@ -1,7 +1,7 @@
-"""Load on both chains of a network whose nodes come and go, and a look at what they accept meanwhile.
+"""Load on both chains of a network whose nodes stop and start, and a watch on the blocks that they accept.
 
-Clients go on: what a node took and lost with its process they send to another one. In the end each node
-must have all of it.
+Clients keep going: a transaction that a node received and lost when its process died is sent to another node.
+At the end every node must have all transactions.
 """
 
 import threading
@@ -23,15 +23,15 @@ from tests.e2e.transactions import Sender
 from tests.servers.client import RpcClient, RpcFault, RpcUnreachable
 
 PATIENCE = 3.0
-"""Seconds until a client takes a node for dead, and until it sends again what is not accepted."""
+"""Seconds until a client treats a node as dead, and until it resends transactions that were not accepted."""
 PAUSE = 0.05
-"""Seconds between two things that a client does."""
+"""Seconds between two steps of a client."""
 IN_FLIGHT = 16
-"""Transactions of one sender that no block has."""
+"""Most transactions of one sender that are not in a block yet."""
 
 
 class Client(AbstractContextManager["Client"], ABC):
-    """Somebody who does one thing after another, in a thread, with nodes of which some do not answer."""
+    """A client that performs steps in a thread, each with a random node; some nodes may not answer."""
 
     def __init__(self, nodes: Sequence[NetworkNode], random: Random) -> None:
         self._nodes = nodes
@@ -48,10 +48,10 @@ class Client(AbstractContextManager["Client"], ABC):
         self.stop()
 
     def stop(self) -> None:
-        """Do no more.
+        """Stop the client.
 
         Raises:
-            BaseException: What ended it before.
+            BaseException: An error had already ended the client.
         """
         self._end.set()
         self._thread.join()
@@ -60,7 +60,7 @@ class Client(AbstractContextManager["Client"], ABC):
 
     @abstractmethod
     def step(self, node: NetworkNode) -> None:
-        """Do something with one of the nodes. Raises RpcUnreachable: it does not answer."""
+        """Perform one step with a node. Raises RpcUnreachable if the node does not answer."""
 
     def _run(self) -> None:
         try:
@@ -69,12 +69,12 @@ class Client(AbstractContextManager["Client"], ABC):
                     self.step(self._random.choice(self._nodes))
                 except RpcUnreachable:
                     continue
-        except BaseException as error:  # whoever stops it is told
+        except BaseException as error:  # `stop` raises it
             self._failure = error
 
 
 class Transfers(Client):
-    """Transfers on the C-Chain, each to any node, and again to others until a block has it."""
+    """Transfers on the C-Chain, each sent to a random node and resent to others until it is in a block."""
 
     def __init__(
         self, nodes: Sequence[NetworkNode], random: Random, senders: Sequence[Sender]
@@ -85,11 +85,11 @@ class Transfers(Client):
         self._raws: dict[str, dict[int, str]] = {sender.address: {} for sender in senders}
         self._again_at = dict.fromkeys(self._raws, 0.0)
         self.ending = False
-        """Whether no more are made."""
+        """Whether to create no further transfers."""
 
     @property
     def hashes(self) -> list[str]:
-        """The hashes of all that were made."""
+        """The hashes of all transfers created so far."""
         return [
             "0x" + keccak256(bytes.fromhex(text.removeprefix("0x"))).hex()
             for raws in self._raws.values()
@@ -98,12 +98,12 @@ class Transfers(Client):
 
     @property
     def accepted(self) -> int:
-        """How many are in blocks."""
+        """Number of transfers in blocks."""
         return sum(self._accepted[sender.address] for sender in self._senders)
 
     @property
     def are_done(self) -> bool:
-        """Whether all that were made are in blocks."""
+        """Whether all created transfers are in blocks."""
         return all(self._accepted[one.address] == one.nonce for one in self._senders)
 
     @override
@@ -127,7 +127,7 @@ class Transfers(Client):
 
 
 class Payments(Client):
-    """Base transactions on the P-Chain: each spends what the one before it has left of a coin."""
+    """Base transactions on the P-Chain; each spends the change of the one before it."""
 
     def __init__(
         self, nodes: Sequence[NetworkNode], random: Random, wallets: Sequence[Wallet]
@@ -138,21 +138,21 @@ class Payments(Client):
         self._waiting: dict[str, Tx] = {}
         self._again_at = dict.fromkeys(self._txs, 0.0)
         self.ending = False
-        """Whether no more are made."""
+        """Whether to create no further payments."""
 
     @property
     def tx_ids(self) -> list[str]:
-        """The IDs of all that were made."""
+        """The IDs of all payments created so far."""
         return [str(tx.tx_id) for txs in self._txs.values() for tx in txs]
 
     @property
     def accepted(self) -> int:
-        """How many are in blocks."""
+        """Number of payments in blocks."""
         return len(self.tx_ids) - len(self._waiting)
 
     @property
     def are_done(self) -> bool:
-        """Whether all that were made are in blocks."""
+        """Whether all created payments are in blocks."""
         return not self._waiting
 
     @override
@@ -174,17 +174,17 @@ class Payments(Client):
 
 
 class Watch(Client):
-    """Somebody who looks at what nodes accept, block by block."""
+    """A client that reads the accepted blocks of the nodes, block by block."""
 
     def __init__(self, nodes: Sequence[NetworkNode], random: Random) -> None:
         super().__init__(nodes, random)
         self.seen: dict[tuple[str, int], str] = {}
-        """The accepted blocks by chain and height, as the first node told that had one."""
+        """The accepted blocks by chain and height, as reported by the first node that had them."""
         self._heights: dict[tuple[str, NetworkNode], int] = {}
 
     @override
     def step(self, node: NetworkNode) -> None:
-        """Read what a node has accepted since the last look; all others must have the same."""
+        """Read the blocks that a node has accepted since the last read; they must match the other nodes' blocks."""
         try:
             with RpcClient(node.port, timeout=PATIENCE) as client:
                 top = int(client.call("eth_blockNumber"), 16)
@@ -199,11 +199,11 @@ class Watch(Client):
                     )
                     self._note("P", node, height, found["block"])
         except RpcFault as fault:
-            # A node that has just begun refuses what it cannot answer yet; accepted blocks it has.
+            # A node that has just started rejects requests that it cannot answer yet, but it has its accepted blocks.
             raise RpcUnreachable(str(fault)) from fault
 
     def _new(self, chain: str, node: NetworkNode, top: int) -> range:
-        """Return the heights that were not read of a node, the last one that was among them."""
+        """Return the heights to read from a node: the last one that was read, and all new ones."""
         return range(self._heights.get((chain, node), top), top + 1)
 
     def _note(self, chain: str, node: NetworkNode, height: int, block: str) -> None:
@@ -215,14 +215,14 @@ class Watch(Client):
 
 
 def finish(transfers: Transfers, payments: Payments) -> None:
-    """Make no more transactions, and wait until all that were made are in blocks."""
+    """Stop creating transactions, and wait until all created ones are in blocks."""
     transfers.ending = payments.ending = True
     wait_for(lambda: transfers.are_done, "all transfers are accepted")
     wait_for(lambda: payments.are_done, "all payments are accepted")
 
 
 def _send(client: RpcClient, text: str) -> None:
-    """Send a transaction; a node that has it, or cannot take it now, is not the last one that is asked."""
+    """Send a transaction. Ignore a rejection: the node may already have it, and others are tried later."""
     try:
         client.call("eth_sendRawTransaction", text)
     except RpcFault:

@@ -8,13 +8,13 @@ from tests.servers.node import ROOT
 from tests.servers.process import ServerProcess
 
 STARTED = 240.0
-"""Seconds in which the nodes are ready, or the command has said that they are not."""
+"""Seconds within which the nodes must be ready or the command must report that they are not."""
 
 
 def command(
     directory: Path, first_port: int, log: str = "command.log", *, options: str, **settings: str
 ) -> ServerProcess:
-    """Start the command; its data and its log are below a directory."""
+    """Start the command with its data and its log in a directory."""
     env = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
     return ServerProcess(
         [
@@ -28,19 +28,19 @@ def command(
 
 
 def is_told(network: ServerProcess) -> bool:
-    """Say whether all nodes are ready, and shown."""
+    """Return whether the command has reported that all nodes are ready."""
     return "Ctrl-C ends them all" in network.log.read_text()
 
 
 def node_processes(directory: Path) -> list[int]:
-    """Return the IDs of processes that run on a directory's data."""
+    """Return the IDs of the processes that use a directory's data."""
     found = []
     for place in Path("/proc").glob("[0-9]*"):
         try:
             env = (place / "environ").read_bytes()
             line = (place / "cmdline").read_bytes()
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # the process has ended
         if str(directory).encode() in env and b"runnode" in line:
             found.append(int(place.name))
     return found

@@ -1,4 +1,4 @@
-"""Several real nodes of one local network, each reached by the others through a relay."""
+"""Several real nodes of one local network; each reaches the others through a relay."""
 
 import http.client
 import json
@@ -19,11 +19,11 @@ from tests.servers.relay import Relay, Wires
 
 
 class NotReached(ServerError):
-    """What a test waited for did not come about."""
+    """The condition that a test waited for did not become true."""
 
 
 class NetworkNode(RunningNode):
-    """A node with an identity that was made before its start, and an IP of its own on loopback."""
+    """A node with an identity created before its start, and its own loopback IP address."""
 
     def __init__(self, home: Path, *, ip: str, node_id: NodeID, **options: Any) -> None:
         super().__init__(home, **options)
@@ -31,12 +31,12 @@ class NetworkNode(RunningNode):
         self.node_id = node_id
 
     def ask(self, method: str, **params: Any) -> Any:
-        """Call a method whose params come by name and return its result."""
+        """Call a method with named params and return its result."""
         with PlatformClient(self.port) as client:
             return client.call(method, **params)
 
     def get(self, path: str) -> tuple[int, Any]:
-        """Ask for a path and return the status and what the JSON says."""
+        """Request a path and return the status and the decoded JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(connection):
             connection.request("GET", path)
@@ -44,14 +44,14 @@ class NetworkNode(RunningNode):
             return answer.status, json.load(answer)
 
     def metrics(self) -> str:
-        """Return what Prometheus would read."""
+        """Return the metrics page for Prometheus."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         with closing(connection):
             connection.request("GET", "/ext/metrics")
             return connection.getresponse().read().decode()
 
     def heads(self) -> tuple[str, str]:
-        """Return the last blocks of P- and C-Chain."""
+        """Return the last blocks of the P-Chain and the C-Chain."""
         height = self.ask("platform.getHeight")["height"]
         block = self.ask("platform.getBlockByHeight", height=height, encoding="hexnc")["block"]
         return block, self.rpc("eth_getBlockByNumber", "latest", False)["hash"]
@@ -61,13 +61,13 @@ class NetworkNode(RunningNode):
         return {peer["nodeID"] for peer in self.ask("info.peers")["peers"]}
 
     def checks(self) -> dict[str, Any]:
-        """Return the checks of its health."""
+        """Return the node's health checks."""
         _, health = self.get("/ext/health")
         return dict(health["checks"])
 
 
 class LocalNetwork(AbstractContextManager["LocalNetwork"]):
-    """Nodes that validate one network. The first makes the blocks, unless they vote."""
+    """Nodes that validate one network. The first builds the blocks, unless the validators vote."""
 
     def __init__(
         self,
@@ -78,14 +78,14 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         env: Mapping[str, str] | None = None,
         production: Mapping[int, PostgresqlServer] | None = None,
     ) -> None:
-        """Prepare the nodes; `start` starts them.
+        """Create the nodes without starting them; see `start`.
 
         Args:
-            directory: Holds their data.
-            count: How many validate.
-            votes: Whether the validators vote; else the first makes all blocks.
-            env: Settings besides.
-            production: Which of them run in the production profile, and on which server.
+            directory: Directory for their data.
+            count: Number of validators.
+            votes: Whether the validators vote; otherwise the first builds all blocks.
+            env: Additional settings.
+            production: The PostgreSQL servers of the nodes in the production profile, by node number.
         """
         self.wires = Wires()
         self._directory = directory
@@ -106,7 +106,7 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         ]
 
     def start(self, nodes: Sequence[NetworkNode] | None = None) -> None:
-        """Start nodes side by side, and wait until they answer."""
+        """Start nodes in parallel, and wait until they answer."""
         started = self.nodes if nodes is None else nodes
         for node in started:
             node.start(wait=False)
@@ -114,7 +114,7 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
             node.wait_until_answering()
 
     def joiner(self) -> NetworkNode:
-        """Return a node that knows nothing but the first one's address; not started."""
+        """Return a node that knows only the first node's address; it is not started."""
         place = len(self._relays)
         home = self._directory / f"joiner{place}"
         (node_id,) = make_keys([home / "data"], now=int(time.time()))
@@ -132,15 +132,15 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         return self._kept(NetworkNode(home, ip=_ip(place), node_id=node_id, env=env))
 
     def slow(self, node: NetworkNode, seconds: float) -> None:
-        """Let each piece of what a node hears and says take so long."""
+        """Delay everything that a node sends and receives by some seconds."""
         self.wires.slow(node.ip, seconds)
 
     def cut(self, node: NetworkNode) -> None:
-        """Cut a node off from all others."""
+        """Disconnect a node from all others."""
         self.wires.cut(node.ip)
 
     def mend(self, node: NetworkNode) -> None:
-        """Let a node hear the others again."""
+        """Reconnect a node to the others."""
         self.wires.mend(node.ip)
 
     def __exit__(self, *_exception: object) -> None:
@@ -174,35 +174,35 @@ class LocalNetwork(AbstractContextManager["LocalNetwork"]):
         return relay
 
     def _kept(self, node: NetworkNode) -> NetworkNode:
-        """Have a node end with the network."""
+        """Stop a node together with the network."""
         return self._end.enter_context(node)
 
 
 def wait_for(
     reached: Callable[[], bool], what: str, seconds: float = 120.0, *, longest_pause: float = 0.5
 ) -> None:
-    """Return when something is so.
+    """Wait until a condition is true.
 
     Args:
-        reached: Says whether it is.
-        what: Of what is said that it was not reached.
-        seconds: After which nobody waits any more.
-        longest_pause: Seconds between two questions at most; few for what soon is not so any more.
+        reached: Returns whether the condition is true.
+        what: Description of the condition for the error message.
+        seconds: Time limit.
+        longest_pause: Most seconds between two checks; choose a small value for a short-lived condition.
 
     Raises:
-        NotReached: It was not within that time.
+        NotReached: The condition did not become true within the time limit.
     """
     until, pause = time.monotonic() + seconds, min(0.05, longest_pause)
     while not reached():
         if time.monotonic() > until:
             raise NotReached(what)
         time.sleep(pause)
-        # To ask costs those who are to come there something too.
+        # Each check takes time from the nodes under test.
         pause = min(pause * 1.5, longest_pause)
 
 
 def agreed(nodes: Sequence[NetworkNode]) -> bool:
-    """Say whether nodes have the same heads of both chains."""
+    """Return whether all nodes have the same head on each chain."""
     return len({node.heads() for node in nodes}) == 1
 
 

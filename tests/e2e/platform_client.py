@@ -1,4 +1,4 @@
-"""A JSON-RPC client of the barest kind for interfaces whose params have names: /ext/bc/P and others."""
+"""A minimal JSON-RPC client for APIs with named params: /ext/bc/P and others."""
 
 import http.client
 import itertools
@@ -17,13 +17,13 @@ _PATHS = {
     "info": "/ext/info",
     "health": "/ext/health",
 }
-"""By what stands before the dot of a method."""
+"""Paths by the part of the method's name before the dot."""
 
 UNDECIDED = {"Processing", "Unknown"}
 
 
 class PlatformClient(AbstractContextManager["PlatformClient"]):
-    """One connection to a node; not for several threads."""
+    """A connection to a node; not thread-safe."""
 
     def __init__(self, port: int, *, timeout: float = 60.0) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
@@ -33,11 +33,11 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
         self._connection.close()
 
     def call(self, method: str, **params: Any) -> Any:
-        """Call a method of the interface that its name begins with, and return its result.
+        """Call a method of the API that its prefix names, and return its result.
 
         Raises:
-            RpcFault: The answer is an error.
-            RpcUnreachable: There was no answer.
+            RpcFault: The node answered with an error.
+            RpcUnreachable: The node did not answer.
         """
         path = _PATHS[method.partition(".")[0]]
         body = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": params}
@@ -48,9 +48,9 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
         return reply["result"]
 
     def issue(self, raw: str) -> str:
-        """Issue a signed transaction, as 0x text with its checksum, and return its ID.
+        """Issue a signed transaction, given as 0x text with its checksum, and return its ID.
 
-        Raises as `call`.
+        Raises the same errors as `call`.
         """
         issued: str = self.call("platform.issueTx", tx=raw)["txID"]
         return issued
@@ -61,7 +61,7 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
         return found
 
     def wait(self, tx_ids: Iterable[str], seconds: float = 120.0) -> list[str]:
-        """Return what became of transactions as soon as all are decided."""
+        """Wait until all these transactions are decided; return their final statuses."""
         waiting = list(tx_ids)
         deadline = time.monotonic() + seconds
         found = [self.status(one) for one in waiting]
@@ -78,16 +78,16 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
         return tx_id
 
     def balance(self, address: str) -> int:
-        """Return all that an address owns, in the smallest unit."""
+        """Return the total balance of an address, in the smallest unit."""
         return int(self.call("platform.getBalance", address=address)["balance"])
 
     def node_id(self) -> str:
-        """Return the ID of the node itself, which it puts into the headers of all its answers."""
+        """Return the ID of the node, which is in the headers of all its answers."""
         node_id, _ = self._post(PLATFORM, b"{}")
         return node_id
 
     def _post(self, path: str, body: bytes) -> tuple[str, bytes]:
-        """Send a body; return the node's ID and the answer's body."""
+        """POST a body; return the node's ID and the body of the answer."""
         try:
             self._connection.request("POST", path, body, {"Content-Type": "application/json"})
             response = self._connection.getresponse()

@@ -1,7 +1,7 @@
-"""What the rows of the P-Chain must say on a local network, asked in SQL, by the views for people.
+"""Check the P-Chain rows of a local network in SQL, mostly through the views made for users.
 
-Every block and transaction hangs on its bytes, every output is spent at most once, and no coin comes
-from nowhere or is lost.
+Every block and transaction must match its bytes, every output is spent at most once, and no coins appear or
+disappear.
 """
 
 from collections import Counter
@@ -16,17 +16,17 @@ from tests.servers.node import Ask
 
 UNIT = 10**6
 GENESIS_FUNDS = 42_000_000 * UNIT
-"""What is on the P-Chain in the beginning, staked or not, where one validates."""
+"""Coins on the P-Chain at genesis, staked or not, in a network with one validator."""
 FOUNDER_STAKE = 2_000_000 * UNIT
-"""What each other validator that a network begins with has besides."""
+"""Coins added at genesis for each further validator."""
 GENESIS_SUPPLY = 10**12 * UNIT
-"""What there is in the beginning, here and on the X-Chain."""
+"""Supply at genesis, on this chain and on the X-Chain together."""
 
 PRIMARY = "0x" + 32 * "00"
 
 
 def known_txs(ask: Ask) -> set[str]:
-    """Return the IDs of all transactions that are in blocks, wait, or were dropped, as 0x text."""
+    """Return the IDs of all accepted, pending and dropped transactions, as 0x text."""
     return {tx_id for view in ("p_txs", "p_mempool", "p_dropped") for tx_id in _column(ask, view)}
 
 
@@ -34,11 +34,11 @@ def check_platform_rows(ask: Ask, founders: int = 1) -> None:
     """Check blocks, transactions, outputs and the sums of all coins.
 
     Args:
-        ask: Answers SQL.
-        founders: With how many validators the network began.
+        ask: Runs an SQL query.
+        founders: Number of validators at genesis.
 
     Raises:
-        AssertionError: A row is missing, too many, or says what cannot be.
+        AssertionError: A row is missing, superfluous or inconsistent.
     """
     heights = _check_blocks(ask)
     spent = _check_txs(ask, heights)
@@ -47,7 +47,7 @@ def check_platform_rows(ask: Ask, founders: int = 1) -> None:
 
 
 def _check_blocks(ask: Ask) -> Counter[int]:
-    """Check that blocks are a chain that ends in the tip; return how many transactions each has."""
+    """Check that the blocks form a chain that ends at the tip; return the number of transactions by height."""
     ((parent, height, tip),) = ask("SELECT genesis_hash, height, tip FROM platform_app_chain")
     blocks = ask(
         "SELECT height, block_id, parent_id, raw, tx_count FROM platform_app_block ORDER BY height"
@@ -62,14 +62,14 @@ def _check_blocks(ask: Ask) -> Counter[int]:
 
 
 class _Flow(NamedTuple):
-    """The keys of outputs, as 0x text."""
+    """The IDs of created and spent outputs, as 0x text."""
 
     made: set[str]
     spent: set[str]
 
 
 def _check_txs(ask: Ask, heights: Counter[int]) -> _Flow:
-    """Check all transactions; return what they made and what they spent."""
+    """Check all transactions; return the outputs that they created and spent."""
     rows = ask("SELECT height, tx_id, raw, burned FROM platform_app_tx ORDER BY id")
     assert Counter(height for height, *_ in rows if height) == heights
     made: list[str] = []
@@ -77,7 +77,7 @@ def _check_txs(ask: Ask, heights: Counter[int]) -> _Flow:
     for height, tx_id, raw, burnt in rows:
         assert sha256(bytes(raw)) == bytes(tx_id)
         if not height:
-            continue  # the genesis says what there is, and spends nothing
+            continue  # genesis transactions create the initial coins and spend nothing
         tx = parse(bytes(raw))
         if isinstance(tx.unsigned, RewardValidatorTx):
             continue
@@ -102,7 +102,7 @@ def _burned(unsigned: Any, inputs: list[TransferableInput]) -> int:
 
 
 def _check_outputs(ask: Ask, flow: _Flow) -> None:
-    """Check that what is unspent is what was made and not spent, but for genesis and stakers' own."""
+    """Check that the unspent outputs are those created and not spent, apart from genesis and returned stakes."""
     unspent = set(_column(ask, "p_utxos", "utxo_id"))
     assert not unspent & flow.spent, "spent and still there"
     assert flow.made - flow.spent <= unspent, "neither spent nor there"
@@ -115,7 +115,7 @@ def _check_outputs(ask: Ask, flow: _Flow) -> None:
 
 
 def _check_coins(ask: Ask, funds: int) -> None:
-    """Check that all coins are where they can be, and that the supply counts them."""
+    """Check that all coins are accounted for, and that the supply matches them."""
     staked = f"subnet_id = '{PRIMARY}' AND phase <> 'past'"
     stakers = [
         row

@@ -1,4 +1,4 @@
-"""Runs scenarios of `tests/clients/platform.mjs` with a node and a key; makes validators for them."""
+"""Run scenarios of `tests/clients/platform.mjs` with a node and a key, and create validators for them."""
 
 import json
 import secrets
@@ -16,16 +16,16 @@ from tests.servers.node import RunningNode
 JS5 = "avalanchejs5"
 JS4 = "avalanchejs4"
 OLD = "avalanche3"
-"""The package avalanche 3.16: it has no transfers, and its stakers begin when it says."""
+"""The package avalanche 3.16. It has no transfers, and it sends a start time for its stakers."""
 ALL = (JS5, JS4, OLD)
 
 DAY = 24 * 60 * 60
 STAKE = 2_000 * UNIT
 DELEGATED = 25 * UNIT
 SOON = 15 * 60
-"""Seconds; no test waits for them, but each looks at what begins then before it has begun."""
+"""Seconds until stakers start. No test waits that long; each test checks them before they start."""
 SHARES = 20_000
-"""A delegation fee of 2 %, in millionths."""
+"""A delegation fee of 2 %, in parts per million."""
 
 FEES = {
     "baseTxFee": 1_000,
@@ -38,11 +38,11 @@ FEES = {
     "addSubnetValidatorFee": 1_000,
     "addSubnetDelegatorFee": 1_000,
 }
-"""The static fees of the local network, as version 4 names them."""
+"""The static fees of the local network, under the names used by version 4."""
 
 
 class Sdk:
-    """One SDK with a node and the key that pays."""
+    """An SDK with a node and the key that pays."""
 
     def __init__(self, library: str, node: RunningNode, key: bytes) -> None:
         self.library = library
@@ -54,28 +54,28 @@ class Sdk:
         }
 
     def run(self, scenario: str, **given: Any) -> Any:
-        """Run a scenario and return what it found."""
+        """Run a scenario and return its result."""
         return node_script("run.mjs", self.library, scenario, json.dumps(self._given | given))
 
 
 def hexed(key: bytes) -> str:
-    """Return a private key as the scripts take it."""
+    """Return a private key in the format that the scripts expect."""
     return "0x" + key.hex()
 
 
 def soon() -> int:
-    """Return a time that is still ahead when a slow machine has built and issued what begins then."""
+    """Return a start time that is still in the future after a slow machine has built and issued the staker."""
     return int(time.time()) + SOON
 
 
 def new_node_id() -> NodeID:
-    """Return the ID of a node that nobody knows."""
+    """Return the ID of a node that does not exist."""
     certificate = make_certificate(int(time.time())).certificate_pem.decode()
     return node_id_of(ssl.PEM_cert_to_DER_cert(certificate))
 
 
 def new_validator(start: int, rewards: str) -> dict[str, Any]:
-    """Return what is said of a node nobody knew to make it a validator for 15 days."""
+    """Return the parameters that make a nonexistent node a validator for 15 days."""
     secret = b"\0" + secrets.token_bytes(31)
     return {
         "nodeID": str(new_node_id()),

@@ -1,7 +1,7 @@
-"""Transactions of the P-Chain for load and for funding: coins of one key, spent without asking the node.
+"""P-Chain transactions for load and funding. A wallet has one key and spends its coins without asking the node.
 
-The scripts of SDKs show that others can build transactions; here they are built because many are
-needed at once.
+The SDK scripts show that other libraries can build transactions; here they are built because tests need many
+of them quickly.
 """
 
 import itertools
@@ -39,7 +39,7 @@ _SEEDS = itertools.count(1)
 
 
 def new_keys(count: int) -> list[bytes]:
-    """Return private keys that no other test has, in the order of their addresses."""
+    """Return private keys that no other test uses, sorted by address."""
     keys = [sha256(b"e2e %d" % next(_SEEDS)) for _ in range(count)]
     return sorted(keys, key=address_of)
 
@@ -50,12 +50,12 @@ def address(key: bytes, chain: str = "P") -> str:
 
 
 def raw(tx: Tx) -> str:
-    """Return a transaction as platform.issueTx takes it."""
+    """Return a transaction in the format of platform.issueTx."""
     return checksummed.encode(tx.raw)
 
 
 class Wallet:
-    """The key and its coins, as they were when it looked; what it builds does not change them."""
+    """A key and its coins as of the last `look`. Building a transaction does not change them."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -63,7 +63,7 @@ class Wallet:
         self.coins: list[UTXO] = []
 
     def look(self, client: PlatformClient) -> None:
-        """Take the coins that the node knows of, and no others."""
+        """Replace the coins with those that the node reports."""
         found: dict[ID, UTXO] = {}
         start: dict[str, str] = {}
         while True:
@@ -80,14 +80,14 @@ class Wallet:
     def pay(
         self, amounts: Sequence[tuple[bytes, int]], coin: UTXO | None = None, *, fee: int = FEE
     ) -> Tx:
-        """Pay amounts to keys out of a coin, the largest unless one is named; keep what is left."""
+        """Pay amounts to keys from a coin, by default the largest; the change goes back to this key."""
         spent = coin or max(self.coins, key=worth)
         left = worth(spent) - fee - sum(amount for _, amount in amounts)
         outputs = [(key, amount) for key, amount in [*amounts, (self.key, left)] if amount]
         return self._sign(BaseTx, spent, outputs)
 
     def create_subnet(self, coin: UTXO | None = None) -> Tx:
-        """Make a subnet that the key controls."""
+        """Create a subnet that the key controls."""
         spent = coin or max(self.coins, key=worth)
         left = [(self.key, worth(spent) - SUBNET_FEE)]
         return self._sign(CreateSubnetTx, spent, left, owner=self._mine)
@@ -100,7 +100,7 @@ class Wallet:
         *,
         weight: int = platform.CONFIG.min_validator_stake,
     ) -> Tx:
-        """Stake, the least that a validator can unless it is said, from now on until a time."""
+        """Stake as a validator from now until `end`; the default weight is the minimum for validators."""
         spent = coin or max(self.coins, key=worth)
         return self._sign(
             AddPermissionlessValidatorTx,
@@ -120,7 +120,7 @@ class Wallet:
         *,
         weight: int = platform.CONFIG.min_delegator_stake,
     ) -> Tx:
-        """Stake with a validator, the least that one can unless it is said, from now on until a time."""
+        """Delegate to a validator from now until `end`; the default weight is the minimum for delegators."""
         spent = coin or max(self.coins, key=worth)
         return self._sign(
             AddPermissionlessDelegatorTx,
@@ -132,7 +132,7 @@ class Wallet:
         )
 
     def back(self, tx: Tx) -> list[UTXO]:
-        """Return the coins that come back of a transaction, once it is committed."""
+        """Return the outputs of a committed transaction that belong to this key."""
         outputs: tuple[TransferableOutput, ...] = tx.unsigned.outputs
         return [
             UTXO(tx.tx_id, place, one.asset_id, one.output)
@@ -164,7 +164,7 @@ class Wallet:
 
 
 def fund(node: RunningNode, amounts: Sequence[tuple[bytes, int]], *, fee: int = FEE) -> None:
-    """Pay amounts, in the smallest unit, to keys out of what a local network begins with."""
+    """Pay amounts, in the smallest unit, to keys from the genesis funds of a local network."""
     rich = Wallet(EWOQ_KEY)
     with PlatformClient(node.port) as client:
         rich.look(client)

@@ -1,8 +1,8 @@
-"""A peer that is to the node what one of the reference implementation's local network is.
+"""A peer that behaves towards the node like a node of the reference implementation's local network.
 
-It has the same P-Chain, which it passes on from a node that makes it, and a C-Chain with another genesis
-and blocks of a format that the node does not read. What only this project's nodes say to each other it
-does not know.
+It has the same P-Chain, whose messages it relays to and from a node that builds it, and a C-Chain with another
+genesis and a block format that the node does not read. It does not support this project's own extensions of
+the protocol.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ TIME = 1_700_000_000
 
 
 def foreign_chain(length: int) -> list[tuple[ID, bytes]]:
-    """Return blocks of a C-Chain that the node does not read: outer ones with something inside."""
+    """Return blocks of a C-Chain that the node does not read: outer blocks with arbitrary content."""
     parent = ID(sha256(b"another genesis"))
     chain = [(parent, b"another genesis")]
     for height in range(1, length + 1):
@@ -45,10 +45,10 @@ def foreign_chain(length: int) -> list[tuple[ID, bytes]]:
 
 
 class ReferencePeer:
-    """What is said over the wires; it lives on the event loop of its own thread.
+    """The peer; it runs on an event loop in its own thread.
 
     Args:
-        maker: Where the node listens that makes the P-Chain.
+        maker: Address of the node that builds the P-Chain.
     """
 
     def __init__(self, maker: tuple[str, int], identity: NodeIdentity) -> None:
@@ -65,7 +65,7 @@ class ReferencePeer:
 
     @contextmanager
     def running(self) -> Iterator[str]:
-        """Let it live in a thread, and tell where it listens."""
+        """Run the peer in a thread, and yield the address that it listens on."""
         ready, stopping = threading.Event(), asyncio.Event()
 
         async def live() -> None:
@@ -125,7 +125,7 @@ class ReferencePeer:
                 self.network.send(other, message)
 
     def _answer(self, node_id: NodeID, kind: str, content: object) -> None:
-        """Answer about the C-Chain as a node does that has another one."""
+        """Answer a request about the C-Chain like a node with a different C-Chain."""
         ids = [block_id for block_id, _ in self._c_chain]
         last = bytes(ids[-1])
         answer: AcceptedFrontier | Accepted | Ancestors | Put | Chits
@@ -157,5 +157,5 @@ class ReferencePeer:
 
 
 def reference_peer(maker: tuple[str, int]) -> ReferencePeer:
-    """Return a peer with an identity of its own."""
+    """Return a peer with its own identity."""
     return ReferencePeer(maker, node(77).identity)

@@ -1,7 +1,7 @@
-"""Validators that are to the node what the reference's are: they query, answer, vote and propose on the P-Chain.
+"""Validators that behave like the reference implementation: they query, answer, vote and propose on the P-Chain.
 
-They read of blocks what places them, and believe the rest. What the node says to them they hold against
-p2p.md 3, 7, 9 and snowman.md 8; what is not as there is in `wrong`.
+They read only a block's position in the chain and trust the rest of it. They check the node's messages against
+p2p.md 3, 7, 9 and snowman.md 8, and collect violations in `wrong`.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ from tests.e2e.reference_voting import ALPHA, K, Voting
 
 SECOND = 1_000_000_000
 TIMEOUT = 2.0
-"""Seconds after which an answer does not come any more; the least that the reference waits."""
+"""Seconds after which an answer is considered missing; the least that the reference implementation waits."""
 OPEN = 4
-"""Polls that are open at a time while something is processing."""
+"""Number of concurrent polls while a block is processing."""
 TICK = 0.1
 PATIENCE = 60.0
 """Seconds until a test gives up waiting for an answer."""
@@ -54,7 +54,7 @@ UPGRADES = Upgrades(epoch_duration=30)
 
 @dataclass
 class Beginning:
-    """What all nodes of a network begin with."""
+    """The genesis data that all nodes of a network share."""
 
     genesis_id: ID
     raw: bytes
@@ -64,7 +64,7 @@ class Beginning:
 
     @classmethod
     def of(cls, path: Path) -> "Beginning":
-        """Return what a genesis file says."""
+        """Return the data of a genesis file."""
         raw = build_genesis(parse_genesis_config(json.loads(path.read_text())))
         genesis, block = parse_genesis(raw), genesis_block(raw)
         weights = {
@@ -76,14 +76,14 @@ class Beginning:
 
 @dataclass
 class Poll:
-    """Who was asked, how often each was drawn, and what they have said."""
+    """The sampled nodes that have not answered, with how often each was drawn, and the votes so far."""
 
     outstanding: Counter[NodeID]
     votes: Counter[ID] = field(default_factory=Counter)
 
 
 class ReferenceValidator:
-    """One of them; a `ports.MessageHandler` on the event loop of `ReferenceValidators`."""
+    """A validator; a `ports.MessageHandler` on the event loop of `ReferenceValidators`."""
 
     def __init__(
         self, begun: Beginning, identity: NodeIdentity, directory: Validators, random: Random
@@ -91,13 +91,13 @@ class ReferenceValidator:
         self.node_id = identity.node_id
         self.voting = Voting(begun.genesis_id, begun.raw)
         self.wrong: list[str] = []
-        """What others said that the reference never says."""
+        """Messages from others that the reference implementation never sends."""
         self.heard: dict[NodeID, Counter[str]] = {}
-        """Kinds of messages, by sender."""
+        """Number of received messages of each kind, by sender."""
         self.voted_for: dict[NodeID, set[ID]] = {}
-        """What others have preferred, by chits."""
+        """Preferred blocks in the chits of other nodes."""
         self.asked_for: dict[NodeID, list[ID]] = {}
-        """For which blocks others have asked."""
+        """Blocks that other nodes have requested."""
         self._identity = identity
         self._begun = begun
         self._directory = directory
@@ -107,12 +107,12 @@ class ReferenceValidator:
         self._polls: dict[int, Poll] = {}
         self._awaited: dict[int, asyncio.Future[Any]] = {}
         self._missing: dict[ID, list[bytes]] = {}
-        """Blocks that wait for their parent."""
+        """Blocks that wait for their parent, by the parent's ID."""
         self._facts = {begun.genesis_id: of_genesis(begun.genesis_id, begun.time)}
         self.network: Network
 
     async def start(self, others: Sequence[tuple[str, int]]) -> tuple[str, int]:
-        """Listen, and dial others; return where it listens."""
+        """Listen, and connect to the others; return the listening address."""
         self.network = Network(
             self._identity,
             NetworkConfig(network_id=NETWORK_ID),
@@ -125,7 +125,7 @@ class ReferenceValidator:
         return LOOPBACK, self.network.port
 
     async def live(self) -> None:
-        """Poll while something is processing; else ask one validator for news, ten times a second."""
+        """Poll while a block is processing; otherwise query one random validator ten times a second."""
         while True:
             await asyncio.sleep(TICK)
             if not self.voting.is_idle:
@@ -137,7 +137,7 @@ class ReferenceValidator:
                 self._ask([self._random.choice(there)], query)
 
     async def propose(self, tx: Tx) -> ID:
-        """Wait for a slot of its own, and propose a block with a transaction in it; return its ID."""
+        """Wait for this validator's slot, and propose a block with a transaction; return the block's ID."""
         while True:
             parent, now = self._facts[self.voting.preference], int(time.time())
             height, slot = parent.height + 1, slot_of(now, parent.time)
@@ -158,7 +158,7 @@ class ReferenceValidator:
         return block.outer_id
 
     async def question(self, node_id: NodeID, request: Any) -> Any:
-        """Ask somebody something; return what it answers."""
+        """Send a request to a node; return the answer."""
         answered = asyncio.get_running_loop().create_future()
         self._awaited[self._ask([node_id], request)] = answered
         return await asyncio.wait_for(answered, PATIENCE)
@@ -205,7 +205,7 @@ class ReferenceValidator:
             self.wrong.append(f"chits without an ID: {chits}")
             return
         if (node_id, chits.request_id) not in self._asked:
-            return  # too late
+            return  # too late or not requested
         ours = self.voting.accepted[chits.accepted_height : chits.accepted_height + 1]
         if ours not in ([], [ID(chits.accepted_id)]):
             self.wrong.append(f"another block accepted at {chits.accepted_height}")
@@ -259,13 +259,13 @@ class ReferenceValidator:
         self._answer(node_id, query, chits)
 
     def _take(self, node_id: NodeID, raw: bytes) -> None:
-        """Take a block of a peer, and ask it for the one before, if that is missing."""
+        """Add a block from a peer, and request its parent from that peer if it is missing."""
         missing = self._learn(raw)
         if missing is not None:
             self._ask([node_id], p2p.Get(container_id=bytes(missing)))
 
     def _learn(self, raw: bytes) -> ID | None:
-        """Take a block in; return which one is missing before it."""
+        """Add a block; return the ID of its parent if that is missing."""
         outer = parse(raw)
         parent = self._facts.get(outer.parent_id)
         if parent is None:
@@ -281,7 +281,7 @@ class ReferenceValidator:
         return None
 
     def _poll(self, pushed: bytes | None = None) -> None:
-        """Ask for votes, until so many polls are open as should be; nobody where too few are connected."""
+        """Start polls until enough are open; start none if too little stake is connected."""
         query: p2p.PushQuery | p2p.PullQuery
         weights, there = self._begun.weights, {self.node_id, *self.network.connected()}
         connected = sum(weight for one, weight in weights.items() if one in there)
@@ -301,7 +301,7 @@ class ReferenceValidator:
                 self._settle(one, number, None)
 
     def _settle(self, node_id: NodeID, number: int, vote: ID | None) -> None:
-        """Count a vote, or that there is none; with the last one of a poll count the poll."""
+        """Record a node's vote, or its absence; after the last vote of a poll evaluate the poll."""
         self._asked.discard((node_id, number))
         poll = self._polls.get(number)
         if poll is None:
@@ -343,12 +343,12 @@ class ReferenceValidator:
 
 
 class ReferenceValidators:
-    """Several of them, all connected to each other, on one event loop in a thread.
+    """Several reference validators, all connected to each other, on one event loop in a thread.
 
     Args:
-        begun: What the network begins with.
-        own: The node that they validate with.
-        identities: Theirs.
+        begun: Genesis data of the network.
+        own: Identity of the node under test, which validates with them.
+        identities: Identities of the reference validators.
     """
 
     def __init__(
@@ -363,22 +363,22 @@ class ReferenceValidators:
             for number, one in enumerate(identities)
         ]
         self.addresses: list[tuple[str, int]] = []
-        """Where they listen."""
+        """The addresses that they listen on."""
         self._loop = asyncio.new_event_loop()
 
     @property
     def wrong(self) -> list[str]:
-        """What one of them heard that the reference never says."""
+        """Messages that one of them received and that the reference implementation never sends."""
         return [words for one in self.all for words in one.wrong]
 
     @property
     def heights(self) -> set[int]:
-        """How many blocks they have accepted."""
+        """The distinct heights of their last accepted blocks."""
         return {len(one.voting.accepted) - 1 for one in self.all}
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Let them live."""
+        """Run the validators while the body runs."""
         ready, stopping = threading.Event(), asyncio.Event()
 
         async def live() -> None:
@@ -408,11 +408,11 @@ class ReferenceValidators:
             self._loop.close()
 
     def propose(self, which: int, tx: Tx) -> ID:
-        """Have one of them propose a block with a transaction, when its slot comes; return its ID."""
+        """Let one of them propose a block with a transaction in its next slot; return the block's ID."""
         work = self.all[which].propose(tx)
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(300)
 
     def question(self, which: int, node_id: NodeID, request: Any) -> Any:
-        """Have one of them ask somebody something; return the answer."""
+        """Let one of them send a request to a node; return the answer."""
         work = self.all[which].question(node_id, request)
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(2 * PATIENCE)

@@ -1,7 +1,7 @@
-"""Decisions on blocks as any other implementation may count them: flat, one count for each parent's children.
+"""Block decisions as another implementation could make them: without a trie, one counter per set of siblings.
 
-Written after the words of snowman.md 2 to 5 without the product's code, whose tries count otherwise: both have
-to come to the same blocks.
+Written from the text of snowman.md 2 to 5 without the product's code, which counts votes in tries. Both must
+accept the same blocks.
 """
 
 from collections import Counter
@@ -10,19 +10,19 @@ from dataclasses import dataclass, field
 from primitives.ids import ID
 
 K, ALPHA, BETA = 20, 15, 20
-"""The reference's defaults (snowman.md 1)."""
+"""The defaults of the reference implementation (snowman.md 1)."""
 
 
 @dataclass
 class Held:
-    """A block that is known, accepted or processing."""
+    """A known block, accepted or processing."""
 
     parent: ID
     height: int
     raw: bytes
     children: list[ID] = field(default_factory=list)
     preferred: ID | None = None
-    """Of the children."""
+    """The preferred child."""
     confidence: int = 0
 
 
@@ -30,8 +30,8 @@ class Voting:
     """The blocks of one validator.
 
     Args:
-        genesis_id: The first accepted block.
-        raw: Its bytes.
+        genesis_id: ID of the genesis block.
+        raw: Bytes of the genesis block.
     """
 
     def __init__(self, genesis_id: ID, raw: bytes) -> None:
@@ -53,11 +53,11 @@ class Voting:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is processing."""
+        """Whether no block is processing."""
         return not self.blocks[self.last].children
 
     def add(self, block_id: ID, parent_id: ID, raw: bytes) -> bool:
-        """Take a block in; False where its parent is not known, or something else was accepted after it."""
+        """Add a block. Return False if its parent is unknown or has an accepted child already."""
         parent = self.blocks.get(parent_id)
         if block_id in self.blocks or parent is None:
             return block_id in self.blocks
@@ -69,7 +69,7 @@ class Voting:
         return True
 
     def preferred_at(self, height: int) -> ID:
-        """Return the accepted or preferred block at a height; the leaf above all."""
+        """Return the accepted or preferred block at a height; for heights above the preferred leaf the leaf."""
         if height < len(self.accepted):
             return self.accepted[height]
         found = self.preference
@@ -78,7 +78,7 @@ class Voting:
         return found
 
     def record(self, votes: Counter[ID]) -> None:
-        """Count the votes of a poll, and accept what they decide."""
+        """Apply the votes of a poll, and accept the blocks that it decides."""
         weights: Counter[ID] = Counter()
         for block_id, number in votes.items():
             one = block_id

@@ -1,4 +1,4 @@
-"""Every block of a node's database computed anew by the reference engine, and held against its rows."""
+"""Recompute every block of a node's database with the reference engine, and compare the result with the rows."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from tests.servers.node import Ask
 
 
 class Mined(NamedTuple):
-    """A transaction with its receipt, as the rows have them."""
+    """A transaction with its receipt, read from the rows."""
 
     raw: bytes
     cumulative_gas_used: int
@@ -25,10 +25,10 @@ class Mined(NamedTuple):
 
 
 class Replay:
-    """The chain of one database as the reference engine makes it; each block is computed once.
+    """The chain of one database, computed by the reference engine; each block is computed once.
 
     Args:
-        genesis: Reads the file that the chain began with; empty: a network's that comes with the node.
+        genesis: Returns the chain's genesis file, or empty bytes for a network built into the node.
     """
 
     def __init__(self, genesis: Callable[[], bytes] = bytes) -> None:
@@ -36,11 +36,11 @@ class Replay:
         self._chain: RecomputedChain | None = None
 
     def follow(self, ask: Ask) -> int:
-        """Compute all blocks since the last call and return how many there were.
+        """Compute all blocks since the last call and return their number.
 
         Raises:
-            AssertionError: A header, hash or receipt is another than the transactions make, or a
-                block that was there before is not there any more.
+            AssertionError: A header, hash or receipt differs from the computed one, or the last block that was
+                computed before is no longer in the rows.
         """
         chain = self._chain = self._chain or _begun(ask, self._genesis())
         self._check_last(ask, chain)
@@ -67,20 +67,20 @@ class Replay:
 
 
 def _begun(ask: Ask, given: bytes) -> RecomputedChain:
-    """Return the chain that the database is of, before its first block."""
+    """Return the database's chain before its first block."""
     ((chain_id,),) = ask("SELECT chain_id FROM cchain_app_chain")
     genesis = load_genesis(given) if given else _built_in(chain_id)
     return RecomputedChain(replace(genesis.config, chain_id=chain_id), genesis.state_changes())
 
 
 def _built_in(chain_id: int) -> Genesis:
-    """Return the genesis of the network that comes with the node and has a chain ID."""
+    """Return the genesis of the built-in network with a chain ID."""
     texts = [local_text(), *(built_in_text(name) for name in BUILT_IN if name != OLD_NAME)]
     return next(one for one in map(load_genesis, texts) if one.config.chain_id == chain_id)
 
 
 def _transactions(ask: Ask, first: int) -> defaultdict[int, list[Mined]]:
-    """Return the transactions from a block on, in their order, by the number of their block."""
+    """Return the transactions from a block on, in order, by block number."""
     logs = _logs(ask, first)
     rows = ask(
         "SELECT t.block_id, t.id, t.hash, t.raw, r.succeeded, r.gas_used, r.cumulative_gas_used,"
@@ -98,7 +98,7 @@ def _transactions(ask: Ask, first: int) -> defaultdict[int, list[Mined]]:
 
 
 def _logs(ask: Ask, first: int) -> defaultdict[int, list[Log]]:
-    """Return the logs from a block on, in their order, by the key of their transaction."""
+    """Return the logs from a block on, in order, by the key of their transaction."""
     rows = ask(
         "SELECT transaction_id, address, topic0, topic1, topic2, topic3, data FROM cchain_app_log"
         f" WHERE id >= {row_id(first)} ORDER BY id"
@@ -111,7 +111,7 @@ def _logs(ask: Ask, first: int) -> defaultdict[int, list[Log]]:
 
 
 def _check_receipts(mined: list[Mined], made: Recomputed) -> None:
-    """Hold the rows of receipts and logs against what they were made of."""
+    """Compare the rows of receipts and logs with the computed ones."""
     used = 0
     for row, result in zip(mined, made.results, strict=True):
         used += result.gas_used

@@ -1,4 +1,4 @@
-"""Pictures of the explorer for README and docs, taken anew into docs/images: `make screenshots`."""
+"""Take the explorer's screenshots for the README and docs and save them in docs/images: `make screenshots`."""
 
 import json
 import sys
@@ -11,15 +11,15 @@ django.setup()
 
 from tests.e2e.conftest import CLIENTS, node_script  # noqa: E402  # needs Django's models
 from tests.e2e.explorer_history import History, make_history  # noqa: E402  # likewise
-from tests.servers.node import ROOT, RunningNode  # noqa: E402  # stands with the others
+from tests.servers.node import ROOT, RunningNode  # noqa: E402  # grouped with the others
 
 FOLDER = ROOT / "docs" / "images"
 MOST_BYTES = 150 * 1024
-"""Of a picture: they are in the repository for ever."""
+"""Largest allowed size of a screenshot, because screenshots stay in the repository's history."""
 
 
 def main() -> int:
-    """Take the pictures on a node with the history that the tests look at; 1 when something is wrong with one."""
+    """Take the screenshots on a node with the history of the explorer tests; return 1 if one is faulty."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="screenshots-") as directory:
         env = {"NODE_SOLC_DIRECTORY": str(CLIENTS), "NODE_LOG_TRANSACTIONS": "off"}
@@ -38,7 +38,7 @@ def main() -> int:
 
 
 def pages_of(history: History) -> dict[str, dict[str, object]]:
-    """Return what is taken, by the picture's name."""
+    """Return the pages to capture, by the screenshot's name."""
     return {
         "explorer": {"path": "/"},
         "transaction": {

@@ -1,6 +1,6 @@
-"""Faulty runs one after the other, each on a new network of five voters: `make soak-network`.
+"""Runs with faults, one after the other, each on a new network of five voting nodes: `make soak-network`.
 
-It takes minutes for each run, so `make test` has a short one (`test_network_voting`) and this the rest.
+Each run takes minutes, so `make test` has only one short run (`test_network_voting`).
 """
 
 import argparse
@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 def main() -> None:
-    """Do the runs of so many seeds; the first one that shows anything wrong ends all, and keeps its data."""
+    """Run all seeds; stop at the first failure and keep its data."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=RUNS, help="how many")
     parser.add_argument("--first", type=int, default=1, help="the first one's seed")
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def run(seed: int) -> Outcome:
-    """Do one run on a network of its own, whose data is deleted if nothing was wrong."""
+    """Run one seed on its own network, and delete the data if nothing was wrong."""
     directory = Path(tempfile.mkdtemp(prefix=f"soak-{seed}-"))
     _log.info("seed %d: data in %s", seed, directory)
     env = {"NODE_CONSENSUS": "snowman"}

@@ -1,6 +1,6 @@
-"""Strangers at a running node: connections without TLS by the hundred, and whole crowds of peers.
+"""Unknown peers that connect to a running node: hundreds of connections without TLS, and large groups of peers.
 
-What one of them can say is in `tests.builders.peers`.
+The messages that a peer can send are in `tests.builders.peers`.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from tests.builders.peers import Stranger, stranger
 from tests.e2e.floods import PATIENCE, PAUSE, Ending, Flooded
 
 NOWHERE = IPv4Address("127.1.0.1")
-"""Addresses from here on lead nowhere, at port 1: what is gossiped is dialled."""
+"""Addresses from this one on do not answer at port 1; the node dials addresses that are gossiped."""
 SILENCE = 30
-"""Seconds in which a message has to come, and to be whole."""
+"""Seconds within which a complete message must arrive."""
 
 _NUMBERS = itertools.count(1000)
 
@@ -31,7 +31,7 @@ _NUMBERS = itertools.count(1000)
 
 
 def client_hello() -> bytes:
-    """Return how a TLS handshake begins."""
+    """Return the start of a TLS handshake."""
     incoming, outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
     context = ssl.create_default_context()
     context.check_hostname = False
@@ -41,31 +41,31 @@ def client_hello() -> bytes:
 
 
 class Caller:
-    """A connection whose TLS never comes up: what it says first, and what it hears."""
+    """A connection that never completes a TLS handshake."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         host, port = writer.get_extra_info("sockname")[:2]
         self.address = f"{host}:{port}"
         self.heard = 0
-        """Bytes."""
+        """Number of received bytes."""
         self._reader = reader
         self._writer = writer
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
     async def connect(cls, address: tuple[str, int], said: bytes) -> "Caller":
-        """Connect and say something."""
+        """Connect and send some bytes."""
         reader, writer = await asyncio.open_connection(*address)
         writer.write(said)
         return cls(reader, writer)
 
     @property
     def is_over(self) -> bool:
-        """Whether the node has closed it."""
+        """Whether the node has closed the connection."""
         return self._listening.done()
 
     async def leave(self) -> None:
-        """Close it from this side."""
+        """Close the connection from this side."""
         self._writer.transport.abort()
         await self._listening
 
@@ -74,11 +74,11 @@ class Caller:
             while heard := await self._reader.read(65536):
                 self.heard += len(heard)
         except ConnectionError:
-            return  # the node did not even say goodbye
+            return  # the node reset the connection
 
 
 class Calls:
-    """Connections that say the same and come in batches, however many are turned away at once."""
+    """Connections that all send the same bytes. They come in batches, and the node may refuse some immediately."""
 
     def __init__(self, flooded: Flooded, said: bytes) -> None:
         self._flooded = flooded
@@ -91,20 +91,22 @@ class Calls:
     async def __aexit__(self, *exception: object) -> None:
         for one in self.made:
             await one.leave()
-        if not any(exception):  # who comes and goes now is seen to go after all of these
+        if not any(
+            exception
+        ):  # when the node has logged the end of this peer, it has logged all the others
             async with strangers(self._flooded, crowd(1), finished=False):
                 pass
 
     @property
     def staying(self) -> int:
-        """How many of them the node has not closed."""
+        """Number of connections that the node has not closed."""
         return sum(not one.is_over for one in self.made)
 
     async def go_on(self, until_ended: int, why: str = "") -> None:
-        """Call until the node has let so many in and closed them again, for a reason that begins so.
+        """Connect until the node has accepted and closed `until_ended` connections for a reason starting with `why`.
 
         Raises:
-            TimeoutError: It never did.
+            TimeoutError: It closed fewer.
         """
         async with asyncio.timeout(PATIENCE):
             while sum(one.reason.startswith(why) for one in self.endings().values()) < until_ended:
@@ -113,7 +115,7 @@ class Calls:
                 await asyncio.sleep(PAUSE)
 
     def endings(self) -> dict[str, Ending]:
-        """Return how those that were let in have ended."""
+        """Return how the accepted connections ended."""
         return self._flooded.endings(one.address for one in self.made)
 
 
@@ -121,7 +123,7 @@ class Calls:
 
 
 async def arrive(stay: AsyncExitStack, flooded: Flooded, who: Node) -> Stranger:
-    """Connect, again if there were too many in this second, until the node has said hello."""
+    """Connect, with retries if too many connected within a second, until the node has sent its handshake."""
     async with asyncio.timeout(PATIENCE):
         while True:
             attempt = AsyncExitStack()
@@ -140,11 +142,12 @@ async def arrive(stay: AsyncExitStack, flooded: Flooded, who: Node) -> Stranger:
 async def strangers(
     flooded: Flooded, who: Sequence[Node], *, finished: bool = True, signed_at: int | None = None
 ) -> AsyncIterator[list[Stranger]]:
-    """Nodes whose TLS is up; `finished`: and their handshake, so that they are shown as peers.
+    """Connect nodes that complete TLS and, if `finished`, the handshake too, so that the node lists them as peers.
 
-    `signed_at` is when they signed their own addresses (Unix seconds), now if left out.
+    `signed_at` is the time at which they signed their own addresses (Unix seconds), by default now.
 
-    In the end the node has seen all of them go: no line of its log is left for who gets their ports next.
+    On exit, wait until the node has logged the end of each connection, so that no later connection from the same
+    port is confused with one of them.
     """
     async with AsyncExitStack() as stay:
         arrived = [await arrive(stay, flooded, one) for one in who]
@@ -157,12 +160,12 @@ async def strangers(
 
 
 def crowd(size: int) -> list[Node]:
-    """Return nodes that validate nothing and that nobody has seen before."""
+    """Return new nodes that are not validators."""
     return [node(next(_NUMBERS)) for _ in range(size)]
 
 
 def address_of(who: Node, signed_at: int) -> dict[str, Any]:
-    """Return the part of a handshake that says where a node listens: where nobody does."""
+    """Return the handshake fields with a node's own address, at which no node listens."""
     claim = who.claim(NOWHERE, 1, signed_at)
     return {
         "ip_addr": claim.ip.packed,
@@ -174,7 +177,7 @@ def address_of(who: Node, signed_at: int) -> dict[str, Any]:
 
 
 async def answered(*asking: Stranger) -> None:
-    """Wait until a node has worked off all that these have said."""
+    """Wait until the node has processed all messages that these peers have sent."""
     async with asyncio.timeout(PATIENCE):
         for one in asking:
             one.send(Message(ping=Ping()))
@@ -183,13 +186,13 @@ async def answered(*asking: Stranger) -> None:
 
 
 def addresses(many: Sequence[Stranger]) -> list[str]:
-    """Return where these call from."""
+    """Return the local addresses of these peers."""
     return [one.address for one in many]
 
 
 @asynccontextmanager
 async def pouring(many: Sequence[Stranger], poured: bytes) -> AsyncIterator[None]:
-    """Let strangers say the same without end, and read nothing; nobody may be turned out for it."""
+    """Let peers send the same bytes endlessly without reading; the node must not disconnect them."""
 
     async def pour(one: Stranger) -> None:
         while True:
@@ -208,9 +211,9 @@ async def pouring(many: Sequence[Stranger], poured: bytes) -> AsyncIterator[None
 
 @asynccontextmanager
 async def frames_that_never_end(flooded: Flooded) -> AsyncIterator[None]:
-    """Two of the largest, for which there is room at one time, and many that need no common room.
+    """Peers with unfinished frames: two of the largest size, as many as fit, and many too small for the common limit.
 
-    Half of them go on byte by byte; in the end all are turned out.
+    Half of them continue byte by byte; in the end the node disconnects all of them.
     """
     sizes = [framing.MAX_FRAME] * 2 + [60 * 1024] * 30
     async with strangers(flooded, crowd(len(sizes))) as arrived:

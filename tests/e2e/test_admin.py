@@ -39,7 +39,7 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
     node: CheckedNode, account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
-    sender.nonce = 1  # behind a gap: it waits
+    sender.nonce = 1  # after a gap, so that the transaction stays pending
     with node.client() as client:
         waiting = client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 1))
         given = {
@@ -51,7 +51,7 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
         try:
             found = node_script("run.mjs", "admin", "operate", json.dumps(given))
         finally:
-            client.call("evm_setAutomine", True)  # the node is others' too
+            client.call("evm_setAutomine", True)  # other tests use this node too
         said = found["said"]
         assert found["faults"] == []
         assert "Transactions a minute" in found["plain"]["text"]
@@ -64,7 +64,7 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
         assert f"Dropped transaction {waiting} from the pool." in said["drop"]
         assert client.call("eth_getTransactionByHash", waiting) is None
         assert "nothing to find by “height=abc”" in said["filter"]
-        # Blocks are made again.
+        # Blocks are mined again.
         sender.nonce = 0
         wait_for_receipts(
             client, [client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 1))]

@@ -1,4 +1,4 @@
-"""What the admin shows of a network, in a real browser; and what a restart leaves in health's history."""
+"""The admin's network pages in a real browser, and the health history after a restart."""
 
 import json
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ SCREENS = ("desk", "phone")
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
-    """Two validators that have made some blocks."""
+    """Two validators with some blocks."""
     with LocalNetwork(tmp_path_factory.mktemp("network"), 2) as made:
         made.start()
         made.nodes[0].manage("produce_block", "--empty", "--count", str(BLOCKS))
@@ -31,7 +31,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
 
 @pytest.fixture(scope="module")
 def joiner(network: LocalNetwork) -> NetworkNode:
-    """A node that came later and has reached the frontier."""
+    """A node that joined later and has reached the frontier."""
     node = network.joiner()
     node.start()
     wait_for(lambda: agreed([*network.nodes, node]), "the joiner has the others' heads")

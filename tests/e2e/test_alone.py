@@ -1,4 +1,4 @@
-"""A node that is told to talk to nobody."""
+"""A node whose networking is switched off."""
 
 import socket
 

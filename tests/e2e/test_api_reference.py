@@ -1,4 +1,4 @@
-"""The reference of the RPC methods in a real browser, on the running node."""
+"""The RPC reference page in a real browser, on the running node."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A node that works is saved in a file, and goes on from it elsewhere: on SQLite, and on PostgreSQL."""
+"""Back up a running node to a file and restore the backup elsewhere, on SQLite and on PostgreSQL."""
 
 import json
 import shutil
@@ -25,19 +25,19 @@ from tests.e2e.platform_client import PlatformClient
 from tests.e2e.transactions import Sender, wait_for_receipts
 
 PAUSE = 0.05
-"""Seconds between two transfers: each makes a block, and all are executed anew in the end."""
+"""Seconds between two transfers. Each creates a block, and all blocks are executed again at the end."""
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 PASSWORD = "correct horse battery staple 7"
 ABI = [{"type": "function", "name": "totalSupply", "inputs": [], "outputs": [{"type": "uint256"}]}]
 SECONDS = 60.0
-"""Until the index of tokens, which comes behind the blocks, is said to have stopped."""
+"""Time limit for the token index, which is written after the blocks."""
 OF_EXPLORER = ("token", "tokentransfer", "tokenbalance", "tokenprogress", "suppliedabi")
 
 Counts = dict[str, int]
 
 
 def deploy_token(node: CheckedNode, sender: Sender) -> str:
-    """Deploy a token and give its ABI; return its address."""
+    """Deploy a token and supply its ABI; return its address."""
     code = puppet.deployed(puppet.of_erc20())
     with node.client() as client:
         sent = sender.sign({"data": code, "gas": 2_000_000})
@@ -49,19 +49,19 @@ def deploy_token(node: CheckedNode, sender: Sender) -> str:
 
 
 def explorer(node: CheckedNode, **form: str) -> Any:
-    """Ask the explorer's interface about a contract."""
+    """Send a request about a contract to the explorer's API."""
     url = f"http://127.0.0.1:{node.port}/api"
     return requests.post(url, {"module": "contract", **form}, timeout=SECONDS).json()["result"]
 
 
 def mint(sender: Sender, token: str) -> str:
-    """Return the next transaction with which a token tells of some that is new."""
+    """Return the next transaction, which emits a token's Transfer event from the zero address."""
     told = puppet.emit((TRANSFER, bytes(20), bytes.fromhex(STRANGER[2:])), words(1))
     return sender.sign({"to": to_checksum_address(token), "data": told, "gas": 200_000})
 
 
 def wait_for_tokens(node: CheckedNode, *, all_of_them: bool) -> None:
-    """Wait until the transfer of the first log is a row, or those of all logs are."""
+    """Wait until the first token transfer is indexed, or all of them."""
     deadline = time.monotonic() + SECONDS
     while True:
         found = counts(node, ["explorer_app_tokentransfer", "cchain_app_log"])
@@ -74,7 +74,7 @@ def wait_for_tokens(node: CheckedNode, *, all_of_them: bool) -> None:
 
 @contextmanager
 def load(node: CheckedNode, sender: Sender, token: str) -> Iterator[list[str]]:
-    """Have coins and tokens sent in turn, as long as the body runs; give the hashes of what was taken."""
+    """Send coins and tokens in turn while the body runs; yield the growing list of mined transaction hashes."""
     ending = threading.Event()
     taken: list[str] = []
     failures: list[BaseException] = []
@@ -107,19 +107,19 @@ def load(node: CheckedNode, sender: Sender, token: str) -> Iterator[list[str]]:
 
 
 def manifest_of(path: Path) -> Any:
-    """Return what is written down in a backup."""
+    """Return the manifest of a backup."""
     with zipfile.ZipFile(path) as file:
         return json.loads(file.read("manifest.json"))
 
 
 def counts(node: CheckedNode, tables: list[str]) -> Counts:
-    """Return how many rows a node's tables have."""
+    """Return the number of rows in each of these tables."""
     with node.database() as ask:
         return {table: ask(f'SELECT count(*) FROM "{table}"')[0][0] for table in tables}
 
 
 def heads(node: CheckedNode) -> tuple[Any, ...]:
-    """Return the head of each chain by a node's rows, and the state root, as a manifest has them."""
+    """Return the head of each chain and the state root from a node's rows, in the format of a manifest."""
     with node.database() as ask:
         ((number, block_hash, root),) = ask(
             "SELECT number, hash, state_root FROM cchain_app_block ORDER BY number DESC LIMIT 1"
@@ -133,14 +133,14 @@ def _hex(value: bytes) -> str:
 
 
 def waiting(node: CheckedNode) -> list[str]:
-    """Return the hashes of what is in a node's pool."""
+    """Return the hashes of the transactions in a node's pool."""
     with node.database() as ask:
         rows = ask("SELECT hash FROM cchain_app_pooltransaction")
     return [_hex(one) for (one,) in rows]
 
 
 def standing(node: CheckedNode) -> tuple[Any, ...]:
-    """Return where both chains of a node stand, and what somebody has there, as clients are told."""
+    """Return the heads of both chains, a balance and the keystore users, as seen by clients."""
     with node.client() as client, PlatformClient(node.port) as platform:
         head = client.call("eth_getBlockByNumber", "latest", False)
         return (
@@ -154,7 +154,7 @@ def standing(node: CheckedNode) -> tuple[Any, ...]:
 
 
 def goes_on(node: CheckedNode, account: LocalAccount) -> None:
-    """Send something to a node, and see a block with it on the head that it had."""
+    """Send a transaction to a node, and check that its block is built on the previous head."""
     sender = Sender(account, CHAIN_ID)
     with node.client() as client:
         before = client.call("eth_getBlockByNumber", "latest", False)
@@ -211,7 +211,7 @@ def test_a_backup_under_load_goes_on_in_both_databases(make_node: MakeNode, tmp_
         wait_for_tokens(restored, all_of_them=True)
         assert json.loads(explorer(restored, action="getabi", address=token)) == ABI
 
-    # And the node that was saved moves to PostgreSQL, with all that it has by now.
+    # The backed-up node itself moves to PostgreSQL, with all blocks that it has by now.
     before = standing(node)
     moved = make_node("production", prepared=False)
     node.stop()
@@ -224,7 +224,7 @@ def test_a_backup_under_load_goes_on_in_both_databases(make_node: MakeNode, tmp_
 
 
 def move(node: CheckedNode, moved: CheckedNode) -> None:
-    """Let a node of the production profile have the data directory of one of the embedded profile, with its rows."""
+    """Move the data directory and the rows of an embedded node to a production node."""
     moved.set(NODE_DATA_DIR=str(node.directory / "data"))
     said = moved.manage("transfer_state")
     assert "Moved to PostgreSQL: C-Chain at " in said

@@ -1,4 +1,4 @@
-"""Chains by their blockchain IDs and other aliases: the same interfaces as by their letters."""
+"""Chains under their blockchain IDs and other aliases: the same APIs as under their letters."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ from tests.e2e.conftest import CHAIN_ID
 from tests.e2e.platform_client import PlatformClient
 
 names = pytest.mark.parametrize("name", ["bc/{}", "bc/evm", "C", "evm"])
-"""Of the C-Chain, below /ext; with its blockchain ID."""
+"""Aliases of the C-Chain below /ext; {} stands for its blockchain ID."""
 everywhere = pytest.mark.parametrize("node", ["embedded", "daphne"], indirect=True)
 
 

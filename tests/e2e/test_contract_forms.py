@@ -1,4 +1,4 @@
-"""Forms for a contract's functions and its storage in a real browser, by a wallet and by the node's own account."""
+"""Forms for a contract's functions and storage in a real browser, with a wallet and with the node's own account."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ CAST = FOUNDRY / "cast-linux-amd64/bin/cast"
 
 @pytest.fixture
 def cabinet(node: CheckedNode) -> str:
-    """The address of a verified contract with variables and functions of each kind, which an unlocked account made."""
+    """The address of a verified contract with all kinds of variables and functions, deployed by an unlocked account."""
     (step,) = Sample("cabinet", {}).steps
     with node.client() as client:
         sender = client.call("eth_accounts")[0]
@@ -32,7 +32,7 @@ def cabinet(node: CheckedNode) -> str:
 
 
 def verify(base: str, sample: Sample) -> None:
-    """Have a contract verified, and wait for that; it may be already, as another one of the same code is."""
+    """Verify a contract and wait for the result; an earlier contract with the same code may have verified it."""
     fields = sample.fields
     asked = {"module": "contract", "action": "verifysourcecode"}
     submitted = {

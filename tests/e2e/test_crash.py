@@ -1,4 +1,4 @@
-"""The node is killed with SIGKILL at random moments under load, and nothing acknowledged is lost."""
+"""The node is killed with SIGKILL at random moments under load, and no acknowledged transaction is lost."""
 
 import random
 import threading
@@ -18,11 +18,11 @@ from tests.servers.client import RpcClient, RpcUnreachable
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 LONGEST = 1.0
-"""Seconds of load before the kill, at most, but for the last one."""
+"""Longest load before a kill, in seconds, except for the last kill."""
 
 
 class Load:
-    """Threads that send as fast as they are answered, and remember every hash that they got."""
+    """Threads that send transactions as fast as the node answers, and record every hash that was returned."""
 
     def __init__(self, node: CheckedNode, contract: Any, count: int = 4) -> None:
         self._node = node
@@ -43,7 +43,7 @@ class Load:
             wait_for_receipts(client, self.answered)
 
     def start(self) -> list[threading.Thread]:
-        """Begin to send; each thread ends when the node goes away."""
+        """Start sending; each thread ends when the node stops answering."""
         threads = [threading.Thread(target=self._send, args=[one]) for one in self._senders]
         for thread in threads:
             thread.start()
@@ -57,12 +57,12 @@ class Load:
                 while True:
                     self._send_some(client, sender)
             except RpcUnreachable:
-                return  # what this load is for
+                return  # the node was killed
             except Exception as error:
                 self.unexpected.append(error)
 
     def _send_some(self, client: RpcClient, sender: Sender) -> None:
-        """Send one transaction, or several in one body."""
+        """Send one transaction, or several in one batch."""
         raws = [self._next(sender) for _ in range(random.choice((1, 1, 1, 8)))]
         if len(raws) == 1:
             self.answered.append(client.call("eth_sendRawTransaction", raws[0]))
@@ -93,7 +93,7 @@ def test_nothing_that_was_answered_is_lost(
         before = len(load.answered)
         threads = load.start()
         time.sleep(random.uniform(0, LONGEST))
-        if not left:  # a slow machine answers little in all those moments
+        if not left:  # a slow machine may have answered little before the earlier kills
             wait_for(
                 lambda: load.unexpected or len(load.answered) > 20 * rounds,
                 "the node is under load",
@@ -102,7 +102,7 @@ def test_nothing_that_was_answered_is_lost(
         for thread in threads:
             thread.join()
         assert load.unexpected == []
-        if random.random() < 0.3:  # killed once more while it starts
+        if random.random() < 0.3:  # kill the node again while it starts
             fresh.start(wait=False)
             time.sleep(random.uniform(0, LONGEST))
             fresh.kill()
@@ -115,7 +115,7 @@ def test_nothing_that_was_answered_is_lost(
 
 
 def check(node: CheckedNode, load: Load, since: int) -> None:
-    """Check the rows, and that the node itself knows what it answered last."""
+    """Check the rows, and that the node still knows the transactions that it acknowledged last."""
     with node.database() as ask:
         missing = set(load.answered) - known_transactions(ask)
     assert not missing
