@@ -91,9 +91,8 @@ class Calls:
     async def __aexit__(self, *exception: object) -> None:
         for one in self.made:
             await one.leave()
-        if not any(
-            exception
-        ):  # when the node has logged the end of this peer, it has logged all the others
+        # When the node has logged the end of one more peer, it has logged the ends of all these connections.
+        if not any(exception):
             async with strangers(self._flooded, crowd(1), finished=False):
                 pass
 

@@ -13,7 +13,7 @@ from tests.e2e.conftest import CHAIN_ID
 from tests.e2e.platform_client import PlatformClient
 
 names = pytest.mark.parametrize("name", ["bc/{}", "bc/evm", "C", "evm"])
-"""Aliases of the C-Chain below /ext; {} stands for its blockchain ID."""
+"""Aliases of the C-Chain below /ext; {} is its blockchain ID."""
 everywhere = pytest.mark.parametrize("node", ["embedded", "daphne"], indirect=True)
 
 

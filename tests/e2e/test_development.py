@@ -1,4 +1,4 @@
-"""What was done by hand survives SIGKILL: balances, the clock, snapshots, and how blocks are made."""
+"""Development changes survive SIGKILL: balances, the clock, snapshots and the mining mode."""
 
 import json
 import random
@@ -72,7 +72,7 @@ def test_another_chain_id_survives_a_kill(node: RunningNode) -> None:
 
 
 def test_killed_at_any_moment_it_is_as_it_was_acknowledged(node: RunningNode) -> None:
-    """Each kill finds the node while it changes, mines and goes back; what was answered holds."""
+    """Kill the node while it edits balances, mines and reverts; acknowledged changes must survive."""
     draw = random.Random(20_261_125)
     node.start()
     for _ in range(KILLS):
@@ -88,9 +88,9 @@ def test_killed_at_any_moment_it_is_as_it_was_acknowledged(node: RunningNode) ->
 def _busy_until_killed(
     node: RunningNode, client: RpcClient, steps: int
 ) -> tuple[set[int], set[int]]:
-    """Work until a kill; return the heights and balances that may be there afterwards.
+    """Send requests until the node is killed; return the possible heights and balances after that.
 
-    The step that the kill met may have been done or not.
+    The request that was interrupted by the kill may or may not have taken effect.
     """
     height = int(client.call("eth_blockNumber"), 16)
     balance = int(client.call("eth_getBalance", SOMEBODY, "latest"), 16)

@@ -8,7 +8,7 @@ import pytest
 Scenario = Callable[[str, str], Any]
 
 EVERYWHERE = pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
-"""What must hold for every profile and server; the rest is the same code behind them."""
+"""For tests that run on every profile and server; the other tests cover code that is the same for all of them."""
 
 
 @EVERYWHERE

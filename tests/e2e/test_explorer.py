@@ -20,9 +20,9 @@ from tests.servers.node import Ask, RunningNode
 from tests.servers.path_proxy import PathProxy
 
 MANY = 12_000
-"""Transactions that pages and lists have to cope with."""
+"""Least number of transactions that pages and lists must handle."""
 KEY = list(DEV_KEYS.values())[2]
-"""Of an account that has sent nothing yet."""
+"""The key of an account that has sent no transactions."""
 TX = re.compile(r'href="/tx/(0x[0-9a-f]{64})"')
 BLOCK = re.compile(r'<tr><td><a class="num" href="/block/(\d+)"')
 OLDER = re.compile(r'<a href="\?([^"]+)" rel="next">Older</a>')
@@ -30,7 +30,7 @@ OLDER = re.compile(r'<a href="\?([^"]+)" rel="next">Older</a>')
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """The node of this module, with a compiler; its rows are checked in the end."""
+    """The node of this module, with a compiler; its rows are checked at the end."""
     env = {
         "NODE_SOLC_DIRECTORY": str(CLIENTS),
         "NODE_LOG_TRANSACTIONS": "off",
@@ -45,7 +45,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
 
 @pytest.fixture(scope="module")
 def history(node: RunningNode, contracts: dict[str, Any]) -> History:
-    """What is on its chains."""
+    """The history of the node's chains."""
     made = make_history(node, contracts)
     assert made.sent >= MANY
     with node.database() as ask:
@@ -131,7 +131,7 @@ def pages_of(history: History) -> dict[str, str]:
 
 
 def test_lists_go_on_to_their_ends(node: RunningNode, history: History) -> None:
-    """Nothing is missing at the end of a list of thousands, and nothing there twice."""
+    """Lists of thousands of entries are complete to the end and contain no duplicates."""
     busy, coin = hexed(history.busy), hexed(history.coin)
     with node.database() as ask:
         blocks = [str(number) for number in column(ask, "SELECT number FROM cchain_app_block ORDER BY number DESC")]  # fmt: skip
@@ -159,7 +159,7 @@ def column(ask: Ask, statement: str) -> list[Any]:
 
 
 def walk(node: RunningNode, path: str, line: re.Pattern[str]) -> list[str]:
-    """Return what the lines of a list lead to, on this page and on all older ones."""
+    """Return the link targets of a list's rows, on this page and on all older pages."""
     text = page(node, path)
     found = line.findall(text)
     while older := OLDER.search(text):
@@ -171,7 +171,7 @@ def walk(node: RunningNode, path: str, line: re.Pattern[str]) -> list[str]:
 
 @pytest.fixture(scope="module")
 def proxy(node: RunningNode) -> Iterator[PathProxy]:
-    """A proxy that serves the node below a path."""
+    """A reverse proxy that serves the node below a path."""
     with PathProxy(node.port, "/chains/node") as running:
         yield running
         assert running.outside == [], "paths that pages name, and that lead out of the proxy's"

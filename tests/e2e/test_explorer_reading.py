@@ -1,4 +1,4 @@
-"""Pages that are drawn anew by themselves, in a real browser: what is open, scrolled or focused there stays so."""
+"""Live pages in a real browser keep open elements, the scroll position and the focus when they refresh."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A node that is started by flags, as scripts start one to develop against: on another port, without fees."""
+"""A node that is started with flags, as development scripts start nodes: on another port, without fees."""
 
 import http.client
 import json
@@ -18,12 +18,12 @@ from tests.servers.node import ROOT
 from tests.servers.ports import free_port, has_ipv6
 
 RICH = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
-"""The key of the first account of the mnemonic that everybody knows."""
+"""The key of the first account of the well-known development mnemonic."""
 CHAIN_ID = 31337
 
 
 def started_by(make_node: MakeNode, *flags: str, **env: str) -> CheckedNode:
-    """Start a node whose port only its flag says."""
+    """Start a node whose port is set by a flag alone."""
     port = free_port()
     command = [sys.executable, "manage.py", "runnode", "--port", str(port), *flags]
     node = make_node(command=command, env={"NODE_HTTP_PORT": "1", **env})
@@ -38,7 +38,7 @@ def config(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=["uvicorn", "daphne"])
 def flagged(make_node: MakeNode, config: Path, request: pytest.FixtureRequest) -> CheckedNode:
-    """A node as scripts have it: chain ID, no fees, a small block, another name."""
+    """A node with the flags of a typical script: chain ID, no fees, a small block, another client name."""
     return started_by(
         make_node, "--chain-id", str(CHAIN_ID), "--base-fee", "0", "--gas-limit", "12000000",
         "--client-name", "anvil/v1.7.1", "--config-out", str(config), "--server", request.param,

@@ -1,4 +1,4 @@
-"""A chain that is a fork of a running one: of this node's, of Anvil's, and of geth's where `make geth` has built it."""
+"""A fork of a running chain: of this node's, of Anvil's, and of geth's if `make geth` has built it."""
 
 import json
 from collections.abc import Iterator
@@ -20,13 +20,13 @@ from tests.servers.node import RunningNode
 from tests.servers.process import ServerDied
 
 STRANGER = "0x000000000000000000000000000000000000bEEF"
-# Writes 7 to slot 0. What it leaves answers slot 0, and with data adds one to it.
+# The init code writes 7 to slot 0. The deployed code returns slot 0; if called with data it adds one to it.
 INIT = "0x60075f55601680600d5f395ff33615600d5760015f54015f55005b5f545f5260205ff3"
 ANVILS_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
 
 
 class Remote:
-    """A chain with a contract, and a transfer to a stranger."""
+    """A chain with a contract and a transfer to an unused address."""
 
     def __init__(self, running: Any, url: str, key: str) -> None:
         self.running = running
@@ -79,9 +79,9 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Remote]:
 
 @pytest.fixture
 def fork(remote: Remote, tmp_path: Path) -> Iterator[RunningNode]:
-    """A node that is a fork of it."""
+    """A node that is a fork of the remote chain."""
     env = {"NODE_FORK_URL": remote.url}
-    if isinstance(remote.running, Geth):  # which makes an empty block now and then
+    if isinstance(remote.running, Geth):  # Geth mines an empty block now and then
         env["NODE_FORK_BLOCK_NUMBER"] = str(remote.head)
     with RunningNode(tmp_path / "fork", env=env) as node:
         node.start()
@@ -93,7 +93,7 @@ def counter(node: RunningNode, remote: Remote, block: str = "latest") -> int:
 
 
 def passed_on(node: RunningNode, method: str, *params: Any) -> Any:
-    """Ask what the other chain's node answers, which has members of its own."""
+    """Return a result that is forwarded from the remote node, with fields that this node does not have."""
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     with closing(node.client()) as client:
         return json.loads(client.post(body.encode()).body)["result"]

@@ -1,4 +1,4 @@
-"""A Foundry project: forge script with unlocked accounts, forge test on a fork, cast; here as on Anvil."""
+"""A Foundry project: forge script with unlocked accounts, forge test on a fork, and cast; compared with Anvil."""
 
 import json
 import os
@@ -29,16 +29,16 @@ DEPLOYER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 ALICE = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 ONE = 10**18
 SENT = 10
-"""Transactions of script/Deploy.s.sol."""
+"""Number of transactions in script/Deploy.s.sol."""
 DEPLOYED = {"token": "TOKEN", "vault": "VAULT", "counter": "COUNTER", "fixed_": "FIXED_COUNTER"}
-"""What the script gives back, and the variables from which the tests on a fork take it."""
+"""The return values of the script, and the variables through which the tests on a fork receive them."""
 
 Cast = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    # Only the console of Hardhat's package is wanted of it.
+    # The project uses only the console of Hardhat's package.
     return copy_of_project("foundry", tmp_path_factory.mktemp("projects"), packages="hardhat2")
 
 
@@ -48,7 +48,7 @@ def forge(project: Path, server: DevelopmentServer, *arguments: str, **variables
 
 
 def deploy(project: Path, server: DevelopmentServer, *options: str) -> Mapping[str, Any]:
-    """Run the script; return what forge wrote down of it: transactions, receipts, contracts."""
+    """Run the script; return forge's record of it: transactions, receipts, contracts."""
     arguments = ["--broadcast", "--unlocked", "--sender", DEPLOYER, *options]
     forge(project, server, "script", "script/Deploy.s.sol:Deploy", *arguments)
     records = list(project.glob("broadcast/Deploy.s.sol/*/run-latest.json"))
@@ -61,8 +61,8 @@ def deploy(project: Path, server: DevelopmentServer, *options: str) -> Mapping[s
 
 
 def suite(project: Path, server: DevelopmentServer) -> Outcome:
-    """Deploy by the script, then run all tests on forks of what is there."""
-    # One after the other: Anvil sometimes loses one of many that come at once.
+    """Deploy with the script, then run all tests on forks of the result."""
+    # The transactions are sent one after the other, because Anvil sometimes loses one of many concurrent ones.
     record = deploy(project, server, "--slow")
     assert [receipt["status"] for receipt in record["receipts"]] == ["0x1"] * SENT
     addresses = {variable: record["returns"][name]["value"] for name, variable in DEPLOYED.items()}
@@ -79,13 +79,13 @@ def suite(project: Path, server: DevelopmentServer) -> Outcome:
 
 @pytest.fixture(scope="module")
 def there(project: Path, anvil: Anvil) -> Outcome:
-    """What passes on Anvil."""
+    """The outcome on Anvil."""
     return suite(project, anvil)
 
 
 @pytest.fixture(scope="module")
 def here(project: Path, devnet: DevelopmentNode) -> Outcome:
-    """What passes on this node."""
+    """The outcome on this node."""
     return suite(project, devnet)
 
 
@@ -112,7 +112,7 @@ def test_a_scripts_transactions_get_in_all_at_once(
 
 @pytest.fixture(params=["anvil", "devnet"])
 def cast(request: pytest.FixtureRequest) -> Cast:
-    """Runs cast against each of the two; what passes on Anvil alone is a difference."""
+    """Runs cast against each of the two servers; a test that passes on Anvil alone shows a difference."""
     server: DevelopmentServer = request.getfixturevalue(request.param)
 
     def run(*arguments: str, check: bool = True) -> str:
@@ -132,7 +132,7 @@ def cast(request: pytest.FixtureRequest) -> Cast:
 
 
 def number(text: str) -> int:
-    """Read a number as cast prints it: in decimal, and once more in short."""
+    """Read a number as cast prints it, in decimal and again in scientific notation."""
     return int(text.split(maxsplit=1)[0])
 
 

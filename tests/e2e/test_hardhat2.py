@@ -1,4 +1,4 @@
-"""A Hardhat 2 project, here as on Anvil: network-helpers, chai matchers, console.log, hardhat-deploy, upgrades."""
+"""A Hardhat 2 project: network-helpers, chai matchers, console.log, hardhat-deploy, upgrades; compared with Anvil."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ SAYS = {
     "Counter says 100%",
     "Counter says two words 3",
 }
-"""What the sample contract says, argument by argument."""
+"""The console output of the sample contract, by argument."""
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +42,13 @@ def run(project: Path, server: DevelopmentServer) -> Outcome:
 
 @pytest.fixture(scope="module")
 def there(project: Path, anvil: Anvil) -> Outcome:
-    """What passes on Anvil."""
+    """The outcome on Anvil."""
     return on_anvil(lambda: run(project, anvil))
 
 
 @pytest.fixture(scope="module")
 def here(project: Path, devnet: DevelopmentNode) -> Outcome:
-    """What passes on this node."""
+    """The outcome on this node."""
     return run(project, devnet)
 
 

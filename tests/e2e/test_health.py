@@ -1,4 +1,4 @@
-"""Health, probes and info of the running node, as monitors and operators ask them."""
+"""Health, probes and info of the running node, as queried by monitors and operators."""
 
 import itertools
 import json
@@ -12,13 +12,13 @@ from tests.e2e.checked import CheckedNode
 from tests.servers.ports import has_ipv6
 
 PATIENCE = 120.0
-"""Seconds until all checks have run once and the history is written, on a busy machine."""
+"""Seconds until all checks have run once and their results are saved, on a busy machine."""
 
 every_kind = pytest.mark.parametrize("node", ["embedded", "daphne", "production"], indirect=True)
 
 
 class Page(NamedTuple):
-    """An answer over HTTP."""
+    """An HTTP response."""
 
     status: int
     headers: dict[str, str]
@@ -107,7 +107,7 @@ def test_info_is_measured(node: CheckedNode) -> None:
     assert port.isdigit()
     assert call(node, "/ext/info", "info.peers")["result"] == {"numPeers": "0", "peers": []}
     uptime = call(node, "/ext/info", "info.uptime")["result"]
-    # Without peers the own stake alone speaks for this node; other tests add validators to it.
+    # Without peers, this node's own stake is the whole connected stake; other tests add validators.
     assert uptime["rewardingStakePercentage"] == uptime["weightedAveragePercentage"]
     assert 90 < float(uptime["rewardingStakePercentage"]) <= 100
 
@@ -122,13 +122,13 @@ def test_the_first_results_are_in_the_history_once(node: CheckedNode) -> None:
         time.sleep(0.1)
 
     assert len(found) == 2
-    # A machine that is busy for seconds may have made a check fail since: that is another change.
+    # On a machine that was busy for seconds a check may have failed since then, which adds further changes.
     for errors in found.values():
         assert all(error != following for error, following in itertools.pairwise(errors))
 
 
 def history(node: CheckedNode, check: str) -> list[str]:
-    """Return what was wrong at each change of a check, in their order; empty: nothing."""
+    """Return the error at each change of a check, in order; an empty string means that the check passed."""
     with node.database() as database:
         rows = database(
             f"SELECT error FROM health_app_healthchange WHERE name = '{check}' ORDER BY id"

@@ -1,4 +1,4 @@
-"""`import_chain` and `export_chain` as an operator calls them, and the node that runs on what was imported."""
+"""`import_chain` and `export_chain` as operators use them, and a node that runs on the imported chain."""
 
 import gzip
 import json
@@ -29,19 +29,19 @@ HEAD = json.loads((VECTORS / "head.json").read_text())
 SECONDS = 300
 
 Command = Callable[..., subprocess.Popen[bytes]]
-"""Starts a command on the data directory, its output and input as pipes."""
+"""Starts a command on the data directory, with its output and input as pipes."""
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A data directory of which the database has its tables and nothing else."""
+    """A data directory whose database has only its tables."""
     give_tables(tmp_path / "data")
     return tmp_path / "data"
 
 
 @contextmanager
 def commands(data: Path) -> Iterator[Command]:
-    """Give what starts commands, and end what still runs of them."""
+    """Yield a function that starts commands; kill the commands that still run at the end."""
     with ExitStack() as end:
 
         def start(*arguments: object) -> subprocess.Popen[bytes]:
@@ -61,14 +61,14 @@ def commands(data: Path) -> Iterator[Command]:
 
 
 def environment(data: Path) -> dict[str, str]:
-    """Return the environment of a command on a data directory."""
+    """Return the environment variables of a command on a data directory."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("NODE_")}
     inherited.pop("DJANGO_SETTINGS_MODULE", None)
     return {**inherited, "NODE_DATA_DIR": str(data), "PYTHONUNBUFFERED": "1"}
 
 
 def ended(data: Path, *arguments: object) -> tuple[int, str]:
-    """Run a command that reads no input on a data directory; return how it ended, and what it wrote."""
+    """Run a command without input on a data directory; return its exit code and its output."""
     log = data.parent / "command.log"
     log.unlink(missing_ok=True)
     command = [sys.executable, "manage.py", *map(str, arguments)]
@@ -77,13 +77,13 @@ def ended(data: Path, *arguments: object) -> tuple[int, str]:
 
 
 def run(process: subprocess.Popen[bytes], given: bytes = b"") -> tuple[int, str, str]:
-    """Return how a command ended, and what it wrote."""
+    """Return the exit code and the output of a command."""
     out, err = process.communicate(given, timeout=SECONDS)
     return process.returncode, out.decode(), err.decode()
 
 
 def split(*places: int) -> list[bytes]:
-    """Return the chain's file cut behind blocks."""
+    """Return the chain's file split after certain blocks."""
     with CHAIN.open("rb") as stream:
         raws = list(read_blocks(stream))
     starts = [0, *places]
@@ -93,7 +93,7 @@ def split(*places: int) -> list[bytes]:
 
 
 class Imported(NamedTuple):
-    """The whole chain in a data directory, and how its import ended."""
+    """A data directory with the whole chain, and the result of its import."""
 
     data: Path
     code: int
@@ -102,7 +102,7 @@ class Imported(NamedTuple):
 
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Imported:
-    """The chain, which came in three parts."""
+    """The chain, imported from three files."""
     directory = tmp_path_factory.mktemp("imported")
     data = directory / "data"
     give_tables(data)

@@ -1,4 +1,4 @@
-"""`make network`'s command: it starts the nodes, says where they are, and ends them all at Ctrl-C."""
+"""The command behind `make network`: it starts the nodes, prints their addresses, and stops them on Ctrl-C."""
 
 import re
 import signal
@@ -22,7 +22,7 @@ SOLE = f"--nodes {NODES} --consensus sole"
 
 @pytest.fixture
 def first_port() -> int:
-    """A port after which there are enough that nobody uses."""
+    """The first of enough consecutive free ports."""
     return free_ports(10)[0]
 
 
@@ -30,7 +30,7 @@ def first_port() -> int:
 def running(
     directory: Path, first_port: int, options: str, **settings: str
 ) -> Iterator[ServerProcess]:
-    """Run the command until the nodes are ready; whatever happens, none of them is left."""
+    """Run the command until the nodes are ready; on exit make sure that no node is left running."""
     process = command(directory, first_port, options=options, **settings)
     try:
         process.wait_until(lambda: is_told(process), STARTED)
@@ -72,7 +72,7 @@ def test_nodes_are_started_shown_and_ended_together_and_go_on_at_the_next_start(
 
 
 def assert_shown(text: str, directory: Path, first_port: int) -> list[str]:
-    """Look whether each node is where the command says, and return their IDs."""
+    """Check that each node runs at the address that the command printed; return the node IDs."""
     ids = re.findall(r"NodeID-\w+", text)
     assert len(set(ids)) == NODES
     for place in range(NODES):

@@ -1,4 +1,4 @@
-"""A network of five that vote, run by the command: nodes are stopped, killed and paused, and it goes on."""
+"""A voting network of five nodes, run by the command, continues while nodes are stopped, killed and paused."""
 
 import os
 import signal
@@ -23,11 +23,11 @@ from tests.servers.process import ServerProcess
 
 NODES = range(1, 6)
 Run = Callable[..., str]
-"""Runs the command in a second terminal, and returns what it says."""
+"""Runs the command in a second terminal and returns its output."""
 
 
 class Network:
-    """The running command, and its nodes by the numbers that it gives them."""
+    """The running command, and its nodes by the command's numbers."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory

@@ -1,4 +1,4 @@
-"""`make run`, as README.md says it to everybody."""
+"""`make run`, as described in README.md."""
 
 from primitives.keys import DEV_KEYS
 from tests.e2e.conftest import MakeNode

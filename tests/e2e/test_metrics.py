@@ -1,4 +1,4 @@
-"""/ext/metrics of running nodes: one process or several, the counts are those of the whole node."""
+"""/ext/metrics of running nodes with one or several processes: the counts cover the whole node."""
 
 import re
 import time
@@ -19,11 +19,11 @@ MADE = 'svc_block_processing_duration_seconds_count{chain="C"}'
 TICKS = 'svc_celery_tasks_total{outcome="success",task="cchain_app.tick"}'
 HEIGHT = 'svc_chain_height{chain="C"}'
 MARK = 'svc_api_calls_total{api="C",method="web3_sha3"}'
-"""Of a method that nothing else here calls."""
+"""The count of a method that no other test here calls."""
 CONNECTIONS = 8
-"""So many meet both of two web processes, but for one time in a hundred."""
+"""So many connections reach both of two web processes, except in one case of a hundred."""
 PATIENCE = 120.0
-"""Seconds until a count is given up."""
+"""Seconds until a test gives up waiting for a count."""
 
 Page = dict[str, float]
 
@@ -31,7 +31,7 @@ everywhere = pytest.mark.parametrize("node", ["embedded", "daphne", "production"
 
 
 def scrape(node: CheckedNode) -> Page:
-    """Return the page by names with labels."""
+    """Return the metrics page as values by name with labels."""
     with urllib.request.urlopen(f"http://127.0.0.1:{node.port}/ext/metrics", timeout=60) as answer:
         text = answer.read().decode()
     lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
@@ -39,7 +39,7 @@ def scrape(node: CheckedNode) -> Page:
 
 
 def scrape_until(node: CheckedNode, name: str, least: float) -> Page:
-    """Scrape until a count has come so far: other processes write theirs down once a second."""
+    """Scrape until a count has reached `least`; other processes publish their counts once a second."""
     until = time.monotonic() + PATIENCE
     while (page := scrape(node)).get(name, 0) < least and time.monotonic() < until:
         time.sleep(0.2)
@@ -47,9 +47,10 @@ def scrape_until(node: CheckedNode, name: str, least: float) -> Page:
 
 
 def settled(node: CheckedNode) -> Page:
-    """Scrape as soon as what was done before this call is written down, however late that is."""
+    """Scrape after everything that happened before this call has been published, however late that is."""
     marked = scrape(node).get(MARK, 0)
-    for _ in range(CONNECTIONS):  # who has written these down has written down all before them
+    # A process that has published these calls has published all earlier ones.
+    for _ in range(CONNECTIONS):
         node.rpc("web3_sha3", "0x")
     scrape_until(node, MARK, marked + CONNECTIONS)
     until = time.monotonic() + PATIENCE
@@ -74,7 +75,7 @@ def test_what_any_process_did_is_counted_once(node: CheckedNode, account: LocalA
     assert after[SENT] - before[SENT] == CONNECTIONS
     made = scrape_until(node, MADE, before[MADE] + head - before[HEIGHT])
     assert made[MADE] - before[MADE] == made[HEIGHT] - before[HEIGHT] == head - before[HEIGHT]
-    ticks = before.get(TICKS, 0)  # a node that has just started may not have counted any
+    ticks = before.get(TICKS, 0)  # a node that has just started may not have counted any yet
     assert scrape_until(node, TICKS, ticks + 1)[TICKS] > ticks
 
 
@@ -97,18 +98,18 @@ def test_open_connections_are_counted(node: CheckedNode) -> None:
 
 @everywhere
 def test_all_processes_are_shown(node: CheckedNode) -> None:
-    # Celery's worker is a process that watches over the one that works.
+    # Celery's worker consists of a parent process and the process that runs the tasks.
     several = {"web": 2, "producer": 1, "worker": 2, "beat": 1, "network": 1}
     shown = roles(node)
     until = time.monotonic() + PATIENCE
     while shown not in ({"node": 1}, several) and time.monotonic() < until:
-        time.sleep(0.2)  # the web answers before all others have begun
+        time.sleep(0.2)  # the web server answers before all other processes have started
         shown = roles(node)
     assert shown == ({"node": 1} if shown["node"] else several)
 
 
 def roles(node: CheckedNode) -> Counter[str]:
-    """Return how many processes of each kind are shown."""
+    """Return the number of processes of each kind on the metrics page."""
     return Counter(
         match[1]
         for name in scrape(node)

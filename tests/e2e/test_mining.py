@@ -1,4 +1,4 @@
-"""NODE_MINING: blocks by the clock, and on command only. On arrival is what all other tests see."""
+"""NODE_MINING set to interval and manual. All other tests cover mining on arrival."""
 
 import itertools
 import json
@@ -16,18 +16,18 @@ from tests.e2e.transactions import Sender, wait_for_receipts
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 PATIENCE = 60.0
-"""Seconds until an answer or a notification is given up."""
+"""Seconds until a test gives up waiting for an answer or a notification."""
 
 
 @pytest.fixture
 def sender() -> Sender:
-    """The rich account on a chain that nobody has used yet."""
+    """The rich account on a chain without transactions."""
     return Sender(Account.from_key(RICH_KEY), CHAIN_ID)
 
 
 @contextmanager
 def subscribed(node: CheckedNode, kind: str) -> Iterator[ClientConnection]:
-    """Open a connection that is told."""
+    """Open a connection with a subscription."""
     with connect(node.ws_url, compression=None, open_timeout=PATIENCE) as connection:
         call = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": [kind]}
         connection.send(json.dumps(call))
@@ -54,7 +54,7 @@ def test_by_interval_blocks_come_with_transactions_and_without(
         ]
         receipts = wait_for_receipts(client, sent)
         last = int(receipts[-1]["blockNumber"], 16)
-        while int(heads[-1]["number"], 16) <= last:  # the clock goes on when nothing waits
+        while int(heads[-1]["number"], 16) <= last:  # blocks continue without pending transactions
             heads.append(told(connection))
         blocks = [client.call("eth_getBlockByHash", head["hash"], False) for head in heads]
     for parent, block in itertools.pairwise(blocks):
@@ -66,7 +66,7 @@ def test_by_interval_blocks_come_with_transactions_and_without(
 
 
 def test_a_validator_that_votes_alone_goes_on_by_its_interval(make_node: MakeNode) -> None:
-    """Each block but the first comes in a later slot than the one right after its parent."""
+    """Each block after the first comes in a later slot than the one right after its parent."""
     node = make_node(
         env={"NODE_MINING": "interval", "NODE_BLOCK_INTERVAL": "5", "NODE_CONSENSUS": "snowman"}
     )

@@ -1,4 +1,4 @@
-"""Three real nodes of one local network: they see each other, agree, lose each other and come back."""
+"""Three real nodes of one local network discover each other, agree, get disconnected and reconnect."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from tests.e2e.transactions import Sender, wait_for_receipts
 
 CHAIN_ID = 43112
 SILENCE = 30.0
-"""Seconds after which a peer of whom nothing is heard is given up (p2p.md 6)."""
+"""Seconds after which a silent peer is disconnected (p2p.md 6)."""
 
 
 @pytest.fixture(scope="module")
@@ -36,18 +36,18 @@ def healthy(node: NetworkNode) -> bool:
 
 
 def fails(node: NetworkNode, check: str) -> bool:
-    """Say whether this very check fails: others may see a loss earlier or later."""
+    """Return whether this particular check fails; others may notice a lost peer earlier or later."""
     return "error" in node.checks()[check]
 
 
 def uptime(node: NetworkNode, other: NetworkNode) -> float:
-    """Return a validator's uptime as another node saw it."""
+    """Return a validator's uptime as measured by another node."""
     found = node.ask("platform.getCurrentValidators", nodeIDs=[str(other.node_id)])
     return float(found["validators"][0]["uptime"])
 
 
 def rich(place: int) -> Sender:
-    """Return one of the funded accounts; each node's clients have their own."""
+    """Return one of the funded accounts; the clients of each node use their own account."""
     return Sender(Account.from_key(list(DEV_KEYS.values())[place]), CHAIN_ID)
 
 

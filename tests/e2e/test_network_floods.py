@@ -1,7 +1,7 @@
-"""Strangers at a node's peer port: whatever they do, its memory stays bounded and its RPC answers.
+"""Floods at a node's peer port: whatever unknown peers do, the node's memory stays bounded and RPC answers.
 
-Each test proves that its strangers got in, and that those were turned out that had to be, for the
-reason that they gave.
+Each test proves that the node accepted its peers, and that it disconnected those that broke a rule, for the
+expected reason.
 """
 
 import asyncio
@@ -41,22 +41,22 @@ from tests.e2e.strangers import (
 
 MIB = 1024 * 1024
 MOST_GROWTH = 128 * MIB
-"""All that a node may hold because of all of them and of what it is asked meanwhile."""
+"""Most memory that the node may use in addition, because of all floods and of the requests during them."""
 BOMB = compress(b"\x72\x80\x89\x7a" + b"\x0a\x00" * 1_000_000)
-"""A list of a million empty addresses in some 200 bytes."""
+"""A list of a million empty addresses, compressed to some 200 bytes."""
 UNKNOWN = b"\xfa\x7f\xe8\x07" + bytes(1000)
-"""A message of a later protocol: its field 2047, which breaks no rule."""
+"""A message of a later protocol version, with field 2047, which breaks no rule."""
 RECEIVED = 'messages_total{direction="received"}'
 MOST_HALF_OPEN = 64
 IN_A_LIST = 15
-"""Addresses of a list that are looked at."""
+"""Number of addresses of a list that the node reads."""
 LISTED = 60
-"""Addresses of a list that is longer than it may be."""
+"""Number of addresses of a list that is longer than allowed."""
 
 
 @pytest.fixture(scope="module")
 def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded]:
-    """A node that strangers come to, one test after the other."""
+    """A node that is flooded by the tests, one after the other."""
     env = {"NODE_LOG_LEVEL": "DEBUG"}
     with LocalNetwork(tmp_path_factory.mktemp("flooded"), 5, env=env) as network:
         yield Flooded(network)
@@ -64,7 +64,7 @@ def flooded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flooded]:
 
 @pytest.fixture
 def witness(flooded: Flooded) -> Iterator[Witness]:
-    """Sees that the node answers all the while and holds little more than before all floods."""
+    """Checks that the node answers during the test and uses little more memory than before all floods."""
     flooded.forget()
     with Witness(flooded.node) as watching:
         yield watching
@@ -72,7 +72,7 @@ def witness(flooded: Flooded) -> Iterator[Witness]:
 
 
 async def assert_serves(flooded: Flooded) -> None:
-    """Somebody who comes now becomes a peer and is answered."""
+    """Check that a new peer can connect and gets answers."""
     async with strangers(flooded, crowd(1)) as (honest,):
         await answered(honest)
 
@@ -87,7 +87,7 @@ async def test_connections_without_tls_give_way_to_others(
     async with Calls(flooded, said) as calls:
         await calls.go_on(until_ended=300)
         await until(lambda: calls.staying <= MOST_HALF_OPEN, "few are left")
-        # Now: those that stay will be turned out for their silence, whenever a slow machine is done here.
+        # Check the reasons now. On a slow machine the remaining connections soon end for another reason, silence.
         reasons = {ending.reason for ending in calls.endings().values()}
         assert reasons == {f"more than {MOST_HALF_OPEN} connections without TLS"}
 
@@ -110,7 +110,7 @@ async def test_bytes_that_are_no_tls(flooded: Flooded, witness: Witness) -> None
 async def test_connections_that_come_and_go(flooded: Flooded, witness: Witness) -> None:
     nodes = crowd(30)
     for _ in range(10):
-        flooded.forget()  # the system gives the same ports again
+        flooded.forget()  # the system reuses the ports
         async with strangers(flooded, nodes, finished=False) as arrived:
             for one in arrived:
                 one.writer.write((3).to_bytes(4, "big") + b"???")
@@ -118,14 +118,14 @@ async def test_connections_that_come_and_go(flooded: Flooded, witness: Witness) 
     await witness.looks()
 
 
-# --- what breaks a rule ---
+# --- messages that break a rule ---
 
 
 @pytest.mark.parametrize("finished", [False, True])
 async def test_messages_that_are_small_on_the_wire_and_large_in_memory(
     flooded: Flooded, witness: Witness, *, finished: bool
 ) -> None:
-    count = 2 if finished else 40  # peers are read ever more slowly, the more there are
+    count = 2 if finished else 40  # the node reads each peer more slowly the more peers there are
     async with strangers(flooded, crowd(count), finished=finished) as arrived:
         await assert_turned_out(
             flooded,
@@ -159,10 +159,11 @@ async def assert_turned_out(
     said: Sequence[bytes],
     reasons: Sequence[str],
 ) -> None:
-    """Each says its own, and the node closes each connection for the reason that it gave."""
+    """Check that each peer sends its bytes and is disconnected by the node for the given reason."""
 
     async def say(one: Stranger, said: bytes) -> None:
-        with suppress(ConnectionError):  # rightly closed before all was said
+        # The node may close the connection before everything is sent.
+        with suppress(ConnectionError):
             one.writer.write(said)
             await one.writer.drain()
 
@@ -175,7 +176,7 @@ async def assert_turned_out(
     assert [endings[one.address].reason for one in arrived] == list(reasons)
 
 
-# --- what breaks none ---
+# --- messages that break no rule ---
 
 WELL_FORMED = [
     (Message(ping=Ping(uptime=50)), 1000),
@@ -189,10 +190,10 @@ WELL_FORMED = [
         100,
     ),
     (Message(app_gossip=AppGossip(chain_id=bytes(32), app_bytes=bytes(1000))), 200),
-    # nobody has asked for these
+    # the node has not requested these
     (Message(ancestors=Ancestors(chain_id=bytes(32), containers=[bytes(MIB)])), 5),
 ]
-"""Messages of each kind, and how many of them a stranger sends."""
+"""Messages of each kind, and how many of them a peer sends."""
 
 
 async def test_messages_of_all_kinds_in_a_flood(flooded: Flooded, witness: Witness) -> None:
@@ -226,7 +227,7 @@ async def test_frames_without_end_of_which_none_is_known(
 
 
 def lists(told: Sequence[ClaimedIpPort], size: int) -> list[Message]:
-    """Return addresses as they are gossiped, so many at a time."""
+    """Return gossip messages with these addresses, `size` addresses each."""
     return [
         Message(peer_list=PeerList(claimed_ip_ports=told[start : start + size]))
         for start in range(0, len(told), size)
@@ -243,9 +244,9 @@ async def test_ten_thousand_addresses_while_frames_do_not_end(
 
 
 async def addresses_of_nobody(flooded: Flooded, witness: Witness) -> None:
-    """Tell ten thousand, rightly signed, of a thousand nodes; at the end two of validators.
+    """Gossip ten thousand correctly signed addresses of a thousand non-validators, then two of validators.
 
-    Only these are kept.
+    The node keeps only the last two.
     """
     now, known = int(time.time()), flooded.metric("known_nodes")
     nobody = [
@@ -267,9 +268,9 @@ async def addresses_of_nobody(flooded: Flooded, witness: Witness) -> None:
 
 
 async def addresses_of_validators(flooded: Flooded, witness: Witness) -> None:
-    """Tell ten thousand, of two validators who sign newer and newer ones and tell of each other.
+    """Let two validators gossip ten thousand addresses of each other, each signed later than the one before.
 
-    All are believed, and of each the newest is kept.
+    The node accepts all of them and keeps the newest of each validator.
     """
     hostile = flooded.others[2:]
     now, known = int(time.time()), flooded.metric("known_nodes")
@@ -288,16 +289,17 @@ async def addresses_of_validators(flooded: Flooded, witness: Witness) -> None:
 
 
 async def known_nodes(flooded: Flooded) -> int:
-    """Return of how many nodes an address is kept now, as the report says that shows a newcomer too.
+    """Return the number of nodes whose address is known now.
 
-    All figures are of the node's last report, and reports come once a second or later.
+    Metrics show the node's last report, and reports come once a second or later. Once a new peer is listed, the
+    report is newer than this call.
     """
     async with strangers(flooded, crowd(1)):
         return flooded.metric("known_nodes")
 
 
 async def latest_known(flooded: Flooded, whose: Sequence[Node]) -> set[int]:
-    """Return when the addresses were signed that the node tells a newcomer of these nodes."""
+    """Return the signing times of these nodes' addresses that the node gossips to a new peer."""
     async with strangers(flooded, crowd(1), finished=False) as (newcomer,):
         newcomer.send(newcomer.handshake())
         told = (await newcomer.receive_kind("peer_list")).peer_list.claimed_ip_ports

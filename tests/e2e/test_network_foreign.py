@@ -1,4 +1,4 @@
-"""A node among nodes of the reference implementation: one chain is the same for all, the other is not."""
+"""A node among nodes of the reference implementation, with the same P-Chain and a different C-Chain."""
 
 import http.client
 import json
@@ -24,13 +24,13 @@ ABSENT = "this node does not take part in the C-Chain (NODE_CHAINS)"
 
 
 def made(home: Path, **env: str) -> NetworkNode:
-    """Return a node of the reference's local network, which is not started."""
+    """Return a node of the reference implementation's local network, not started."""
     (node_id,) = make_keys([home / "data"], now=1_700_000_000)
     return NetworkNode(home, ip="127.0.0.1", node_id=node_id, env={**REFERENCE, **env})
 
 
 def is_up(node: NetworkNode) -> bool:
-    """Say whether a node answers, which need not have a C-Chain."""
+    """Return whether a node answers, with or without a C-Chain."""
     try:
         node.ask("info.getNodeID")
     except RpcUnreachable:
@@ -39,13 +39,13 @@ def is_up(node: NetworkNode) -> bool:
 
 
 def pay(maker: NetworkNode) -> None:
-    """Have a block made on the P-Chain."""
+    """Make the node build a P-Chain block."""
     fund(maker, [(new_keys(1)[0], 1_000_000)], fee=FEE)
 
 
 @pytest.fixture(scope="module")
 def maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkNode]:
-    """Who makes the P-Chain's blocks."""
+    """The node that builds the P-Chain's blocks."""
     with made(tmp_path_factory.mktemp("maker"), NODE_CHAINS="P") as running:
         running.start(wait=False)
         wait_for(lambda: is_up(running), "the maker answers")
@@ -56,7 +56,7 @@ def maker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[NetworkNode]:
 
 @pytest.fixture
 def peer(maker: NetworkNode) -> Iterator[tuple[ReferencePeer, str]]:
-    """A peer of the reference's kind, and where it listens."""
+    """A reference peer, and the address that it listens on."""
     peer = reference_peer(("127.0.0.1", maker.staking_port))
     with peer.running() as address:
         wait_for(lambda: bool(peer.network.connected()), "the peer has a P-Chain")
@@ -69,12 +69,12 @@ def p_height(node: NetworkNode) -> int:
 
 @contextmanager
 def joined(home: Path, maker: NetworkNode, address: str, **env: str) -> Iterator[NetworkNode]:
-    """A node that follows the maker of blocks, and bootstraps from the peer as well."""
+    """A node that follows the block builder, and bootstraps from the reference peer as well."""
     producer = str(maker.ask("info.getNodeID")["nodeID"])
 
     both = f"{address},127.0.0.1:{maker.staking_port}"
     with made(home, NODE_BOOTSTRAP=both, NODE_PRODUCER=producer, **env) as node:
-        node.start(wait=False)  # it waits for the C-Chain, which may not be there
+        node.start(wait=False)  # waiting would include the C-Chain, which may be disabled
         wait_for(lambda: is_up(node), "the node answers")
         yield node
 

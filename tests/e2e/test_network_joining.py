@@ -1,4 +1,4 @@
-"""A node that joins late: it knows an address, fetches the genesis and 4,000 blocks, and follows."""
+"""A node that joins late: it knows one address, fetches the genesis and 4,000 blocks, and follows."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ BLOCKS = 4_000
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
-    """One validator with a history of both chains."""
+    """One validator with a history of blocks on both chains."""
     with LocalNetwork(tmp_path_factory.mktemp("joining"), 1) as running:
         (first,) = running.nodes
         first.manage("init_node")
@@ -47,7 +47,7 @@ def syncing(node: NetworkNode) -> bool:
 
 
 def bootstrapped(node: NetworkNode) -> tuple[int, dict[str, Any]]:
-    """Return the status of the readiness probe, and the one check that it has."""
+    """Return the status of the readiness probe, and its single check."""
     status, readiness = node.get("/ext/health/readiness")
     return status, readiness["checks"]["bootstrapped"]
 
@@ -55,7 +55,8 @@ def bootstrapped(node: NetworkNode) -> tuple[int, dict[str, Any]]:
 def test_a_node_that_joins_fetches_everything_and_follows(network: LocalNetwork) -> None:
     (first,) = network.nodes
     joiner = network.joiner()
-    network.slow(joiner, 0.2)  # else a fast machine has everything before it is looked at
+    # Without this delay a fast machine bootstraps before the test can look.
+    network.slow(joiner, 0.2)
     joiner.start()
     network.cut(joiner)
 
@@ -72,7 +73,7 @@ def test_a_node_that_joins_fetches_everything_and_follows(network: LocalNetwork)
     network.mend(joiner)
     wait_for(lambda: syncing(joiner), "eth_syncing says how far it is", longest_pause=0.02)
     wait_for(lambda: height(joiner) > BLOCKS // 10, "it is on its way", longest_pause=0.02)
-    joiner.kill()  # it goes on where it was
+    joiner.kill()  # the next start resumes at the height that was reached
     reached = BLOCKS // 10
     joiner.start()
     assert height(joiner) >= reached

@@ -1,4 +1,4 @@
-"""A network of both profiles: a producer on PostgreSQL and Redis, a follower in one process on SQLite."""
+"""A network with both profiles: a producer on PostgreSQL and Redis, and a single-process follower on SQLite."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A node that validates among validators of the reference implementation: they decide together on the P-Chain."""
+"""A node that validates together with reference validators: they decide on the P-Chain's blocks together."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -26,11 +26,11 @@ from tests.e2e.reference_validators import Beginning, ReferenceValidators
 
 FEE = 10_000_000
 SLOTS = 300.0
-"""Seconds within which each of five owns a slot, but for once in a million runs."""
+"""Seconds within which each of five validators owns a slot, except once in a million runs."""
 
 
 class Mixed(NamedTuple):
-    """The node, and the four that it validates with."""
+    """The node, and the four reference validators."""
 
     node: NetworkNode
     validators: ReferenceValidators
@@ -60,7 +60,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mixed]:
 
 
 def validated_by(homes: Sequence[Path]) -> GenesisConfig:
-    """Return the genesis of the reference's local network with these nodes for its five validators."""
+    """Return the genesis of the reference's local network, with these nodes as its five validators."""
     config = reference_local_network(int(time.time()))
     stakers = tuple(
         replace(staker, node_id=files.node_id, signer=ProofOfPossession(*files.signer_key))
@@ -70,7 +70,7 @@ def validated_by(homes: Sequence[Path]) -> GenesisConfig:
 
 
 def start(node: NetworkNode) -> None:
-    """Start a node without a C-Chain, and wait until it has the P-Chain."""
+    """Start a node without a C-Chain, and wait until its P-Chain is bootstrapped."""
 
     def is_ready() -> bool:
         try:
@@ -87,7 +87,7 @@ def height(node: NetworkNode) -> int:
 
 
 def payment(node: NetworkNode) -> Tx:
-    """Return a transaction that nobody has seen."""
+    """Return a new transaction."""
     rich = Wallet(EWOQ_KEY)
     with PlatformClient(node.port) as client:
         rich.look(client)
@@ -95,14 +95,14 @@ def payment(node: NetworkNode) -> Tx:
 
 
 def pay(node: NetworkNode) -> None:
-    """Have the node propose a block."""
+    """Make the node propose a block."""
     tx = payment(node)
     with PlatformClient(node.port) as client:
         client.issue(raw(tx))
 
 
 def decided(network: Mixed, at: int) -> None:
-    """Wait until all have accepted a block at a height, and see that it is the same."""
+    """Wait until all nodes have accepted a block at a height, and check that it is the same block."""
     node, validators = network
     wait_for(lambda: min(validators.heights) >= at, "the others have accepted it", SLOTS)
     wait_for(lambda: height(node) >= at, "the node has accepted it")
@@ -111,7 +111,7 @@ def decided(network: Mixed, at: int) -> None:
 
 
 def test_what_it_proposes_is_decided_by_their_votes(network: Mixed) -> None:
-    """The first block belongs to nobody, the next ones are made and signed in the node's own slots."""
+    """The first block is unsigned; the following ones are built and signed in the node's own slots."""
     node, validators = network
     before = height(node)
     for at in (before + 1, before + 2):

@@ -1,4 +1,4 @@
-"""A producer that makes no blocks while transactions wait is seen by every node of its network."""
+"""Every node of a network reports a producer that builds no blocks while transactions are pending."""
 
 from pathlib import Path
 
@@ -14,14 +14,15 @@ STRANGER = "0x000000000000000000000000000000000000dEaD"
 def test_every_follower_names_the_producer_that_stands_still(tmp_path: Path) -> None:
     with LocalNetwork(tmp_path / "network", 3) as network:
         producer, *followers = network.nodes
-        producer.set(NODE_MINING="manual")  # the others do not know: it just makes no blocks
+        producer.set(NODE_MINING="manual")  # the other nodes only see that it builds no blocks
         network.start()
         for node in followers:
             wait_for(lambda node=node: not node.checks()["C"].get("error"), "C is healthy")
         sender = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
         gap = Sender(Account.from_key(RICH_KEY), CHAIN_ID, nonce=9)
 
-        followers[0].rpc("eth_sendRawTransaction", gap.transfer(STRANGER))  # waits for others
+        # Queued behind a nonce gap.
+        followers[0].rpc("eth_sendRawTransaction", gap.transfer(STRANGER))
         for _ in range(2):
             followers[0].rpc("eth_sendRawTransaction", sender.transfer(STRANGER))
 
@@ -34,7 +35,7 @@ def test_every_follower_names_the_producer_that_stands_still(tmp_path: Path) -> 
 
 
 def told(node: NetworkNode) -> str:
-    """Return why a node's C-Chain is not healthy, without the seconds."""
+    """Return the error of a node's C-Chain health check, without the seconds."""
     error = str(node.checks()["C"].get("error", ""))
     head, waits, rest = error.partition(" wait for ")
     return head + waits + rest.replace(rest.split(" ")[0], "#", 1) if waits else error

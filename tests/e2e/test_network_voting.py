@@ -1,6 +1,6 @@
 """Five nodes of one network whose validators vote on blocks.
 
-They have equal stakes, so of the 20 units that a poll asks 13 have to come from four of them.
+They have equal stakes, so the required 13 of the 20 votes of a poll must come from four of them.
 """
 
 import json
@@ -36,7 +36,7 @@ def voters(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalNetwork]:
 
 @pytest.fixture
 def network(voters: LocalNetwork) -> Iterator[LocalNetwork]:
-    """The five, all of them; those that a test left dead when it failed are there for the next one."""
+    """The five nodes, all running; after a test, the nodes that it left stopped are started again."""
     yield voters
     dead = [node for node in voters.nodes if not node.started]
     voters.start(dead)
@@ -44,21 +44,21 @@ def network(voters: LocalNetwork) -> Iterator[LocalNetwork]:
 
 
 def sender_of(node: NetworkNode, place: int) -> Sender:
-    """Return a funded account, which other tests of this network may have used."""
+    """Return a funded account at its next nonce, since other tests of this network may have used it."""
     account = Account.from_key(KEYS[place])
     nonce = int(node.rpc("eth_getTransactionCount", account.address, "latest"), 16)
     return Sender(account, 43112, nonce)
 
 
 def transfer(sender: Sender, through: NetworkNode) -> str:
-    """Send coins, and return the transaction's hash; it may wait."""
+    """Send coins, and return the transaction's hash; the transaction may still be pending."""
     with through.client() as client:
         sent: str = client.call("eth_sendRawTransaction", sender.transfer(sender.address))
     return sent
 
 
 def vote_on_both_chains(network: LocalNetwork) -> None:
-    """Let all nodes decide on blocks of both chains."""
+    """Make all nodes decide on blocks of both chains."""
     sender = sender_of(network.nodes[0], 8)
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
     have_receipts(network.nodes, [transfer(sender, node) for node in network.nodes[:2]])
@@ -94,7 +94,7 @@ def test_all_accept_the_same_blocks_of_both_chains(network: LocalNetwork) -> Non
 
 
 def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) -> None:
-    # A node that was killed may have no rows of what others decided meanwhile, and counts anew.
+    # A node that was killed may lack rows of decisions made in its absence, and its counters restart at zero.
     vote_on_both_chains(network)
     before = [counted(node) for node in network.nodes]
     vote_on_both_chains(network)
@@ -147,9 +147,9 @@ def test_a_node_that_was_killed_joins_again(network: LocalNetwork) -> None:
 def test_a_node_that_is_killed_while_it_accepts_has_all_of_a_block_or_nothing(
     network: LocalNetwork,
 ) -> None:
-    """At each point of an acceptance; each start goes on from the last crash.
+    """The node is killed at each point of an acceptance; each start continues after the previous crash.
 
-    What writes a block is each chain's own, what comes before and after it is the same for both.
+    Each chain writes blocks with its own code; the code before and after that is shared.
     """
     *others, killed = network.nodes
     wait_for(lambda: agreed(network.nodes), "all have the same heads")
@@ -216,7 +216,7 @@ def test_who_does_not_validate_follows_the_votes(network: LocalNetwork) -> None:
 
 
 def test_no_fault_lets_two_nodes_accept_different_blocks(network: LocalNetwork) -> None:
-    """`make soak-network` has the same for other seeds, with more deaths and longer."""
+    """`make soak-network` runs the same test with other seeds, more kills and longer faults."""
     outcome = faulty_run(network, seed=2, plan=SOME)
     assert outcome.transactions >= 4 * SENDERS
 
@@ -243,19 +243,19 @@ def test_by_interval_the_validators_make_empty_blocks(tmp_path: Path) -> None:
 
 
 def is_mute(node: NetworkNode) -> bool:
-    """Say whether both chains hear too little of the stake to ask anybody for votes, as the log has it."""
+    """Return whether, by the log, both chains have too little stake connected to poll."""
     said = dict(re.findall(r"([PC])-Chain: hears (.* needs 65 %|enough)", node.log()))
     return len(said) == 2 and all("needs" in words for words in said.values())
 
 
 def undecided(node: NetworkNode) -> int:
-    """Return how many blocks of the C-Chain are processing."""
+    """Return the number of C-Chain blocks that are processing."""
     blocks: int = node.checks()["C"]["message"]["consensus"]["outstandingBlocks"]
     return blocks
 
 
 def say_why_nothing_is_decided(node: NetworkNode, missing: set[str]) -> None:
-    """Look whether a node says by its health, its metrics and its admin who is missing."""
+    """Check that a node's health, metrics and admin report which validators are missing."""
     words = "hears 60 % of the stake, needs 65 %"
     wait_for(lambda: words in node.checks()["C"].get("error", ""), "the C-Chain's check says why")
     wait_for(lambda: snowman(node, "C")["blks_processing"] >= 1, "a block is counted")
@@ -284,7 +284,7 @@ def rows(node: NetworkNode, statement: str) -> list[tuple[Any, ...]]:
 
 
 def heights(node: NetworkNode) -> dict[str, int]:
-    """Return how high both chains are in a node's rows; outer and inner blocks must be equally high."""
+    """Return the heights of both chains in a node's rows; outer and inner blocks must have the same heights."""
     found = {
         "P": rows(node, "SELECT MAX(height) FROM platform_app_block"),
         "C": rows(node, "SELECT MAX(number) FROM cchain_app_block"),
@@ -296,7 +296,7 @@ def heights(node: NetworkNode) -> dict[str, int]:
 
 
 def decided(node: NetworkNode, *, accepted: bool) -> dict[tuple[str, int], str]:
-    """Return the blocks that a node has seen decided, by chain and height."""
+    """Return the accepted or rejected blocks in a node's rows, by chain and height."""
     found = rows(
         node, f"SELECT chain, height, block_id FROM n_decisions WHERE is_accepted = {accepted}"
     )
@@ -304,14 +304,14 @@ def decided(node: NetworkNode, *, accepted: bool) -> dict[tuple[str, int], str]:
 
 
 class Counted(NamedTuple):
-    """How many accepted blocks a node has counted since its process began, and has rows of; by chain."""
+    """The number of accepted blocks by chain, in the counters since the process started and in rows."""
 
     accepted: dict[str, float]
     rows: dict[str, int]
 
 
 def counted(node: NetworkNode) -> Counted:
-    """Return what a node has counted, once its last decisions are written down."""
+    """Return a node's counts once its last decisions are saved."""
     wait_for(lambda: is_written_down(node), "the last decisions are rows")
     known = decided(node, accepted=True)
     return Counted(
@@ -321,14 +321,14 @@ def counted(node: NetworkNode) -> Counted:
 
 
 def is_written_down(node: NetworkNode) -> bool:
-    """Say whether the decisions on the last blocks of both chains are rows."""
+    """Return whether the decisions on the last blocks of both chains are in the rows."""
     heads = rows(node, "SELECT chain, MAX(height) FROM n_block_proposers GROUP BY chain")
     known = decided(node, accepted=True)
     return all(head in known for head in heads)
 
 
 def snowman(node: NetworkNode, chain: str) -> dict[str, float]:
-    """Return a chain's figures of voting without other labels."""
+    """Return a chain's voting metrics that have no further labels."""
     found = re.findall(
         rf'^svc_snowman_(\w+){{chain="{chain}"}} (\S+)$', node.metrics(), re.MULTILINE
     )

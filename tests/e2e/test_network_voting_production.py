@@ -1,4 +1,4 @@
-"""Validators of both profiles vote: makers of blocks, the network and the web server are processes of their own."""
+"""Validators of both profiles vote; in production, block building, network and web are separate processes."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ def network(
 
 
 def send_and_see(network: LocalNetwork, sender: Sender) -> None:
-    """Send through each node, and see what was sent on all."""
+    """Send a transaction through each node, and check that all nodes have all of them."""
     hashes = []
     for node in network.nodes:
         with node.client() as client:
@@ -47,7 +47,7 @@ def test_both_profiles_accept_the_same(network: LocalNetwork) -> None:
 
 
 def assert_seen_elsewhere(node: NetworkNode) -> None:
-    """See that processes which do not vote tell how the votes go, of both chains."""
+    """Check that processes which do not vote report the results of both chains' votes."""
     for chain in "PC":
         counted = f'svc_snowman_blks_accepted_count{{chain="{chain}"}} '
         wait_for(

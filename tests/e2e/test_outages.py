@@ -1,6 +1,7 @@
-"""PostgreSQL and Redis are stopped, killed and frozen under load: what is lost, what is said, what comes back.
+"""PostgreSQL and Redis are stopped, killed and frozen under load.
 
-One node in the production profile goes through all outages. Each transaction that it acknowledges is counted.
+One node in the production profile goes through all outages. No acknowledged transaction may be lost, the node
+must report each outage, and it must recover.
 """
 
 import contextlib
@@ -25,18 +26,18 @@ from tests.servers.postgresql import PASSWORD, PostgresqlServer
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 CALL_SECONDS = 6.0
-"""In which a call has failed that needs a server which is away: three times what is promised."""
+"""Seconds within which a call must fail if it needs an unavailable server: three times the documented limit."""
 RETURN_SECONDS = 15.0
-"""After which the node serves again once the server is back: five times what is promised."""
+"""Seconds within which the node must recover after the server is back: five times the documented limit."""
 PATIENCE = 40.0
-"""Seconds for whatever else is waited for, on a busy machine."""
+"""Time limit in seconds for all other waits, on a busy machine."""
 LASTS = 3.0
-"""Seconds of an outage after it is known."""
+"""Seconds that an outage continues after the node has reported it."""
 LONG = 20.0
-"""Seconds of an outage in which waits that grow would have grown: kombu's own are then of 8 s, after four
-attempts."""
+"""Length in seconds of an outage that is long enough for growing retry delays to have grown: kombu's own delay is
+8 s after four attempts."""
 ATTEMPTS = 12
-"""So many times Celery's worker has looked for its broker in `LONG`, on a busy machine too."""
+"""Least number of connection attempts of Celery's worker to its broker within `LONG`, even on a busy machine."""
 TAKES_OVER = "this process makes the C-Chain's blocks"
 AGAIN = re.compile(
     r" (Redis|PostgreSQL) at \S+ answers again after [\d.]+ s; \d+ operations failed"
@@ -46,7 +47,7 @@ BEGINS = re.compile(r"chaindb\.servers +(Redis|PostgreSQL) at \S+ does not answe
 
 
 def wait_for(reached: Callable[[], bool], what: str) -> None:
-    """Return when something is so."""
+    """Wait until a condition is true."""
     network.wait_for(reached, what, PATIENCE)
 
 
@@ -64,7 +65,7 @@ class Load:
         self.acknowledged: list[str] = []
         self.faults: list[RpcFault] = []
         self.slowest = 0.0
-        """Seconds of the call that was answered with an error last."""
+        """Duration in seconds of the slowest call that failed."""
 
     def start(self) -> None:
         rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
@@ -82,7 +83,7 @@ class Load:
             thread.join()
 
     def check(self) -> None:
-        """Check that each acknowledged transaction is in a block, and in one only."""
+        """Check that each acknowledged transaction is in exactly one block."""
         with self._node.client() as client:
             for at in range(0, len(self.acknowledged), 500):
                 part = self.acknowledged[at : at + 500]
@@ -90,11 +91,11 @@ class Load:
                 assert [one["transactionHash"] for one in found] == part
             for sender in self._senders:
                 mined = client.call("eth_getTransactionCount", sender.address, "latest")
-                assert int(mined, 16) >= sender.nonce - 1  # the last one may not have been taken
+                assert int(mined, 16) >= sender.nonce - 1  # the last one may not have been accepted
         assert len(set(self.acknowledged)) == len(self.acknowledged)
 
     def more(self, count: int) -> None:
-        """Wait until so many more are acknowledged."""
+        """Wait until `count` more transactions are acknowledged."""
         before = len(self.acknowledged)
         wait_for(lambda: len(self.acknowledged) >= before + count, "the node takes transactions")
 
@@ -102,7 +103,7 @@ class Load:
         with self._node.client() as client:
             while not self._ending.is_set():
                 raw, sent = sender.transfer(STRANGER), False
-                # A pace: each block is executed once more in the end, by another engine.
+                # Limit the rate, because every block is executed again by another engine at the end.
                 self._ending.wait(0.15)
                 while not sent and not self._ending.is_set():
                     began = time.monotonic()
@@ -110,7 +111,7 @@ class Load:
                         self.acknowledged.append(client.call("eth_sendRawTransaction", raw))
                         sent = True
                     except RpcFault as fault:
-                        # What was stored right before the server went is there when it is sent again.
+                        # A transaction that was stored just before the outage is known when it is sent again.
                         sent = fault.message in ("already known", "nonce too low")
                         if not sent:
                             self.faults.append(fault)
@@ -120,7 +121,7 @@ class Load:
 
 @pytest.fixture(scope="module")
 def postgresql_here() -> Iterator[PostgresqlServer]:
-    """A server of this module's own, since others do not like it killed."""
+    """This module's own PostgreSQL server, because other tests cannot run while it is killed."""
     server = PostgresqlServer()
     yield server
     server.stop()
@@ -130,7 +131,7 @@ def postgresql_here() -> Iterator[PostgresqlServer]:
 def broken(
     postgresql_here: PostgresqlServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[CheckedNode]:
-    """The node whose servers are broken."""
+    """The node whose servers are interrupted."""
     directory = tmp_path_factory.mktemp("outages")
     env = {"NODE_HEALTH_INTERVAL": "1"}
     with CheckedNode(directory, postgresql=postgresql_here, env=env, prepared=False) as node:
@@ -141,7 +142,7 @@ def broken(
 
 @pytest.fixture(scope="module")
 def load(broken: CheckedNode) -> Iterator[Load]:
-    """What is sent all the while."""
+    """The load on the node during all tests."""
     made = Load(broken)
     wait_for_health(broken)
     made.start()
@@ -151,7 +152,7 @@ def load(broken: CheckedNode) -> Iterator[Load]:
 
 
 class Logs:
-    """What the node's processes have written since this was made."""
+    """The output of the node's processes since this object was created."""
 
     def __init__(self, node: CheckedNode) -> None:
         self._node = node
@@ -162,14 +163,14 @@ class Logs:
 
 
 class Outage(NamedTuple):
-    """A kind of outage: of which server, and how."""
+    """A kind of outage: the server and how it fails."""
 
     server: str
     begin: str
     needs: tuple[str, ...]
-    """A call that needs the server, of the C-Chain."""
+    """A call to the C-Chain that needs the server."""
     checks: tuple[str, ...]
-    """The health checks that fail."""
+    """The health checks that must fail."""
 
 
 ON_REDIS = (("eth_newBlockFilter",), ("C", "P"))
@@ -240,7 +241,7 @@ def test_an_outage_under_load_is_named_loses_nothing_and_ends_by_itself(
 
 
 def check_logs(logs: Logs, outage: Outage) -> None:
-    """Each process has written a line at each end of the outage at most, and no trace; no password either."""
+    """Check that each process has logged at most the start and the end of the outage, no traceback and no password."""
     wait_for(
         lambda: all(len(BEGINS.findall(one)) <= _ends(one) for one in logs.news().values()),
         "each process has seen the end",
@@ -263,7 +264,7 @@ def _ends(text: str) -> int:
 def test_celery_works_on_soon_after_its_broker_was_away_for_long(
     broken: CheckedNode, load: Load
 ) -> None:
-    load.more(10)  # beat sends ticks all the while, and the worker has taken some
+    load.more(10)  # beat sends ticks continuously, and the worker has received some
     logs = Logs(broken)
     with broken_for_a_while(broken.redis, "kill_process"):
         load.more(10)
@@ -279,7 +280,7 @@ def test_celery_works_on_soon_after_its_broker_was_away_for_long(
 
 
 def task_ended(node: CheckedNode, task: str) -> float:
-    """Return when a periodic task ended last, in Unix seconds; 0 before the first time."""
+    """Return when a periodic task last ended, in Unix seconds, or 0 if it never ran."""
     name = f'svc_celery_task_last_ended_timestamp_seconds{{task="{task}"}}'
     lines = ask(node, "/ext/metrics").body.decode().splitlines()
     return max((float(one.split()[-1]) for one in lines if one.startswith(name)), default=0.0)
@@ -299,7 +300,7 @@ def test_blocks_come_with_the_beat_while_the_producer_is_dead(
 
 @contextlib.contextmanager
 def broken_for_a_while(server: Any, begin: str) -> Iterator[None]:
-    """Break a server, and bring it back whatever happens."""
+    """Interrupt a server for the duration of the body."""
     getattr(server, begin)()
     try:
         yield
@@ -308,7 +309,7 @@ def broken_for_a_while(server: Any, begin: str) -> Iterator[None]:
 
 
 def refused(node: CheckedNode, call: tuple[str, ...], words: str) -> tuple[float, RpcFault]:
-    """Return the first refusal of a call that names the server, and the longest time of one until then."""
+    """Return the first error of a call that names the server, and the duration of the slowest call until then."""
     longest, until = 0.0, time.monotonic() + 60
     while True:
         began = time.monotonic()
@@ -322,7 +323,7 @@ def refused(node: CheckedNode, call: tuple[str, ...], words: str) -> tuple[float
 
 
 def admin_page(node: CheckedNode) -> tuple[int, str]:
-    """Return status and text of a page of Django's for which it has to look into the database."""
+    """Return status and text of a Django page that queries the database."""
     connection = HTTPConnection("127.0.0.1", node.port, timeout=60)
     with contextlib.closing(connection):
         connection.request("GET", "/admin/", headers={"Cookie": "sessionid=" + "a" * 32})
