@@ -1,4 +1,4 @@
-"""Transactions that exclude each other are issued at the same moment: of each pair one is committed."""
+"""Conflicting transactions are issued at the same moment: exactly one of each pair is committed."""
 
 import json
 import threading
@@ -19,9 +19,9 @@ from tests.servers.client import RpcFault
 
 PAIRS = 24
 CONNECTIONS = 4
-"""Of each side: together they meet both of two web processes, but for one time in a hundred."""
+"""Connections of each side; together they reach both of two web processes, except in one case of a hundred."""
 PATIENCE = 120.0
-"""Seconds until the other side is given up."""
+"""Seconds until one side stops waiting for the other."""
 REFUSALS = ("tx conflicts with other tx: ", "failed to read consumed UTXO ")
 
 ISSUER = """
@@ -46,11 +46,11 @@ for tx in txs:
         pass
 (directory / "taken").write_text(json.dumps(taken))
 """
-"""What a process of its own does with the node's services: it issues what it finds in a file."""
+"""Code of a separate process that uses the node's services to issue the transactions of a file."""
 
 
 class Rivals:
-    """Many coins, each of which two transactions want to give away whole, to one of two receivers."""
+    """Many coins, each spent whole by two conflicting transactions with different receivers."""
 
     def __init__(self, node: CheckedNode) -> None:
         (key,) = new_keys(1)
@@ -65,7 +65,7 @@ class Rivals:
         ]
 
     def check(self, node: CheckedNode, taken: list[str]) -> None:
-        """Check that of each pair one was committed, and that the node's rows know nothing else."""
+        """Check that one transaction of each pair was committed, and that the node's rows are consistent."""
         with PlatformClient(node.port) as client:
             statuses = dict(zip(taken, client.wait(taken), strict=True))
             committed = {tx_id for tx_id, status in statuses.items() if status == "Committed"}
@@ -116,7 +116,7 @@ def test_two_processes_spend_the_same_coins(node: CheckedNode) -> None:
             time.sleep(0.001)
         (directory / "go").touch()
         with PlatformClient(node.port) as client:
-            for tx in reversed(ours):  # they meet in the middle, wherever that is
+            for tx in reversed(ours):  # the two sides meet somewhere in the middle
                 try:
                     taken.append(client.issue(raw(tx)))
                 except RpcFault as fault:
@@ -128,7 +128,7 @@ def test_two_processes_spend_the_same_coins(node: CheckedNode) -> None:
 
 
 def test_two_clients_add_the_same_validator(node: CheckedNode) -> None:
-    """Their transactions spend different coins: each is valid where the other one is not."""
+    """The transactions spend different coins, so each is valid unless the other is accepted."""
     keys, validator, end = new_keys(2), new_node_id(), soon() + 15 * DAY
     fund(node, [(key, STAKE + UNIT) for key in keys])
     barrier = threading.Barrier(2)
@@ -162,13 +162,13 @@ def test_two_clients_add_the_same_validator(node: CheckedNode) -> None:
 
 
 def assert_conflicts(refused: list[str]) -> None:
-    """Check that refusals have the words for what is spent, or about to be."""
+    """Check that the error messages name an output that is spent or about to be spent."""
     for message in refused:
         assert any(words in message for words in REFUSALS), message
 
 
 def in_threads(*works: Callable[[], object]) -> None:
-    """Do all at the same time; fail as the first one that fails."""
+    """Run all functions at the same time; raise the first failure."""
     failures: list[BaseException] = []
 
     def guarded(work: Callable[[], object]) -> None:

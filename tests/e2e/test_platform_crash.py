@@ -1,4 +1,4 @@
-"""The node is killed under load of P-Chain transactions, and nothing that it answered is lost."""
+"""The node is killed under a load of P-Chain transactions, and no acknowledged transaction is lost."""
 
 import random
 import sys
@@ -21,22 +21,22 @@ from tests.servers.client import RpcFault, RpcUnreachable
 
 SENDERS = 3
 COINS = 60
-"""Of each sender: what it spends comes back and can be spent when a block has it."""
+"""Number of coins of each sender; the change of a coin can be spent once its transaction is in a block."""
 RICH = 30 * UNIT
-"""A coin of more can be delegated, and something is left."""
+"""Least amount of a coin that can be delegated with change left over."""
 LONGEST = 1.5
-"""Seconds of load before the kill, at most, but for the last one."""
+"""Longest load before a kill, in seconds, except for the last kill."""
 ASKED = 300
-"""So many transactions the node itself is asked for after a kill; the rows are asked for all."""
+"""Number of transactions that the node is queried for after a kill; the rows are checked for all of them."""
 LEFTOVER = 20.0
-"""Seconds until a transaction that waited when the node was killed is in a block. Nobody wakes the builder
-for it, so it is found by the P-Chain's tick, which comes every second; the rest is for a busy machine."""
+"""Seconds until a transaction that was pending when the node was killed must be in a block. No event triggers the
+builder for it, so the P-Chain's tick finds it, which comes every second; the rest is a margin for a busy machine."""
 NOT_THERE = ("failed to read consumed UTXO", "tx conflicts with other tx")
-"""Refusals of what spends an output that is not there, or that something else will spend."""
+"""Errors for transactions that spend an output which is missing or about to be spent."""
 
 
 class Load:
-    """Threads that issue as fast as they are answered, and remember every ID that they got."""
+    """Threads that issue transactions as fast as the node answers, and record every ID that was returned."""
 
     def __init__(self, node: CheckedNode) -> None:
         self._node = node
@@ -46,7 +46,7 @@ class Load:
             self._validator = NodeID.parse(client.node_id())
         self.answered: list[str] = []
         self.delegated = 0
-        """How many of them delegate."""
+        """Number of delegations among the answered transactions."""
         self.unexpected: list[Exception] = []
 
     def fund(self) -> None:
@@ -55,7 +55,7 @@ class Load:
             fund(self._node, [(wallet.key, RICH + UNIT + number) for number in range(COINS)])
 
     def start(self) -> list[threading.Thread]:
-        """Begin to issue; each thread ends when the node goes away."""
+        """Start issuing; each thread ends when the node stops answering."""
         threads = [threading.Thread(target=self._issue, args=[one]) for one in self._wallets]
         for thread in threads:
             thread.start()
@@ -68,12 +68,12 @@ class Load:
                 while True:
                     self._issue_one(client, wallet)
         except RpcUnreachable:
-            return  # what this load is for
+            return  # the node was killed
         except Exception as error:
             self.unexpected.append(error)
 
     def _issue_one(self, client: PlatformClient, wallet: Wallet) -> None:
-        """Spend the coin that came first; now and then try to spend it twice."""
+        """Spend the oldest coin; sometimes try to spend it twice."""
         coin, *others = wallet.coins
         payment, subnet = wallet.pay([], coin), wallet.create_subnet(coin)
         tx, rival = (subnet, payment) if random.random() < 0.1 else (payment, subnet)
@@ -89,7 +89,7 @@ class Load:
             assert not self._offer(client, rival), "a coin was taken twice"
 
     def _offer(self, client: PlatformClient, tx: Tx) -> bool:
-        """Issue a transaction; say whether it was taken, or refused for what it spends."""
+        """Issue a transaction; return False if it was rejected because of the output that it spends."""
         try:
             self.answered.append(client.issue(raw(tx)))
         except RpcFault as fault:
@@ -110,7 +110,7 @@ def test_nothing_that_was_answered_is_lost(fresh: CheckedNode, rounds: int) -> N
         before = len(load.answered)
         threads = load.start()
         time.sleep(random.uniform(0.2, LONGEST))
-        if not left:  # a slow machine answers little in all those moments
+        if not left:  # a slow machine may have answered little before the earlier kills
             wait_for(
                 lambda: load.unexpected or (load.delegated and len(load.answered) > 5 * rounds),
                 "the node is under load",
@@ -119,7 +119,7 @@ def test_nothing_that_was_answered_is_lost(fresh: CheckedNode, rounds: int) -> N
         for thread in threads:
             thread.join()
         assert load.unexpected == []
-        if random.random() < 0.3:  # killed once more while it starts
+        if random.random() < 0.3:  # kill the node again while it starts
             fresh.start(wait=False)
             time.sleep(random.uniform(0, LONGEST))
             fresh.kill()
@@ -130,7 +130,7 @@ def test_nothing_that_was_answered_is_lost(fresh: CheckedNode, rounds: int) -> N
         outcomes = client.wait(load.answered[-ASKED:])
     assert set(outcomes) <= {"Committed", "Dropped"}
     check(fresh, load.answered, since=0)
-    # There may be one that was stored and not answered any more.
+    # A transaction may have been stored without being acknowledged.
     wait_for(lambda: not waiting(fresh), "the mempool is empty", LEFTOVER)
     with fresh.database() as ask:
         assert ask("SELECT tx_id FROM p_delegations WHERE phase = 'current'") != []
@@ -163,7 +163,7 @@ def test_what_was_stored_and_not_answered_has_its_block_after_the_restart(
     stored = "0x" + tx.tx_id.hex()
     with node.database() as ask:
         assert (stored in known_txs(ask)) == (outcome == "Committed")
-    if point == "committed":  # once told, a builder may have been quicker
+    if point == "committed":  # at a later point the builder may already have put it into a block
         assert waiting(node) == [stored]
 
     node.start()
@@ -174,13 +174,13 @@ def test_what_was_stored_and_not_answered_has_its_block_after_the_restart(
 
 
 def waiting(node: CheckedNode) -> list[str]:
-    """Return what waits for a block now; within one `database()` it would stay what it was at first."""
+    """Return the pending transactions. Each call opens a new `database()`, which shows a fixed snapshot."""
     with node.database() as ask:
         return [tx_id for (tx_id,) in ask("SELECT tx_id FROM p_mempool")]
 
 
 def check(node: CheckedNode, answered: list[str], since: int) -> None:
-    """Check the rows, and that the node itself knows what it answered last."""
+    """Check the rows, and that the node still knows the transactions that it acknowledged last."""
     with node.database() as ask:
         missing = {"0x" + ID.parse(one).hex() for one in answered} - known_txs(ask)
         assert not missing

@@ -1,4 +1,4 @@
-"""The node's keystore as the specification tells it: a user, a key, a validator, a subnet."""
+"""The node's keystore as in the specification's examples: a user, a key, a validator, a subnet."""
 
 import time
 from typing import Any
@@ -36,11 +36,11 @@ SPECIFIED: dict[str, Any] = {
     "connected": False,
     "uptime": "1.0000",
 }
-"""The record of a validator as the specification has it; None where the test knows better."""
+"""The record of a validator in the specification; None for values that the test determines."""
 
 
 class Story:
-    """A node of one's own whose clock is moved, and a user of its keystore with the ewoq key."""
+    """A separate node whose clock is moved, and a keystore user with the ewoq key."""
 
     def __init__(self, node: CheckedNode, client: PlatformClient) -> None:
         self.node = node
@@ -52,13 +52,13 @@ class Story:
         return int(time.time()) + self._moved
 
     def travel(self, until: int) -> None:
-        """Move the clock to just behind a time."""
+        """Move the clock to just after a time."""
         seconds = until - self.now() + 1
         self.node.manage("time_travel", f"{seconds}s")
         self._moved += seconds
 
     def act(self, method: str, **params: Any) -> str:
-        """Have the node build, sign and issue; return the transaction's ID when it is committed."""
+        """Let the node build, sign and issue a transaction; return its ID when it is committed."""
         issued = self.client.call(f"platform.{method}", **params, **USER, **{"from": [EWOQ]})
         assert issued.keys() == {"txID", "changeAddr"}
         assert issued["changeAddr"] == EWOQ
@@ -74,7 +74,7 @@ class Story:
         return found
 
     def pending(self, **params: Any) -> list[str]:
-        """Return the transactions by which validators and delegators are pending."""
+        """Return the transactions that added the pending validators and delegators."""
         found = self.client.call("platform.getPendingValidators", **params)
         return [one["txID"] for one in [*found["validators"], *found["delegators"]]]
 

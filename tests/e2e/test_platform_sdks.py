@@ -1,4 +1,4 @@
-"""SDKs as they come from npm, on the P-Chain of the running node: they build, sign, issue, read back."""
+"""SDKs from npm on the P-Chain of the running node: they build, sign, issue and read transactions."""
 
 import time
 from collections.abc import Callable
@@ -15,16 +15,16 @@ AMOUNT = 123_456
 EVM = "mgj786NP7uDwBCcq6YwThhaN8FLyybkCa4zBWTQbNgmK6k9A6"
 
 MakeSdk = Callable[[str], Sdk]
-"""Makes an SDK by name, with a new key that owns 5,000 coins."""
+"""Creates an SDK by name, with a new key that owns 5,000 coins."""
 
 transferring = pytest.mark.parametrize("library", [JS5, JS4])
-"""Those that have transactions since Banff."""
+"""The SDKs that have the transaction types added with Banff."""
 everyone = pytest.mark.parametrize("library", ALL)
 
 
 @pytest.fixture
 def sdk(node: CheckedNode) -> MakeSdk:
-    """Makes SDKs with keys of their own."""
+    """Creates SDKs, each with its own key."""
 
     def make(library: str) -> Sdk:
         (key,) = new_keys(1)
@@ -35,13 +35,13 @@ def sdk(node: CheckedNode) -> MakeSdk:
 
 
 def assert_done(*found: dict[str, Any]) -> None:
-    """Check that transactions were committed, and that the node gives their bytes back."""
+    """Check that transactions were committed, and that the node returns their bytes."""
     for one in found:
         assert (one["status"], one["readBack"]) == ("Committed", True), one
 
 
 def burned(found: dict[str, Any], amount: int) -> int:
-    """Return what a payment cost besides its amount."""
+    """Return the cost of a payment beyond its amount."""
     return int(found["before"]) - int(found["after"]) - amount
 
 
@@ -133,7 +133,7 @@ def test_a_subnet_gets_a_validator_and_a_blockchain(
 def test_a_subnet_s_validator_whose_start_is_0_begins_at_once(
     node: CheckedNode, sdk: MakeSdk, library: str
 ) -> None:
-    """What is written for the reference of today sends 0: it has not looked at the start for years."""
+    """Current client code sends 0, because the reference implementation has ignored the start time for years."""
     (owner,), began = new_keys(1), int(time.time())
     validator = {"nodeID": own_node(node), "start": 0, "end": began + 2 * DAY, "weight": 20}
     found = sdk(library).run(
@@ -208,6 +208,6 @@ def test_what_is_spent_cannot_be_spent_again(sdk: MakeSdk, library: str) -> None
 
 
 def own_node(node: CheckedNode) -> str:
-    """Return the ID of the node, which is a validator from the beginning."""
+    """Return the ID of the node, which is a genesis validator."""
     with PlatformClient(node.port) as client:
         return client.node_id()

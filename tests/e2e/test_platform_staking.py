@@ -1,4 +1,4 @@
-"""Stakers come, stay and go while the node's clock is moved; SDKs add them and read what became of them."""
+"""Stakers start, stay and end while the node's clock is moved; SDKs add them and read the results."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ RECORD = {
     "connected",
     "uptime",
 }
-"""What the specification wants a validator's record to have."""
+"""The fields that the specification requires in a validator's record."""
 
 
 @pytest.mark.parametrize("library", ALL)
@@ -46,7 +46,7 @@ def test_stakers_begin_earn_and_leave(fresh: CheckedNode, library: str) -> None:
         "weight": DELEGATED,
         "rewards": [address(delegating)],
     }
-    if library != OLD:  # these begin at once when they name no time
+    if library != OLD:  # with these SDKs, stakers without a start time start immediately
         validator["start"] = delegator["start"] = 0
 
     found = sdk.run("staking", validator=validator, delegator=delegator)
@@ -98,7 +98,7 @@ def test_the_node_stays_a_validator_for_years(fresh: CheckedNode) -> None:
 
 
 def add_subnet(sdk: Sdk, validator: dict[str, Any]) -> str:
-    """Let a subnet with this validator be made, and return its ID."""
+    """Create a subnet with this validator, and return its ID."""
     owners, start = new_keys(2), soon()
     found = sdk.run(
         "subnet",
@@ -117,7 +117,7 @@ def add_subnet(sdk: Sdk, validator: dict[str, Any]) -> str:
 
 
 def tx_ids(found: dict[str, Any], phase: str) -> list[str]:
-    """Return by which transactions the one validator and its one delegator were added."""
+    """Return the IDs of the transactions that added the validator and its delegator."""
     if phase == "pending":
         validators, delegators = found["pending"]["validators"], found["pending"]["delegators"]
     else:

@@ -1,4 +1,4 @@
-"""Several processes are one node: what one took in all others know, and nothing is counted twice."""
+"""Several processes form one node: a transaction accepted by one is known to all, and nothing is counted twice."""
 
 import json
 import threading
@@ -19,17 +19,17 @@ from tests.servers.client import Reply, RpcClient, RpcFault
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 NOBODY = "0x00000000000000000000000000000000000b0d1e"
 CONNECTIONS = 8
-"""So many connections meet both of two processes, but for one time in a hundred."""
+"""So many connections reach both of two processes, except in one case of a hundred."""
 
 PATIENCE = 120.0
-"""Seconds until a refusal is given up."""
+"""Seconds until a test gives up waiting for a rate limit error."""
 
 on_production = pytest.mark.parametrize("node", ["production"], indirect=True)
 
 
 @pytest.fixture
 def connections(node: CheckedNode) -> Iterator[list[RpcClient]]:
-    """Open connections, spread over the web processes as the kernel likes."""
+    """Open connections, which the kernel distributes over the web processes."""
     clients = [node.client() for _ in range(CONNECTIONS)]
     yield clients
     for client in clients:
@@ -37,7 +37,7 @@ def connections(node: CheckedNode) -> Iterator[list[RpcClient]]:
 
 
 def in_turns(connections: list[RpcClient]) -> Iterator[list[RpcClient]]:
-    """Give all connections, with each of them as the first, three times."""
+    """Yield all connections, rotated so that each of them comes first, three times."""
     for number in range(3 * CONNECTIONS):
         at = number % CONNECTIONS
         yield connections[at:] + connections[:at]
@@ -133,7 +133,7 @@ def test_a_beat_ends_at_a_signal_that_finds_it_in_a_transaction(node: CheckedNod
 
 
 def _somebody_waits_for_tasks(asking: psycopg.Connection[tuple[int]]) -> bool:
-    """Whether a statement about the beat's tasks waits for a lock, which is in a transaction."""
+    """Return whether a statement on the beat's task table waits for a lock held by a transaction."""
     waiting = asking.execute(
         "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()"
         " AND wait_event_type = 'Lock' AND query LIKE '%periodictask%'"
@@ -181,11 +181,11 @@ def test_senders_on_all_processes_lose_nothing(node: CheckedNode) -> None:
 
 
 def test_the_rate_limit_counts_over_all_processes(make_node: MakeNode) -> None:
-    # Network 5's own limit: 40 tokens, and 40 more each second.
+    # The default limit on network 5: 40 tokens, refilled by 40 each second.
     env = {"NODE_NETWORK_ID": "5", "NODE_WEB_WORKERS": "2"}
     node = make_node("production", env=env)
     node.start()
-    time.sleep(1.1)  # the calls of the start are forgotten by then
+    time.sleep(1.1)  # by then the calls of the start no longer count
     clients = [node.client() for _ in range(CONNECTIONS)]
     body = b'{"jsonrpc":"2.0","id":7,"method":"eth_blockNumber","params":[]}'
     started = time.monotonic()
@@ -208,9 +208,9 @@ def test_the_rate_limit_counts_over_all_processes(make_node: MakeNode) -> None:
 
 
 def in_parallel(clients: Sequence[RpcClient], body: bytes, each: int) -> list[Reply]:
-    """Send a body over all connections at the same time, so often over each; return what came back.
+    """Send a body over all connections in parallel, `each` times over each; return the replies.
 
-    One after the other a slow machine may send no more than the limit allows.
+    If the requests were sent one after the other, a slow machine might not exceed the limit.
     """
 
     def send(client: RpcClient) -> list[Reply]:

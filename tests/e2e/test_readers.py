@@ -1,6 +1,6 @@
-"""A node of the embedded profile with a reader beside the process that writes: it is one node.
+"""A node in the embedded profile with a reader process beside the writer process acts as one node.
 
-All tests share it, and it begins anew where one of its processes is killed.
+All tests share the node; a process that a test kills is started again.
 """
 
 import json
@@ -27,22 +27,22 @@ from tests.servers.sockets import has_connection, listeners
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 MOST = 200
-"""Connections after which each of two processes has had one, whatever the kernel's dice."""
+"""Most connections until each of two processes has received one, however the kernel distributes them."""
 
 
 class TwoProcesses:
-    """A node of a writer and a reader, and connections to each."""
+    """A node with a writer and a reader process, and connections to each."""
 
     def __init__(self, node: RunningNode) -> None:
         self.node = node
 
     def wait(self) -> None:
-        """Return when both listen."""
+        """Wait until both processes listen."""
         wait_for(lambda: listeners(self.node.port) == 2, "both processes listen")
 
     @property
     def reader(self) -> int | None:
-        """The reader's process; None while it is started again."""
+        """ID of the reader process, or None while it is being restarted."""
         told = subprocess.run(
             ["pgrep", "-f", "-P", str(self.node.pid), "runreader"],
             capture_output=True,
@@ -52,12 +52,12 @@ class TwoProcesses:
         return int(told.stdout) if told.stdout else None
 
     def is_readers(self, client: RpcClient) -> bool:
-        """Return whether it is the reader that has a connection."""
+        """Return whether the reader process holds the connection."""
         reader = self.reader
         return reader is not None and has_connection(reader, self.node.port, client.local_port)
 
     def connection(self, *, to_reader: bool) -> RpcClient:
-        """Return a connection that the reader has, or the writer."""
+        """Return a connection that is held by the reader, or by the writer."""
         with ExitStack() as others:
             for _ in range(MOST):
                 client = self.node.client()
@@ -70,7 +70,7 @@ class TwoProcesses:
 
 @pytest.fixture(scope="module")
 def two(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoProcesses]:
-    """The node of all tests."""
+    """The node of all tests in this module."""
     with RunningNode(
         tmp_path_factory.mktemp("two"), env={"NODE_WEB_WORKERS": "2", "NODE_HTTP_HOST": "::"}
     ) as node:
@@ -136,7 +136,7 @@ def test_a_transaction_by_the_readers_port_is_known_to_both(
         sender = rich(sending)
         assert two.is_readers(sending)
         sent = sending.call("eth_sendRawTransaction", sender.transfer(STRANGER))
-        assert not two.is_readers(sending)  # the connection went over, and goes on
+        assert not two.is_readers(sending)  # the connection moved to the writer and stays open
         assert sending.call("eth_getTransactionByHash", sent)["hash"] == sent
         sending.call("evm_setAutomine", False)
         for count in range(1, 6):
@@ -176,7 +176,7 @@ def test_heads_never_go_back_whichever_process_tells_of_them(two: TwoProcesses) 
             height = int(client.call("eth_blockNumber"), 16)
             assert height >= highest
             highest = height
-            # What is told of it is of it, too: the other process has its block and its state.
+            # The other process can already read the block and the state of the reported height.
             other = clients[asked % 2]
             assert other.call("eth_getBlockByNumber", hex(highest), False) is not None
         stream.join()
@@ -226,7 +226,7 @@ def test_going_back_and_time_travel_both_see_at_once(
 def test_the_log_of_what_is_written_is_begun_anew_while_it_is_short(
     two: TwoProcesses, reading: RpcClient, writing: RpcClient
 ) -> None:
-    """SQLite by itself would let who writes copy it, at 16,000 pages (`chaindb/checkpoints.py`)."""
+    """Without `chaindb/checkpoints.py`, SQLite would let writers checkpoint the WAL only at 16,000 pages."""
     log = two.node.directory / "data" / "node.sqlite3-wal"
 
     def salts() -> bytes:
@@ -272,7 +272,7 @@ def test_requests_behind_one_another_are_answered_in_their_order(two: TwoProcess
         request(3, "eth_blockNumber"),
     ]
     with two.connection(to_reader=True) as client:
-        # In one piece, then each alone in pieces, on a connection that the reader has.
+        # First all requests in one piece, then a single one in several pieces, on a connection of the reader.
         sock = client.socket
         sock.sendall(b"".join(asked))
         answers = _answers(sock, 4)
@@ -284,7 +284,7 @@ def test_requests_behind_one_another_are_answered_in_their_order(two: TwoProcess
 
 
 def _answers(sock: socket.socket, count: int) -> list[dict[str, object]]:
-    """Return the bodies of so many answers of JSON."""
+    """Return the bodies of `count` JSON responses."""
     found: list[dict[str, object]] = []
     with sock.makefile("rb") as stream:
         while len(found) < count:
@@ -299,7 +299,7 @@ def _answers(sock: socket.socket, count: int) -> list[dict[str, object]]:
 
 def test_a_websocket_by_either_port_hears_of_heads(two: TwoProcesses, writing: RpcClient) -> None:
     with ExitStack() as all_sockets:
-        # Of eight the kernel gives the reader's port one, but for one time in a hundred.
+        # With eight connections the reader gets at least one, except in one case of a hundred.
         sockets = [all_sockets.enter_context(connect(two.node.ws_url)) for _ in range(8)]
         subscribe = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
         for one in sockets:
@@ -317,7 +317,7 @@ def test_a_reader_that_is_killed_is_started_again(two: TwoProcesses, writing: Rp
     killed = two.reader
     assert killed is not None
     os.kill(killed, signal.SIGKILL)
-    # Whoever connects meanwhile waits for the next one: nobody is turned away.
+    # Clients that connect in the meantime wait for the next reader; no connection is refused.
     clients = [two.node.client() for _ in range(8)]
     assert all(int(one.call("eth_blockNumber"), 16) >= height for one in clients)
     for one in clients:

@@ -1,4 +1,4 @@
-"""What docs/recipes says of client libraries, run as it stands there against a node; only the address is this test's."""
+"""The code in docs/recipes for client libraries, run unchanged against a node, apart from the node's address."""
 
 import os
 import re
@@ -19,21 +19,21 @@ SECONDS = 120
 
 
 def blocks(recipe: str, language: str) -> list[str]:
-    """Return the recipe's pieces of code in a language."""
+    """Return the recipe's code blocks in a language."""
     text = (ROOT / "docs/recipes" / recipe).read_text()
     return re.findall(rf"^```{language}\n(.+?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
-    """The address of a node as the recipes start it; what is set by hand no replay of its blocks makes again."""
+    """The URL of a node started as in the recipes. Its blocks are not replayed, because the recipes use cheats."""
     with RunningNode(tmp_path / "node", env={"NODE_CHAIN_ID": str(CHAIN_ID)}) as node:
         node.start()
         yield f"http://127.0.0.1:{node.port}"
 
 
 def run(command: list[str], directory: Path) -> None:
-    """Run a command; what it said is in the failure's message."""
+    """Run a command; its output is in the failure's message."""
     done = subprocess.run(
         command,
         cwd=directory,

@@ -1,4 +1,4 @@
-"""Where there is no Rust toolchain the node runs on the executable specification, and says so."""
+"""Without the native engine the node runs on the executable specification, and logs how slow that is."""
 
 from eth_account import Account
 

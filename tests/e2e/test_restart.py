@@ -1,4 +1,4 @@
-"""The chain goes on where it stopped."""
+"""A restarted node continues its chain."""
 
 import pytest
 from eth_account.signers.local import LocalAccount
@@ -12,7 +12,7 @@ STRANGER = "0x000000000000000000000000000000000000dEaD"
 
 @pytest.fixture
 def node(fresh: CheckedNode) -> CheckedNode:
-    """The node that the test stops and starts."""
+    """The node that the test restarts."""
     return fresh
 
 
@@ -26,7 +26,7 @@ def test_a_second_start_has_the_same_head_state_and_pool(
             client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 5)) for _ in range(10)
         ]
         wait_for_receipts(client, sent)
-        sender.nonce += 1  # a gap: this one waits
+        sender.nonce += 1  # a gap, so that the next transaction stays pending
         waiting = client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 6))
         before = seen(node, account.address, waiting)
     node.restart()
@@ -40,7 +40,7 @@ def test_a_second_start_has_the_same_head_state_and_pool(
 
 
 def seen(node: CheckedNode, address: str, waiting: str) -> list[object]:
-    """Return what a client sees of head, state, history and pool."""
+    """Return a client's view of head, state, history and pool."""
     with node.client() as client:
         return client.batch(
             [

@@ -1,4 +1,4 @@
-"""A running node goes back to a named snapshot: what clients are answered, and the chain that goes on."""
+"""A running node is restored to a named snapshot: the answers to clients, and the continued chain."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ PASSWORD = "correct horse battery staple 7"
 def of_this_file(
     tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql
 ) -> Iterator[Nodes]:
-    """Nodes that no other file sees go back."""
+    """Nodes that only this file uses, because its tests restore snapshots."""
     running = Nodes(tmp_path_factory.mktemp("snapshots"), postgresql)
     yield running
     running.end(Nodes.KINDS)
@@ -39,14 +39,14 @@ def of_this_file(
 
 @pytest.fixture
 def node(of_this_file: Nodes, request: pytest.FixtureRequest) -> Iterator[CheckedNode]:
-    """The node that goes back. It keeps snapshots of other tests, each under a name of its own."""
+    """The node under test. It keeps the snapshots of other tests, which use different names."""
     found = of_this_file.get(kind_of(request.node))
     yield found
     found.transcript.check()
 
 
 def seen(node: CheckedNode, address: str) -> list[Any]:
-    """Return what clients see of both chains, the keystore and a pool."""
+    """Return a client's view of both chains, the keystore and a pool."""
     with node.client() as client, PlatformClient(node.port) as platform:
         return [
             *client.batch(
@@ -82,7 +82,7 @@ def send(node: CheckedNode, sender: Sender, count: int) -> list[str]:
 def test_a_running_node_goes_back_and_on(node: CheckedNode, account: LocalAccount) -> None:
     sender = Sender(account, CHAIN_ID)
     kept = send(node, sender, 3)
-    sender.nonce += 4  # a gap: this one waits
+    sender.nonce += 4  # a gap, so that the next transaction stays pending
     with node.client() as client, PlatformClient(node.port) as platform:
         waiting = client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 6))
         platform.call("keystore.createUser", username="alice", password=PASSWORD)
@@ -129,7 +129,7 @@ def test_a_node_goes_back_again_and_again_under_load(
         sender.nonce = 2
         send(node, sender, count)
         with node.client() as client:
-            for _ in range(20):  # the maker of blocks is at work when the rows go back
+            for _ in range(20):  # so that the producer is building blocks during the restore
                 client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 1))
             node.manage("snapshot", "restore", "load")
         assert seen(node, account.address) == before
@@ -171,7 +171,7 @@ def test_a_kill_leaves_either_state(
         "emptied-sqlite" if embedded else "emptied-postgresql", "snapshot", "restore", "whole"
     )
     assert seen(node, account.address) == later
-    if embedded:  # nothing of it was committed: where there are processes beside it, they live on
+    if embedded:  # nothing was committed, so other processes of the node would continue to run
         node.restart()
         assert seen(node, account.address) == later
 
@@ -180,7 +180,7 @@ def test_a_kill_leaves_either_state(
     assert seen(node, account.address) == before
     sender.nonce = 2
     send(node, sender, 1)
-    if not embedded:  # and all of several running processes go back
+    if not embedded:  # all of several running processes switch to the snapshot
         node.manage("snapshot", "restore", "whole")
         assert seen(node, account.address) == before
         sender.nonce = 2

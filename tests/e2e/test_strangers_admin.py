@@ -1,4 +1,4 @@
-"""Strangers at the admin and at polled filters: what they do costs them, and nobody beside them."""
+"""Abusive clients at the admin and at polled filters are limited themselves; other clients are not affected."""
 
 import json
 import re
@@ -21,13 +21,13 @@ LOGINS = 120
 STRANGER, OPERATOR = "127.0.0.66", "127.0.0.2"
 PATIENCE = 60.0
 CEILING = 5.0
-"""Seconds: far above what liveness takes on a machine that others keep busy too."""
+"""Most seconds of a liveness request: far more than it takes even on a busy machine."""
 OTHER_THREADS = 8
-"""A node starts some of its threads when they are first needed."""
+"""Threads that a node starts only when they are first needed."""
 
 
 class Visitor:
-    """Somebody at the login page, calling from an address of this machine."""
+    """A client of the login page that connects from a given loopback address."""
 
     def __init__(self, port: int, address: str) -> None:
         self._connection = HTTPConnection(
@@ -43,7 +43,7 @@ class Visitor:
         self._connection.close()
 
     def log_in(self, name: str, password: str) -> HTTPResponse:
-        """Send the form and return the answer, whose body was read."""
+        """Send the form and return the response, whose body has been read."""
         form = {"csrfmiddlewaretoken": self._token, "username": name, "password": password}
         headers = {"content-type": "application/x-www-form-urlencoded", "cookie": self._cookie}
         answer = self._ask("POST", "/admin/login/", urlencode(form | {"next": "/admin/"}), headers)
@@ -63,7 +63,7 @@ def threads(pid: int) -> int:
 
 
 def watch(node: CheckedNode, until: list[Future[int]]) -> Iterator[tuple[float, int]]:
-    """Yield how long liveness takes, and how many threads the node has, until all is over."""
+    """Yield the duration of a liveness request and the node's number of threads, until all futures are done."""
     with closing(HTTPConnection("127.0.0.1", node.port, timeout=PATIENCE)) as connection:
         while not all(one.done() for one in until):
             started = time.monotonic()
@@ -112,7 +112,7 @@ BATCHES, FILTERS = 11, 1000
 
 
 def asked(port: int, address: str, body: Any) -> Any:
-    """Send a body from an address of this machine and return the answer."""
+    """Send a body from a given loopback address and return the answer."""
     connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE, source_address=(address, 0))
     with closing(connection):
         headers = {"content-type": "application/json"}

@@ -1,7 +1,7 @@
-"""Calls that cost as much as calls may, by strangers: nobody else has to wait for them.
+"""Calls that are as expensive as allowed, sent by abusive clients: other clients do not have to wait for them.
 
-What is asserted are generous ceilings, for a busy machine: before calls were bounded by gas, each of
-these held up the whole node for as long as it took, a batch of MODEXP for half a minute.
+The asserted ceilings are generous, for busy machines. Before calls were limited by gas, each of these calls
+blocked the whole node for its full duration, a batch of MODEXP for half a minute.
 """
 
 import http.client
@@ -23,21 +23,21 @@ from tests.builders.bytecode import assemble, words
 from tests.servers.node import RunningNode
 
 LIMIT: Final = 1.0
-"""Seconds of a call on this node (NODE_RPC_CALL_TIMEOUT)."""
+"""Time limit of a call on this node in seconds (NODE_RPC_CALL_TIMEOUT)."""
 NOISE: Final = 4.0
-"""Seconds that a busy machine may add to anything."""
+"""Seconds that a busy machine may add to any duration."""
 USUAL: Final = 1.0
-"""Seconds that half of the answers from memory may take beside an attack; without noise they are 0.02."""
+"""Most seconds for the median of the answers from memory during an attack; on an idle machine they take 0.02."""
 WORST: Final = 2.0
-"""Seconds that the slowest answer may take; times (1 + the slowest answer of the neighbour, in seconds),
-since the neighbour is asked by turns with the node: what it waits for is the machine's doing."""
+"""Most seconds for the slowest answer, multiplied by (1 + the neighbour's slowest answer in seconds). The neighbour
+is queried alternately with the node, and its delays are caused by the machine alone."""
 ENOUGH: Final = 20
-"""Answers that are timed in each attack."""
+"""Number of answers that are timed during each attack."""
 PATIENCE: Final = 60.0
-"""Seconds in which they have come."""
+"""Seconds within which these answers must arrive."""
 CONNECTIONS: Final = 8
 CROWD: Final = 250
-"""Connections whose batches are small each, and arrive together."""
+"""Number of connections that send small batches at the same time."""
 MEGABYTE: Final = 1 << 20
 GAS_CAP: Final = 2_000_000_000
 
@@ -51,7 +51,7 @@ ONE_MODEXP: Final = assemble(
     (1 << 256) - 1, "DUP1 DUP1 DUP1 96 MSTORE 2144 MSTORE 2176 MSTORE 2208 MSTORE 7 4224 MSTORE",
     "0 0 4256 0 5 GAS STATICCALL",
 )  # fmt: skip
-"""Init code: MODEXP of 2,048 bytes whose operands it writes itself."""
+"""Init code that runs MODEXP on 2,048-byte operands, which it writes to memory itself."""
 
 
 def precompile(number: int) -> str:
@@ -101,12 +101,12 @@ with http.server.HTTPServer(("127.0.0.1", 0), Nothing) as server:
     print(server.server_port, flush=True)
     server.serve_forever()
 """
-"""A server that does nothing."""
+"""A server that does no work."""
 
 
 @pytest.fixture(scope="module")
 def neighbour() -> Iterator[int]:
-    """The port of a server beside the node, in a process of its own."""
+    """The port of an idle server in a separate process."""
     command = [sys.executable, "-c", NEIGHBOUR]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -129,21 +129,21 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """A node of these tests' own: when one ends, what strangers asked for is not done yet."""
+    """A node for these tests alone, because it is still working on requests when a test ends."""
     with started(tmp_path_factory) as running:
         yield running
 
 
 @pytest.fixture
 def unasked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """A node whose threads have nothing left to do for strangers who have gone."""
+    """A node whose threads have no work left from abusive clients of other tests."""
     with started(tmp_path_factory) as running:
         yield running
 
 
 @contextmanager
 def asked_beside(node: RunningNode, neighbour: int) -> Iterator[dict[str, list[float]]]:
-    """Ask node and neighbour by turns while the body runs; seconds of each answer."""
+    """Query node and neighbour alternately while the body runs; yield the duration of each answer in seconds."""
     taken: dict[str, list[float]] = {"eth_blockNumber": [], "liveness": [], "neighbour": []}
     done = threading.Event()
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []})
@@ -182,14 +182,14 @@ def asked_beside(node: RunningNode, neighbour: int) -> Iterator[dict[str, list[f
 
 
 def wait_for_answers(taken: dict[str, list[float]]) -> None:
-    """Let an attack go on until enough answers came beside it."""
+    """Continue an attack until enough other requests have been answered."""
     until = time.monotonic() + PATIENCE
     while min(map(len, taken.values())) < ENOUGH and time.monotonic() < until:
         time.sleep(0.05)
 
 
 def verify_answers(taken: dict[str, list[float]]) -> None:
-    """See that others were answered while the attack went on."""
+    """Check that other requests were answered during the attack."""
     waited = max(taken.pop("neighbour"), default=0.0)
     for name, answers in taken.items():
         assert len(answers) >= ENOUGH, name
@@ -198,7 +198,7 @@ def verify_answers(taken: dict[str, list[float]]) -> None:
 
 
 def post(node: RunningNode, asked: Any) -> tuple[dict[str, Any], float]:
-    """Return an answer, and the seconds until it came."""
+    """Return an answer, and how long it took in seconds."""
     headers = {"content-type": "application/json"}
     began = time.monotonic()
     with closing(http.client.HTTPConnection("127.0.0.1", node.port, timeout=90)) as posting:
@@ -211,7 +211,7 @@ def post(node: RunningNode, asked: Any) -> tuple[dict[str, Any], float]:
 def posted_again_and_again(
     node: RunningNode, asked: Any, count: int = CONNECTIONS
 ) -> Iterator[None]:
-    """Post one body on many connections, each again as soon as it is answered; then go away."""
+    """Post one body on many connections, again after each answer; disconnect when the body of the `with` ends."""
     body = json.dumps(asked).encode()
     head = b"POST /ext/bc/C/rpc HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
     request = head + b"content-length: %d\r\n\r\n" % len(body) + body
