@@ -1,30 +1,30 @@
-"""Whether the node in this container is ready: exit code 0 if it says so, else 1. For the image's HEALTHCHECK."""
+"""Check whether the node in this container is ready: exit code 0 or 1, for the image's HEALTHCHECK."""
 
 import http.client
 import os
 import sys
 
 SECONDS = 4.0
-"""Less than the image's time-out: the words are seen then."""
+"""Shorter than the image's timeout, so that the error message is shown."""
 PATH = "/ext/health/readiness"
 ALL = ("", "*", "::", "0.0.0.0")  # noqa: S104  # nothing is bound here
-"""Values of NODE_HTTP_HOST with which the node listens on 127.0.0.1 too."""
+"""Values of NODE_HTTP_HOST with which the node also listens on 127.0.0.1."""
 
 
 def address() -> tuple[str, int]:
-    """Return where the node of this container listens, by its settings."""
+    """Return the address that the node of this container listens on, from its settings."""
     host = os.environ.get("NODE_HTTP_HOST", "127.0.0.1").strip().strip("[]")
     given = os.environ.get("NODE_HTTP_PORT", "").strip()
-    port = int(given) if given.isdigit() else 9650  # a service link is not a port
+    port = int(given) if given.isdigit() else 9650  # Kubernetes may set a URL (service link)
     return ("127.0.0.1" if host in ALL else host), port
 
 
 def main() -> int:
-    """Ask the node on this machine, and print its answer."""
+    """Query the node on this machine, and print its answer."""
     host, port = address()
     connection = http.client.HTTPConnection(host, port, timeout=SECONDS)
     try:
-        # An IP address as Host is never refused (NODE_ALLOWED_HOSTS).
+        # An IP address as Host is always allowed (NODE_ALLOWED_HOSTS).
         connection.request("GET", PATH, headers={"Host": "127.0.0.1"})
         answer = connection.getresponse()
         sys.stdout.write(answer.read(65_536).decode(errors="replace"))

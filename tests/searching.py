@@ -1,4 +1,4 @@
-"""How many cases a property test tries that wants another number than the profile's."""
+"""The number of cases of property tests that need another number than the Hypothesis profile has."""
 
 from hypothesis import settings
 
@@ -8,10 +8,10 @@ THOROUGH = 1_000
 
 
 def cases(count: int) -> int:
-    """Return how many cases to try where a quick run tries so many: in a search as many times more."""
+    """Scale a quick run's number of cases to the active profile."""
     return count * settings().max_examples // QUICK
 
 
 def seeds(count: int, *, thorough: int) -> range:
-    """Return the seeds of runs: so many in a quick run, and more in a search."""
+    """Return the seeds of runs: `count` seeds in a quick run, `thorough` seeds in a search."""
     return range(thorough if settings().max_examples > QUICK else count)

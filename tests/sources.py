@@ -1,4 +1,4 @@
-"""The project's own files, without the packages that npm and cargo put between them."""
+"""The project's own files, without the packages that npm and cargo install among them."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ OTHERS = {"node_modules", "__pycache__", "target"}
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """Yield the files of a folder and of those in it, in the order of their names."""
+    """Yield the files of a folder and its subfolders, sorted by name."""
     for directory, folders, names in os.walk(folder):
         folders[:] = sorted(set(folders) - OTHERS)
         yield from (Path(directory, name) for name in sorted(names))

@@ -185,7 +185,7 @@ def test_more_outputs_than_a_page_holds_are_read(
     node: CheckedNode, sdk: MakeSdk, library: str
 ) -> None:
     (owner,) = new_keys(1)
-    for count in (550, 500):  # a transaction holds no more than 64 KiB
+    for count in (550, 500):  # in two transactions, because one is limited to 64 KiB
         fund(node, [(owner, 1)] * count)
     found = sdk(library).run("paged", address=address(owner))
     assert found == {"pages": [1024, 26], "different": 1050}
@@ -194,7 +194,7 @@ def test_more_outputs_than_a_page_holds_are_read(
 @everyone
 def test_what_is_spent_cannot_be_spent_again(sdk: MakeSdk, library: str) -> None:
     (receiver,) = new_keys(1)
-    if library == OLD:  # it has no transfers
+    if library == OLD:  # this library has no transfers
         first, second = ({"owners": [hexed(key)]} for key in new_keys(2))
         found = sdk(library).run("spentTwice", kind="createSubnet", terms=first, other=second)
     else:

@@ -1,6 +1,6 @@
-"""Strangers at a running node's HTTP and WebSocket doors: what they cost it, and who is served beside them.
+"""Abusive clients at a running node's HTTP and WebSocket endpoints: their cost is limited, and others are served.
 
-Ceilings are generous and far below what the same attacks need without limits.
+The asserted ceilings are generous, but far below the cost of the same attacks without limits.
 """
 
 import json
@@ -29,12 +29,12 @@ CALL = b'{"jsonrpc":"2.0","id":7,"method":"eth_chainId","params":[]}'
 HOST = b"Host: localhost\r\nContent-Type: application/json\r\n"
 ANSWERED = b'"result":"0xa868"'
 BESIDE_SECONDS = 5.0
-"""So long an answer beside an attack may take at most, on a busy machine."""
+"""Most seconds that an answer may take during an attack, on a busy machine."""
 
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """A node of these tests' own: what its process needs is measured."""
+    """A node for these tests alone, because they measure the resources of its process."""
     with RunningNode(tmp_path_factory.mktemp("doors")) as running:
         yield running.start()
 
@@ -52,13 +52,13 @@ def open_files(node: RunningNode) -> list[str]:
     for entry in directory.iterdir():
         try:
             found.append(os.readlink(entry))
-        except FileNotFoundError:  # closed meanwhile
+        except FileNotFoundError:  # the file was closed in the meantime
             continue
     return found
 
 
 def spooled(node: RunningNode) -> list[str]:
-    """Files that are open and have no name any more: where bodies are spooled."""
+    """Return open files that have been unlinked, as used for spooled bodies."""
     return [name for name in open_files(node) if "(deleted)" in name]
 
 
@@ -68,7 +68,7 @@ def post(path: str, *headers: bytes) -> bytes:
 
 
 def call(port: int, source: str = "127.0.0.1") -> float:
-    """Ask over a new connection; returns the seconds that the answer took."""
+    """Send a call over a new connection; return the duration of the answer in seconds."""
     began = time.monotonic()
     with RawConnection(port, source) as connection:
         connection.say(post(RPC, b"Content-Type: application/json", b"Content-Length: 59") + CALL)
@@ -79,7 +79,7 @@ def call(port: int, source: str = "127.0.0.1") -> float:
 
 @contextmanager
 def asking_beside(port: int) -> Iterator[list[float]]:
-    """Ask all the while; in the end each answer came, and none took too long."""
+    """Send calls while the body runs; check that each was answered and that none took too long."""
     took: list[float] = []
     failed: list[Exception] = []
     over = threading.Event()
@@ -106,7 +106,7 @@ def asking_beside(port: int) -> Iterator[list[float]]:
 
 
 def pour(connection: RawConnection, piece: bytes, size: int) -> int:
-    """Send so many bytes, or until nobody takes them any more; returns how many were taken."""
+    """Send `size` bytes, or as many as the node accepts; return the number that was accepted."""
     sent = 0
     connection.socket.settimeout(20)
     try:
@@ -136,7 +136,7 @@ def test_a_body_of_300_megabytes_is_not_taken(node, path: str, status: int, chun
         received = connection.until_closed()
     assert taken < 30 * MIB
     assert memory_peak(node) - before < 60 * MIB
-    if received:  # who goes on sending may lose the answer
+    if received:  # a client that keeps sending may lose the answer
         assert received.startswith(b"HTTP/1.1 %d " % status)
         assert b"connection: close" in received
 
@@ -152,7 +152,7 @@ def test_where_nobody_reads_a_body_the_answer_does_not_wait_for_it(node, path: s
 
 @pytest.fixture(scope="module")
 def daphne(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
-    """A node behind the other server."""
+    """A node that runs on Daphne."""
     directory = tmp_path_factory.mktemp("daphne")
     with RunningNode(directory, env={"NODE_SERVER": "daphne"}) as running:
         yield running.start()
@@ -161,7 +161,7 @@ def daphne(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningNode]:
 def test_what_is_slow_is_closed_in_its_time_and_delays_nobody(
     node: RunningNode, daphne: RunningNode
 ) -> None:
-    """Heads, line ends and bodies that come byte by byte, to each door; and the other server, which waits as long."""
+    """Heads, line ends and bodies sent byte by byte to each endpoint, and to Daphne, which has the same timeouts."""
     openings = {
         "nothing but line ends": b"\r\n",
         "a head": b"POST /ext/bc/C/rpc HTTP/1.1\r\nHost: localhost\r\nX-A: ",
@@ -287,7 +287,7 @@ def test_four_websocket_messages_of_12_megabytes_need_no_memory(node: RunningNod
 
 
 def test_bodies_that_are_held_by_many_have_one_bound(node: RunningNode) -> None:
-    """Sixty half sent bodies of 4 MB hold what one client may; then others hear it is busy."""
+    """Sixty partial bodies of 4 MB use up one client's share; further bodies are rejected with 503."""
     before = memory_peak(node)
     head = post(RPC, b"Content-Type: application/json", b"Content-Length: 5000000")
     with ExitStack() as stay, asking_beside(node.port):
@@ -310,7 +310,7 @@ def test_bodies_that_are_held_by_many_have_one_bound(node: RunningNode) -> None:
 
 
 def test_a_megabyte_of_hex_and_a_long_list_are_read(node: RunningNode) -> None:
-    addresses = [f"0x{number:040x}" for number in range(1000)]  # no node takes more
+    addresses = [f"0x{number:040x}" for number in range(1000)]  # the most that a node accepts
     slots = {f"0x{number:064x}": f"0x{number:064x}" for number in range(10_000)}
     with node.client() as client:
         assert client.call("eth_getLogs", {"address": addresses}) == []
@@ -349,7 +349,7 @@ def test_the_jdks_client_is_served_and_a_body_is_no_request(node: RunningNode) -
         for pieces in ((head + CALL,), (head, CALL), (head + CALL[:9], CALL[9:])):
             for piece in pieces:
                 connection.say(piece)
-                time.sleep(0.05)  # a packet of its own
+                time.sleep(0.05)  # so that each piece is sent in its own packet
             status, _, body = connection.response()
             assert (status, ANSWERED in body) == (200, True)
         connection.say(head)
@@ -389,7 +389,7 @@ def idle_socket(port: int) -> socket.socket:
 
 
 def test_idle_sockets_of_one_address_shut_nobody_out(tmp_path: Path) -> None:
-    """1,100 at the usual limit of 1,024 descriptors, which cannot be raised."""
+    """1,100 connections at the usual limit of 1,024 file descriptors, which the node cannot raise here."""
     command = ("prlimit", "--nofile=1024:1024", sys.executable, "manage.py", "runnode")
     with ExitStack() as stay:
         node = stay.enter_context(RunningNode(tmp_path, command=command))

@@ -1,4 +1,4 @@
-"""What debuggers and explorers ask of the running node: cast, web3.py, and the calls of Otterscan's page."""
+"""Traces of the running node for debuggers and explorers: cast, web3.py, and the calls of Otterscan's pages."""
 
 import json
 import subprocess
@@ -18,24 +18,24 @@ from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import CLIENTS
 
 CAST = CLIENTS / "node_modules/@foundry-rs/cast-linux-amd64/bin/cast"
-"""The program itself: npm has it for Linux on x86-64 in a package of its own."""
+"""The binary itself; npm has a separate package with it for Linux on x86-64."""
 SECONDS = 120.0
-"""For one run of cast, which starts cold."""
+"""Time limit for one run of cast, which starts without a cache."""
 GAS = 300_000
-"""Of transactions that are to fail: nobody estimates them."""
+"""Gas limit of transactions that are meant to fail, because estimating them would fail too."""
 
 
 class Scene(NamedTuple):
-    """A contract with what was done to it."""
+    """A contract and the transactions sent to it."""
 
     w3: Web3
     ledger: Contract
     deployed: str
     """The transaction that created it."""
     withdrawn: str
-    """One with a call of its own: 400 wei go back to who withdraws."""
+    """A transaction with an internal call, which pays 400 wei back to the sender."""
     failed: str
-    """One that reverted with `Insufficient`."""
+    """A transaction that reverted with `Insufficient`."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def mined(w3: Web3, sent: bytes) -> Any:
 
 
 def cast(node: CheckedNode, *arguments: str) -> str:
-    """Run Foundry's cast against the node; return what it prints."""
+    """Run Foundry's cast against the node; return its output."""
     done = subprocess.run(
         [str(CAST), *arguments, "--rpc-url", node.url],
         capture_output=True,
@@ -114,7 +114,7 @@ def test_web3py_finds_a_call_by_who_made_it(scene: Scene) -> None:
 
 
 def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccount) -> None:
-    """The calls that its pages make, in their order: connection, block, transaction, trace, address, contract."""
+    """The calls of Otterscan's pages in order: connection, block, transaction, trace, address, contract."""
     own, ledger = account.address.lower(), scene.ledger.address.lower()
     assert ask(scene, "ots_getApiLevel") == 8
     head = ask(scene, "erigon_getHeaderByNumber", "latest")
@@ -152,7 +152,7 @@ def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccou
         scene.deployed,
     ]
     assert before["firstPage"] is True
-    assert before["lastPage"] is True  # all of a new account
+    assert before["lastPage"] is True  # it contains all transactions of a new account
     after = ask(scene, "ots_searchTransactionsAfter", ledger, 0, 25)
     assert {one["hash"] for one in after["txs"]} == {scene.deployed, scene.withdrawn, scene.failed}
     assert ask(scene, "ots_getContractCreator", ledger) == {"hash": scene.deployed, "creator": own}

@@ -30,11 +30,11 @@ contract NAME {
     function setNumber(uint256 number) external view returns (uint256) { return number + start; }
 }
 """
-"""A contract under a name of its own: with the code of another it would be known already."""
+"""A contract with a unique name; a contract with the same code as another would already be verified."""
 
 
 def link_compilers(modules: Path) -> None:
-    """Put all compilers that clients bring into one folder."""
+    """Link all compilers from the clients' packages into one folder."""
     modules.mkdir(parents=True)
     for folder in (CLIENTS, PROJECTS / "hardhat2"):
         for package in (folder / "node_modules").glob("solc*"):
@@ -42,7 +42,7 @@ def link_compilers(modules: Path) -> None:
 
 
 class VerifyingNode(RunningNode):
-    """A node with compilers, at the one address that clients ask."""
+    """A node with compilers, with a single address for all requests."""
 
     def __init__(self, directory: Path) -> None:
         compilers = directory / "compilers"
@@ -51,7 +51,7 @@ class VerifyingNode(RunningNode):
 
     @property
     def base(self) -> str:
-        """Where it answers."""
+        """The base URL of the node."""
         return f"http://127.0.0.1:{self.port}"
 
     def create(self, init_code: str) -> str:
@@ -65,7 +65,7 @@ class VerifyingNode(RunningNode):
         return str(receipt["contractAddress"])
 
     def deploy(self, name: str) -> Sample:
-        """Deploy what a sample is made of."""
+        """Deploy the contracts of a sample."""
         addresses: dict[str, str] = {}
         for step in Sample(name, {}).steps:
             init_code = "0x" + Sample(name, addresses).init_code(step["name"]).hex()
@@ -73,11 +73,11 @@ class VerifyingNode(RunningNode):
         return Sample(name, addresses)
 
     def ask(self, **form: str) -> Any:
-        """Ask Etherscan's interface."""
+        """Send a request to the Etherscan-compatible API."""
         return requests.post(f"{self.base}/api", form, timeout=RUN_SECONDS).json()
 
     def match_of(self, address: str) -> Mapping[str, Any]:
-        """Return how well a contract is verified, as Sourcify's interface has it."""
+        """Return how exactly a contract's verified source matches, from the Sourcify-compatible API."""
         path = f"{self.base}/v2/contract/{CHAIN}/{address}"
         found: Mapping[str, Any] = requests.get(path, timeout=RUN_SECONDS).json()
         return found
@@ -86,7 +86,7 @@ class VerifyingNode(RunningNode):
 def run(
     command: list[str], directory: Path | None = None, env: Mapping[str, str] | None = None
 ) -> str:
-    """Run a client; return what it prints. One that fails fails the test with its words."""
+    """Run a client and return its output. If the client fails, fail the test with that output."""
     done = subprocess.run(
         command,
         cwd=directory,
@@ -103,7 +103,7 @@ def run(
 
 @pytest.fixture(scope="module")
 def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VerifyingNode]:
-    """One node of this module."""
+    """The node of this module."""
     with VerifyingNode(tmp_path_factory.mktemp("verifying")) as running:
         running.start()
         yield running
@@ -114,7 +114,7 @@ def test_samples_are_verified_with_their_own_compilers(node: VerifyingNode, name
     found = node.deploy(name)
     fields = found.fields
     address = "0x" + found.addresses[fields["verify"]]
-    # Longer than any body of a page may be.
+    # Makes the request longer than the limit for bodies of pages.
     fields["standardJson"]["sources"]["Long.sol"] = {"content": "//" + "x" * 400_000}
 
     guid = node.ask(
@@ -136,7 +136,7 @@ def test_samples_are_verified_with_their_own_compilers(node: VerifyingNode, name
 
 
 class Foundry:
-    """A Foundry project, and a home of its own with its compiler."""
+    """A Foundry project, with its own home directory that contains its compiler."""
 
     def __init__(self, directory: Path, node: VerifyingNode, more: str = "") -> None:
         self.home = directory / "home"
@@ -151,7 +151,7 @@ class Foundry:
         )
         program = self.home / ".svm/0.8.37/solc-0.8.37"
         program.parent.mkdir(parents=True)
-        # A program around npm's package; where it lies says where the package is looked for.
+        # A wrapper around npm's package, which is looked up from the wrapper's path.
         script = (PROJECTS / "foundry/solc.mjs").as_uri()
         program.write_text(f'#!/bin/sh\nexec node {script.removeprefix("file://")} "$@"\n')
         program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -184,7 +184,7 @@ def deployed_by_forge(foundry: Foundry, name: str) -> str:
 def test_forge_verifies_by_etherscans_interface_and_cast_reads_it(
     node: VerifyingNode, tmp_path: Path
 ) -> None:
-    # cast asks by a URL of this file alone.
+    # cast takes the URL of the API only from this file.
     known = f"[etherscan]\nnode = {{ key = 'any', chain = {CHAIN}, url = '{node.base}/api' }}\n"
     foundry = Foundry(tmp_path, node, known)
     address = deployed_by_forge(foundry, "Tally")
@@ -219,7 +219,7 @@ def test_forge_verifies_by_sourcifys_interface(node: VerifyingNode, tmp_path: Pa
 
 
 def deployed_by_hardhat(node: VerifyingNode, project: Path, name: str, arguments: str = "") -> str:
-    """Return the address at which a contract is that hardhat has compiled."""
+    """Compile and deploy a contract with hardhat; return its address."""
     (artifact,) = project.glob(f"artifacts/contracts/{name}.sol/{name}.json")
     return node.create(json.loads(artifact.read_text())["bytecode"] + arguments)
 
@@ -242,7 +242,7 @@ def test_hardhat_2_verifies(node: VerifyingNode, tmp_path: Path) -> None:
 
 
 def hardhat_env(node: VerifyingNode) -> dict[str, str]:
-    """Return the variables with which a project's hardhat speaks to a node."""
+    """Return the environment variables that connect a project's hardhat to a node."""
     return {"NODE_URL": node.base, "HARDHAT_DISABLE_TELEMETRY_PROMPT": "true", "NO_COLOR": "1"}
 
 

@@ -81,7 +81,7 @@ def test_proofs_overrides_and_access_lists_are_read(javascript: Scenario) -> Non
 
 
 def _proved(root: bytes, key: bytes, proof: list[str]) -> bytes:
-    """Follow a Merkle-Patricia proof from its root and return the value that it ends in."""
+    """Follow a Merkle-Patricia proof from its root and return the value at its end."""
     nibbles = key.hex()
     wanted: Any = root
     for text in proof:

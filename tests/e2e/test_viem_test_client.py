@@ -1,4 +1,4 @@
-"""viem's test client: every action of `createTestClient` in its modes anvil and hardhat, here as on Anvil."""
+"""viem's test client: every action of `createTestClient` in the modes anvil and hardhat; compared with Anvil."""
 
 import json
 from collections.abc import Iterator
@@ -19,23 +19,23 @@ from tests.e2e.development import (
 )
 
 DIFFERS = {"reset: to another chain"}
-"""A data directory whose chain is no fork does not become one while the node runs (docs/development.md)."""
+"""A data directory that is no fork cannot become one while the node runs (docs/development.md)."""
 
 REFUSED = {
     "anvil": set[str](),
-    # Anvil knows neither name, and takes the milliseconds of this mode for seconds.
+    # Anvil does not have the first two methods, and it reads the milliseconds of the third as seconds.
     "hardhat": {
         "setBlockTimestampInterval, removeBlockTimestampInterval",
         "setRpcUrl: of a chain that is no fork",
         "setIntervalMining: blocks come by themselves",
     },
 }
-"""What fails on Anvil, by mode."""
+"""The actions that fail on Anvil, by mode."""
 
 
 @pytest.fixture(scope="module")
 def upstream(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Anvil]:
-    """Another chain, which clients have a node fork."""
+    """Another chain, which clients fork on the node."""
     with Anvil(tmp_path_factory.mktemp("upstream")) as running:
         yield running
 
@@ -61,7 +61,7 @@ def test_every_action_does_what_it_does_on_anvil(
 
     refused = REFUSED[mode]
     there = on_anvil(lambda: run(anvil), refused=refused)
-    # What would follow an action that is not there is not done.
+    # The action that undoes a missing action is not tried.
     assert never_used <= {"removeBlockTimestampInterval"}
     assert len(there.passed) > 30
     assert_passes_as_on_anvil(run(devnet), there, refused=refused, differs=DIFFERS)

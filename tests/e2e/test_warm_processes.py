@@ -1,4 +1,4 @@
-"""Processes that tests fork in place of starting them are what started ones would be."""
+"""Processes that are forked from a warm process behave like newly started ones."""
 
 import json
 import os

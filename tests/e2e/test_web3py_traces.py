@@ -1,4 +1,4 @@
-"""web3.py's tracing modules against the running node: the same transaction in Parity's and go-ethereum's forms."""
+"""web3.py's tracing modules against the running node: one transaction in the formats of Parity and of go-ethereum."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -16,7 +16,7 @@ from tests.e2e.checked import CheckedNode
 
 @pytest.fixture
 def w3(node: CheckedNode, account: LocalAccount) -> Iterator[Web3]:
-    """A client that signs with the test's account, and traces."""
+    """A client with tracing methods that signs with the test's account."""
     with requests.Session() as session:
         client = Web3(HTTPProvider(node.url, session=session))
         client.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(account), layer=0)
@@ -30,7 +30,7 @@ def mined(w3: Web3, sent: bytes) -> Any:
 
 @pytest.fixture
 def nested(w3: Web3) -> Any:
-    """The receipt of a transaction whose contract has called another one, which counts."""
+    """The receipt of a transaction whose contract called another contract."""
     counter, proxy = (
         mined(w3, w3.eth.send_transaction({"data": deploy_code(code), "gas": 300_000}))
         for code in (COUNTER, PROXY)

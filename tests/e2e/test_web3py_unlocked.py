@@ -1,4 +1,4 @@
-"""web3.py with accounts that the node signs for, and the development methods by hand: here as on Anvil."""
+"""web3.py with the node's unlocked accounts, and the development methods; each test also runs on Anvil."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ from tests.e2e.development import CHAIN_ID, DevelopmentServer
 ONE = 10**18
 SOMEBODY = Web3.to_checksum_address("0x" + "50de" * 10)
 CODE = "0x602a5f5260205ff3"
-"""Answers 42 to whoever calls it."""
+"""Code that returns 42."""
 MAIL = {
     "domain": {"name": "Mail", "version": "1", "chainId": CHAIN_ID},
     "types": {
@@ -41,14 +41,14 @@ Ask = Callable[..., Any]
 
 @pytest.fixture(params=["anvil", "devnet"])
 def server(request: pytest.FixtureRequest) -> DevelopmentServer:
-    """Each test is run on both: one that passes on the first alone is a difference."""
+    """Each test runs on both servers; a test that passes on Anvil alone shows a difference."""
     found: DevelopmentServer = request.getfixturevalue(request.param)
     return found
 
 
 @pytest.fixture
 def w3(server: DevelopmentServer) -> Iterator[Web3]:
-    """A client without keys; the chain goes back to where it was after the test."""
+    """A client without keys; after the test the chain reverts to its previous state."""
     with requests.Session() as session:
         client = Web3(HTTPProvider(server.url, session=session))
         client.eth.default_account = client.eth.accounts[0]
@@ -59,7 +59,7 @@ def w3(server: DevelopmentServer) -> Iterator[Web3]:
 
 @pytest.fixture
 def ask(w3: Web3) -> Ask:
-    """Call a method that web3.py has no name for."""
+    """Calls a method for which web3.py has no function."""
 
     def call(method: str, *params: Any) -> Any:
         return w3.manager.request_blocking(method, list(params))  # type: ignore[arg-type]
@@ -212,7 +212,7 @@ def test_blocks_are_mined_at_once(w3: Web3, ask: Ask) -> None:
     ask("anvil_mine", hex(250), hex(12))
     assert w3.eth.block_number == before + 250
     last, earlier = w3.eth.get_block("latest"), w3.eth.get_block(before + 1)
-    # Anvil adds the seconds that pass meanwhile.
+    # Anvil adds the seconds that pass in real time.
     assert 249 * 12 <= last["timestamp"] - earlier["timestamp"] <= 249 * 12 + 10
 
 
@@ -226,7 +226,7 @@ def test_a_snapshot_brings_everything_back(w3: Web3, ask: Ask, ledger: Contract)
     assert ledger.functions.slots(1).call() == 0
     with pytest.raises(TransactionNotFound):
         w3.eth.get_transaction(sent)
-    # The nonce is free again.
+    # The nonce can be used again.
     assert mined(w3, ledger.functions.store(1, 3).transact())["status"] == 1
 
 

@@ -1,4 +1,4 @@
-"""web3.py 8 over WebSocket against the running node: what it subscribes to, it is told."""
+"""web3.py 8 over WebSocket against the running node receives the notifications of its subscriptions."""
 
 import asyncio
 import itertools
@@ -26,19 +26,19 @@ async def w3(node: CheckedNode) -> AsyncIterator[Any]:
 
 @pytest.fixture
 def sender(account: LocalAccount) -> Sender:
-    """The test's account, counting its nonces."""
+    """A sender with the test's account that counts its nonces locally."""
     return Sender(account, CHAIN_ID)
 
 
 async def notifications(w3: Any, count: int) -> list[dict[str, Any]]:
-    """Return the next notifications: subscription and result of each."""
+    """Return the next notifications, each with its subscription and result."""
     return await notifications_until(w3, lambda found: len(found) == count)
 
 
 async def pending_of(w3: Any, hashes: Collection[bytes], count: int) -> list[dict[str, Any]]:
-    """Return the next notifications of these transactions, as `notifications` does.
+    """Return the next notifications of these transactions, like `notifications`.
 
-    This process may learn of earlier ones, of which the account has its coins, only now.
+    Skip others: this process may only now learn of earlier transactions, such as the one that funded the account.
     """
 
     def of_these(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -48,14 +48,14 @@ async def pending_of(w3: Any, hashes: Collection[bytes], count: int) -> list[dic
 
 
 def _hash_of(told: Any) -> bytes:
-    """Return which transaction a notification is of, given as its hash or in full."""
+    """Return the hash in a notification, which has only the hash or the full transaction."""
     return bytes(told["hash"] if isinstance(told, Mapping) else told)
 
 
 async def notifications_until(
     w3: Any, enough: Callable[[list[dict[str, Any]]], bool], seconds: float = 120.0
 ) -> list[dict[str, Any]]:
-    """Return the next notifications, as many as are enough."""
+    """Return the next notifications, until there are enough of them."""
     found: list[dict[str, Any]] = []
     async with asyncio.timeout(seconds):
         async for message in w3.socket.process_subscriptions():
@@ -75,7 +75,7 @@ async def test_each_block_is_told_once_and_in_order(w3: Any, sender: Sender) -> 
         numbers.append(receipt["blockNumber"])
     told = await notifications_until(w3, lambda found: found[-1]["result"]["number"] >= numbers[-1])
     heads = [one["result"] for one in told]
-    # This process may learn of the block before the first one only now: then it is told too.
+    # This process may learn only now of the block before the first one, and then reports it too.
     assert heads[0]["number"] <= numbers[0]
     for parent, head in itertools.pairwise(heads):
         assert head["number"] == parent["number"] + 1

@@ -1,4 +1,4 @@
-"""The WebSocket door by the wire: what clients with libraries of their own see."""
+"""The WebSocket endpoint on the protocol level, as seen by clients with their own libraries."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -15,7 +15,7 @@ from tests.e2e.checked import CheckedNode
 STRANGER = "0x000000000000000000000000000000000000dEaD"
 
 PATIENCE = 60.0
-"""Seconds until an answer is given up."""
+"""Seconds until a test gives up waiting for an answer."""
 
 Open = Callable[[], ClientConnection]
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.parametrize("node", ["embedded", "daphne", "production"
 
 @pytest.fixture
 def opened(node: CheckedNode) -> Iterator[Open]:
-    """Opens connections, which end with the test."""
+    """Opens connections, which are closed at the end of the test."""
     with ExitStack() as connections:
         yield lambda: connections.enter_context(
             connect(node.ws_url, compression=None, open_timeout=PATIENCE)
@@ -32,9 +32,9 @@ def opened(node: CheckedNode) -> Iterator[Open]:
 
 
 def asked(connection: ClientConnection, method: str, *params: Any) -> Any:
-    """Return the answer to a call, without its frame.
+    """Return the answer to a call, without the fields `jsonrpc` and `id`.
 
-    What is told meanwhile is passed over: a process may learn of an earlier test's block only now.
+    Skip notifications: a process may learn only now of a block from an earlier test.
     """
     call = {"jsonrpc": "2.0", "id": "a", "method": method, "params": params}
     connection.send(json.dumps(call))
@@ -80,7 +80,7 @@ def test_both_doors_answer_the_same_bytes(opened: Open, node: CheckedNode) -> No
         for body in [*bodies, f"[{','.join(bodies)}]", "[]", '{"jsonrpc":"2.0","id":1}', "{"]:
             connection.send(body)
             assert connection.recv(PATIENCE) == client.post(body.encode()).body.decode()
-    with pytest.raises(ConnectionClosed) as closed:  # as geth does after what is no JSON
+    with pytest.raises(ConnectionClosed) as closed:  # as in geth after invalid JSON
         connection.recv(PATIENCE)
     assert closed.value.rcvd is not None
     assert closed.value.rcvd.code == 1007

@@ -1,4 +1,4 @@
-"""The wheel in an empty environment, far from this repository: one command is a node, and pytest has its fixtures."""
+"""The wheel in an empty environment outside this repository: one command runs a node, and pytest has its fixtures."""
 
 import os
 import subprocess
@@ -83,12 +83,12 @@ def test_blocks_clock_and_balances_are_the_tests(chain, w3):
     assert w3.eth.get_balance(STRANGER) == 10**24
 '''
 ISOLATED = ("test_each_test_finds_the_chain", "test_blocks_clock_and_balances")
-"""What asks the node for development methods."""
+"""The tests that use the node's development methods."""
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built out of what `make native` has compiled."""
+    """The wheel, built from the library that `make native` has compiled."""
     if subprocess.run(["scripts/native_toolchain.sh"], cwd=ROOT, check=False).returncode:
         pytest.skip("without a Rust toolchain there is no engine to pack")
     target = tmp_path_factory.mktemp("wheel")
@@ -100,11 +100,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with nothing in it but the wheel, what it asks for, and pytest."""
+    """The programs of an environment that contains only the wheel, its dependencies and pytest."""
     place = tmp_path_factory.mktemp("environment") / "venv"
     uv = str(BESIDE_PYTHON / "uv")
     subprocess.run([uv, "venv", "--quiet", "--python", sys.executable, place], check=True)
-    # the locked versions, without the hashes: what comes is then what the other tests run with
+    # Without the hashes, the lock file constrains the versions to those of the other tests.
     given = ["--constraint", str(ROOT / "requirements/dev.lock"), str(wheel), "pytest"]
     subprocess.run(
         [uv, "pip", "install", "--quiet", "--python", str(place), *given],
@@ -116,7 +116,7 @@ def programs(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def environment(tmp_path: Path) -> Mapping[str, str]:
-    """The environment of a user who has just been made: a home, and nothing said about the node or Python."""
+    """The environment of a new user: a home directory, and no variables for the node or Python."""
     ours = ("NODE_", "PYTHON", "PYTEST", "DJANGO", "XDG_", "VIRTUAL_ENV", "COV_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     (tmp_path / "home").mkdir()
@@ -125,7 +125,7 @@ def environment(tmp_path: Path) -> Mapping[str, str]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """The empty directory in which the user is."""
+    """The empty working directory of the user."""
     directory = tmp_path / "project"
     directory.mkdir()
     return directory
@@ -146,7 +146,7 @@ def test_every_file_of_the_packages_is_in_the_wheel(wheel: Path) -> None:
 
 
 class Installed(NamedTuple):
-    """A node that runs from the environment."""
+    """A node that runs in that environment."""
 
     client: RpcClient
     port: int
@@ -231,7 +231,7 @@ def test_nothing_of_it_comes_from_this_repository(
 
 @pytest.fixture(scope="module")
 def outcomes(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """What became of each test of the sample project: nothing, or what it said."""
+    """The outcome of each test of the sample project: an empty string if it passed, else its error."""
     directory = tmp_path_factory.mktemp("sample")
     (directory / "test_sample.py").write_text(SAMPLE)
     report = directory / "report.xml"

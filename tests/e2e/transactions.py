@@ -1,4 +1,4 @@
-"""Signed transactions for load, and waiting for what becomes of them."""
+"""Signed transactions for load, and waiting for their receipts."""
 
 import time
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from tests.servers.client import RpcClient
 
 GWEI = 10**9
 MANY = 100
-"""Receipts that are asked for at once: those behind one that is not there mostly are not there either."""
+"""Receipts per batch. Transactions are mostly mined in order, so receipts after a missing one are rarely there."""
 
 
 class Sender:
-    """An account that counts its nonces by itself, as wallets with transactions in flight do."""
+    """An account that counts its nonces locally, like wallets with several pending transactions."""
 
     def __init__(self, account: LocalAccount, chain_id: int, nonce: int = 0) -> None:
         self.account = account
@@ -27,7 +27,7 @@ class Sender:
         return self.sign({"to": to, "value": value, "gas": 21_000})
 
     def sign(self, fields: dict[str, Any]) -> str:
-        """Return the next transaction, of type 2, with these fields as 0x text."""
+        """Return the next transaction, of type 2, with these fields, as 0x text."""
         transaction = {
             "type": 2,
             "chainId": self._chain_id,
@@ -44,7 +44,7 @@ class Sender:
 def wait_for_receipts(
     client: RpcClient, hashes: Sequence[str], seconds: float = 120.0
 ) -> list[dict[str, Any]]:
-    """Return the receipts of transactions as soon as all are in blocks; of none, at once."""
+    """Wait until all transactions are in blocks, and return their receipts."""
     if not hashes:
         return []
     deadline = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""Follows the links of a node's pages behind a proxy, and notes those that lead out of the proxy's path."""
+"""Follow the links of a node's pages behind a proxy, and report links that leave the proxy's path."""
 
 import re
 import urllib.error
@@ -15,12 +15,12 @@ from typing_extensions import override
 from tests.servers.path_proxy import PathProxy
 
 ADDRESSES = {"href", "src", "action", "formaction", "hx-get", "hx-post", "data-path", "data-base"}
-"""Attributes that name a path."""
+"""HTML attributes that contain a path."""
 NAMED_IN_SCRIPTS = re.compile(r"""["'](/(?:admin|static|ext|address|tx|api)/[^"'<> ]*)["']""")
 
 
 class Answer(NamedTuple):
-    """A page as it came, after redirects."""
+    """A received page, after redirects."""
 
     status: int
     address: str
@@ -29,7 +29,7 @@ class Answer(NamedTuple):
 
 
 class Visitor:
-    """A client that keeps cookies."""
+    """An HTTP client that keeps cookies."""
 
     def __init__(self, proxy: PathProxy) -> None:
         self._base, self._path = proxy.base, proxy.path
@@ -37,10 +37,10 @@ class Visitor:
         cookies = urllib.request.HTTPCookieProcessor(self._jar)
         self._opener = urllib.request.build_opener(cookies)
         self.wrong: list[str] = []
-        """Links out of the path, and pages that fail."""
+        """Links that leave the path, and pages that failed."""
 
     def get(self, path: str, form: dict[str, str] | None = None) -> Answer:
-        """Ask for a page below the path."""
+        """Request a page below the path."""
         address = path if path.startswith("http") else f"{self._base}{path}"
         data = None if form is None else urlencode(form).encode()
         request = urllib.request.Request(address, data, {"Referer": address})
@@ -68,7 +68,7 @@ class Visitor:
         return {(cookie.name, cookie.path) for cookie in self._jar}
 
     def visit(self, start: Iterable[str], *, most: int) -> None:
-        """Check up to `most` pages, following their links."""
+        """Check up to `most` pages by following their links."""
         waiting = deque(f"{self._base}{path}" for path in start)
         seen = set(waiting)
         while waiting and most:
@@ -84,7 +84,7 @@ class Visitor:
                     waiting.append(address)
 
     def _addresses(self, page: Answer) -> Iterable[str]:
-        """Yield the pages and files of the node that a page leads to."""
+        """Yield the addresses of the node's pages and files that a page links to."""
         for name, value in _Attributes(page.text).found:
             address = urldefrag(urljoin(page.address, value)).url
             if value.startswith("data:") or (name == "data-path" and not value):
