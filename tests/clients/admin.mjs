@@ -1,5 +1,5 @@
-// The admin in a real browser: log in, find a transaction by its hash; find a validator and take
-// the list of validators home as a file; look at pages on a desk and on a phone.
+// The admin in a real browser: logs in, finds a transaction by its hash, finds a validator and downloads
+// the list of validators as a file, and checks pages on a desktop and on a phone screen.
 import { readFile } from 'node:fs/promises'
 import { openPage, picture } from './browser.mjs'
 
@@ -43,7 +43,7 @@ export async function findValidator({ base, password, node, screenshots }) {
   return { dashboard, validator, file, name: download.suggestedFilename(), faults }
 }
 
-/** What the front page says without scripts: numbers, and charts that the server has drawn. */
+/** Returns the content of the front page without scripts: numbers, and charts drawn by the server. */
 async function withoutScripts(base, page) {
   const storageState = await page.context().storageState()
   const { context, page: plain } = await openPage({ javaScriptEnabled: false, storageState }, 120_000)
@@ -53,7 +53,7 @@ async function withoutScripts(base, page) {
   return said
 }
 
-/** Does all that may be done from the first page and to a waiting transaction, each after having been asked. */
+/** Performs all actions of the front page and of a pending transaction, each after its confirmation page. */
 export async function operate({ base, password, hash, screenshots }) {
   const { context, page, faults } = await logIn(base, password, { width: 1440, height: 900 })
   const plain = await withoutScripts(base, page)
@@ -82,7 +82,7 @@ export async function operate({ base, password, hash, screenshots }) {
   return { said, plain, faults }
 }
 
-/** Scrolls and focuses parts of the first page, waits until it is drawn anew, and tells what became of them. */
+/** Scrolls and focuses parts of the front page, waits until it refreshes, and returns the scroll positions and focus. */
 export async function keepsReading({ base, password }) {
   const { context, page, faults } = await logIn(base, password, SCREENS.phone)
   await page.evaluate(() => {
@@ -101,7 +101,7 @@ export async function keepsReading({ base, password }) {
   return { ...kept, faults }
 }
 
-/** What a page is too wide for: the parts that stick out of the window, without those inside of a part that scrolls. */
+/** Returns the parts that overflow the window, without those inside of a scrollable part. */
 function sticksOut() {
   const width = document.documentElement.clientWidth
   const scrolls = (part) => part && (getComputedStyle(part).overflowX !== 'visible' || scrolls(part.parentElement))
@@ -111,7 +111,7 @@ function sticksOut() {
     .slice(0, 5)
 }
 
-/** The requests of a page that are under way. */
+/** Returns a live set of a page's requests that are in progress. */
 function requestsOf(page) {
   const asked = new Set()
   page.on('request', (one) => asked.add(one))
@@ -119,11 +119,11 @@ function requestsOf(page) {
   return asked
 }
 
-/** Waits for all that was asked for by now: a page that asks again and again is never idle on a busy machine. */
+/** Waits for all requests made so far: a page that polls never becomes idle on a busy machine. */
 const answered = (asked) =>
   Promise.all([...asked].map(async (one) => (await one.response())?.finished()))
 
-/** Opens pages, and lists with the first row of each, on both screens. A list without a row is a fault. */
+/** Opens pages and lists, and the first row of each list, on both screens. A list without rows is a fault. */
 export async function look({ base, password, pages = {}, lists, screenshots }) {
   const seen = {}
   const faults = []
@@ -153,7 +153,7 @@ export async function look({ base, password, pages = {}, lists, screenshots }) {
   return { seen, faults }
 }
 
-/** Saves snapshots, goes back to one of them and deletes another, on both screens; what is too wide is a fault. */
+/** Saves snapshots, restores one of them and deletes all, on both screens; a page that is too wide is a fault. */
 export async function snapshots({ base, password, screenshots }) {
   const seen = {}
   const faults = []

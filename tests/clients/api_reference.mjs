@@ -1,9 +1,9 @@
-// The reference of the RPC methods in a real browser: its index, the filter, links into it, and forms that ask the node.
+// The RPC reference page in a real browser: its index, the filter, links into it, and forms that call the node.
 import { openPage, picture } from './browser.mjs'
 
 const SCREENS = { desk: { width: 1440, height: 900 }, phone: { width: 390, height: 844 } }
 
-/** The page in a window of its own, and whatever goes wrong in it: nobody else's address is asked for. */
+/** Opens the page in its own context and collects its errors; a request to another host is a fault. */
 async function open(base, viewport, colorScheme, faults) {
   const { page } = await openPage({ viewport, colorScheme }, 120_000, faults)
   page.on('request', (asked) => asked.url().startsWith(base) || asked.url().startsWith('data:') || faults.push(asked.url()))
@@ -11,7 +11,7 @@ async function open(base, viewport, colorScheme, faults) {
   return page
 }
 
-/** Sends what a method's form has, or other params; what it shows then. */
+/** Sends a method's form with its default params or others; returns the result that is shown. */
 async function tried(page, method, params) {
   await page.click(`#${CSS_escape(method)} > summary`)
   const form = page.locator(`[id="${method}"] .try`)
@@ -23,7 +23,7 @@ async function tried(page, method, params) {
   return shown
 }
 
-/** What is shown of an answer that has a million numbers. */
+/** Returns the part of an answer with a million numbers that is shown. */
 async function longOne(page, method) {
   const answer = { jsonrpc: '2.0', id: 1, result: [...Array(1_000_000).keys()] }
   await page.route('**/ext/bc/C/rpc', (route) => route.fulfill({ json: answer }))
@@ -36,7 +36,7 @@ async function longOne(page, method) {
 
 const CSS_escape = (name) => name.replace('.', '\\.')
 
-/** Looks for methods and tries some, on a desk by day and on a phone by night. */
+/** Searches methods and tries some, on a desktop screen in light mode and on a phone screen in dark mode. */
 export async function use({ base, screenshots }) {
   const faults = []
   const desk = await onDesk(await open(base, SCREENS.desk, 'light', faults), base, screenshots)
@@ -70,7 +70,7 @@ async function onDesk(page, base, screenshots) {
   return found
 }
 
-/** What sticks out of a phone's window when all is open, which is nothing. */
+/** Returns the parts that overflow a phone's window when all sections are open; there should be none. */
 async function onPhone(page, screenshots) {
   await picture(page, screenshots, 'reference-phone', {})
   await page.evaluate(() => document.querySelectorAll('details').forEach((one) => { one.open = true }))

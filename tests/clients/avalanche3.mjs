@@ -1,5 +1,5 @@
-// What the package avalanche 3.16 does against the node: the scenarios of `platform.mjs`, as far as it
-// knows their transactions (it has no transfers, and stakes with start times), and the node's keystore.
+// The package avalanche 3.16 against the node: the scenarios of `platform.mjs` whose transactions the package
+// supports (it has no transfers, and stakes with start times), and the node's keystore.
 import { Avalanche, BN, BinTools, Buffer, platformvm } from 'avalanche'
 import { scenarios } from './platform.mjs'
 
@@ -20,7 +20,7 @@ class Wallet {
     this.address = this.addresses[0]
   }
 
-  /** All that must be asked before a transaction is built; the library keeps what it asks itself. */
+  /** Fetches all data that is needed before a transaction is built; the library caches its own requests. */
   async funds() {
     await this.api.getAVAXAssetID()
     await this.api.getMinStake()
@@ -28,12 +28,12 @@ class Wallet {
     return { cChain, utxos: (await this.api.getUTXOs(this.addresses)).utxos }
   }
 
-  /** Where coins come from, and where change goes. */
+  /** The addresses that coins are spent from, and those that receive the change. */
   get fromAndChange() {
     return [this.addresses, this.addresses]
   }
 
-  /** Of each owner its place among the subnet's control keys; from then on its key can sign. */
+  /** Returns each owner's index among the subnet's control keys, and adds the owner's key for signing. */
   authority(owners) {
     return owners.map((key, place) => [place, this.keys.importKey(privateKey(key)).getAddress()])
   }
@@ -95,7 +95,7 @@ class Wallet {
     return this.api.issueTx(signed)
   }
 
-  /** As it came: the library does not read all transactions that it makes. */
+  /** Returns the transaction's text; the library cannot parse all transactions that it builds. */
   tx(txID) {
     return this.api.getTx(txID)
   }
@@ -161,7 +161,7 @@ export const { exported, subnet, staking, stakersNow, paged, spentTwice } = scen
   async (given) => new Wallet(given),
 )
 
-/** A user comes to be, gets a key, has the node build and sign, and moves to another name. */
+/** Creates a user, imports a key, lets the node build and sign, and moves the user to another name. */
 export async function keystore({ username, password, keys, validator, ...given }) {
   const users = client(given).NodeKeys()
   const api = client(given).PChain()

@@ -1,7 +1,7 @@
-// A wallet of avalanchejs for `platform.mjs`: what versions 4 and 5 have in common. How transactions
-// are built differs; each version's module says it.
+// A wallet based on avalanchejs for `platform.mjs`: the code shared by versions 4 and 5. They build
+// transactions differently, so the module of each version has its own builders.
 
-/** Makes `connect` of a version; `builders` make unsigned transactions, by platform.mjs' names. */
+/** Returns the `connect` of a version; `builders` build unsigned transactions, under platform.mjs' names. */
 export function connecting(library, builders) {
   return async (given) => {
     const wallet = new Wallet(library, given)
@@ -14,7 +14,7 @@ export function connecting(library, builders) {
   }
 }
 
-/** Makes the scenario in which the library asks the node for all that it wants to know of a network. */
+/** Returns the scenario in which the library queries the node for all parameters of a network. */
 export function asking(library) {
   return async ({ url, fees }) => {
     const found = await library.Context.getContextFromURI(url)
@@ -35,10 +35,10 @@ class Wallet {
     this.address = this.addresses[0]
   }
 
-  /** What the library's own function would ask of three interfaces, from the two that there are. */
+  /** Returns what the library's own function gets from three APIs, using the two that the node has. */
   async context(fees) {
     const { assetID } = await this.assets.getAssetDescription('AVAX')
-    const asked = await this.assets.getTxFee?.() // version 5's, as is what it asks for dynamic fees
+    const asked = await this.assets.getTxFee?.() // in version 5 only, like the requests for dynamic fees
     const idOf = Object.fromEntries((await this.blockchains()).map(({ name, id }) => [name, id]))
     return {
       networkID: this.networkID,
@@ -53,14 +53,14 @@ class Wallet {
     }
   }
 
-  /** All that must be asked before a transaction is built. */
+  /** Fetches all data that is needed before a transaction is built. */
   async funds() {
     const { utxos } = await this.api.getUTXOs({ addresses: this.addresses })
     const from = this.keys.map((key) => this.owner(key))
     return { utxos, from, feeState: await this.api.getFeeState?.() }
   }
 
-  /** The terms as the library takes them: bytes for addresses and keys, big integers for numbers. */
+  /** Converts the terms to the library's types: bytes for addresses and keys, big integers for numbers. */
   native({ to, rewards, publicKey, proof, owners = [], heirs = [], ...terms }) {
     const { bech32ToBytes, hexToBuffer } = this.library.utils
     const big = ['amount', 'weight', 'start', 'end'].filter((name) => name in terms)
@@ -79,7 +79,7 @@ class Wallet {
     }
   }
 
-  /** Signs for what is spent, and with its owners' keys for a subnet: its credential is the last. */
+  /** Signs for the inputs, and with the owners' keys for a subnet, whose credential is the last one. */
   async sign(unsigned, owners = []) {
     const { addTxSignatures, secp256k1, utils } = this.library
     await addTxSignatures({ unsignedTx: unsigned, privateKeys: this.keys })

@@ -1,4 +1,4 @@
-// What @avalabs/avalanchejs 4 does against the node: the scenarios of `platform.mjs`.
+// @avalabs/avalanchejs 4 against the node: the scenarios of `platform.mjs`.
 import * as library from 'avalanchejs4'
 import { asking, connecting } from './avalanchejs.mjs'
 import { scenarios } from './platform.mjs'

@@ -1,11 +1,11 @@
-// What @avalabs/avalanchejs 5 does against the node: the scenarios of `platform.mjs`.
+// @avalabs/avalanchejs 5 against the node: the scenarios of `platform.mjs`.
 import * as library from 'avalanchejs5'
 import { asking, connecting } from './avalanchejs.mjs'
 import { scenarios } from './platform.mjs'
 
 const { TransferableOutput, pvm } = library
 
-/** What every transaction is built from. */
+/** The parameters that all transactions share. */
 const common = ({ utxos, from, feeState }) => ({ utxos, fromAddressesBytes: from, feeState })
 
 const controlled = (terms) => ({

@@ -1,9 +1,9 @@
-// The one browser of a scenario, which ends with its process: a window has a context, and with that cookies, of its own.
+// The single browser of a scenario, which ends with the process; each page has its own context and cookies.
 import { chromium } from 'playwright-core'
 
 let started
 
-/** Returns the browser, started when the first window is opened. */
+/** Returns the browser, which is started when the first page is opened. */
 function browser() {
   started ??= chromium.launch({
     executablePath: '/usr/bin/chromium',
@@ -15,7 +15,7 @@ function browser() {
   return started
 }
 
-/** Opens a page in a context of its own, and adds what goes wrong on it to the faults. */
+/** Opens a page in its own context, and adds its errors to the faults. */
 export async function openPage(options, timeout, faults = []) {
   const context = await (await browser()).newContext(options)
   const page = await context.newPage()
@@ -26,7 +26,7 @@ export async function openPage(options, timeout, faults = []) {
   return { context, page, faults }
 }
 
-/** Takes a picture of a page, where somebody wants to look at it: then there is a folder. */
+/** Takes a screenshot of a page, if a folder for screenshots is given. */
 export async function picture(page, folder, name, options = { fullPage: true }) {
   if (folder) await page.screenshot({ path: `${folder}/${name}.png`, ...options })
 }

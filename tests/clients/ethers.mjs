@@ -1,4 +1,4 @@
-// What ethers 6 does against the node. Each export is one scenario; its caller judges the answer.
+// ethers 6 against the node. Each export is one scenario; the caller checks the result.
 import {
   Contract, ContractFactory, JsonRpcProvider, NonceManager, Wallet, WebSocketProvider, parseEther,
 } from 'ethers'
@@ -6,7 +6,7 @@ import {
 const gwei = 10n ** 9n
 const stranger = '0x000000000000000000000000000000000000dEaD'
 
-/** Without the cache of 250 ms, in which the client would not see a block that came at once. */
+/** Connects without the cache of 250 ms, in which the client would miss a block that is mined immediately. */
 function connect({ url, key }) {
   const provider = new JsonRpcProvider(url, undefined, { cacheTimeout: -1, pollingInterval: 100 })
   return { provider, wallet: new Wallet(key, provider) }
@@ -18,7 +18,7 @@ async function deployed({ artifact }, runner) {
   return contract.waitForDeployment()
 }
 
-/** What a promise is rejected with, as tests compare it. */
+/** Returns the error of a rejected promise in a form that tests can compare. */
 async function failure(promise) {
   try {
     await promise
@@ -34,7 +34,7 @@ async function failure(promise) {
   throw new Error('nothing failed')
 }
 
-/** The next `count` values that are given to `listen`'s callback; `trigger` makes them happen. */
+/** Returns the next `count` values passed to `listen`'s callback; `trigger` causes them. */
 async function heard(count, listen, trigger) {
   const values = []
   const all = new Promise((done) => listen((value) => values.push(value) === count && done()))
@@ -112,7 +112,7 @@ export async function eventsByPolledFilter(given) {
     2,
     (callback) => contract.on('Stored', (key, value) => callback([key, value])),
     async () => {
-      await made // in the background; events from before are not its business
+      await made // the filter is created in the background, and it does not return earlier events
       await (await contract.storeMany(5n, 2n)).wait()
     },
   )
@@ -144,14 +144,14 @@ export async function eventsBySubscription(given) {
     3,
     (callback) => contract.on('Stored', (key, value) => callback([key, value])),
     async () => {
-      await contract.listenerCount() // the subscription is made by now
+      await contract.listenerCount() // afterwards the subscription exists
       for (const key of [1n, 2n, 3n]) sent.push(await contract.store(key, key * 10n))
       await Promise.all(sent.map((one) => one.wait()))
     },
   )
-  // In production each is told by the process that took it, whenever that comes to it.
+  // In production each notification comes from the process that received the transaction, possibly later.
   while (!sent.every(({ hash }) => pending.includes(hash))) await pause(20)
-  await pause(200) // and nothing twice
+  await pause(200) // so that a duplicate would be noticed
   await provider.destroy()
   const rising = blocks.every((number, place) => !place || number === blocks[place - 1] + 1)
   return { values, blocks: blocks.length, rising, pending, sent: sent.map(({ hash }) => hash) }
@@ -164,7 +164,7 @@ export async function transactionTypes(given) {
   const accessList = [{ address, storageKeys: ['0x' + '00'.repeat(32)] }]
   const authorization = await wallet.authorize({
     address,
-    nonce: (await wallet.getNonce()) + 4, // three transactions come before, and its own
+    nonce: (await wallet.getNonce()) + 4, // after three transactions and the authorizing transaction itself
   })
   const requests = [
     { type: 0, gasPrice: 3n * gwei },

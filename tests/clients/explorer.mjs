@@ -1,4 +1,4 @@
-// The explorer in a real browser: every page on a desk and on a phone, live heads, search, and the write form's wallet.
+// The explorer in a real browser: all pages on a desktop and a phone screen, live heads, search, and the write form's wallet.
 import { readFile, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { openPage, picture } from './browser.mjs'
@@ -8,7 +8,7 @@ const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 const open = (viewport, options = {}) => openPage({ viewport, ...options }, 60_000)
 
-/** What a page is too wide for: the parts that stick out of the window, without those inside of a part that scrolls. */
+/** Returns the parts that overflow the window, without those inside of a scrollable part. */
 function sticksOut() {
   const width = document.documentElement.clientWidth
   const scrolls = (part) => part && (getComputedStyle(part).overflowX !== 'visible' || scrolls(part.parentElement))
@@ -18,7 +18,7 @@ function sticksOut() {
     .slice(0, 5)
 }
 
-/** Lets axe look at a page, measures it, and takes a picture; what is wrong goes to the faults. */
+/** Runs axe on a page, measures it and takes a screenshot; adds problems to the faults. */
 async function audit(page, name, screen, screenshots, faults) {
   const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth)
   if (wide) faults.push(`${name} on a ${screen} is too wide: ${await page.evaluate(sticksOut)}`)
@@ -30,7 +30,7 @@ async function audit(page, name, screen, screenshots, faults) {
   await picture(page, screenshots, `${name}-${screen}`)
 }
 
-/** Opens pages by name on both screens at once, light and dark, and lets axe look at each. */
+/** Opens pages by name on both screens in parallel, in light and dark mode, and runs axe on each. */
 export async function look({ base, pages, screenshots }) {
   const screens = await Promise.all(Object.keys(SCREENS).map((screen) => lookOn(screen, { base, pages, screenshots })))
   return { seen: Object.assign({}, ...screens.map((one) => one.seen)), faults: screens.flatMap((one) => one.faults) }
@@ -38,7 +38,7 @@ export async function look({ base, pages, screenshots }) {
 
 async function lookOn(screen, { base, pages, screenshots }) {
   const colorScheme = screen === 'desk' ? 'light' : 'dark'
-  // Past the policy of the pages only for what the test itself brings in: axe.
+  // The pages' content security policy is bypassed only to inject axe.
   const { context, page, faults } = await open(SCREENS[screen], { bypassCSP: true, colorScheme })
   const seen = {}
   for (const [name, path] of Object.entries(pages)) {
@@ -51,7 +51,7 @@ async function lookOn(screen, { base, pages, screenshots }) {
   return { seen, faults }
 }
 
-/** Sends a transaction while the front page is open, and waits until the page shows the block by itself. */
+/** Sends a transaction while the front page is open, and waits until the page shows its block without a reload. */
 export async function live({ base, raw }) {
   const { context, page, faults } = await open(SCREENS.desk)
   const subscribed = page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived'))
@@ -72,7 +72,7 @@ export async function live({ base, raw }) {
   return { before, after, hash, faults }
 }
 
-/** Opens, scrolls and focuses parts of the front page, has it drawn anew, and tells what became of them. */
+/** Opens, scrolls and focuses parts of the front page, makes it refresh, and returns their state. */
 export async function keepsReading({ base }) {
   const { context, page, faults } = await open({ width: 320, height: 700 })
   await page.goto(`${base}/`)
@@ -94,7 +94,7 @@ export async function keepsReading({ base }) {
     }))
   }
   const link = await drawn('#front a.more[href="/p/txs"]')
-  await page.waitForTimeout(1000) // the page is drawn anew once a second at most
+  await page.waitForTimeout(1000) // the page refreshes at most once a second
   const summary = await drawn('details.health summary')
   await page.evaluate(() => document.getSelection().selectAllChildren(document.querySelector('h2')))
   const asked = await page.evaluate(() => {
@@ -109,7 +109,7 @@ export async function keepsReading({ base }) {
   return { wide, link, summary, asked, faults }
 }
 
-/** Types into the search box: takes the suggestion, and then a whole text with the return key. */
+/** Uses the search box: first a suggestion, then a full text with the Enter key. */
 export async function search({ base, typed, whole }) {
   const { context, page, faults } = await open(SCREENS.desk)
   await page.goto(`${base}/`)
@@ -126,7 +126,7 @@ export async function search({ base, typed, whole }) {
   return { suggested, found, faults }
 }
 
-/** Turns the pages of a list of transactions, goes back to the newest, and lets the faucet give to an address. */
+/** Pages through a list of transactions, returns to the newest, and lets the faucet pay to an address. */
 export async function turnAndTake({ base, list, thirsty }) {
   const { context, page, faults } = await open(SCREENS.desk)
   const hashes = () => page.$$eval('tbody td:first-child a', (links) => links.map((link) => link.getAttribute('href')))
@@ -149,7 +149,7 @@ export async function turnAndTake({ base, list, thirsty }) {
   return { lists, given, coins, faults }
 }
 
-/** Reads pages without scripts: what they say must be there. */
+/** Returns the text of a page without scripts. */
 export async function withoutScripts({ base, path }) {
   const { context, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
   await page.goto(`${base}${path}`)
@@ -158,7 +158,7 @@ export async function withoutScripts({ base, path }) {
   return { text, faults }
 }
 
-/** A wallet for the page: it knows the node's chain once it was added, and has the node sign for one account. */
+/** A wallet for the page: it knows the node's chain after the page adds it, and lets the node sign for one account. */
 function wallet({ account, chain }) {
   const asked = []
   let current = '0x1'
@@ -196,7 +196,7 @@ function wallet({ account, chain }) {
   }
 }
 
-/** Opens the form of a function, fills its fields and sends it; returns the form that comes back. */
+/** Opens the form of a function, fills its fields and submits it; returns the form in the response. */
 async function fill(page, name, fields) {
   const block = page.locator('details.function').filter({ has: page.locator('summary b', { hasText: new RegExp(`^${name}$`) }) })
   await block.locator('summary').click()
@@ -210,14 +210,14 @@ async function fill(page, name, fields) {
   return block
 }
 
-/** Sends what a form has prepared, and returns what the page says once the receipt is there. */
+/** Sends the transaction prepared by a form, and returns the page's message once the receipt is there. */
 async function send(block, button) {
   await block.locator(`[data-send="${button}"]`).click()
   await block.locator('.says .badge.good, .says .badge.bad').waitFor()
   return block.locator('.says').innerText()
 }
 
-/** Reads and writes a contract on both screens: by a wallet, by the node's account, and looks into its storage. */
+/** Reads and writes a contract on both screens, with a wallet and with the node's account, and reads its storage. */
 export async function contract({ base, address, account, chain, count, screenshots }) {
   const faults = []
   const seen = {}
@@ -277,7 +277,7 @@ export async function contract({ base, address, account, chain, count, screensho
   return { seen, faults }
 }
 
-/** Fills a form without scripts; returns what the page says then. */
+/** Submits a form without scripts; returns its text in the response. */
 export async function plainForm({ base, path, name, fields }) {
   const { context, page, faults } = await open(SCREENS.desk, { javaScriptEnabled: false })
   await page.goto(`${base}${path}`)
@@ -287,7 +287,7 @@ export async function plainForm({ base, path, name, fields }) {
   return { text, faults }
 }
 
-/** Takes pictures of pages for the documents, as WebP: what is seen at once, with the parts open that are named. */
+/** Takes WebP screenshots of pages for the docs: the first screen of each, with the given parts unfolded. */
 export async function pictures({ base, pages, folder }) {
   const { context, page, faults } = await open({ width: 1320, height: 880 }, { deviceScaleFactor: 1.25 })
   const session = await page.context().newCDPSession(page)

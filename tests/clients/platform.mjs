@@ -1,7 +1,7 @@
-// What is done on the P-Chain with every SDK in the same way. `scenarios(connect)` makes the exports
-// of an SDK's module; `connect` gives its wallet: what builds and signs, and what reads.
+// The P-Chain scenarios, which are the same for every SDK. `scenarios(connect)` returns the exports of an
+// SDK's module; `connect` returns a wallet that builds and signs transactions and queries the node.
 
-/** Builds and signs with the network cut off: a client that calls it then fails. */
+/** Builds and signs without a network: a library that uses it fails. */
 async function offline(work) {
   const { fetch } = globalThis
   globalThis.fetch = () => { throw new Error('the network was used to build a transaction') }
@@ -12,7 +12,7 @@ async function offline(work) {
   }
 }
 
-/** The status of a transaction as soon as there is a decision. */
+/** Returns the status of a transaction as soon as it is decided. */
 async function decided(wallet, txID) {
   const deadline = Date.now() + 120_000
   while (Date.now() < deadline) {
@@ -23,7 +23,7 @@ async function decided(wallet, txID) {
   throw new Error(`${txID} is not decided`)
 }
 
-/** Builds, signs and issues one transaction, waits for its end and reads it back. */
+/** Builds, signs and issues a transaction, waits until it is decided and reads it back. */
 async function done(wallet, kind, terms) {
   const funds = await wallet.funds()
   const signed = await offline(() => wallet[kind](funds, terms))
@@ -32,7 +32,7 @@ async function done(wallet, kind, terms) {
   return { txID, status, readBack: (await wallet.tx(txID)) === wallet.bytes(signed) }
 }
 
-/** What a rejected promise says. */
+/** Returns the error message of a rejected promise. */
 async function message(promise) {
   try {
     await promise
@@ -43,7 +43,7 @@ async function message(promise) {
 }
 
 export function scenarios(connect) {
-  /** Pays an amount away. */
+  /** Pays an amount and returns the balance before and after. */
   async function pay(kind, { to, threshold = 1, amount, ...given }) {
     const wallet = await connect(given)
     const before = await wallet.balance(wallet.address)
@@ -58,7 +58,7 @@ export function scenarios(connect) {
       return { ...paid, outputs: await reader.outputs(given.to[0]) }
     },
 
-    /** What the node says to an export, and what it costs whoever wanted it. */
+    /** Returns the node's error for an export, and the sender's balance before and after. */
     async exported({ to, amount, ...given }) {
       const wallet = await connect(given)
       const before = await wallet.balance(wallet.address)
@@ -68,7 +68,7 @@ export function scenarios(connect) {
       return { refusal, before, after: await wallet.balance(wallet.address) }
     },
 
-    /** Two who can only sign together are paid, and pay together. */
+    /** Pays to two keys that can only sign together, and spends that payment with both. */
     async together({ partners, addresses, to, amount, ...given }) {
       const shared = { to: addresses, threshold: 2, amount: 2 * amount }
       const funding = await pay('transfer', { ...given, ...shared })
@@ -96,7 +96,7 @@ export function scenarios(connect) {
       }
     },
 
-    /** A subnet gets other owners, who take its validator out. */
+    /** Transfers a subnet to other owners, who remove its validator. */
     async handedOver({ subnetID, nodeID, owners, heirs, ...given }) {
       const wallet = await connect(given)
       const handed = await done(wallet, 'transferSubnetOwnership', { subnetID, owners, heirs })
@@ -121,7 +121,7 @@ export function scenarios(connect) {
       }
     },
 
-    /** What a node's stakers are, there and on a subnet, and what their transactions have earned. */
+    /** Returns a node's stakers, on the primary network and on a subnet, and the rewards of transactions. */
     async stakersNow({ txIDs, nodeID, subnetID, ...given }) {
       const wallet = await connect(given)
       const rewards = []
@@ -136,7 +136,7 @@ export function scenarios(connect) {
       }
     },
 
-    /** All outputs of an address, a page after the other for as long as pages are full. */
+    /** Reads all outputs of an address, page by page as long as pages are full. */
     async paged({ address, ...given }) {
       const wallet = await connect(given)
       const pages = []
@@ -151,7 +151,7 @@ export function scenarios(connect) {
       return { pages, different: ids.size }
     },
 
-    /** The same funds are spent twice; the second time they are gone. */
+    /** Spends the same funds twice; the second transaction fails. */
     async spentTwice({ kind, terms, other, ...given }) {
       const wallet = await connect(given)
       const funds = await wallet.funds()

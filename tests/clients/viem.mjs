@@ -1,4 +1,4 @@
-// What viem 2 does against the node. Each export is one scenario; its caller judges the answer.
+// viem 2 against the node. Each export is one scenario; the caller checks the result.
 import {
   BaseError, ContractFunctionRevertedError, createPublicClient, createWalletClient, defineChain,
   encodeFunctionData, http, nonceManager, parseEther, parseGwei, webSocket,
@@ -137,7 +137,7 @@ export async function eventsBySubscription(given) {
       onTransactions: (hashes) => pending.push(...hashes), onError,
     }),
   ]
-  await until(() => subscriptions === stop.length) // watching begins in the background
+  await until(() => subscriptions === stop.length) // subscriptions are made in the background
   const hash = await client.wallet.writeContract({
     ...contract, functionName: 'storeMany', args: [5n, 3n],
   })

@@ -10,7 +10,7 @@ const ACCOUNTS = [
   '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
   '0x70997970C51812dc3A010C7d01b50e0d17dc79C8',
 ]
-// Answers 42 to whoever calls it.
+// Code that returns 42.
 const CODE = '0x602a5f5260205ff3'
 
 let made = 0xf00000
@@ -46,7 +46,7 @@ function connect({ url, chainId, mode }, used) {
 
 const mined = async (client, sent) => client.waitForTransactionReceipt({ hash: await sent })
 
-/** Transactions wait while `work` is done; what is left of them goes. */
+/** Runs `work` while transactions stay pending; mines the remaining ones afterwards. */
 async function withoutAutomine(client, work) {
   await client.setAutomine(false)
   try {
@@ -60,7 +60,7 @@ async function withoutAutomine(client, work) {
 const send = (client, value, options) =>
   client.sendTransaction({ account: ACCOUNTS[0], to: stranger(), value, gas: 21_000n, ...options })
 
-/** In this order: the last ones change the whole chain. */
+/** The order matters, because the last cases change the whole chain. */
 const cases = {
   async 'mine: one block and many'({ client }) {
     const before = await client.getBlockNumber()

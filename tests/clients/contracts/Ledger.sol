@@ -1,9 +1,9 @@
 pragma solidity 0.8.37;
 
-/// What a client's test needs of a contract: state, events with every kind of topic, and every way
+/// A contract for the clients' tests: state, events with every kind of topic, and every way
 /// to fail.
 contract Ledger {
-    /// The account holds less than it wants.
+    /// The balance is lower than the requested amount.
     error Insufficient(address account, uint256 wanted, uint256 held);
 
     event Deposited(address indexed from, uint256 indexed purpose, uint256 amount, string note);
@@ -52,8 +52,8 @@ contract Ledger {
         return a / b;
     }
 
-    /// A call that keeps 1/64 of the gas back and fails when the rest is too little: what makes an
-    /// estimate of gas that is one unit short fail.
+    /// A call that keeps 1/64 of the gas back and fails if the rest is too little, so that a gas
+    /// estimate that is one unit too low fails.
     function storeThroughItself(uint256 key, uint256 value) external {
         this.store(key, value);
     }

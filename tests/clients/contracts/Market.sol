@@ -1,6 +1,6 @@
 pragma solidity 0.8.37;
 
-/// What the explorer has to show: a token of each kind, and a market behind a proxy that moves all three in one call.
+/// Contracts for the explorer to show: a token of each kind, and a market behind a proxy that moves all three in one call.
 
 /// An ERC-20.
 contract Coin {
@@ -50,7 +50,7 @@ contract Coin {
     }
 }
 
-/// An ERC-721 whose first tokens belong to whom its creator names.
+/// An ERC-721 whose first tokens belong to an owner chosen by its creator.
 contract Huts {
     event Transfer(address indexed from, address indexed to, uint256 indexed tokenId);
 
@@ -84,7 +84,7 @@ contract Huts {
     }
 }
 
-/// An ERC-1155 that gives of each kind to whoever asks.
+/// An ERC-1155 that gives tokens of every kind to anyone.
 contract Gear {
     event TransferSingle(address indexed operator, address indexed from, address indexed to, uint256 id, uint256 value);
     event TransferBatch(address indexed operator, address indexed from, address indexed to, uint256[] ids, uint256[] values);
@@ -110,7 +110,7 @@ contract Gear {
     }
 }
 
-/// Sells huts for coins, and gives gear with them; its state is a proxy's.
+/// Sells huts for coins and adds gear to them; its state is in a proxy.
 contract Market {
     error NotForSale(uint256 hut);
 

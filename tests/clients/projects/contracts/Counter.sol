@@ -3,7 +3,7 @@ pragma solidity ^0.8.20;
 
 import "hardhat/console.sol";
 
-/// Counts, says so on the console, fails in every way, and shows what it sees of its block.
+/// Counts, logs to the console, fails in every way, and returns the values that it sees of its block.
 contract Counter {
     error TooFar(uint256 count, uint256 limit);
 
@@ -43,7 +43,7 @@ contract Counter {
         assert(false);
     }
 
-    /// Each line begins with the same words, by which they are found in a node's log.
+    /// Each line begins with the same words, so that it can be found in a node's log.
     function say() external {
         count += 1;
         console.log("Counter says");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// An ERC-20 token with permits (EIP-2612): what a project's tests call most.
+/// An ERC-20 token with permits (EIP-2612): the kind of contract that projects test most.
 contract Token {
     error InsufficientBalance(address account, uint256 wanted, uint256 held);
     error InsufficientAllowance(address spender, uint256 wanted, uint256 allowed);

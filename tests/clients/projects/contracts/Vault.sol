@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 
-/// Keeps deposits until their time has come.
+/// Keeps deposits until they can be withdrawn.
 contract Vault {
     error StillLocked(uint256 until, uint256 now_);
     error UnknownDeposit(uint256 id);

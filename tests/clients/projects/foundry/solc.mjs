@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-// A compiler's program as forge starts one, made of the npm package: no other is to be had
-// from a registry. It knows the two calls that it makes: --version, and standard JSON from the input.
+// A compiler binary for forge that wraps the npm package, because no registry has another one. It supports
+// the two calls that forge makes: --version, and standard JSON on the standard input.
 import { readFileSync } from 'node:fs'
 import solc from 'solc'
 

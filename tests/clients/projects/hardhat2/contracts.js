@@ -6,5 +6,5 @@ exports.deploy = async (name, ...options) => {
   return contract.waitForDeployment()
 }
 
-/** Wait for the receipt of what was sent. */
+/** Wait for the receipt of a sent transaction. */
 exports.mined = async (sent) => (await sent).wait()

@@ -1,4 +1,4 @@
-// The compiler is the npm package that Hardhat itself needs, not a download.
+// The compiler is the npm package that Hardhat itself depends on, not a download.
 const { subtask } = require('hardhat/config')
 const { TASK_COMPILE_SOLIDITY_GET_SOLC_BUILD } = require('hardhat/builtin-tasks/task-names')
 const solc = require('solc')

@@ -6,7 +6,7 @@ import {Counter} from "../contracts/Counter.sol";
 import {Token} from "../contracts/Token.sol";
 import {Vault} from "../contracts/Vault.sol";
 
-/// Deploys all contracts, one of them by the deterministic deployer, and sends them something.
+/// Deploys all contracts, one of them with the deterministic deployer, and calls them.
 contract Deploy {
     address constant CREATE2_DEPLOYER = 0x4e59b44847b379578588920cA78FbF26c0B4956C;
 

@@ -6,7 +6,7 @@ import {Counter} from "../contracts/Counter.sol";
 import {Token} from "../contracts/Token.sol";
 import {Vault} from "../contracts/Vault.sol";
 
-/// Tests on the state of a node, where script/Deploy.s.sol has been run: forge reads what it needs.
+/// Tests on a fork of a node on which script/Deploy.s.sol has been run; forge fetches state as it needs it.
 contract ForkTest {
     event Transfer(address indexed from, address indexed to, uint256 value);
 

@@ -3,8 +3,8 @@ pragma solidity ^0.8.20;
 
 import {vm} from "../Cheats.sol";
 
-/// Tests that ask the node itself to do something, by `vm.rpc`, and look at it on a new fork. Each has an
-/// account of its own: forge remembers what it has read at a height.
+/// Tests that change the node itself, with `vm.rpc`, and check the result on a new fork. Each uses its
+/// own account, because forge caches the state that it has read at a height.
 contract NodeTest {
     function request(string memory method, string memory first, string memory second) internal {
         vm.rpc("devnet", method, string.concat("[", first, ",", second, "]"));

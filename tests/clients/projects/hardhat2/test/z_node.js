@@ -1,4 +1,4 @@
-// What network-helpers ask of the node itself.
+// The requests that network-helpers make to the node itself.
 const helpers = require('@nomicfoundation/hardhat-network-helpers')
 const { expect } = require('chai')
 const { ethers, network } = require('hardhat')

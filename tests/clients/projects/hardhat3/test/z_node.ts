@@ -1,4 +1,4 @@
-// What network-helpers ask of the node itself.
+// The requests that network-helpers make to the node itself.
 import { expect } from 'chai'
 import { network } from 'hardhat'
 
@@ -162,7 +162,7 @@ describe('The node', () => {
     expect(await counter.count()).to.equal(2n)
   })
 
-  // Anvil answers with the hash, which these helpers do not take for an answer.
+  // Anvil answers with the transaction hash, which these helpers do not accept.
   it('drops a transaction that waits', async () => {
     const { counter } = await loadFixture(deployed)
     await provider.request({ method: 'evm_setAutomine', params: [false] })
