@@ -1,4 +1,5 @@
-//! What a call touches: addresses and slots for an access list, as geth's tracer gathers them.
+//! The addresses and slots that a call touches, for an access list, collected like in geth's access
+//! list tracer.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +18,8 @@ use revm::{
 
 use crate::environment::EvmContext;
 
-/// Gathers what is touched. Bare mentions of excluded addresses do not count, their slots do.
+/// Collects touched addresses and slots. Excluded addresses are listed only if one of their slots
+/// is touched.
 pub(crate) struct Accesses {
     excluded: AddressSet,
     touched: BTreeMap<Address, BTreeSet<B256>>,
@@ -28,7 +30,7 @@ impl Accesses {
         Self { excluded, touched: BTreeMap::new() }
     }
 
-    /// Addresses and their slots, ascending.
+    /// Return the addresses and their slots, ascending.
     pub(crate) fn take_list(&mut self) -> Vec<(Address, Vec<B256>)> {
         let sorted =
             |(address, slots): (Address, BTreeSet<B256>)| (address, slots.into_iter().collect());

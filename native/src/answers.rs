@@ -1,4 +1,4 @@
-//! Results as Python is given them: tuples, lists and dicts of plain values.
+//! Conversion of results to Python: tuples, lists and dicts of plain values.
 
 use pyo3::{
     prelude::*,
@@ -119,7 +119,8 @@ pub(crate) fn call<'py>(py: Python<'py>, answer: &Answer) -> PyResult<Bound<'py,
         .into_pyobject(py)
 }
 
-/// (gas, failure): a limit that works, or None and how the call fails, if not for lack of gas.
+/// (gas, failure): a gas limit that works, or None and the call's failure, which is None for a lack
+/// of gas.
 pub(crate) fn estimate<'py>(
     py: Python<'py>,
     estimate: &Estimate,

@@ -1,7 +1,8 @@
 //! A whole block: the fork's system calls and the transactions in order, on one overlay.
 //!
-//! There is no block reward, before Paris neither: this chain never had miners. Blob gas is not
-//! limited for the block, since the port's `BlockEnv` names no limit; the pool takes no blobs.
+//! There is no block reward, not even before Paris, because this chain never had miners. Blob gas
+//! is not limited per block, because the port's `BlockEnv` has no such limit; the pool rejects blob
+//! transactions.
 
 use pyo3::prelude::*;
 use revm::{
@@ -27,10 +28,10 @@ use crate::{
     transaction::SignedTransaction,
 };
 
-/// An EVM on which a block is executed.
+/// The EVM that executes a block.
 pub(crate) type BlockEvm = EvmOf<(), ChangedPrecompiles>;
 
-/// Mainnet's rules with our frames.
+/// Mainnet's rules with this crate's frame loop.
 struct BlockHandler;
 
 impl Handler for BlockHandler {
@@ -47,7 +48,7 @@ impl Handler for BlockHandler {
     }
 }
 
-/// What became of a transaction in the block.
+/// The result of a transaction in the block.
 pub(crate) struct Outcome {
     pub(crate) succeeded: bool,
     pub(crate) gas_used: u64,
@@ -55,7 +56,7 @@ pub(crate) struct Outcome {
     pub(crate) contract: Option<Address>,
 }
 
-/// What became of the block.
+/// The result of the block.
 #[derive(Default)]
 pub(crate) struct Block {
     pub(crate) included: Vec<usize>,
@@ -66,11 +67,11 @@ pub(crate) struct Block {
     pub(crate) requests_hash: Option<B256>,
 }
 
-/// Why there is no block.
+/// The reason why a block cannot be executed.
 pub(crate) enum BlockFailure {
-    /// The reader raised.
+    /// The reader raised an exception.
     Reader(PyErr),
-    /// A rule is broken; in words.
+    /// The block breaks a rule; the error message.
     Invalid(String),
 }
 
@@ -89,7 +90,7 @@ impl From<SystemFailure> for BlockFailure {
     }
 }
 
-/// Why one transaction is not in the block.
+/// The reason why a transaction is not in the block.
 enum TransactionFailure {
     Rejected(Rejection),
     Reader(ReaderError),
@@ -101,7 +102,7 @@ impl From<Rejection> for TransactionFailure {
     }
 }
 
-/// Execute a block; without `skip_invalid`, a transaction that cannot be in it makes it invalid.
+/// Execute a block. Without `skip_invalid`, an invalid transaction makes the whole block invalid.
 pub(crate) fn execute(
     env: &Env,
     spec: SpecId,
@@ -137,7 +138,7 @@ pub(crate) fn execute(
     Ok(block)
 }
 
-/// Put a block's EVM together.
+/// Build the EVM of a block.
 pub(crate) fn build(context: EvmContext, env: &Env, spec: SpecId) -> BlockEvm {
     Evm {
         ctx: context,
@@ -148,7 +149,7 @@ pub(crate) fn build(context: EvmContext, env: &Env, spec: SpecId) -> BlockEvm {
     }
 }
 
-/// A block with a transaction that cannot be in it.
+/// The failure of a block with an invalid transaction.
 pub(crate) fn invalid(
     index: usize,
     transaction: &SignedTransaction,
@@ -170,7 +171,7 @@ fn apply(
         return Err(rejection::block_full(tx.gas_limit <= env.gas_limit).into());
     }
     let created = created_address(&tx);
-    // Whoever sends without a key may be a contract.
+    // An impersonated sender may be a contract.
     evm.ctx.cfg.disable_eip3607 = decoded.impersonated;
     evm.ctx.set_tx(tx);
     let result = BlockHandler.run(evm);
@@ -185,7 +186,7 @@ fn apply(
     }
 }
 
-/// Why the EVM refused its transaction.
+/// The reason why the EVM rejected its transaction.
 pub(crate) fn rejection(error: &RunError, context: &EvmContext, env: &Env) -> Rejection {
     match error {
         EVMError::Transaction(error) => {
@@ -196,7 +197,7 @@ pub(crate) fn rejection(error: &RunError, context: &EvmContext, env: &Env) -> Re
     }
 }
 
-/// Where a transaction's creation leads.
+/// The address of the contract that a transaction creates.
 pub(crate) fn created_address(tx: &TxEnv) -> Option<Address> {
     matches!(tx.kind, TxKind::Create).then(|| tx.caller.create(tx.nonce))
 }
@@ -208,7 +209,7 @@ fn outcome(result: ExecutionResult, contract: Option<Address>) -> Outcome {
     Outcome { succeeded, gas_used, logs, contract }
 }
 
-/// Make the calls that follow a block's transactions: what they change, and the requests' hash.
+/// Make the system calls after a block's transactions; return their changes and the requests hash.
 pub(crate) fn close(
     env: &Env,
     spec: SpecId,

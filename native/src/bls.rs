@@ -1,8 +1,9 @@
 //! BLS signatures on BLS12-381: public keys in G1, signatures in G2, both compressed.
 //!
-//! The domain tag comes with each call. A secret stays in its caller's bytes and in a value that is
-//! wiped when it is dropped; no error says anything of it. All work is done on the caller's thread:
-//! blst's own pool is left out of the build (`no-threads`), as it would be dead in a forked process.
+//! The domain tag is a parameter of each call. A secret key exists only in its caller's bytes and
+//! in a value that is wiped when it is dropped; no error message contains it. All work is done on
+//! the caller's thread: blst is built without its thread pool (`no-threads`), which would not
+//! survive a fork.
 
 use blst::{
     BLST_ERROR,
@@ -10,14 +11,14 @@ use blst::{
 };
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyBytes};
 
-/// The public key of a secret key of 32 bytes.
+/// Return the public key of a secret key of 32 bytes.
 #[pyfunction]
 pub(crate) fn bls_public_key<'py>(py: Python<'py>, secret: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
     let key = parse_secret(secret)?;
     Ok(PyBytes::new(py, &py.detach(|| key.sk_to_pk().compress())))
 }
 
-/// The signature of a message under a domain tag.
+/// Return the signature of a message under a domain tag.
 #[pyfunction]
 pub(crate) fn bls_sign<'py>(
     py: Python<'py>,
@@ -29,13 +30,14 @@ pub(crate) fn bls_sign<'py>(
     Ok(PyBytes::new(py, &py.detach(|| key.sign(message, tag, &[]).compress())))
 }
 
-/// Whether bytes are a signature's: of a point in the subgroup, the identity too.
+/// Return whether bytes are a signature: a point in the subgroup, which may be the identity.
 #[pyfunction]
 pub(crate) fn bls_is_signature(py: Python<'_>, signature: &[u8]) -> bool {
     py.detach(|| parse_signature(signature).is_ok())
 }
 
-/// Whether the signature is this message's by this key; false for what is no key or no signature.
+/// Return whether the signature is valid for the message and the key; false for a malformed key or
+/// signature.
 #[pyfunction]
 pub(crate) fn bls_verify(
     py: Python<'_>,
@@ -46,14 +48,14 @@ pub(crate) fn bls_verify(
 ) -> bool {
     py.detach(|| match (parse_key(key), parse_signature(signature)) {
         (Ok(key), Ok(signature)) => {
-            // Both points were checked when they were read.
+            // Both points were validated when they were parsed.
             signature.verify(false, message, tag, &[], &key, false) == BLST_ERROR::BLST_SUCCESS
         }
         _ => false,
     })
 }
 
-/// The sum of public keys; None where there is none, or one is no key.
+/// Return the sum of public keys; None if the list is empty or contains an invalid key.
 #[pyfunction]
 pub(crate) fn bls_aggregate_public_keys<'py>(
     py: Python<'py>,
@@ -67,7 +69,7 @@ pub(crate) fn bls_aggregate_public_keys<'py>(
     Some(PyBytes::new(py, &sum.ok()?.compress()))
 }
 
-/// The sum of signatures; None where there is none, or one is no signature.
+/// Return the sum of signatures; None if the list is empty or contains an invalid signature.
 #[pyfunction]
 pub(crate) fn bls_aggregate_signatures<'py>(
     py: Python<'py>,

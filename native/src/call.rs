@@ -1,4 +1,4 @@
-//! A read-only call, as eth_call makes it. What it changes is thrown away.
+//! A read-only call as in eth_call. Its changes are discarded.
 
 use pyo3::prelude::*;
 use revm::{
@@ -18,7 +18,7 @@ use crate::{
     runner::Runner,
 };
 
-/// What a call came to.
+/// The result of a call.
 pub(crate) struct Answer {
     pub(crate) output: Bytes,
     pub(crate) gas_used: u64,
@@ -28,15 +28,15 @@ pub(crate) struct Answer {
     pub(crate) access_list: Option<Vec<(Address, Vec<B256>)>>,
 }
 
-/// Why a call came to nothing.
+/// The reason why a call has no result.
 pub(crate) enum CallFailure {
-    /// The reader raised.
+    /// The reader raised an exception.
     Reader(PyErr),
-    /// It could not begin; in geth's words.
+    /// The call was rejected before it started; geth's error message.
     Rejected(String),
-    /// Its gas does not even pay for its bytes; in geth's words.
+    /// The gas limit is below the intrinsic gas; geth's error message.
     GasTooLow(String),
-    /// A limit was reached; which one.
+    /// The call reached a limit; the limit's name.
     Interrupted(&'static str),
 }
 
@@ -68,8 +68,8 @@ pub(crate) fn call(
     }
 }
 
-/// An EVM on a state, and the transaction that a message means, which nothing speaks against but
-/// perhaps its funds and gas.
+/// Return an EVM on a state and the message's transaction, after all checks except those of funds
+/// and gas.
 pub(crate) fn prepare(
     environment: &Environment,
     message: Message,
@@ -80,8 +80,8 @@ pub(crate) fn prepare(
     Ok((Runner::new(context, environment.precompiles()), tx))
 }
 
-/// The surroundings of a call, and its transaction. If its price is due its nonce counts too, if it
-/// names one.
+/// Return the context of a call and its transaction. The nonce is checked only if the price is due
+/// and the message has a nonce.
 pub(crate) fn surroundings(
     environment: &Environment,
     message: Message,
@@ -100,7 +100,7 @@ pub(crate) fn surroundings(
     Ok((context, tx))
 }
 
-/// Where the creation of a call leads.
+/// Return the address of the contract that the call creates.
 pub(crate) fn created_address(
     context: &mut EvmContext,
     tx: &TxEnv,

@@ -1,5 +1,5 @@
-//! Analysed contract code by its hash, for the whole process. A hash never means other code, so
-//! an entry is never wrong; the oldest ones go when the cache is full.
+//! A process-wide cache of analysed contract code by hash. The code of a hash never changes, so
+//! entries are never stale; the least recently used ones are dropped when the cache is full.
 
 use std::sync::{LazyLock, Mutex};
 
@@ -8,7 +8,7 @@ use revm::{
     state::Bytecode,
 };
 
-/// Bytes of code (not counting the jump tables, an eighth of it) that are kept at most.
+/// Most bytes of code in the cache, not counting the jump tables, which add an eighth.
 const CAPACITY: usize = 64 << 20;
 
 #[derive(Default)]
@@ -16,7 +16,7 @@ struct Codes {
     entries: B256Map<(Bytecode, u64)>,
     /// Sum of the lengths of the codes in `entries`.
     held: usize,
-    /// Grows with each look-up: an entry's age.
+    /// Increases with each access; the value at an entry's last access is its age.
     clock: u64,
 }
 
@@ -41,7 +41,7 @@ impl Codes {
         }
     }
 
-    /// Half of the cache goes at once, so that sorting by age costs little for each entry.
+    /// Drop half of the cache in one go, so that sorting by age costs little per entry.
     fn drop_oldest(&mut self, keep: usize) {
         let mut ages: Vec<_> =
             self.entries.iter().map(|(hash, (_, used))| (*used, *hash)).collect();
@@ -57,12 +57,12 @@ impl Codes {
     }
 }
 
-/// The code with this hash, when it was seen lately.
+/// Return the code with this hash if it is in the cache.
 pub(crate) fn get(hash: &B256) -> Option<Bytecode> {
     CODES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).get(hash)
 }
 
-/// Remember code under its hash.
+/// Add code to the cache.
 pub(crate) fn put(hash: B256, code: Bytecode) {
     CODES.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).put(hash, code, CAPACITY);
 }

@@ -1,4 +1,4 @@
-//! Values that cross the border: Python's `bytes` and `int` as the EVM's words and back.
+//! Conversion of values between Python's `bytes` and `int` and the EVM's words.
 
 use pyo3::{
     intern,
@@ -73,10 +73,10 @@ impl<'py> FromPyObject<'_, 'py> for Blob {
     }
 }
 
-/// A log of the port, borrowed from Python: tuples and `bytes` do not change, whoever else has them.
+/// A log of the port, borrowed from Python, which is safe because tuples and `bytes` are immutable.
 pub(crate) struct LogParts<'a> {
     pub(crate) address: &'a [u8],
-    /// Its topics, at the places that a row has for them.
+    /// The topics in their four columns of a row.
     pub(crate) padded: [Option<&'a [u8]>; 4],
     pub(crate) data: &'a [u8],
 }
@@ -96,7 +96,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for LogParts<'a> {
     }
 }
 
-/// A log's topics, likewise.
+/// A log's topics, borrowed in the same way.
 struct Topics<'a>([Option<&'a [u8]>; 4]);
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Topics<'a> {
@@ -115,10 +115,11 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Topics<'a> {
     }
 }
 
-/// So many logs take half a millisecond: as long as it may take to have the interpreter lock back from a busy thread.
+/// From this many logs on, work takes half a millisecond: as long as it may take to get the
+/// interpreter lock back from a busy thread.
 const MANY: usize = 2_000;
 
-/// Do what so many logs need, without the interpreter lock where they are many.
+/// Do work on logs, without the interpreter lock if there are many.
 pub(crate) fn without_lock<T: Send>(
     py: Python<'_>,
     logs: usize,
@@ -127,12 +128,12 @@ pub(crate) fn without_lock<T: Send>(
     if logs < MANY { work() } else { py.detach(work) }
 }
 
-/// The logs of a receipt.
+/// Return the logs of a receipt.
 pub(crate) fn log_parts<'a>(logs: &'a Bound<'_, PyTuple>) -> PyResult<Vec<LogParts<'a>>> {
     logs.iter_borrowed().map(|log| log.extract()).collect()
 }
 
-/// Python's `int` of a 256-bit number.
+/// Return a 256-bit number as Python's `int`.
 pub(crate) fn int<'py>(py: Python<'py>, value: &U256) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(small) = u64::try_from(value) {
         return Ok(small.into_pyobject(py)?.into_any());
@@ -141,17 +142,17 @@ pub(crate) fn int<'py>(py: Python<'py>, value: &U256) -> PyResult<Bound<'py, PyA
     py.get_type::<PyInt>().call_method1(intern!(py, "from_bytes"), (bytes, intern!(py, "big")))
 }
 
-/// Python's `bytes`.
+/// Return Python's `bytes`.
 pub(crate) fn bytes<'py>(py: Python<'py>, value: &[u8]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, value)
 }
 
-/// Python's `bytes` of a 256-bit number: 32, big endian.
+/// Return a 256-bit number as Python's `bytes`: 32, big endian.
 pub(crate) fn word<'py>(py: Python<'py>, value: &U256) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &value.to_be_bytes::<32>())
 }
 
-/// What the trie needs of the port's `StateChanges`.
+/// Return the part of the port's `StateChanges` that the trie needs.
 pub(crate) fn difference(changes: &Bound<'_, PyAny>) -> PyResult<StateDifference> {
     let py = changes.py();
     let items = |name| changes.getattr(name)?.call_method0(intern!(py, "items"))?.try_iter();
@@ -172,7 +173,7 @@ pub(crate) fn difference(changes: &Bound<'_, PyAny>) -> PyResult<StateDifference
     Ok(StateDifference { accounts, storage, cleared })
 }
 
-/// An account before and after, not yet looked into.
+/// An account before and after, not converted yet.
 type Change<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
 fn account_after(state: &Bound<'_, PyAny>) -> PyResult<AccountAfter> {

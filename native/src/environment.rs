@@ -1,4 +1,4 @@
-//! What a block sees of its surroundings: the port's `BlockEnv` as revm's block and rule set.
+//! The environment of a block: the port's `BlockEnv` as revm's block and rule set.
 
 use std::borrow::Cow;
 
@@ -44,23 +44,23 @@ pub(crate) struct Env {
     signers: Vec<(Blob, Addr)>,
 }
 
-/// What goes along with an execution and the EVM knows nothing of.
+/// Data that accompanies an execution and is not known to revm.
 #[derive(Default)]
 pub(crate) struct Attached {
-    /// For calls that are limited.
+    /// Counts gas and time of limited calls.
     pub(crate) meter: Meter,
-    /// What instructions note when they are traced.
+    /// Notes of the instructions of a traced execution.
     pub(crate) notes: Option<Box<Notes>>,
-    /// Geth's words for the last failure, if revm's reason is too coarse: for precompiles that are
-    /// the top call or traced, and for CREATE with too much init code.
+    /// Geth's error message for the last failure, if revm's reason is too coarse: for precompiles
+    /// that are the top call or traced, and for CREATE with too much init code.
     pub(crate) failure: Option<Cow<'static, str>>,
 }
 
-/// An EVM's surroundings, with the state it works on.
+/// An EVM's context, including the state.
 pub(crate) type EvmContext = Context<BlockEnv, TxEnv, CfgEnv, Overlay, Journal<Overlay>, Attached>;
 
 impl Env {
-    /// The rule set by its name; names of geth and of the executable specification both do.
+    /// Return the rule set by the fork's name in geth or in the executable specification.
     pub(crate) fn spec(&self) -> PyResult<SpecId> {
         let name: String =
             self.fork.chars().filter(|c| c.is_ascii_alphanumeric()).collect::<String>();
@@ -83,7 +83,7 @@ impl Env {
         })
     }
 
-    /// The rules of a fork.
+    /// Return the rules of a fork.
     pub(crate) fn rules(&self, spec: SpecId) -> CfgEnv {
         let mut rules = CfgEnv::new_with_spec(spec);
         rules.chain_id = self.chain_id;
@@ -91,7 +91,7 @@ impl Env {
         rules
     }
 
-    /// The block as its transactions see it.
+    /// Return the block as revm's type.
     pub(crate) fn block(&self, spec: SpecId) -> BlockEnv {
         BlockEnv {
             number: U256::from(self.number),
@@ -116,7 +116,7 @@ impl Env {
         price
     }
 
-    /// The precompiles of a fork after what was changed of them.
+    /// Return the precompiles of a fork with the changes of this environment.
     pub(crate) fn precompiles(&self, spec: SpecId) -> ChangedPrecompiles {
         ChangedPrecompiles::new(spec, self.moves(), self.signers())
     }
@@ -151,20 +151,20 @@ impl Env {
     }
 }
 
-/// What a call is held to, and whether it pays for being in a block.
+/// How a call without a gas price is treated, and whether it pays the base fee.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Price {
-    /// Without a price the base fee reads 0.
+    /// Without a gas price, BASEFEE returns 0.
     Usual,
-    /// Without a price it pays nothing, and reads the block's base fee.
+    /// Without a gas price the call pays nothing, and BASEFEE returns the block's base fee.
     Free,
-    /// It pays the base fee, as a transaction does.
+    /// The call pays the base fee like a transaction.
     Due,
 }
 
-/// What calls see, made once for many of them.
+/// The environment of calls, which many calls can share.
 ///
-/// Nonce, EIP-3607, EIP-7825 and the block's gas limit are not for calls.
+/// The checks of nonce, EIP-3607, EIP-7825 and the block's gas limit do not apply to calls.
 #[pyclass(frozen)]
 pub(crate) struct Environment {
     pub(crate) spec: SpecId,
@@ -197,7 +197,7 @@ impl Environment {
         ChangedPrecompiles::new(self.spec, self.moves.clone(), self.signers.clone())
     }
 
-    /// The context of a call: blobs cost nothing.
+    /// Return the context of a call; its blobs cost nothing.
     pub(crate) fn context(&self, tx: &TxEnv, reader: Reader, price: Price) -> EvmContext {
         let mut block = self.block.clone();
         let mut rules = self.rules.clone();
@@ -215,7 +215,7 @@ impl Environment {
     }
 }
 
-/// Put block, rules and state together.
+/// Combine block, rules and state in a context.
 pub(crate) fn context(state: Overlay, block: BlockEnv, rules: CfgEnv) -> EvmContext {
     let mut context = EvmContext::new(state, rules.spec);
     context.block = block;

@@ -1,5 +1,5 @@
-//! The least gas with which a call works, found by bisection as geth does it. The state is asked
-//! once for each account and slot, however many times the call is run.
+//! The least gas with which a call succeeds, found by bisection like in geth. Each account and slot
+//! is read from the state only once, however many times the call is run.
 
 use revm::{context::TxEnv, context_interface::result::ExecutionResult, primitives::TxKind};
 
@@ -13,23 +13,23 @@ use crate::{
     runner::{self, Runner},
 };
 
-/// Gas of a transaction that does nothing but transfer value.
+/// Gas of a plain value transfer.
 pub(crate) const TRANSFER_GAS: u64 = 21_000;
 
-/// Gas that a call with value brings along (EIP-150).
+/// Gas stipend of a call with value (EIP-150).
 const CALL_STIPEND: u64 = 2_300;
 
-/// What an estimate came to.
+/// The result of an estimate.
 pub(crate) enum Estimate {
-    /// A limit with which the call works.
+    /// A gas limit with which the call succeeds.
     Gas(u64),
-    /// All the gas that the message has is not enough.
+    /// The message's gas limit is not enough.
     NotEnough,
-    /// The call fails with it, and not for lack of gas.
+    /// The call fails with the message's gas limit, for another reason than a lack of gas.
     Fails(Answer),
 }
 
-/// Find the least gas up to the message's, at most so much too high.
+/// Find the least gas limit up to the message's; the result may be too high by the given ratio.
 pub(crate) fn estimate(
     environment: &Environment,
     message: Message,
@@ -55,7 +55,7 @@ pub(crate) fn estimate(
         narrow(&mut runner, &mut tx, guess, &mut lowest, &mut highest)?;
     }
     while lowest + 1 < highest && (highest - lowest) as f64 / highest as f64 >= error_ratio {
-        // Most calls need little more than they use, so the low side is tried first.
+        // Most calls need little more than they use, so try the low side first.
         let middle = (lowest + (highest - lowest) / 2).min(lowest.saturating_mul(2));
         narrow(&mut runner, &mut tx, middle, &mut lowest, &mut highest)?;
     }
@@ -69,7 +69,7 @@ fn failed(answer: Answer) -> Estimate {
     Estimate::Fails(answer)
 }
 
-/// Whether a call may be no more than a transfer: no data, and no code at its recipient.
+/// Return whether a call may be a plain transfer: no data, and no code at the recipient.
 fn is_plain<I>(runner: &mut Runner<I>, tx: &TxEnv) -> Result<bool, CallFailure> {
     match tx.kind {
         TxKind::Call(to) if tx.data.is_empty() => {
@@ -79,8 +79,9 @@ fn is_plain<I>(runner: &mut Runner<I>, tx: &TxEnv) -> Result<bool, CallFailure> 
     }
 }
 
-/// Trying is safer than knowing: an access list makes a plain transfer dearer. What speaks against
-/// the call is told of the run with all gas.
+/// Return whether the call succeeds with the gas of a transfer. It is run because an access list,
+/// for example, makes a transfer more expensive. A rejection is reported by the later run with all
+/// gas.
 fn transfers<I>(runner: &mut Runner<I>, tx: &mut TxEnv) -> Result<bool, CallFailure> {
     match attempt(runner, tx, TRANSFER_GAS) {
         Ok(result) => Ok(result.is_some_and(|result| result.is_success())),
@@ -103,7 +104,7 @@ fn narrow<I>(
     Ok(())
 }
 
-/// Run with a gas limit; None when it is too little even to begin.
+/// Run with a gas limit; return None if it is below the intrinsic gas.
 fn attempt<I>(
     runner: &mut Runner<I>,
     tx: &mut TxEnv,

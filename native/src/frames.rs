@@ -1,5 +1,5 @@
-//! Frames, one inside the other, as revm runs them; with the meter read between them, and with
-//! EIP-7610: nothing is created where there is storage.
+//! The nested frames of a run, executed by revm, with checks of the meter between them and with
+//! EIP-7610: no contract is created at an address with storage.
 
 use revm::{
     Inspector,
@@ -24,23 +24,23 @@ use revm::{
 
 use crate::{environment::EvmContext, reader::ReaderError};
 
-/// Init code is looked through for jump destinations before it runs, which no fork before
-/// Shanghai charges for: bytes for one gas.
+/// Bytes of init code per unit of gas that the meter counts for finding jump destinations, which
+/// forks before Shanghai do not charge for.
 const INIT_CODE_BYTES_PER_GAS: usize = 16;
 
-/// An EVM on our context, with an inspector and precompiles of some kind.
+/// An EVM on this crate's context, with some inspector and precompiles.
 pub(crate) type EvmOf<I, P> =
     Evm<EvmContext, I, EthInstructions<EthInterpreter, EvmContext>, P, EthFrame<EthInterpreter>>;
 
-/// Why a run came to nothing.
+/// The reason why a run failed.
 pub(crate) type RunError = EVMError<ReaderError, InvalidTransaction>;
 
-/// Why a frame could not begin or go on.
+/// The reason why a frame could not start or continue.
 pub(crate) type StartError = ContextError<ReaderError>;
-/// What a frame stops at: another one that it calls, or its result.
+/// The event at which a frame stops: a call of another frame, or its result.
 pub(crate) type Next = FrameInitOrResult<EthFrame>;
 
-/// Run the first frame and all that it calls.
+/// Run the first frame and all frames that it calls.
 pub(crate) fn run<I, P>(evm: &mut EvmOf<I, P>, first: FrameInit) -> Result<FrameResult, RunError>
 where
     P: PrecompileProvider<EvmContext, Output = InterpreterResult>,
@@ -48,7 +48,7 @@ where
     run_by(evm, first, start, EvmOf::frame_run)
 }
 
-/// Run them under the inspector.
+/// Run the frames under the inspector.
 pub(crate) fn inspect<I, P>(
     evm: &mut EvmOf<I, P>,
     first: FrameInit,
@@ -64,7 +64,7 @@ where
     run_by(evm, first, start, EvmOf::inspect_frame_run)
 }
 
-/// Begin a frame; how it ended, if it did at once.
+/// Start a frame; return its result if it ended immediately.
 pub(crate) fn start<I, P>(
     evm: &mut EvmOf<I, P>,
     frame: FrameInit,
@@ -78,7 +78,8 @@ where
     }
 }
 
-/// The result of a frame that ended where it began: a precompile's, or of an account without code.
+/// Return the result of a frame that ended immediately: of a precompile, or of an account without
+/// code.
 fn ended(begun: ItemOrResult<&mut EthFrame, FrameResult>) -> Option<FrameResult> {
     match begun {
         ItemOrResult::Item(_) => None,
@@ -86,8 +87,8 @@ fn ended(begun: ItemOrResult<&mut EthFrame, FrameResult>) -> Option<FrameResult>
     }
 }
 
-/// Run frames one by one: `start` begins one and says how it ended if it did at once, `run` goes on
-/// with the innermost until it calls another or ends.
+/// Run frames one by one. `start` starts a frame and returns its result if it ended immediately;
+/// `run` continues the innermost frame until it calls another or ends.
 pub(crate) fn run_by<I, P>(
     evm: &mut EvmOf<I, P>,
     first: FrameInit,
@@ -124,12 +125,13 @@ where
     }
 }
 
-/// Gas of the running frame.
+/// Return the remaining gas of the running frame.
 fn remaining<I, P>(evm: &mut EvmOf<I, P>) -> u64 {
     evm.frame_stack.get().interpreter.gas.remaining()
 }
 
-/// The running frame stops for now, or for good; what it gave to another one was not used here.
+/// Update the meter when the running frame pauses or ends; gas handed on to another frame was not
+/// used here.
 fn settle<I, P>(evm: &mut EvmOf<I, P>, handed_on: u64) -> Result<(), RunError> {
     let remaining = remaining(evm) + handed_on;
     let reached = evm.ctx.chain.meter.settle(remaining);
@@ -149,7 +151,7 @@ fn handed_on(frame: &FrameInit) -> u64 {
     }
 }
 
-/// What a frame costs before its first instruction.
+/// Return the metered cost of a frame before its first instruction.
 fn beforehand(frame: &FrameInit) -> u64 {
     match &frame.frame_input {
         FrameInput::Create(inputs) => (inputs.init_code().len() / INIT_CODE_BYTES_PER_GAS) as u64,
@@ -157,10 +159,10 @@ fn beforehand(frame: &FrameInit) -> u64 {
     }
 }
 
-/// The result of a creation where there is storage already, which may be of an account without nonce
-/// and code (EIP-7610): as if there were code. revm looks at nonce and code alone.
+/// Return a collision for a creation at an address with storage, even of an account without nonce
+/// and code (EIP-7610), as if the account had code; revm checks only nonce and code.
 ///
-/// The state is only asked when those are in the way of nothing, and the account exists.
+/// The state is queried only if the account exists and has neither nonce nor code.
 fn collision(
     context: &mut EvmContext,
     frame: &FrameInit,

@@ -1,6 +1,6 @@
-//! How a call failed, in geth's words. Some of them carry numbers or names that only a look at
-//! the last instruction tells; the call is then run a second time under `LastStep`. Where gas
-//! runs out in an instruction that would have failed anyway, "out of gas" is said.
+//! Geth's error messages for failed calls. Some contain numbers or names that only the last
+//! instruction shows; the call is then run a second time under `LastStep`. If gas runs out in an
+//! instruction that would have failed anyway, the message is "out of gas".
 
 use std::borrow::Cow;
 
@@ -20,40 +20,40 @@ use revm::{
 
 use crate::environment::EvmContext;
 
-/// How all words for a lack of gas begin.
+/// Prefix of all messages for a lack of gas.
 pub(crate) const OUT_OF_GAS: &str = "out of gas";
 
-/// The words for a frame that gave up by itself.
+/// Message for a frame that reverted.
 pub(crate) const REVERTED: &str = "execution reverted";
 
-/// The words for a precompile of whose failure no more is known.
+/// Message for a precompile that failed for an unknown reason.
 pub(crate) const PRECOMPILE: &str = "precompiled failed";
 
-/// The words for a creation by an account whose nonce cannot rise.
+/// Message for a creation by an account whose nonce is at its maximum.
 pub(crate) const NONCE_OVERFLOW: &str = "nonce uint64 overflow";
 
-/// The words for a change where none is allowed.
+/// Message for a state change in a static call.
 pub(crate) const WRITE_PROTECTION: &str = "write protection";
 
-/// The words for a price above 64 bits.
+/// Message for a price above 64 bits.
 const GAS_OVERFLOW: &str = "gas uint64 overflow";
 
-/// The words for a creation with too much init code.
+/// Message for a creation with too much init code.
 const INIT_CODE_SIZE: &str = "max initcode size exceeded";
 
-/// The words for a creation of too much code.
+/// Message for a creation of too much code.
 const CODE_SIZE: &str = "max code size exceeded";
 
-/// The words for a creation that cannot pay for storing its code.
+/// Message for a creation that cannot pay for storing its code.
 const CODE_STORAGE: &str = "contract creation code storage out of gas";
 
-/// The words for a creation of code that EIP-3541 reserves.
+/// Message for a creation of code that EIP-3541 reserves.
 const CODE_PREFIX: &str = "invalid code: must not begin with 0xef";
 
-/// Items that the stack holds at most.
+/// Most items on the stack.
 const STACK_LIMIT: usize = 1024;
 
-/// Instructions that geth has names for and revm has not; no fork up to Osaka has any of them.
+/// Instructions that have names in geth but not in revm; no fork up to Osaka has any of them.
 const UNSCHEDULED: [(u8, &str); 16] = [
     (0xd0, "DATALOAD"),
     (0xd1, "DATALOADN"),
@@ -82,15 +82,15 @@ pub(crate) struct LastStep {
     returned: Option<Returned>,
 }
 
-/// The code that a creation returned, as far as it decides why the creation failed.
+/// The properties of a creation's returned code that decide why the creation failed.
 #[derive(Clone, Copy)]
 pub(crate) struct Returned {
     /// The code begins with 0xEF (EIP-3541).
     is_reserved: bool,
-    /// The gas left does not pay for storing the code.
+    /// The remaining gas does not pay for storing the code.
     is_unpaid: bool,
     size: usize,
-    /// The most bytes that code may have.
+    /// Largest allowed size of code.
     limit: usize,
 }
 
@@ -108,14 +108,14 @@ impl Returned {
 }
 
 impl LastStep {
-    /// The last instruction of a frame that has ended, and the code that it returned.
+    /// Return the last instruction of a frame that has ended, and the code that it returned.
     pub(crate) fn of(interpreter: &Interpreter, returned: Option<Returned>) -> Self {
         let pc = interpreter.bytecode.pc().wrapping_sub(1);
         let opcode = interpreter.bytecode.bytecode_slice().get(pc).copied().unwrap_or_default();
         Self { opcode, stack: interpreter.stack.len(), returned }
     }
 
-    /// An instruction that is about to run.
+    /// Return an instruction that is about to run.
     pub(crate) fn at(opcode: u8, stack: usize) -> Self {
         Self { opcode, stack, returned: None }
     }
@@ -140,7 +140,7 @@ impl Inspector<EvmContext> for LastStep {
     }
 }
 
-/// Whether the words for a reason need a look at the last instruction.
+/// Return whether the message for a reason depends on the last instruction.
 pub(crate) fn needs_last_step(reason: &HaltReason, is_create: bool) -> bool {
     match reason {
         HaltReason::OpcodeNotFound
@@ -152,7 +152,7 @@ pub(crate) fn needs_last_step(reason: &HaltReason, is_create: bool) -> bool {
     }
 }
 
-/// Geth's words for why the EVM halted.
+/// Return geth's message for the reason why the EVM halted.
 pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
     match reason {
         HaltReason::OutOfGas(_) if last.returned.is_some() => CODE_STORAGE.into(),
@@ -197,12 +197,12 @@ pub(crate) fn words(reason: &HaltReason, last: &LastStep) -> String {
     }
 }
 
-/// Geth's words for CREATE or CREATE2 with too much init code.
+/// Return geth's message for CREATE or CREATE2 with too much init code.
 pub(crate) fn large_init_code(length: U256, limit: usize) -> Cow<'static, str> {
     format!("{OUT_OF_GAS}: {INIT_CODE_SIZE}: code size {length} limit {limit}").into()
 }
 
-/// Geth's words for how a frame failed; None of one that did not.
+/// Return geth's message for the failure of a frame, or None if it did not fail.
 pub(crate) fn frame_words(result: InstructionResult, last: &LastStep) -> Option<String> {
     match SuccessOrHalt::<HaltReason>::from(result) {
         SuccessOrHalt::Revert => Some(REVERTED.into()),
@@ -211,7 +211,8 @@ pub(crate) fn frame_words(result: InstructionResult, last: &LastStep) -> Option<
     }
 }
 
-/// revm calls a DUP of what is not there an overflow; geth looks for an underflow first.
+/// Return geth's message for a stack error. revm reports an overflow for a DUP of a missing item;
+/// geth checks for an underflow first.
 pub(crate) fn stack_words(last: &LastStep) -> String {
     let (inputs, outputs) = OPCODE_INFO[usize::from(last.opcode)]
         .map_or((0, 0), |info| (usize::from(info.inputs()), usize::from(info.outputs())));
@@ -221,12 +222,12 @@ pub(crate) fn stack_words(last: &LastStep) -> String {
     format!("stack limit reached {} ({})", last.stack, STACK_LIMIT + inputs - outputs)
 }
 
-/// An instruction's name as geth writes it.
+/// Return an instruction's name as in geth's messages.
 fn opcode_name(opcode: u8) -> String {
     known_name(opcode).map_or_else(|| format!("opcode {opcode:#x} not defined"), |name| name.into())
 }
 
-/// The name of an instruction that geth has a name for.
+/// Return the name of an instruction that geth has a name for.
 pub(crate) fn known_name(opcode: u8) -> Option<&'static str> {
     match &OPCODE_INFO[usize::from(opcode)] {
         Some(info) => Some(info.name()),
