@@ -1,8 +1,9 @@
-//! Answers to frequent requests, from bytes to bytes: what is asked of the head, or was asked before.
+//! Fast answers to frequent requests, from request bytes to response bytes: about the head, or
+//! cached results.
 //!
-//! Python's dispatcher is the definition of each of them; what is not answered here it answers, and
-//! leaves here what stays true as long as the epoch is the same. An epoch ends with every change of
-//! the head, of the state or of what was set by hand.
+//! Python's dispatcher defines the correct answers. It also answers all requests that are not
+//! answered here, and caches results here that stay valid during an epoch. An epoch ends with every
+//! change of the head, of the state, or of overrides such as edited balances.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard},
@@ -28,13 +29,13 @@ use crate::{
     slots::CallSlots,
 };
 
-/// Blocks up to the head that are kept.
+/// Number of blocks up to the head that are cached.
 const RECENT_BLOCKS: u64 = 128;
 
-/// Longest result about a transaction that is kept.
+/// Largest result about a transaction that is cached, in bytes.
 const LONGEST_KEPT: usize = 64 << 10;
 
-/// Answers of one chain's head. Its results about accepted blocks take `most_bytes` at most.
+/// The answers for one chain's head. Cached results about accepted blocks use at most `most_bytes`.
 #[pyclass(frozen)]
 pub(crate) struct HotAnswers {
     pub(super) memory: Py<StateMemory>,
@@ -44,15 +45,16 @@ pub(crate) struct HotAnswers {
     pub(super) seconds: f64,
     pub(super) long_seconds: f64,
     thread_seconds: f64,
-    /// What calls in whole requests and frames may take, which are in no turn of the event loop that is known.
+    /// The time budget of calls in whole requests and frames, for which the remaining time of the
+    /// event loop's turn is unknown.
     pub(super) time: Mutex<LoopTime>,
 }
 
 #[pymethods]
 impl HotAnswers {
-    /// `gas` and `seconds` are what the calls of one body may use together, `whole_seconds` what those in whole
-    /// requests and frames may take of the event loop, `thread_seconds` those of a body in a thread. Who takes
-    /// `long_seconds` is worth a thread.
+    /// `gas` and `seconds` limit the calls of one body together, `whole_seconds` the time that
+    /// calls in whole requests and frames take from the event loop, and `thread_seconds` the calls
+    /// of one body in a thread. A call of at least `long_seconds` is worth a thread.
     #[new]
     fn new(
         memory: Py<StateMemory>,
@@ -77,20 +79,22 @@ impl HotAnswers {
         }
     }
 
-    /// What is kept must have been found out in this epoch.
+    /// The current epoch. A result may be cached only if it was computed in this epoch.
     #[getter]
     fn epoch(&self) -> u64 {
         self.values().epoch
     }
 
-    /// Answer and keep nothing until there is another head: the dispatcher may show it from now on.
+    /// Answer and cache nothing until the next head, because the dispatcher may use the new head
+    /// from now on.
     fn begin_move(&self) {
         let mut values = self.values();
         values.head = None;
         values.end_epoch();
     }
 
-    /// Take another head; `begins`: what is kept of blocks may be of another chain.
+    /// Set another head. With `begins`, drop the cached results about blocks, which may belong to
+    /// another chain.
     fn set_head(&self, number: u64, begins: bool) {
         let mut values = self.values();
         values.head = Some(number);
@@ -101,12 +105,12 @@ impl HotAnswers {
         values.end_epoch();
     }
 
-    /// Forget what depends on the state or on what was set by hand.
+    /// Drop everything that depends on the state or on overrides.
     fn end_epoch(&self) {
         self.values().end_epoch();
     }
 
-    /// Keep the result of a method without params.
+    /// Cache the result of a method without params.
     fn keep(&self, epoch: u64, method: String, result: Vec<u8>) {
         let mut values = self.values();
         if values.takes(epoch) {
@@ -114,7 +118,7 @@ impl HotAnswers {
         }
     }
 
-    /// Keep the result of a method about a transaction of an accepted block.
+    /// Cache the result of a method about a transaction of an accepted block.
     fn keep_by_hash(&self, epoch: u64, method: &str, hash: Word, result: &[u8]) {
         let asked = match method {
             "eth_getTransactionReceipt" => ResultKey::Receipt(hash.0),
@@ -127,8 +131,8 @@ impl HotAnswers {
         }
     }
 
-    /// Keep an accepted block, with whole transactions or with their hashes, if it is a recent one: whoever reads the
-    /// chain from its beginning would have all that is kept forgotten.
+    /// Cache an accepted block, with full transactions or with their hashes, if it is recent.
+    /// Otherwise a client that reads the chain from its beginning would evict everything.
     fn keep_block(&self, epoch: u64, number: u64, hash: Word, full: bool, result: &[u8]) {
         let mut values = self.values();
         let recent = values.head.is_some_and(|head| number.saturating_add(RECENT_BLOCKS) > head);
@@ -139,8 +143,8 @@ impl HotAnswers {
         }
     }
 
-    /// Keep where calls at the head are run, unless revm cannot count so high; `watched`: an account of which only
-    /// Python may say anything.
+    /// Cache the environment of calls at the head, unless its numbers are too large for revm.
+    /// `watched` is an account that only Python may read.
     fn keep_environment(&self, epoch: u64, env: &Bound<'_, PyAny>, gas_cap: u64, watched: Addr) {
         let Ok(env) = env.extract::<Env>() else { return };
         let number = env.number;
@@ -153,7 +157,8 @@ impl HotAnswers {
         }
     }
 
-    /// Keep how gas is estimated at the head, as `Estimates` has it; `is_default`: also where no block is named.
+    /// Cache the parameters of gas estimates at the head (see `Estimates`); `is_default`: also for
+    /// requests that name no block.
     fn keep_estimates(
         &self,
         epoch: u64,
@@ -170,15 +175,16 @@ impl HotAnswers {
         }
     }
 
-    /// How many results about accepted blocks are kept, and their bytes.
+    /// Return the number of cached results about accepted blocks, and their size in bytes.
     fn kept(&self) -> (usize, usize) {
         let values = self.values();
         (values.accepted.len(), values.bytes)
     }
 
-    /// The answer to a body with the name of its method, or of a batch the number of calls by name; None: it is for
-    /// the dispatcher, as is a batch of more calls or bytes. An empty answer: it takes too long for an event loop, as
-    /// calls do that are not allowed.
+    /// Return the answer to a body with its method's name, or for a batch the number of calls by
+    /// name. Return None if the dispatcher must answer, as for batches with too many calls or
+    /// bytes. An empty answer means that the request takes too long for an event loop, as do all
+    /// calls without `may_call`.
     fn answer<'py>(
         &self,
         py: Python<'py>,
@@ -197,8 +203,9 @@ impl HotAnswers {
         }
     }
 
-    /// The same in a thread, without the interpreter lock: calls wait for a slot. None as well where they take too long;
-    /// with `reads` an `UnreadState` where they can be answered once that is remembered.
+    /// Answer a body in a thread, without the interpreter lock; calls wait for a slot. Also return
+    /// None if they take too long; with `reads` return an `UnreadState` if they can be answered
+    /// once that state is in memory.
     fn answer_in_thread<'py>(
         &self,
         py: Python<'py>,
@@ -224,8 +231,9 @@ impl HotAnswers {
         }
     }
 
-    /// What answers whole requests over HTTP; `told` takes the names of what was answered, as `answer` gives them, and
-    /// the seconds it took. Long calls that come on two connections within `near_seconds` are run in so many threads.
+    /// Return the answers to whole HTTP requests. `told` is called with the names of the answered
+    /// calls, as in `answer`, and the seconds taken. If long calls arrive on two connections within
+    /// `near_seconds`, they run in `threads` threads.
     fn whole_requests(
         slf: &Bound<'_, Self>,
         told: Py<PyAny>,
@@ -238,8 +246,8 @@ impl HotAnswers {
         WholeAnswers::new(slf.clone().unbind(), told, limits, threads, near_seconds)
     }
 
-    /// What answers frames of WebSockets that are whole messages; `longest`: bytes of an answer that need not be counted
-    /// until it is read.
+    /// Return the answers to WebSocket frames that are whole messages; `longest` is the largest
+    /// answer in bytes that does not count against the limits for unread answers.
     fn whole_frames(
         slf: &Bound<'_, Self>,
         told: Py<PyAny>,
@@ -262,7 +270,7 @@ impl HotAnswers {
     }
 }
 
-/// What the calls of a body asked for that is not remembered of the state at a height.
+/// The state at a height that the calls of a body need and that is not in memory.
 #[pyclass(frozen)]
 pub(crate) struct UnreadState {
     #[pyo3(get)]
@@ -272,13 +280,13 @@ pub(crate) struct UnreadState {
 
 #[pymethods]
 impl UnreadState {
-    /// Addresses.
+    /// The missing accounts, by address.
     #[getter]
     fn accounts<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyBytes>> {
         self.unread.accounts.iter().map(|address| bytes(py, address.as_slice())).collect()
     }
 
-    /// Addresses and slots.
+    /// The missing slots, each with its address.
     #[getter]
     fn slots<'py>(&self, py: Python<'py>) -> Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let slots = self.unread.slots.iter();

@@ -1,4 +1,4 @@
-//! Calls at the head, in the environment that Python has kept, on what is remembered of the state.
+//! Calls at the head, in an environment cached by Python, on the state in memory.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -21,46 +21,49 @@ use crate::{
     slots::Turn,
 };
 
-/// Gas of a call that is run once more on an event loop, by Python, when it comes to nothing here.
+/// Most gas of a call that Python may run again on an event loop after it failed here.
 const TWICE: u64 = 20_000;
 
-/// So many calls like those that took too long are not begun on an event loop, before one is again.
+/// Number of calls of a kind that are skipped after calls of that kind took too long, before one is
+/// tried again.
 const PASSED: u8 = 15;
 
-/// Calls of a kind that take too long one after the other before others are passed by: it may have been the machine.
+/// Number of consecutive calls of a kind that take too long before others are skipped; the first
+/// may have been slowed down by the machine.
 const STRIKES: u8 = 2;
 
-/// Kinds of calls that are remembered for having taken too long.
+/// Most kinds of slow calls that are recorded.
 const KINDS: usize = 1_024;
 
-/// What a call is for.
+/// The purpose of a call.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Purpose {
     Call,
     Estimate,
 }
 
-/// What for and what is called, the length of the data and its first bytes: what a call of a kind takes, another one
-/// does.
+/// Purpose, recipient, length of the data and selector. Calls of one kind are expected to take the
+/// same time.
 pub(crate) type Kind = (Purpose, Address, usize, [u8; 4]);
 
-/// Calls that took too long for an event loop lately: to begin them there again would be for nothing.
+/// Kinds of calls that recently took too long for an event loop, where trying them again would be
+/// wasted work.
 #[derive(Default)]
 pub(crate) struct Heavy {
     kinds: HashMap<Kind, Strikes, DefaultHashBuilder>,
-    /// Whether those count as well that came to nothing for another reason.
+    /// Whether calls that failed for another reason count too.
     counts_all: bool,
 }
 
 #[derive(Default)]
 struct Strikes {
     count: u8,
-    /// Calls that are still to be passed by.
+    /// Number of calls that are still to be skipped.
     passes: u8,
 }
 
 impl Heavy {
-    /// For calls that are begun elsewhere once more whenever they come to nothing here.
+    /// For calls that are started again elsewhere whenever they fail here.
     pub(crate) fn of_all_that_fail() -> Self {
         Self { counts_all: true, ..Self::default() }
     }
@@ -72,7 +75,7 @@ impl Heavy {
         (purpose, message.to, message.data.len(), selector)
     }
 
-    /// Whether to pass a call by; it counts.
+    /// Return whether to skip a call, and count it.
     pub(crate) fn passes(&mut self, kind: &Kind) -> bool {
         let Some(strikes) = self.kinds.get_mut(kind) else { return false };
         let passes = strikes.passes > 0;
@@ -80,7 +83,7 @@ impl Heavy {
         passes
     }
 
-    /// Take note of what came of a call.
+    /// Record the result of a call.
     pub(crate) fn note<T>(&mut self, kind: Kind, ran: &Ran<T>) {
         if ran.found.is_some() {
             self.fitted(&kind);
@@ -111,12 +114,13 @@ impl Heavy {
     }
 }
 
-/// Calls that took so long that another thread is worth it where others come beside them.
+/// Kinds of calls that are long enough for another thread if calls of other connections arrive at
+/// the same time.
 #[derive(Default)]
 pub(crate) struct Long(HashSet<Kind, DefaultHashBuilder>);
 
 impl Long {
-    /// Whether the last call of a kind was long.
+    /// Return whether the last call of a kind was long.
     pub(crate) fn contains(&self, kind: &Kind) -> bool {
         self.0.contains(kind)
     }
@@ -133,64 +137,65 @@ impl Long {
     }
 }
 
-/// Where calls at a height are run.
+/// The environment of calls at a height.
 pub(crate) struct Surroundings {
     pub(crate) number: u64,
     pub(crate) environment: Environment,
-    /// Gas that one of them has at most.
+    /// Most gas of one call.
     pub(crate) gas_cap: u64,
-    /// An account of which only Python may say anything.
+    /// An account that only Python may read.
     pub(crate) watched: Address,
 }
 
 impl Surroundings {
-    /// A call as it is run here.
+    /// Return a request's call as the EVM's message.
     fn message(&self, wanted: request::Message) -> Message {
         let gas = wanted.gas.unwrap_or(self.gas_cap).min(self.gas_cap);
         Message::plain(wanted.from, wanted.to, gas, wanted.value, wanted.data)
     }
 }
 
-/// How gas is estimated at a height.
+/// The parameters of gas estimates at a height.
 #[derive(Clone)]
 pub(crate) struct Estimates {
-    /// What is tried first where a message names none, and the most that is tried.
+    /// The gas limit that is tried first if the message has none, and the largest one that is
+    /// tried.
     pub(crate) gas: u64,
     pub(crate) most_gas: u64,
-    /// By how much an estimate may be too high.
+    /// The ratio by which an estimate may be too high.
     pub(crate) error_ratio: f64,
-    /// Whether what names no block is about this height.
+    /// Whether requests that name no block mean this height.
     pub(crate) is_default: bool,
 }
 
-/// What the calls of one request may use together.
+/// The limits that the calls of one request share.
 pub(crate) struct Share {
-    /// None: as much as they want.
+    /// Remaining gas; None: unlimited.
     pub(crate) gas: Option<u64>,
     pub(crate) seconds: f64,
-    /// Of those in a thread: they take turns with all others.
+    /// The call slot of a thread, shared in turns with other threads.
     pub(crate) turn: Option<Arc<Turn>>,
 }
 
-/// What came of a call.
+/// The result of a call.
 pub(crate) struct Ran<T> {
-    /// None: it is for Python to say.
+    /// None: Python must answer.
     pub(crate) found: Option<T>,
-    /// Whether it takes too long to be tried where it was.
+    /// Whether it took too long to be tried here.
     pub(crate) late: bool,
-    /// Whether it asked for something that is not remembered.
+    /// Whether it needed state that is not in memory.
     pub(crate) is_unread: bool,
     used: u64,
 }
 
 impl<T> Ran<T> {
-    /// Whether it is too much for an event loop, also for Python's.
+    /// Return whether the call is too long for an event loop, in Python too.
     pub(crate) fn is_too_long(&self) -> bool {
         self.late || self.used > TWICE
     }
 }
 
-/// Run a call; what it returns, if that is no longer than there is room for.
+/// Run a call; return its output unless it is longer than `room`.
 pub(crate) fn run(
     surroundings: &Surroundings,
     state: Head,
@@ -207,7 +212,7 @@ pub(crate) fn run(
     })
 }
 
-/// Run a call to find out what it asks for that is not remembered; that is added to the notes.
+/// Run a call to find out which state it needs that is not in memory; add that state to the notes.
 pub(crate) fn find_unread(
     surroundings: &Surroundings,
     state: Head,
@@ -222,7 +227,7 @@ pub(crate) fn find_unread(
     });
 }
 
-/// Find the least gas with which a call works.
+/// Find the least gas with which a call succeeds.
 pub(crate) fn estimate(
     surroundings: &Surroundings,
     rules: &Estimates,
@@ -241,7 +246,7 @@ pub(crate) fn estimate(
     })
 }
 
-/// Take from the share what a call uses.
+/// Run with the limits of the share, and deduct the gas that was used.
 fn within<T>(
     share: &mut Share,
     run: impl FnOnce(Limits<'_>) -> Result<Option<T>, CallFailure>,

@@ -1,4 +1,4 @@
-//! Frames of a WebSocket (RFC 6455, 5.2) that are whole messages of text, and the frames that answer them.
+//! WebSocket frames (RFC 6455, 5.2) that are whole text messages, and the frames that answer them.
 
 use std::time::Instant;
 
@@ -6,24 +6,26 @@ use pyo3::{prelude::*, types::PyBytes};
 
 use crate::hot::{answers::HotAnswers, respond::BatchLimits};
 
-/// Bytes of a frame that is answered whatever else this turn of the event loop has to do.
+/// Largest frame in bytes that is answered regardless of the other work in this turn of the event
+/// loop.
 const LONGEST_FRAME: usize = 1_024;
 
-/// The first byte of a frame of text that is a whole message.
+/// First byte of a frame with a whole text message.
 const WHOLE_TEXT: u8 = 0x81;
 
-/// Set in the second byte of every frame of a client.
+/// Set in the second byte of every frame from a client.
 const MASK_BIT: u8 = 0x80;
 
-/// Lengths that stand for where the length is.
+/// Values of the short length that mean that the length follows in two or eight bytes.
 const IN_TWO_BYTES: u8 = 126;
 const IN_EIGHT_BYTES: u8 = 127;
 
-/// Answers to whole frames of one interface.
+/// Answers to whole frames of one API.
 #[pyclass(frozen)]
 pub(crate) struct FrameAnswers {
     answers: Py<HotAnswers>,
-    /// Told the names of what was answered, as `HotAnswers.answer` gives them, and the seconds it took.
+    /// Called with the names of the answered calls, as returned by `HotAnswers.answer`, and the
+    /// seconds taken.
     told: Py<PyAny>,
     limits: BatchLimits,
     longest: usize,
@@ -31,7 +33,7 @@ pub(crate) struct FrameAnswers {
 
 #[pymethods]
 impl FrameAnswers {
-    /// The frame that answers one whole frame; None for everything else.
+    /// Return the frame that answers one whole frame, or None if it cannot be answered here.
     fn serve<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyBytes>>> {
         let now = Instant::now();
         let Some(message) = message(data) else { return Ok(None) };
@@ -53,7 +55,8 @@ impl FrameAnswers {
     }
 }
 
-/// The message in a client's frame, if it is a short one of text, and nothing comes before or behind it.
+/// Return the message in a client's frame, if the data is exactly one frame with a short text
+/// message.
 fn message(data: &[u8]) -> Option<Vec<u8>> {
     let (&[first, second], rest) = data.split_first_chunk()?;
     if first != WHOLE_TEXT || second & MASK_BIT == 0 || data.len() > LONGEST_FRAME {
@@ -72,7 +75,7 @@ fn message(data: &[u8]) -> Option<Vec<u8>> {
     (masked.len() == length).then(|| unmasked.collect())
 }
 
-/// A message of text as a server sends it: in one frame, without a mask.
+/// Return the frame of a server's text message, which has no mask.
 fn frame(text: &[u8]) -> Vec<u8> {
     let mut frame = Vec::with_capacity(text.len() + 10);
     frame.push(WHOLE_TEXT);
@@ -95,7 +98,7 @@ mod tests {
 
     const MASK: [u8; 4] = [1, 2, 3, 4];
 
-    /// A client's frame, and the place of its mask.
+    /// Return a client's frame, and the offset of its mask.
     fn masked(text: &[u8]) -> (Vec<u8>, usize) {
         let mut data = frame(text);
         let place = data.len() - text.len();

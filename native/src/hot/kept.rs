@@ -1,4 +1,4 @@
-//! A bounded map that forgets what was kept first.
+//! A map of limited size that drops its oldest entries.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -7,10 +7,10 @@ use std::{
 
 use revm::primitives::map::DefaultHashBuilder;
 
-/// Values by key, as many as fit. A value that is replaced keeps its age.
+/// Values by key, limited in number. A replaced value keeps its age.
 pub(crate) struct Kept<K, V> {
     values: HashMap<K, (V, u64), DefaultHashBuilder>,
-    /// Keys by age; of one that was dropped, and perhaps kept again, an entry may be left over.
+    /// Keys by age; may contain stale entries of keys that were removed and possibly added again.
     order: VecDeque<(K, u64)>,
     most: usize,
     clock: u64,
@@ -29,7 +29,7 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
         self.values.get(key).map(|(value, _)| value)
     }
 
-    /// Keep a value, and forget the oldest when there are too many.
+    /// Add or replace a value, and drop the oldest if there are too many.
     pub(crate) fn put(&mut self, key: K, value: V) {
         if let Some(known) = self.values.get_mut(&key) {
             known.0 = value;
@@ -52,7 +52,7 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
         Some(removed.0)
     }
 
-    /// Forget the value that was kept first; which one.
+    /// Drop the oldest value and return it.
     pub(crate) fn drop_oldest(&mut self) -> Option<V> {
         while let Some((key, age)) = self.order.pop_front() {
             if self.values.get(&key).is_some_and(|(_, now)| *now == age) {
@@ -62,7 +62,7 @@ impl<K: Clone + Eq + Hash, V> Kept<K, V> {
         None
     }
 
-    /// Forget all values whose keys are meant.
+    /// Drop all values whose keys match.
     pub(crate) fn remove_where(&mut self, meant: impl Fn(&K) -> bool) {
         self.values.retain(|key, _| !meant(key));
         self.order.retain(|(key, _)| !meant(key));

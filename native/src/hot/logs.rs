@@ -1,4 +1,5 @@
-//! Logs out of rows, as eth_getLogs shows them: there may be thousands in an answer. Python's `wire` is the definition.
+//! Logs from database rows in the format of eth_getLogs, whose answers may contain thousands of
+//! them. Python's `wire` defines the format.
 
 use std::io::Write;
 
@@ -12,10 +13,11 @@ use crate::{
     hot::respond::data,
 };
 
-/// Bytes that a log takes, mostly.
+/// Usual size of a log in bytes.
 const USUAL: usize = 768;
 
-/// What a row has, in its order: address, four topics or None, data; what is known of the transaction; index in the block.
+/// The columns of a row: address, four topics or None, data; the columns of `Place`; index of the
+/// log in the block.
 type Row<'a> = (
     &'a [u8],
     Option<&'a [u8]>,
@@ -31,10 +33,10 @@ type Row<'a> = (
     u64,
 );
 
-/// Of a transaction: number, hash and timestamp of its block; its hash and its index.
+/// Position of a transaction: number, hash and timestamp of its block; its hash and its index.
 type Place<'a> = (u64, &'a [u8], u64, &'a [u8], u64);
 
-/// Rows from one place on, so many of them at most, as JSON objects with commas between them.
+/// Render up to `most` rows, starting at `first`, as JSON objects separated by commas.
 #[pyfunction]
 pub(crate) fn render_log_rows<'py>(
     py: Python<'py>,
@@ -57,8 +59,8 @@ pub(crate) fn render_log_rows<'py>(
     Ok(PyBytes::new(py, &out))
 }
 
-/// The logs of a transaction, of which the first has this index in its block, as JSON objects with commas between them;
-/// and where each of them ends.
+/// Render the logs of a transaction, the first of which has this index in its block, as JSON
+/// objects separated by commas; also return where each of them ends.
 #[pyfunction]
 pub(crate) fn render_logs<'py>(
     py: Python<'py>,

@@ -1,24 +1,26 @@
-//! What calls may take of an event loop's time where its turns are not known.
+//! The time budget of calls on an event loop whose remaining turn time is unknown.
 
 use std::time::Instant;
 
-/// Which part of the time that goes by calls may have, in the long run.
+/// The share of elapsed time that calls may use in the long run.
 const SHARE: f64 = 0.25;
 
-/// Which part of all the time must be there for a call to be begun.
+/// The share of the whole budget that must be available to start a call.
 const BEGUN_FROM: f64 = 0.25;
 
-/// Seconds of each call that do not count: it is not much longer than any other question.
+/// Seconds of each call that are free, because such a call takes hardly longer than any other
+/// request.
 const FREE: f64 = 20e-6;
 
-/// Seconds that calls may take, of all doors of a process together: they come back as time goes by, but a quarter as
-/// fast. So calls one after the other, of however many clients, make a turn of a loop longer by a third of what else
-/// it does and of all the time, and by what the last one is late.
+/// The seconds that calls may take, for all endpoints of a process together. Used time is refilled
+/// as time passes, but only at a quarter of its speed. So consecutive calls, from however many
+/// clients, extend a turn of the loop by a third of its other work plus the whole budget, and by
+/// the overrun of the last call.
 pub(crate) struct LoopTime {
     most: f64,
-    /// Less than nothing where a call took longer than it should.
+    /// Remaining seconds; negative if a call took longer than allowed.
     left: f64,
-    /// When it was so much.
+    /// The time at which `left` was computed.
     at: Instant,
 }
 
@@ -27,7 +29,7 @@ impl LoopTime {
         Self { most, left: most, at: now }
     }
 
-    /// What a call may take that is begun now; None where it should not be.
+    /// Return how long a call may take if it starts now, or None if it should not start.
     pub(crate) fn available(&mut self, now: Instant) -> Option<f64> {
         let gone = now.saturating_duration_since(self.at).as_secs_f64();
         self.left = (self.left + gone * SHARE).min(self.most);
@@ -35,7 +37,7 @@ impl LoopTime {
         (self.left > 0.0 && self.left >= self.most * BEGUN_FROM).then_some(self.left)
     }
 
-    /// Take off what a call has taken.
+    /// Deduct the duration of a call.
     pub(crate) fn take(&mut self, seconds: f64) {
         self.left -= (seconds - FREE).max(0.0);
     }

@@ -1,8 +1,8 @@
 //! Accounts and slots of a chain's head, and hashes of blocks below it.
 //!
-//! Reads and changes are each done under a lock that waits for nothing else, so that nobody ever
-//! sees two heights mixed. What was read from rows is kept only while the memory is what it was
-//! before they were read, by its version.
+//! Reads and changes hold a lock under which no other lock is taken, so every reader sees the
+//! values of a single height. Values read from the database are added only if the version of the
+//! memory has not changed since before they were read.
 
 use std::{
     cell::Cell,
@@ -21,11 +21,11 @@ use crate::{
     hot::kept::Kept,
 };
 
-/// Nonce, balance and code hash; None where there is no account.
+/// Nonce, balance and code hash; None if the account does not exist.
 pub(crate) type Account = Option<(u64, U256, B256)>;
 
-/// A slot of an account. It is hashed by words: calls may ask for thousands, and the bytes one after another, as they
-/// are hashed by themselves, take as long as the look-up.
+/// A slot of an account. It is hashed in words, because calls may read thousands of slots, and the
+/// default hash of the single bytes takes as long as the lookup.
 #[derive(Clone, PartialEq, Eq)]
 struct Place(Address, B256);
 
@@ -44,14 +44,15 @@ struct Values {
     version: u64,
     accounts: Kept<Address, Account>,
     slots: Kept<Place, B256>,
-    /// Hashes of blocks that calls have asked for, by height. Those of a chain that goes on stay what they are.
+    /// Hashes of blocks that calls have asked for, by height. They stay valid while the chain is
+    /// extended.
     hashes: Kept<u64, B256>,
 }
 
-/// Blocks whose hashes are remembered: no call hears of earlier ones (BLOCKHASH).
+/// Number of block hashes in memory; the EVM cannot read earlier ones (BLOCKHASH).
 const HASHES: usize = 256;
 
-/// How often a kind was found, and how often it had to be read.
+/// How often values of a kind were found, and how often they had to be read.
 #[derive(Default)]
 struct Asked {
     hits: AtomicU64,
@@ -87,12 +88,13 @@ impl Shared {
     }
 }
 
-/// The memory as of one height: what is asked of it once it has moved is not remembered.
+/// The memory at one height. It has no values after the memory has moved to another height.
 pub(crate) struct Head {
     memory: Arc<Shared>,
-    /// None: it is at another height.
+    /// The version at that height; None if the memory is at another height.
     version: Option<u64>,
-    /// Slots that were found: threads that count the same at each slot would wait for each other.
+    /// Number of slots found. Counted per thread, because updating a shared counter at each slot
+    /// would slow threads down.
     slots: Cell<u64>,
 }
 
@@ -103,14 +105,14 @@ impl Drop for Head {
 }
 
 impl Head {
-    /// An account, if it is remembered.
+    /// Return an account if it is in memory.
     pub(crate) fn account(&self, address: &Address) -> Option<Account> {
         let values = self.memory.read();
         let found = (self.version == Some(values.version)).then(|| values.accounts.get(address));
         self.memory.accounts.count(found.flatten().copied())
     }
 
-    /// A slot's value, if it is remembered.
+    /// Return a slot's value if it is in memory.
     pub(crate) fn slot(&self, address: Address, slot: B256) -> Option<B256> {
         let values = self.memory.read();
         let key = Place(address, slot);
@@ -120,14 +122,14 @@ impl Head {
         found.copied()
     }
 
-    /// The hash of an earlier block, if it is remembered.
+    /// Return the hash of an earlier block if it is in memory.
     pub(crate) fn block_hash(&self, number: u64) -> Option<B256> {
         let values = self.memory.read();
         let known = self.version == Some(values.version);
         known.then(|| values.hashes.get(&number)).flatten().copied()
     }
 
-    /// Keep the hash of an earlier block that was read, unless the memory has changed since.
+    /// Add the hash of an earlier block that was read, unless the memory has changed since.
     pub(crate) fn remember_block_hash(&self, number: u64, hash: B256) {
         let mut values = self.memory.write();
         if self.version == Some(values.version) {
@@ -138,13 +140,13 @@ impl Head {
 
 type AccountValues = (Addr, Option<(u64, Uint, Word)>);
 
-/// Accounts and slots as of one height, of one chain.
+/// The accounts and slots at one height of one chain.
 #[pyclass(frozen)]
 pub(crate) struct StateMemory(Arc<Shared>);
 
 #[pymethods]
 impl StateMemory {
-    /// Remember so many accounts and slots at most.
+    /// Create a memory with limits for the numbers of accounts and slots.
     #[new]
     fn new(accounts: usize, slots: usize) -> Self {
         Self(Arc::new(Shared {
@@ -160,19 +162,21 @@ impl StateMemory {
         }))
     }
 
-    /// The height that the values belong to.
+    /// The height of the values.
     #[getter]
     fn number(&self) -> Option<u64> {
         self.0.read().number
     }
 
-    /// With what values of this height are remembered; None while the memory is at another one.
+    /// Return the version to pass with values that are read at this height, or None if the memory
+    /// is at another height.
     fn version_at(&self, number: u64) -> Option<u64> {
         let values = self.0.read();
         (values.number == Some(number)).then_some(values.version)
     }
 
-    /// Nonce, balance and code hash, None of an account that does not exist, False: not remembered.
+    /// Return nonce, balance and code hash, None if the account does not exist, or False if it is
+    /// not in memory.
     fn account<'py>(
         &self,
         py: Python<'py>,
@@ -189,7 +193,7 @@ impl StateMemory {
         }
     }
 
-    /// A slot's value; None: not remembered.
+    /// Return a slot's value, or None if it is not in memory.
     fn slot<'py>(
         &self,
         py: Python<'py>,
@@ -201,7 +205,7 @@ impl StateMemory {
         Some(convert::bytes(py, found.as_slice()))
     }
 
-    /// Keep accounts that were read while the memory had this version, unless it has changed since.
+    /// Add accounts that were read at this version, unless the memory has changed since.
     fn remember_accounts(&self, accounts: Vec<AccountValues>, version: Option<u64>) {
         let mut values = self.0.write();
         if Some(values.version) == version {
@@ -213,7 +217,7 @@ impl StateMemory {
         }
     }
 
-    /// Keep a slot that was read while the memory had this version, unless it has changed since.
+    /// Add a slot that was read at this version, unless the memory has changed since.
     fn remember_slot(&self, address: Addr, slot: Word, value: Word, version: Option<u64>) {
         let mut values = self.0.write();
         if Some(values.version) == version {
@@ -222,7 +226,7 @@ impl StateMemory {
         }
     }
 
-    /// Move to a height by the port's `StateChanges`.
+    /// Move to a height by applying the port's `StateChanges`.
     fn advance(&self, number: u64, changes: &Bound<'_, PyAny>) -> PyResult<()> {
         let changed = convert::difference(changes)?;
         let mut values = self.0.write();
@@ -240,7 +244,7 @@ impl StateMemory {
         Ok(())
     }
 
-    /// Move to another height and forget what changed on the way.
+    /// Move to another height and drop the accounts and slots that changed.
     fn move_to(&self, number: u64, accounts: Vec<Addr>, slots: Vec<(Addr, Word)>) {
         let mut values = self.0.write();
         values.version += 1;
@@ -254,7 +258,7 @@ impl StateMemory {
         values.number = Some(number);
     }
 
-    /// Move to a height of which nothing is known.
+    /// Move to a height and drop all values.
     fn reset(&self, number: u64) {
         let mut values = self.0.write();
         values.version += 1;
@@ -264,7 +268,8 @@ impl StateMemory {
         values.number = Some(number);
     }
 
-    /// Of accounts and of slots: how many are kept, how often they were found and had to be read.
+    /// Return for accounts and for slots: their number, and how often they were found and had to be
+    /// read.
     fn kept(&self) -> [(usize, u64, u64); 2] {
         let values = self.0.read();
         let (account_hits, account_misses) = self.0.accounts.read();
@@ -277,7 +282,7 @@ impl StateMemory {
 }
 
 impl StateMemory {
-    /// The memory as of a height.
+    /// Return the memory at a height.
     pub(crate) fn at(&self, number: u64) -> Head {
         let version = self.version_at(number);
         Head { memory: Arc::clone(&self.0), version, slots: Cell::default() }

@@ -1,5 +1,6 @@
-//! What a chain's process remembers of its head, and the answers that need nothing else: no question
-//! to Python, no lock of its interpreter. Python moves it when a block is accepted, and reads it too.
+//! A process's memory of a chain's head, and the answers that need nothing else: no call into
+//! Python, no interpreter lock. Python updates the memory when a block is accepted, and reads it
+//! too.
 
 mod answers;
 mod call;

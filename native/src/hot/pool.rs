@@ -1,4 +1,5 @@
-//! Threads for work that an event loop would do piece by piece, and how the loop hears what came of it.
+//! Threads for work that an event loop cannot do within one turn, and the notification of the loop
+//! about results.
 
 use std::{
     collections::VecDeque,
@@ -13,16 +14,16 @@ use std::{
     thread,
 };
 
-/// Jobs that may wait for a thread.
+/// Most jobs that may wait for a thread.
 const MOST_WAITING: usize = 64;
 
-/// Does a job; None: it came to nothing.
+/// Does a job; None: no result.
 pub(crate) type Work<J, F> = dyn Fn(J) -> Option<F> + Send + Sync;
 
 struct State<J, F> {
     waiting: VecDeque<(u64, J)>,
     finished: Vec<(u64, Option<F>)>,
-    /// Jobs whose results nobody has taken yet.
+    /// Number of jobs whose results have not been taken yet.
     under_way: usize,
     ended: bool,
 }
@@ -30,7 +31,7 @@ struct State<J, F> {
 struct Shared<J, F> {
     state: Mutex<State<J, F>>,
     come: Condvar,
-    /// Gets a byte when there is a result and there was none.
+    /// Receives a byte when the first result is added to an empty list.
     bell: UnixStream,
 }
 
@@ -39,7 +40,7 @@ impl<J, F> Shared<J, F> {
         self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The next job; None when the pool has ended.
+    /// Wait for the next job; return None when the pool has ended.
     fn next(&self) -> Option<(u64, J)> {
         let mut state = self.state();
         loop {
@@ -59,14 +60,15 @@ impl<J, F> Shared<J, F> {
             let mut state = self.state();
             state.finished.push((token, found));
             if state.finished.len() == 1 {
-                // A bell that is full rings already.
+                // If the socket is full, the reader is already notified.
                 let _ = (&self.bell).write(&[0]);
             }
         }
     }
 }
 
-/// Threads of one process, for one event loop. They end when the pool does; what they work on has a result first.
+/// Threads of one process, for one event loop. When the pool is dropped, its threads finish their
+/// current job and end.
 pub(crate) struct Pool<J, F> {
     shared: Arc<Shared<J, F>>,
     heard: UnixStream,
@@ -89,7 +91,7 @@ impl<J: Send + 'static, F: Send + 'static> Pool<J, F> {
         Ok(pool)
     }
 
-    /// Whether its threads are this process's: one that was forked has none.
+    /// Return whether this process started the threads: they do not exist in a forked process.
     pub(crate) fn is_here(&self) -> bool {
         self.process == process::id()
     }
@@ -98,7 +100,7 @@ impl<J: Send + 'static, F: Send + 'static> Pool<J, F> {
         self.shared.state().under_way > 0
     }
 
-    /// Have a job done, unless too many wait; whether it will be.
+    /// Queue a job; return false if too many are waiting.
     pub(crate) fn submit(&self, token: u64, job: J) -> bool {
         let mut state = self.shared.state();
         if state.waiting.len() >= MOST_WAITING {
@@ -110,14 +112,14 @@ impl<J: Send + 'static, F: Send + 'static> Pool<J, F> {
         true
     }
 
-    /// What can be read from when there are results.
+    /// Return the file descriptor that becomes readable when there are results.
     pub(crate) fn fileno(&self) -> RawFd {
         self.heard.as_raw_fd()
     }
 
-    /// The results that nobody has taken, by the tokens of their jobs.
+    /// Return the results that have not been taken yet, each with its job's token.
     pub(crate) fn finished(&self) -> Vec<(u64, Option<F>)> {
-        // Before they are taken: of what comes in between there is no byte to be lost.
+        // Clear the notification first, so that no notification of a later result is lost.
         let _ = (&self.heard).read(&mut [0; 16]);
         let mut state = self.shared.state();
         let finished = std::mem::take(&mut state.finished);
@@ -145,7 +147,7 @@ mod tests {
 
     const THREADS: usize = 2;
 
-    /// Wait for so many results.
+    /// Wait for `count` results.
     fn results<F: Send + 'static>(pool: &Pool<u64, F>, count: usize) -> HashMap<u64, Option<F>> {
         let mut found = HashMap::new();
         pool.heard.set_nonblocking(false).unwrap();

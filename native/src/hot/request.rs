@@ -1,17 +1,18 @@
-//! Requests in the form in which clients write them. Any other form, right or wrong, is read by
-//! Python's dispatcher, which is the definition: what is read here has one meaning there too.
+//! Parsing of requests in the format that clients usually send. All other formats, valid or not,
+//! are parsed by Python's dispatcher, which is the reference: requests parsed here have the same
+//! meaning there.
 
 use revm::primitives::{Address, B256, Bytes, U256, hex};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// Longest text of an id that is echoed here.
+/// Longest text of an id that is handled here.
 const LONGEST_ID: usize = 128;
 
-/// Digits of a number that is an id: no reader takes it for another one.
+/// Most digits of a numeric id, so that every JSON parser reads the same number.
 const ID_DIGITS: usize = 15;
 
-/// A request object with no other members than these, none of them twice.
+/// A request object with exactly these members, none of them twice.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call<'a> {
@@ -23,7 +24,7 @@ pub(crate) struct Call<'a> {
     params: Option<&'a RawValue>,
 }
 
-/// The first argument of eth_call and eth_estimateGas as most clients send it.
+/// The first argument of eth_call and eth_estimateGas in the format of most clients.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CallObject<'a> {
@@ -35,7 +36,7 @@ pub(crate) struct CallObject<'a> {
     gas: Option<&'a str>,
 }
 
-/// A call object's values.
+/// The parsed values of a call object.
 #[derive(Clone)]
 pub(crate) struct Message {
     pub(crate) from: Address,
@@ -43,17 +44,17 @@ pub(crate) struct Message {
     pub(crate) data: Bytes,
     pub(crate) value: U256,
     pub(crate) gas: Option<u64>,
-    /// Whether a block was named: the head.
+    /// Whether the request names a block, which is the head.
     pub(crate) names_block: bool,
 }
 
-/// One call, or several.
+/// A single call or a batch.
 pub(crate) enum Body<'a> {
     One(Call<'a>),
     Many(Vec<Call<'a>>),
 }
 
-/// Read a body; None for every other form.
+/// Parse a body; return None for all other formats.
 pub(crate) fn read(body: &[u8]) -> Option<Body<'_>> {
     match body.first()? {
         b'{' => serde_json::from_slice(body).ok().map(Body::One),
@@ -63,7 +64,7 @@ pub(crate) fn read(body: &[u8]) -> Option<Body<'_>> {
 }
 
 impl<'a> Call<'a> {
-    /// The id as it is echoed, of a call whose id and version are plain.
+    /// Return the id for the answer, if the id and the version have a plain format.
     pub(crate) fn id(&self) -> Option<&'a str> {
         let id = self.id.get();
         let bytes = id.as_bytes();
@@ -78,22 +79,22 @@ impl<'a> Call<'a> {
         (plain && self.jsonrpc == "2.0").then_some(id)
     }
 
-    /// Whether there are no params.
+    /// Return whether there are no params.
     pub(crate) fn has_no_params(&self) -> bool {
         self.params.is_none_or(|params| params.get() == "[]")
     }
 
-    /// Params that are all plain texts.
+    /// Return the params if all are plain strings.
     pub(crate) fn texts(&self) -> Option<Vec<&'a str>> {
         serde_json::from_str(self.params?.get()).ok()
     }
 
-    /// Which block is asked for, and whether with whole transactions.
+    /// Return the requested block, and whether to include full transactions.
     pub(crate) fn block(&self) -> Option<(&'a str, bool)> {
         serde_json::from_str(self.params?.get()).ok()
     }
 
-    /// The arguments of a call at the head.
+    /// Return the arguments of a call at the head.
     pub(crate) fn message(&self) -> Option<Message> {
         let params = self.params?.get();
         let with_block = serde_json::from_str::<[&RawValue; 2]>(params);
@@ -132,12 +133,12 @@ impl<'a> Call<'a> {
     }
 }
 
-/// Whether a block's name means the last accepted block, whatever the method.
+/// Return whether a block tag means the last accepted block in every method.
 pub(crate) fn is_head(block: &str) -> bool {
     matches!(block, "latest" | "safe" | "finalized" | "accepted")
 }
 
-/// What stands behind 0x, which a decoder would take a second time.
+/// Return the text after 0x; a second 0x is rejected, because the decoder would skip it.
 fn digits(text: &str) -> Option<&str> {
     text.strip_prefix("0x").filter(|digits| !digits.starts_with("0x"))
 }
@@ -150,7 +151,7 @@ pub(crate) fn word(text: &str) -> Option<B256> {
     fixed::<32>(text).map(B256::from)
 }
 
-/// A storage slot: digits that clients leave out in front are zeros.
+/// Parse a storage slot, whose leading zeros may be missing.
 pub(crate) fn slot(text: &str) -> Option<B256> {
     let digits = digits(text)?.as_bytes();
     let mut all = [b'0'; 64];
@@ -170,7 +171,7 @@ fn fixed<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(value)
 }
 
-/// A number without leading zeros, of at most 256 bits.
+/// Parse a number of at most 256 bits without leading zeros.
 fn quantity(text: &str) -> Option<U256> {
     let digits = digits(text)?;
     let plain = matches!(digits.len(), 1..=64)
@@ -179,7 +180,7 @@ fn quantity(text: &str) -> Option<U256> {
     if plain { U256::from_str_radix(digits, 16).ok() } else { None }
 }
 
-/// A block's number.
+/// Parse a block number.
 pub(crate) fn number(text: &str) -> Option<u64> {
     quantity(text)?.try_into().ok()
 }

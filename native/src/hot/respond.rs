@@ -1,4 +1,4 @@
-//! From a body to the answer: what is asked, and how each answer is written.
+//! From a request body to the answer: which result is requested, and how it is written.
 
 use std::{
     sync::{Arc, MutexGuard},
@@ -21,22 +21,22 @@ use crate::{
     reader::{Notes, Unread},
 };
 
-/// Bytes of a body's answers after which a thread goes on.
+/// Size of a batch's answers in bytes beyond which a thread must answer it.
 const LONGEST: usize = 1 << 20;
 
-/// Seconds of a call in a thread of the pool. The last one of its kind was short enough for an event loop; the processor
-/// may be another's for a while.
+/// Most seconds of a call in a thread of the pool. The last call of its kind was short enough for
+/// an event loop, but the thread may have to wait for a processor.
 const SECONDS_IN_POOL: f64 = 0.005;
 
-/// Why a request is not answered.
+/// The reason why a request is not answered.
 pub(super) enum Refusal {
-    /// Nobody here knows: it is Python's.
+    /// It cannot be answered here; Python must answer.
     Unknown,
     /// It takes too long for an event loop.
     TooLong,
-    /// It is worth another thread.
+    /// It should be run in another thread.
     Long,
-    /// It can be answered once this is remembered of the state at a height.
+    /// It can be answered once this state at a height is in memory.
     Unread(u64, Unread),
 }
 
@@ -46,33 +46,34 @@ fn known<T>(value: Option<T>) -> Answered<T> {
     value.ok_or(Refusal::Unknown)
 }
 
-/// Of a batch.
+/// The limits of a batch.
 #[derive(Clone, Copy)]
 pub(crate) struct BatchLimits {
     pub(crate) most_calls: usize,
     pub(crate) most_bytes: usize,
 }
 
-/// One body on its way.
+/// A body that is being answered.
 struct Round<'a> {
     head: &'a StateMemory,
     way: Way<'a>,
-    /// What calls may still use; None where none may be run.
+    /// The remaining limits of calls; None if no calls may be run.
     share: Option<Share>,
-    /// Seconds that they may use together.
+    /// Seconds that all calls may use together.
     seconds: f64,
     begun: Option<Instant>,
     most_bytes: usize,
-    /// What calls in a thread asked for that is not remembered, and at which height.
+    /// The state that calls in a thread need and that is not in memory, and its height.
     notes: Notes,
     noted_at: Option<u64>,
     out: Vec<u8>,
 }
 
 impl Round<'_> {
-    /// What a call may use that is begun now, if there is time for it.
+    /// Return the limits of a call that starts now, if there is time left for it.
     ///
-    /// The clock is not looked at within a small call: many of them would end long after their time.
+    /// Small calls do not check the clock themselves, so without this check many of them could end
+    /// far too late.
     fn share(&mut self) -> Answered<&mut Share> {
         let share = self.share.as_mut().ok_or(Refusal::TooLong)?;
         if let Some(call_slots) = self.way.call_slots()
@@ -86,7 +87,7 @@ impl Round<'_> {
         if goes_on && share.seconds > 0.0 { Ok(share) } else { Err(Refusal::TooLong) }
     }
 
-    /// Note what a call asks for that is not remembered; whether there is anything of that.
+    /// Note the state that a call needs and that is not in memory; return whether there is any.
     fn find_unread(
         &mut self,
         surroundings: &Surroundings,
@@ -105,15 +106,15 @@ impl Round<'_> {
     }
 }
 
-/// The names of what was answered.
+/// The method names of the answered calls.
 pub(crate) enum Names<'a> {
     One(&'a str),
-    /// Of a batch the number of calls by name.
+    /// The number of calls of a batch by method.
     Many(Vec<(&'a str, usize)>),
 }
 
 impl Names<'_> {
-    /// As Python is told them.
+    /// Return the names for Python's callback.
     pub(crate) fn told<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match self {
             Self::One(method) => method.into_bound_py_any(py),
@@ -129,7 +130,7 @@ impl Names<'_> {
 }
 
 impl HotAnswers {
-    /// The answer to a body; with a share of what calls may use, or without any calls.
+    /// Answer a body, with a share of the limits for calls, or without any calls.
     pub(super) fn respond<'a>(
         &self,
         body: &'a [u8],
@@ -164,9 +165,10 @@ impl HotAnswers {
         }
     }
 
-    /// The answer to the body of a whole request or frame that has come now.
+    /// Answer the body of a whole request or frame that has just arrived.
     ///
-    /// Calls in batches are left to who is asked next: what comes behind them may be nothing that is known here.
+    /// Batches with calls are left to Python, because a later request of the batch may not be
+    /// answerable here.
     pub(super) fn whole<'a>(
         &self,
         body: &'a [u8],
@@ -186,7 +188,7 @@ impl HotAnswers {
         fitting(answered, longest)
     }
 
-    /// The same in a thread of the pool, for a body whose calls are long.
+    /// Answer a body with long calls, in a thread of the pool.
     pub(super) fn pooled<'a>(
         &self,
         body: &'a [u8],
@@ -242,7 +244,7 @@ impl HotAnswers {
         Ok(())
     }
 
-    /// The state as of the head, if the memory is there.
+    /// Return the state at the head, if the memory is at that height.
     fn head(&self, round: &Round<'_>) -> Answered<Head> {
         Ok(round.head.at(known(self.values().head)?))
     }
@@ -280,14 +282,14 @@ impl HotAnswers {
         Ok(())
     }
 
-    /// Run a call, or find the gas that it needs.
+    /// Run a call, or estimate its gas.
     fn run(&self, round: &mut Round<'_>, call: &Call<'_>, purpose: Purpose) -> Answered<()> {
         let message = known(call.message())?;
         let state = self.head(round)?;
         let kind = Heavy::kind(&message, purpose);
         let (surroundings, rules) = self.surroundings(&message, purpose)?;
         self.pass_by(round, &kind)?;
-        // Two digits a byte, and what stands around them.
+        // Two digits per byte, and the characters around them.
         let room =
             round.way.longest().map(|longest| longest.saturating_sub(round.out.len() + 4) / 2);
         let share = round.share()?;
@@ -309,7 +311,7 @@ impl HotAnswers {
         Ok(())
     }
 
-    /// Refuse a call that is not to be tried this way.
+    /// Return an error for a call that should not be tried this way.
     fn pass_by(&self, round: &Round<'_>, kind: &Kind) -> Answered<()> {
         let mut values = self.values();
         if let Some(crowd) = round.way.crowd()
@@ -320,13 +322,14 @@ impl HotAnswers {
             return Err(Refusal::Long);
         }
         let runs_on = round.way.runs_on();
-        // What comes to the pool was not passed by before.
+        // A call in the pool has already passed this check.
         let may_pass = round.share.is_some() && !matches!(runs_on, RunsOn::Pool);
         let passes = may_pass && values.heavy(runs_on).passes(kind);
         if round.share.is_none() || passes { Err(Refusal::TooLong) } else { Ok(()) }
     }
 
-    /// Note whether a call that was just answered was long. In a thread of Python's it may be far too long for the pool.
+    /// Record whether an answered call was long. Calls in Python's threads are ignored: they may be
+    /// far too long for the pool.
     fn note_time(&self, way: Way<'_>, kind: Kind, begun: Instant) {
         if matches!(way, Way::Thread { .. }) {
             return;
@@ -340,7 +343,7 @@ impl HotAnswers {
         }
     }
 
-    /// Where a call is run now, and how its gas is estimated if it is.
+    /// Return the environment of calls, and for an estimate its parameters.
     fn surroundings(
         &self,
         message: &request::Message,
@@ -361,8 +364,8 @@ impl HotAnswers {
         Ok((surroundings, Some(rules)))
     }
 
-    /// What a call came to, of which is taken note; None where it asked for what is not remembered: in a thread that can
-    /// be read for it.
+    /// Record and return the result of a call. Return None if it needs state that is not in memory,
+    /// but that can be read for it in a thread.
     fn settled<T>(
         &self,
         round: &mut Round<'_>,
@@ -379,7 +382,7 @@ impl HotAnswers {
         ran.found.map(Some).ok_or(refusal)
     }
 
-    /// What was kept of another method.
+    /// Write the cached result of another method.
     fn result(&self, round: &mut Round<'_>, call: &Call<'_>, method: &str) -> Answered<()> {
         let values = self.values();
         let head = values.head;
@@ -399,7 +402,7 @@ impl HotAnswers {
     }
 }
 
-/// An answer of no more than so many bytes.
+/// Reject an answer that is longer than `longest` bytes.
 fn fitting(
     answered: Answered<(Vec<u8>, Names<'_>)>,
     longest: usize,
@@ -408,7 +411,7 @@ fn fitting(
         .and_then(|found| if found.0.len() <= longest { Ok(found) } else { Err(Refusal::Unknown) })
 }
 
-/// What is asked of an accepted block.
+/// Return the cache key of a request about an accepted block.
 fn asked(call: &Call<'_>, method: &str, head: u64) -> Option<ResultKey> {
     let hash = || match call.texts()?[..] {
         [hash] => request::word(hash),
@@ -433,7 +436,7 @@ fn quantity(out: &mut Vec<u8>, value: &U256) {
     out.extend_from_slice(format!("\"{value:#x}\"").as_bytes());
 }
 
-/// Write bytes as JSON has them.
+/// Write bytes as a JSON string in hexadecimal.
 pub(crate) fn data(out: &mut Vec<u8>, bytes: &[u8]) {
     out.extend_from_slice(b"\"0x");
     let start = out.len();

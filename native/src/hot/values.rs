@@ -1,4 +1,5 @@
-//! What is kept for answers about a head: it is of one epoch, but for results about accepted blocks.
+//! The cached values behind the answers for a head. They belong to one epoch, except results about
+//! accepted blocks.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,26 +10,27 @@ use crate::hot::{
     kept::Kept,
 };
 
-/// What is asked of an accepted block, and always answered alike.
+/// The key of a result about an accepted block, which never changes.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum ResultKey {
     Receipt(B256),
     Transaction(B256),
-    /// With whole transactions, or with their hashes.
+    /// With full transactions, or with their hashes.
     BlockByNumber(u64, bool),
     BlockByHash(B256, bool),
 }
 
-/// Where a call is run.
+/// The place where a call is run.
 #[derive(Clone, Copy)]
 pub(crate) enum RunsOn {
-    /// On an event loop, in a turn of which it is known what it has left.
+    /// On an event loop, in a turn whose remaining time is known.
     Loop,
-    /// There as well, but of a whole request or frame: it has less time, and is tried again.
+    /// On an event loop too, but for a whole request or frame: it has less time, and is tried again
+    /// elsewhere if it fails.
     WholeOnLoop,
-    /// Of a whole request as well, in a thread of the pool.
+    /// In a thread of the pool, for a whole request.
     Pool,
-    /// In a thread.
+    /// In one of Python's threads.
     Thread,
 }
 
@@ -37,14 +39,14 @@ pub(crate) struct Values {
     pub(crate) epoch: u64,
     /// Results of methods without params, of this epoch.
     pub(crate) results: HashMap<String, Vec<u8>>,
-    /// Results about accepted blocks, and their bytes.
+    /// Results about accepted blocks, and their total size.
     pub(crate) accepted: Kept<ResultKey, Arc<[u8]>>,
     pub(crate) bytes: usize,
     pub(crate) surroundings: Option<Arc<Surroundings>>,
     pub(crate) estimates: Option<Estimates>,
-    /// Calls that are not tried, by where they are run.
+    /// Kinds of calls that are not tried, by the place where they would run.
     heavy: [Heavy; 4],
-    /// Calls that are not short, wherever they are run.
+    /// Kinds of long calls, wherever they run.
     pub(crate) long: Long,
 }
 
@@ -68,7 +70,7 @@ impl Values {
         }
     }
 
-    /// Whether what was found out in an epoch may be kept.
+    /// Return whether a result computed in an epoch may be cached.
     pub(crate) fn takes(&self, epoch: u64) -> bool {
         self.epoch == epoch && self.head.is_some()
     }
@@ -81,7 +83,8 @@ impl Values {
         self.heavy.iter_mut().for_each(Heavy::clear);
     }
 
-    /// Keep a result about an accepted block; at most so many bytes of all.
+    /// Cache a result about an accepted block; drop old ones while their total size exceeds
+    /// `most_bytes`.
     pub(crate) fn keep(&mut self, asked: ResultKey, result: Arc<[u8]>, most_bytes: usize) {
         if self.accepted.get(&asked).is_none() {
             self.bytes += result.len();

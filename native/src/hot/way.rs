@@ -1,24 +1,27 @@
-//! The ways on which a body comes to be answered.
+//! The ways in which a body can be answered.
 
 use crate::{hot::values::RunsOn, slots::CallSlots};
 
-/// Where long calls come from.
+/// Detects long calls that arrive at the same time.
 pub(super) trait Crowd {
-    /// One comes; whether others do beside it, so that it is not run on the event loop.
+    /// Record a long call; return whether there are others, so that it should not run on the event
+    /// loop.
     fn comes(&self) -> bool;
 }
 
-/// How a body is answered.
+/// The way in which a body is answered.
 #[derive(Clone, Copy)]
 pub(super) enum Way<'a> {
-    /// On an event loop, in a turn of which it is known what it has left.
+    /// On an event loop, in a turn whose remaining time is known.
     Turn,
-    /// There as well, but a whole request or frame, with at most so many bytes. It is tried again where it is not
-    /// answered. Without a crowd long calls are run as all others.
+    /// On an event loop too, but for a whole request or frame, with an answer of at most `longest`
+    /// bytes. If it is not answered, it is tried again elsewhere. Without a crowd, long calls are
+    /// run like all others.
     Whole { longest: usize, crowd: Option<&'a dyn Crowd> },
     /// A whole request, in a thread of the pool.
     Pool { longest: usize },
-    /// In a thread of Python's. Calls wait for a slot; `reads`: what they ask for that is not remembered may be read.
+    /// In one of Python's threads. Calls wait for a slot; `reads`: state that is not in memory can
+    /// be read for them.
     Thread { call_slots: &'a CallSlots, reads: bool },
 }
 
@@ -32,7 +35,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Bytes of the longest answer; what is longer is tried again.
+    /// Largest answer in bytes; a request with a longer one is tried again elsewhere.
     pub(super) fn longest(self) -> Option<usize> {
         match self {
             Self::Whole { longest, .. } | Self::Pool { longest } => Some(longest),
@@ -40,7 +43,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Where calls find a slot, with the first of them.
+    /// The call slots, one of which is taken by the first call.
     pub(super) fn call_slots(self) -> Option<&'a CallSlots> {
         match self {
             Self::Thread { call_slots, .. } => Some(call_slots),

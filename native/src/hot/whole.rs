@@ -1,4 +1,4 @@
-//! Whole requests over HTTP: heads that Python has read before, and bodies that are answered here.
+//! Whole HTTP requests: heads that Python has parsed before, and bodies that are answered here.
 
 use std::{
     collections::HashMap,
@@ -16,61 +16,63 @@ use crate::hot::{
     way::Crowd,
 };
 
-/// Bytes of a head that is looked for.
+/// Largest head in bytes that is looked up.
 const LONGEST_HEAD: usize = 2_048;
 
-/// Bytes of a body that is answered whatever else this turn of the event loop has to do.
+/// Largest body in bytes that is answered regardless of the other work in this turn of the event
+/// loop.
 const LONGEST_BODY: usize = 1_024;
 
-/// Heads that are remembered: clients repeat theirs, but for the length of the body.
+/// Most heads that are remembered: clients repeat their heads, apart from the length of the body.
 const HEADS: usize = 4_096;
 
-/// A request that has waited longer for a thread of the pool is answered where it came from: many that take as long as
-/// they may would keep all others waiting.
+/// A request that has waited longer for a thread of the pool is answered where it came from,
+/// because many calls of the longest allowed duration would delay all others.
 const LONGEST_WAIT: Duration = Duration::from_millis(5);
 
 const END: &[u8] = b"\r\n\r\n";
 
-/// A head, and how an answer to it begins.
+/// The data for answers to requests with a head.
 struct Known {
-    /// Bytes of the body.
+    /// Length of the body in bytes.
     length: usize,
-    /// Bytes of the longest answer that needs no thought: it is not compressed, nor counted.
+    /// Largest answer in bytes that is neither compressed nor counted against limits.
     longest: usize,
-    /// Up to the number of the answer's bytes.
+    /// The start of the response, up to the content length.
     start: Vec<u8>,
 }
 
 #[derive(Default)]
 struct Heads {
     known: HashMap<Vec<u8>, Known>,
-    /// The server's own headers, which are in every start: another object when they are others.
+    /// The server's own headers, which are part of every start; the heads are dropped when this
+    /// object is replaced.
     defaults: Option<Py<PyAny>>,
 }
 
-/// A request whose answer another thread finds.
+/// A request that another thread answers.
 struct Job {
     body: Vec<u8>,
-    /// As that of its head.
+    /// The start of the response, from `Known`.
     start: Vec<u8>,
     longest: usize,
     begun: Instant,
 }
 
-/// The response to a request, what it is an answer to, and the seconds it took.
+/// The response to a request, its method, and the seconds taken.
 struct Found {
     response: Vec<u8>,
     method: String,
     seconds: f64,
 }
 
-/// What becomes of a request.
+/// The result of a request.
 enum Outcome<'a> {
     Answered(Vec<u8>, Names<'a>),
     Later(Job),
 }
 
-/// A connection among those that have long calls run.
+/// A connection whose long calls are recorded.
 struct Asker<'a> {
     whole: &'a WholeAnswers,
     connection: u64,
@@ -85,27 +87,28 @@ impl Crowd for Asker<'_> {
     }
 }
 
-/// Answers to whole requests of one interface.
+/// Answers to whole requests of one API.
 #[pyclass(frozen)]
 pub(crate) struct WholeAnswers {
     answers: Py<HotAnswers>,
-    /// Told the names of what was answered, as `HotAnswers.answer` gives them, and the seconds it took.
+    /// Called with the names of the answered calls, as returned by `HotAnswers.answer`, and the
+    /// seconds taken.
     told: Py<PyAny>,
     limits: BatchLimits,
     heads: Mutex<Heads>,
-    /// On which connection a long call came last, and when.
+    /// The connection and the time of the last long call.
     last_long: Mutex<Option<(u64, Instant)>>,
-    /// So long after it those of other connections are beside it.
+    /// Long calls of two connections within this time count as concurrent.
     near: Duration,
     threads: usize,
-    /// Those threads, when there was something for them.
+    /// The threads, started when they are first needed.
     pool: Mutex<Option<Pool<Job, Found>>>,
 }
 
 #[pymethods]
 impl WholeAnswers {
-    /// Remember a head without its empty line: the length of its body, and how an answer of at most `longest`
-    /// bytes begins, with these headers of the server.
+    /// Remember a head without its empty line: the length of its body, and the start of responses
+    /// of at most `longest` bytes, with these headers of the server.
     fn keep_head(
         &self,
         head: Vec<u8>,
@@ -124,8 +127,9 @@ impl WholeAnswers {
         heads.known.insert(head, Known { length, longest, start });
     }
 
-    /// The response to one whole request on a connection; None for everything else. An empty one: `finished` has it
-    /// later, by the number of the connection; for 0 it never has.
+    /// Return the response to one whole request on a connection, or None if it cannot be answered
+    /// here. If the response is empty, `finished` returns the real one later under the connection's
+    /// number; this never happens for number 0.
     fn serve<'py>(
         &self,
         py: Python<'py>,
@@ -146,17 +150,18 @@ impl WholeAnswers {
         }
     }
 
-    /// What can be read from when `finished` has something; None before the first empty answer.
+    /// Return the descriptor that becomes readable when `finished` has results; None before the
+    /// first empty response.
     fn fileno(&self) -> Option<i32> {
         self.pool().as_ref().map(Pool::fileno)
     }
 
-    /// What other threads have come to, by the numbers of the connections: the response, or None where it is not found
-    /// there.
+    /// Return the results of other threads by the connections' numbers: the response, or None if
+    /// Python must answer.
     fn finished<'py>(&self, py: Python<'py>) -> Vec<(u64, Option<Bound<'py, PyBytes>>)> {
         let finished = self.pool().as_ref().map(Pool::finished).unwrap_or_default();
         let told = |found: Found| {
-            // What cannot be told goes the way of what is not found.
+            // If the callback fails, Python must answer.
             let told = self.told.bind(py).call1((found.method, found.seconds));
             told.map_err(|error| error.write_unraisable(py, None)).ok()?;
             Some(PyBytes::new(py, &found.response))
@@ -194,11 +199,12 @@ impl WholeAnswers {
         self.last_long.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// The pool of this process, if there is one.
+    /// Return the pool of this process, if it exists.
     fn pool(&self) -> MutexGuard<'_, Option<Pool<Job, Found>>> {
         let mut pool = self.pool.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if pool.as_ref().is_some_and(|pool| !pool.is_here()) {
-            // Its threads are the parent's, and so may its lock be: who would end it here might wait for ever.
+            // The pool belongs to the parent process. Its lock may be held by a thread that does
+            // not exist here, so dropping the pool could block forever.
             mem::forget(pool.take());
         }
         pool
@@ -236,7 +242,7 @@ impl WholeAnswers {
         }
     }
 
-    /// Have another thread find a response; whether it will.
+    /// Queue a request for another thread; return whether it was queued.
     fn hand_over(&self, py: Python<'_>, connection: u64, job: Job) -> bool {
         let mut pool = self.pool();
         if pool.is_none() {
@@ -261,7 +267,7 @@ fn found(answers: &HotAnswers, limits: BatchLimits, job: Job) -> Option<Found> {
     })
 }
 
-/// A response, of which the start is known.
+/// Build a response from its start and the answer.
 fn response(start: &[u8], answer: &[u8]) -> Vec<u8> {
     let mut response = Vec::with_capacity(start.len() + answer.len() + 16);
     response.extend_from_slice(start);
