@@ -1,8 +1,9 @@
-//! The C-Chain's native EVM engine for Python: blocks and calls on revm, over a state that
-//! Python reads; roots and proofs of the state trie; senders of whole batches; logs as receipts and as JSON
-//! have them. BLS signatures, too.
+//! The C-Chain's native EVM engine for Python: blocks and calls on revm, over a state that Python
+//! reads; roots and proofs of the state trie; senders of whole batches; logs for receipts and as
+//! JSON; BLS signatures.
 //!
-//! Nothing here knows of Django or a database, and nothing is changed: what was done comes back.
+//! Nothing here uses Django or a database, and nothing is changed in place: all results are
+//! returned.
 
 mod access;
 mod answers;
@@ -36,7 +37,7 @@ mod trie;
 use mimalloc::MiMalloc;
 use pyo3::prelude::*;
 
-/// Of this crate's memory alone: Python's is Python's.
+/// The allocator of this crate only; Python keeps its own.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
@@ -92,7 +93,8 @@ mod cchain_native {
         module.add("MissingAccount", py.get_type::<MissingAccount>())
     }
 
-    /// Execute a block's transactions in order, with the fork's system calls around them.
+    /// Execute a block's transactions in order, including the fork's system calls before and after
+    /// them.
     #[pyfunction]
     #[pyo3(signature = (env, transactions, state, *, skip_invalid))]
     fn execute_block<'py>(
@@ -110,7 +112,7 @@ mod cchain_native {
         }
     }
 
-    /// Make the fork's system calls that follow a block's transactions.
+    /// Make the fork's system calls after a block's transactions.
     #[pyfunction]
     fn close_block<'py>(
         py: Python<'py>,
@@ -156,7 +158,7 @@ mod cchain_native {
     #[pymodule_export]
     use crate::slots::CallSlots;
 
-    /// Run one call on the state and throw its changes away.
+    /// Run one call on the state and discard its changes.
     #[pyfunction]
     #[pyo3(signature = (call_slots, environment, message, state, allowance, time_limit, with_access_list))]
     fn call<'py>(
@@ -176,7 +178,7 @@ mod cchain_native {
         answers::call(call_slots.py(), &answer?)
     }
 
-    /// Find the least gas with which a call works.
+    /// Find the least gas with which a call succeeds.
     #[pyfunction]
     #[pyo3(signature = (call_slots, environment, message, state, allowance, time_limit, error_ratio))]
     fn estimate<'py>(
@@ -196,11 +198,12 @@ mod cchain_native {
         answers::estimate(call_slots.py(), &estimate?)
     }
 
-    /// Run within a `GasAllowance` of the port, which is told what was used, and a time.
+    /// Run within a time limit and a `GasAllowance` of the port, which is charged with the used
+    /// gas.
     ///
-    /// With an allowance the work is short, and the interpreter lock is kept: letting it go and
-    /// waiting for it at each question to the reader would take longer than the call. Without, it
-    /// runs in one of the call slots.
+    /// With an allowance the work is short, so the interpreter lock is kept: releasing it and
+    /// acquiring it again for each query to the reader would take longer than the call. Without an
+    /// allowance the work runs in one of the call slots.
     fn limited<T: Send>(
         call_slots: &Bound<'_, CallSlots>,
         allowance: Option<Bound<'_, PyAny>>,
@@ -236,7 +239,7 @@ mod cchain_native {
         if limit == SIZE { TraceTooLarge::new_err(limit) } else { CallInterrupted::new_err(limit) }
     }
 
-    /// Execute an accepted block's transactions in order and record some of them.
+    /// Execute an accepted block's transactions in order, and record those from `first` on.
     #[pyfunction]
     #[pyo3(signature = (call_slots, env, transactions, state, recording, first, time_limit))]
     #[expect(clippy::too_many_arguments, reason = "as many as the port has")]
@@ -261,7 +264,7 @@ mod cchain_native {
         }
     }
 
-    /// Run one call on the state, record it, and throw its changes away.
+    /// Run one call on the state, record it, and discard its changes.
     #[pyfunction]
     #[pyo3(signature = (call_slots, environment, message, state, recording, validate, free, time_limit))]
     #[expect(clippy::too_many_arguments, reason = "as many as the port has")]
@@ -288,7 +291,7 @@ mod cchain_native {
         trace::call_answer(call_slots.py(), &traced?)
     }
 
-    /// The address that signed each (digest, r, s, parity); None where no point fits.
+    /// Return the signer of each (digest, r, s, parity), or None if the signature is invalid.
     #[pyfunction]
     fn recover_senders<'py>(
         py: Python<'py>,
@@ -304,7 +307,7 @@ mod cchain_native {
             .collect()
     }
 
-    /// Keccak-256.
+    /// Return the Keccak-256 hash.
     #[pyfunction]
     fn keccak256<'py>(py: Python<'py>, data: &[u8]) -> Bound<'py, PyBytes> {
         PyBytes::new(py, hash(data).as_slice())
@@ -319,7 +322,7 @@ mod cchain_native {
         }
     }
 
-    /// The state trie over stored nodes, with a cache of as many bytes of nodes.
+    /// The state trie over stored nodes, with a cache of up to `capacity` bytes of nodes.
     #[pyclass(frozen)]
     struct StateTrie {
         cache: Cache,
@@ -332,7 +335,8 @@ mod cchain_native {
             Self { cache: Cache::new(capacity) }
         }
 
-        /// Root and nodes by key after changes to the state that has this root.
+        /// Return the new root and the changed nodes by key, after changes to the state with this
+        /// root.
         fn update<'py>(
             &self,
             py: Python<'py>,
@@ -346,7 +350,7 @@ mod cchain_native {
             Ok(answers::trie_update(py, &update)?.into_any())
         }
 
-        /// An account and slots of it with the nodes that prove them.
+        /// Return an account and some of its slots, with the nodes that prove them.
         fn prove<'py>(
             &self,
             py: Python<'py>,
@@ -361,13 +365,13 @@ mod cchain_native {
             Ok(answers::proof(py, &proof)?.into_any())
         }
 
-        /// The update that led to this root was stored.
+        /// Apply the update with this root to the cache; its nodes are now stored.
         fn commit(&self, py: Python<'_>, root: Word) {
             py.detach(|| self.cache.commit(root.0));
         }
     }
 
-    /// The root of the trie that has each item under the RLP of its index.
+    /// Return the root of the trie that maps the RLP of each index to an item.
     #[pyfunction]
     fn ordered_root<'py>(py: Python<'py>, items: Vec<Vec<u8>>) -> Bound<'py, PyBytes> {
         let root = py.detach(|| trie::ordered_root(&items));

@@ -1,10 +1,10 @@
-//! Limits of a call, or of the runs of an estimate together: how much gas they may use, and until
-//! when they may run.
+//! Limits of a call, or of all runs of an estimate together: the gas that they may use, and a
+//! deadline.
 //!
-//! Neither is seen by the program that runs: its gas is what the message says. A meter counts what
-//! was used, at every instruction that loops must pass or that costs more than a few nanoseconds
+//! The running program sees neither limit: its gas is that of the message. A meter counts the used
+//! gas at every instruction that loops must pass or that takes more than a few nanoseconds
 //! (`metered`), at each entry into a frame and each exit, and before each precompile (`frames`).
-//! The clock is read by gas used, and at each question to the state (`reader`).
+//! The clock is checked after a certain amount of gas, and at each query to the state (`reader`).
 
 use std::{
     sync::{
@@ -22,60 +22,62 @@ use crate::{
     slots::{CallSlots, Turn},
 };
 
-/// Gas between two looks at the clock: some milliseconds of the slowest work for its gas.
+/// Gas between two checks of the clock: at most a few milliseconds of work.
 const CLOCK_GAS: u64 = 50_000;
 
-/// Gas of precompiles that a second is enough for. Their gas is known before they run and the
-/// clock cannot be read within, so one is not begun whose gas may outlast the deadline. The slowest
-/// for their gas (pairings, sums on elliptic curves) take 20 to 40 ns for each, MODEXP 10 to 20.
+/// Most gas of precompiles that a second is enough for. Their gas is known before they run, and the
+/// clock cannot be checked while they run, so a precompile is not started if its gas may take it
+/// past the deadline. The slowest per gas (pairings, sums on elliptic curves) take 20 to 40 ns per
+/// gas, MODEXP 10 to 20.
 const PRECOMPILE_GAS_PER_SECOND: f64 = 25e6;
 
-/// By which part of its time a call may be late.
+/// The share of its time by which a call may be late.
 const TOLERANCE: f64 = 0.1;
 
-/// What an interrupted run ends with, as revm's custom error.
+/// The custom errors of revm that end an interrupted run.
 pub(crate) const GAS: &str = "gas allowance used up";
 pub(crate) const TIME: &str = "time limit reached";
-/// What a recorded run ends with that came to too many bytes.
+/// The custom error that ends a recorded run with too many bytes.
 pub(crate) const SIZE: &str = "trace too large";
 
-/// Which limit a custom error of revm means, if it means one.
+/// Return the limit that a custom error of revm means, if any.
 pub(crate) fn reached(words: &str) -> Option<&'static str> {
     [GAS, TIME, SIZE].into_iter().find(|limit| *limit == words)
 }
 
-/// How far a call, or the runs of an estimate together, may go.
+/// The limits of a call, or of all runs of an estimate together.
 #[derive(Default)]
 pub(crate) struct Limits<'a> {
     pub(crate) gas: Option<Allowance>,
     pub(crate) seconds: Option<f64>,
-    /// The slot that it has already.
+    /// The call slot that it already has.
     pub(crate) turn: Option<Arc<Turn>>,
-    /// Where it finds one to run beside others in; None where it keeps the interpreter lock and is alone.
+    /// The slots of which it takes one. None if it keeps the interpreter lock, so that no others
+    /// run.
     pub(crate) call_slots: Option<&'a CallSlots>,
 }
 
-/// Gas that may be used, and where it is written what was: it counts however the call ends.
+/// Gas that may be used, and a counter for the used gas, which is updated however the call ends.
 pub(crate) struct Allowance {
     pub(crate) gas: u64,
     pub(crate) used: Arc<AtomicU64>,
 }
 
-/// What was used, and when a run has to end.
+/// Counts the used gas, and ends a run that reaches a limit.
 pub(crate) struct Meter {
-    /// What may still be used.
+    /// Remaining gas of the allowance.
     allowance: u64,
-    /// Where that is counted; None without an allowance.
+    /// Counter of the used gas; None without an allowance.
     used: Option<Arc<AtomicU64>>,
     deadline: Option<Instant>,
-    /// How late a precompile may end.
+    /// The latest time at which a precompile may end.
     latest: Option<Instant>,
-    /// Gas until the clock is read again.
+    /// Gas until the clock is checked again.
     unread: u64,
     turn: Option<Arc<Turn>>,
-    /// What the running frame had when the above were true.
+    /// Gas of the running frame when these values were last updated.
     mark: u64,
-    /// When it has less, the above have to be brought up to date.
+    /// Gas of the running frame below which these values must be updated.
     floor: u64,
 }
 
@@ -86,7 +88,8 @@ impl Default for Meter {
 }
 
 impl Meter {
-    /// A meter of a call that may begin now: waits for a slot, unless time is up before one is free.
+    /// Return a meter for a call that may start now; wait for a slot, unless the deadline comes
+    /// first.
     pub(crate) fn new(limits: Limits<'_>) -> Result<Self, CallFailure> {
         let call_slots = limits.call_slots;
         let mut meter = Self::without_slot(limits);
@@ -97,7 +100,7 @@ impl Meter {
         Ok(meter)
     }
 
-    /// A meter of a call that waits for no slot.
+    /// Return a meter for a call that does not wait for a slot.
     fn without_slot(limits: Limits<'_>) -> Self {
         let (allowance, used) =
             limits.gas.map_or((u64::MAX, None), |given| (given.gas, Some(given.used)));
@@ -121,32 +124,33 @@ impl Meter {
         self.turn.clone()
     }
 
-    /// A frame with so much gas begins or goes on.
+    /// Start metering a frame with this much gas, when it starts or continues.
     pub(crate) fn enter(&mut self, remaining: u64) {
         self.mark = remaining;
         self.floor = remaining.saturating_sub(self.allowance.min(self.unread));
     }
 
-    /// The frame that was entered has so much gas now; which limit it reached, if one.
+    /// Account for the gas that the running frame has used so far; return the limit that was
+    /// reached, if any.
     pub(crate) fn settle(&mut self, remaining: u64) -> Option<&'static str> {
         let reached = self.spend(self.mark.saturating_sub(remaining));
         self.enter(remaining);
         reached
     }
 
-    /// Whether the running frame must be settled.
+    /// Return whether `settle` must be called for the running frame.
     #[inline]
     pub(crate) fn is_due(&self, remaining: u64) -> bool {
         remaining < self.floor
     }
 
-    /// What the running frame may use now that it has so much gas.
+    /// Return how much gas the running frame may still use within the allowance.
     #[inline]
     pub(crate) fn left(&self, remaining: u64) -> u64 {
         self.allowance.saturating_sub(self.mark.saturating_sub(remaining))
     }
 
-    /// So much was used; which limit that reached, if one.
+    /// Account for used gas; return the limit that was reached, if any.
     pub(crate) fn spend(&mut self, gas: u64) -> Option<&'static str> {
         if let Some(used) = &self.used {
             used.fetch_add(gas, Ordering::Relaxed);
@@ -169,7 +173,7 @@ impl Meter {
         }
     }
 
-    /// How much gas a precompile may use, and the limit that is reached if it needs more.
+    /// Return how much gas a precompile may use, and the limit that is reached if it needs more.
     pub(crate) fn for_precompile(&self) -> (u64, &'static str) {
         let time = self.latest.map_or(u64::MAX, |latest| {
             let left = latest.saturating_duration_since(Instant::now());
@@ -179,7 +183,7 @@ impl Meter {
     }
 }
 
-/// A time beyond what the clock can tell is none.
+/// Return the time after some seconds, or None if it is beyond the clock's range.
 fn from_now(seconds: f64) -> Option<Instant> {
     let beyond = if seconds > 0.0 { Duration::MAX } else { Duration::ZERO };
     let duration = Duration::try_from_secs_f64(seconds).unwrap_or(beyond);

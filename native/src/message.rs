@@ -1,4 +1,4 @@
-//! A call as the port describes it, as revm's transaction, and what speaks against it beforehand.
+//! The port's call as revm's transaction, and the checks before it runs.
 
 use alloy_eips::eip7702::SignedAuthorization;
 use alloy_rlp::Decodable;
@@ -24,10 +24,10 @@ use crate::{
 /// Gas of the precompile that recovers a key.
 const ECRECOVER_GAS: u64 = 3_000;
 
-/// Work for an address or slot of an access list.
+/// Gas equivalent of the work for an address or slot of an access list.
 const LISTED_GAS: u64 = 100;
 
-/// The port's `CallMessage`, a named tuple, in its order.
+/// The port's `CallMessage`, a named tuple, with its fields in order.
 #[derive(FromPyObject)]
 pub(crate) struct MessageTuple(
     Addr,
@@ -43,7 +43,7 @@ pub(crate) struct MessageTuple(
     Option<u64>,
 );
 
-/// A call: revm's transaction, but for the chain's ID.
+/// A call: revm's transaction without the chain ID.
 pub(crate) struct Message {
     tx: TxEnv,
     authorizations: Vec<Blob>,
@@ -92,7 +92,7 @@ impl<'py> FromPyObject<'_, 'py> for Message {
 }
 
 impl Message {
-    /// A call that names no price, no nonce and no list.
+    /// Return a call without a price, a nonce or an access list.
     pub(crate) fn plain(from: Address, to: Address, gas: u64, value: U256, data: Bytes) -> Self {
         let tx = TxEnv {
             caller: from,
@@ -106,12 +106,13 @@ impl Message {
         Self { tx, authorizations: Vec::new(), has_nonce: false }
     }
 
-    /// Whether it names a nonce.
+    /// Return whether the message has a nonce.
     pub(crate) fn has_nonce(&self) -> bool {
         self.has_nonce
     }
 
-    /// The transaction on a chain; malformed authorizations and too high a tip are refused.
+    /// Return the transaction on a chain; reject malformed authorizations and a tip above the fee
+    /// cap.
     pub(crate) fn into_transaction(self, chain_id: u64) -> Result<TxEnv, CallFailure> {
         let Self { mut tx, authorizations, .. } = self;
         for blob in &authorizations {
@@ -125,7 +126,7 @@ impl Message {
         if tx.gas_priority_fee.is_some_and(|tip| tip > tx.gas_price) {
             return Err(CallFailure::Rejected(rejection::tip_above_cap(&tx)));
         }
-        // The price is the effective one: its tip is all that it leaves above the base fee.
+        // The price is the effective one; the tip is whatever exceeds the base fee.
         tx.gas_priority_fee = Some(tx.gas_price);
         Ok(tx)
     }
@@ -145,9 +146,10 @@ fn kind(tx: &TxEnv) -> TransactionType {
     }
 }
 
-/// What is to be done for a call before its first instruction, as gas of work that takes as long:
-/// keys are recovered from authorizations as ecrecover does, what is listed is warmed one by one.
-/// The gas of a transaction's bytes pays for their place in a block and says nothing of time.
+/// Return the work for a call before its first instruction, as gas of work that takes as long: each
+/// authorization is recovered like with ecrecover, each item of the access list is warmed. The
+/// intrinsic gas of a transaction's bytes is not used, because it pays for block space and not for
+/// time.
 pub(crate) fn preparation(tx: &TxEnv) -> u64 {
     let listed: usize = tx.access_list.iter().map(|item| 1 + item.storage_keys.len()).sum();
     let hashes = tx.blob_hashes.len();
@@ -155,7 +157,8 @@ pub(crate) fn preparation(tx: &TxEnv) -> u64 {
     authorizations * ECRECOVER_GAS + (listed + hashes) as u64 * LISTED_GAS
 }
 
-/// Refuse what no limit of gas could make right, in geth's order: the price, then the recipient.
+/// Reject a call that would fail with any gas limit; check in geth's order: the price, then the
+/// recipient.
 pub(crate) fn check_form(context: &EvmContext, tx: &TxEnv) -> Result<(), CallFailure> {
     if !context.cfg.disable_base_fee && tx.gas_price < u128::from(context.block.basefee) {
         return Err(refused(&InvalidTransaction::GasPriceLessThanBasefee, tx, context));
@@ -169,7 +172,7 @@ pub(crate) fn check_form(context: &EvmContext, tx: &TxEnv) -> Result<(), CallFai
     )))
 }
 
-/// Refuse a sender that cannot pay for value and gas.
+/// Reject a sender that cannot pay for value and gas.
 pub(crate) fn check_funds(context: &mut EvmContext, tx: &TxEnv) -> Result<(), CallFailure> {
     let balance = context.db_mut().basic(tx.caller)?.unwrap_or_default().balance;
     let cost = U256::from(tx.gas_limit)
@@ -183,7 +186,7 @@ pub(crate) fn check_funds(context: &mut EvmContext, tx: &TxEnv) -> Result<(), Ca
     Ok(())
 }
 
-/// What revm refused, in geth's words; too little gas apart from the rest.
+/// Return revm's error as geth's message; a too low gas limit is a separate case.
 pub(crate) fn refused(error: &InvalidTransaction, tx: &TxEnv, context: &EvmContext) -> CallFailure {
     let words = rejection::refused(error, tx, &context.cfg, context.block.basefee).reason;
     match error {

@@ -1,6 +1,6 @@
-//! Instructions that look at the meter: JUMPDEST, which every loop passes, and all that take
-//! longer than a few nanoseconds. The others are as fast as without limits, and no more of them
-//! stand in a row than code has bytes.
+//! Instructions that check the meter: JUMPDEST, which every loop passes, and all instructions that
+//! take longer than a few nanoseconds. The others run as fast as without limits; at most as many of
+//! them as the code has bytes can run without a check.
 
 use revm::{
     bytecode::opcode::*,
@@ -28,10 +28,11 @@ use crate::{
 
 type Context<'a> = InstructionContext<'a, EvmContext, EthInterpreter>;
 
-/// Where the stack says which memory an instruction needs: offset and length, from the top.
+/// Positions of a memory area's offset and length on the stack, from the top.
 type Places = &'static [(usize, usize)];
 
-/// The fork that brought an instruction, how many items it takes, and its places.
+/// The fork that introduced an instruction, the number of stack items it takes, and its memory
+/// areas.
 type Needs = (SpecId, usize, Places);
 
 /// The most bytes of memory that geth computes a price for.
@@ -46,7 +47,7 @@ const INIT_CODE: Places = &[(1, 2)];
 const CALL_WITH_VALUE: Places = &[(3, 4), (5, 6)];
 const CALL_WITHOUT_VALUE: Places = &[(2, 3), (4, 5)];
 
-/// Look at the limits, then run the instruction.
+/// Check the limits, then run the instruction.
 #[inline(always)]
 fn timed(
     context: Context<'_>,
@@ -68,8 +69,8 @@ fn look(interpreter: &Interpreter<EthInterpreter>, host: &mut EvmContext) -> Ins
     Ok(())
 }
 
-/// Refuse an instruction if the stack has too few items or if its memory is too large. Both
-/// come before gas in geth; revm takes items one after another, and asks for gas in between.
+/// Fail if the stack has too few items or if the memory area is too large. Geth checks both before
+/// gas; revm pops items one by one and charges gas in between.
 #[inline(always)]
 fn check(interpreter: &Interpreter<EthInterpreter>, needs: Needs) -> InstructionExecResult {
     let (fork, items, places) = needs;
@@ -86,7 +87,8 @@ fn check(interpreter: &Interpreter<EthInterpreter>, needs: Needs) -> Instruction
     }
 }
 
-/// The failure of an instruction whose memory ends above the size that geth computes a price for.
+/// Return the failure of an instruction whose memory ends above the size that geth computes a price
+/// for.
 #[inline(always)]
 pub(crate) fn memory_failure(end: u128) -> Option<InstructionResult> {
     if end <= MOST_MEMORY {
@@ -98,7 +100,7 @@ pub(crate) fn memory_failure(end: u128) -> Option<InstructionResult> {
     }
 }
 
-/// The end of the memory that a place names; `u128::MAX` if its offset or length exceeds 64 bits.
+/// Return the end of a memory area; `u128::MAX` if its offset or length exceeds 64 bits.
 #[inline(always)]
 fn area_end(interpreter: &Interpreter<EthInterpreter>, (offset, length): (usize, usize)) -> u128 {
     let peek = |depth| interpreter.stack.peek(depth).unwrap_or(U256::ZERO);
@@ -113,7 +115,7 @@ fn area_end(interpreter: &Interpreter<EthInterpreter>, (offset, length): (usize,
     u128::from(length.as_limbs()[0]) + u128::from(offset.as_limbs()[0])
 }
 
-/// An instruction that the fork does not have is no more than that.
+/// Return the failure, or the failure of an unknown instruction if the fork does not have it.
 #[cold]
 fn refuse(
     interpreter: &Interpreter<EthInterpreter>,
@@ -124,8 +126,8 @@ fn refuse(
     Err(if exists { why } else { InstructionResult::NotActivated })
 }
 
-/// Run an instruction that pays before it works, if the allowance is enough for it: while it runs
-/// it has no more gas than that. It must not look at how much it has.
+/// Run an instruction that charges its gas before it works, with its gas limited to the allowance.
+/// The instruction must not use its remaining gas in any other way.
 #[inline(always)]
 fn afforded(
     context: Context<'_>,
@@ -157,7 +159,7 @@ fn afforded(
     }
 }
 
-/// Run an instruction that looks at its gas, if the allowance is enough for its memory.
+/// Run an instruction that uses its remaining gas, if the allowance is enough for its memory.
 #[inline(always)]
 fn roomy(
     context: Context<'_>,
@@ -175,7 +177,7 @@ fn roomy(
     run(InstructionContext { interpreter, host })
 }
 
-/// Whether memory is as large already, or can grow to that for so much gas.
+/// Return whether the memory is large enough already, or can grow for this much gas.
 fn has_room(
     interpreter: &Interpreter<EthInterpreter>,
     (offset, length): (usize, usize),
@@ -192,8 +194,8 @@ fn has_room(
         || words.saturating_mul(words) / 512 + words.saturating_mul(3) <= allowed
 }
 
-/// Check the stack and the limits, then run an instruction that revm refuses for other reasons
-/// before it checks the stack.
+/// Check the stack and the limits, then run an instruction for which revm makes other checks before
+/// that of the stack.
 #[inline(always)]
 fn checked(
     context: Context<'_>,
@@ -205,11 +207,12 @@ fn checked(
     timed(InstructionContext { interpreter, host }, run)
 }
 
-/// Geth charges the gas of LOG first, and then checks whether the call is static.
+/// Geth charges the gas of LOG before it checks whether the call is static.
 fn log<const TOPICS: usize>(context: Context<'_>) -> InstructionExecResult {
     let interpreter = &context.interpreter;
     if interpreter.runtime_flag.is_static {
-        // `check` has seen that the length, and the offset if that is above 0, have 64 bits.
+        // `check` has made sure that the length, and the offset if the length is not 0, fit in 64
+        // bits.
         let [offset, length] = [0, 1].map(|depth| {
             let item = interpreter.stack.peek(depth).unwrap_or_default();
             item.saturating_to::<u64>()
@@ -224,7 +227,7 @@ fn log<const TOPICS: usize>(context: Context<'_>) -> InstructionExecResult {
     host::log::<TOPICS, _>(context)
 }
 
-/// Geth wants the gas first, and then looks whether there is so much data.
+/// Geth charges the gas before it checks whether there is enough return data.
 fn returndatacopy(context: Context<'_>) -> InstructionExecResult {
     let interpreter = &context.interpreter;
     let [to, from, length] =
@@ -242,7 +245,7 @@ fn returndatacopy(context: Context<'_>) -> InstructionExecResult {
     system::returndatacopy(context)
 }
 
-/// Gas for memory of one size to become memory up to some place, exact up to 64 bits.
+/// Return the gas for growing memory from one size to another end, exact up to 64 bits.
 pub(crate) fn growth(size: usize, end: u128) -> u64 {
     let gas = |words: u128| 3 * words + words * words / 512;
     let more = gas(end.div_ceil(32)).saturating_sub(gas(num_words(size) as u128));
@@ -250,7 +253,7 @@ pub(crate) fn growth(size: usize, end: u128) -> u64 {
 }
 
 /// Geth charges the fixed cost of CREATE and CREATE2 before all other checks. If the init code is
-/// too long, its length is part of geth's words.
+/// too long, geth's message contains its length.
 fn create<const IS_CREATE2: bool>(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let needs = if IS_CREATE2 { (PETERSBURG, 4, INIT_CODE) } else { (FRONTIER, 3, INIT_CODE) };
@@ -329,7 +332,7 @@ pub(crate) const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     table
 };
 
-/// A fork's instructions, metered.
+/// Return a fork's instructions, metered.
 pub(crate) fn instructions(spec: SpecId) -> EthInstructions<EthInterpreter, EvmContext> {
     EthInstructions::new(TABLE, gas_table_spec(spec), spec)
 }

@@ -1,5 +1,5 @@
-//! State within one execution: what the reader said and what the transactions so far made of it.
-//! At the end it tells the difference. Nothing here outlives the execution.
+//! State during one execution: the values from the reader, and the changes of the transactions so
+//! far. At the end it returns the difference. Nothing here outlives the execution.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -20,21 +20,21 @@ use crate::{
     slots::Turn,
 };
 
-/// A slot as it was (once known) and as it is.
+/// A slot's value before, once it is known, and now.
 #[derive(Default)]
 struct Slot {
     before: Option<U256>,
     now: U256,
 }
 
-/// An account as it was and as it is.
+/// An account before and now.
 struct Entry {
     before: Option<AccountInfo>,
     now: Option<AccountInfo>,
     slots: U256Map<Slot>,
-    /// The storage that the reader knows of is gone.
+    /// Whether the storage that the reader has is deleted.
     cleared: bool,
-    /// Whether there was storage, once that is known.
+    /// Whether the account had storage, once that is known.
     stored: Option<bool>,
 }
 
@@ -56,21 +56,21 @@ impl Entry {
         self.cleared = true;
     }
 
-    /// An account without code has no storage to be cleared of.
+    /// Return whether the account had code; without code it has no storage that could be cleared.
     fn had_code(&self) -> bool {
         self.before.as_ref().is_some_and(|info| info.code_hash != KECCAK_EMPTY)
     }
 }
 
-/// One account before and after; None where it does not exist.
+/// One account before and after; None if it does not exist.
 pub(crate) type AccountDifference = (Address, Option<AccountInfo>, Option<AccountInfo>);
 
-/// What an execution changed.
+/// The changes of an execution.
 #[derive(Default)]
 pub(crate) struct Changes {
     pub(crate) accounts: Vec<AccountDifference>,
-    /// Address, slot, value before, value after. Of a cleared account every slot that is not zero
-    /// afterwards is here, even one that was given its old value again.
+    /// Address, slot, value before, value after. For a cleared account, all slots that are not zero
+    /// afterwards are listed, even those that were set to their old value again.
     pub(crate) storage: Vec<(Address, U256, U256, U256)>,
     pub(crate) codes: Vec<(B256, Bytecode)>,
     /// Accounts with code whose whole storage was deleted first.
@@ -81,14 +81,15 @@ pub(crate) struct Changes {
 pub(crate) struct Overlay {
     reader: Reader,
     spec: SpecId,
-    /// Nobody asks for `changes`: what was read is known only where reading it again costs much.
+    /// If true, `changes` is never called, so values that were read are kept only if reading them
+    /// again is expensive.
     passing: bool,
     entries: AddressMap<Entry>,
     codes: B256Map<Bytecode>,
-    /// Of blocks that were asked for, by height: each is read once.
+    /// Hashes of the requested blocks by height, so that each is read once.
     hashes: HashMap<u64, B256>,
-    /// Of a passing one the account that was asked for a slot last, if its storage is all as the reader has it: a call may
-    /// ask for thousands.
+    /// If `passing`, the account whose slot was read last, if its storage is unchanged: a call may
+    /// read thousands of its slots.
     untouched: Option<Address>,
 }
 
@@ -105,17 +106,17 @@ impl Overlay {
         }
     }
 
-    /// The state of a call, which nobody asks for its changes.
+    /// Return the state of a call, whose changes are not needed.
     pub(crate) fn passing(reader: Reader, spec: SpecId) -> Self {
         Self { passing: true, ..Self::new(reader, spec) }
     }
 
-    /// Whether there is code at an address now.
+    /// Return whether there is currently code at an address.
     pub(crate) fn has_code(&mut self, address: Address) -> Result<bool, ReaderError> {
         Ok(self.basic(address)?.is_some_and(|info| info.code_hash != KECCAK_EMPTY))
     }
 
-    /// Whether any slot of an account without code is not zero now.
+    /// Return whether any slot of an account without code is currently not zero.
     pub(crate) fn has_storage(&mut self, address: Address) -> Result<bool, ReaderError> {
         let entry = self.entry(address)?;
         if entry.slots.values().any(|slot| !slot.now.is_zero()) {
@@ -172,12 +173,12 @@ impl Overlay {
         entry.now = Some(info);
     }
 
-    /// The same reader with other limits.
+    /// Change the limits of the reader.
     pub(crate) fn limit(&mut self, deadline: Option<Instant>, turn: Option<Arc<Turn>>) {
         self.reader.limit(deadline, turn);
     }
 
-    /// Commit a transaction's changes and tell them, in ascending order of addresses and slots.
+    /// Commit a transaction's changes and return them, in ascending order of addresses and slots.
     pub(crate) fn commit_recorded(&mut self, changed: AddressMap<Account>) -> Changes {
         let mut changes = Changes::default();
         let mut touched: Vec<_> =
@@ -214,7 +215,7 @@ impl Overlay {
         changes
     }
 
-    /// What is different from what the reader said, in ascending order of addresses and slots.
+    /// Return the differences from the reader's state, in ascending order of addresses and slots.
     pub(crate) fn changes(&self) -> Result<Changes, ReaderError> {
         let mut changes = Changes::default();
         let mut entries: Vec<_> = self.entries.iter().collect();

@@ -41,14 +41,14 @@ const BLS_MODULUS: [u8; bls::FP_LENGTH] = [
 const BLS_ORDER: U256 =
     uint!(0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001_U256);
 
-/// A scalar of multiplications on BLS12-381.
+/// The scalar for multiplications on BLS12-381 that only check a point.
 const ONE: [u8; bls::SCALAR_LENGTH] = {
     let mut one = [0; bls::SCALAR_LENGTH];
     one[bls::SCALAR_LENGTH - 1] = 1;
     one
 };
 
-/// The error of a precompile that failed; `precompile` is its address in the fork.
+/// Return the error of a failed precompile; `precompile` is its address in the fork.
 pub(crate) fn words(
     precompile: &Address,
     input: &[u8],
@@ -84,7 +84,7 @@ pub(crate) fn words(
     found.unwrap_or(halt::PRECOMPILE).into()
 }
 
-/// The error of a MODEXP above its size limits; go-ethereum checks the gas first.
+/// Return the error of a MODEXP above its size limits; go-ethereum checks the gas first.
 fn large_modexp(input: &[u8], gas: u64) -> &'static str {
     const SIZES: &str = "one or more of base/exponent/modulus length exceeded 1024 bytes";
     let word = |start: usize, length: usize| {
@@ -119,7 +119,7 @@ impl Fp2 {
     }
 }
 
-/// The first fault in the input of BN254's addition, multiplication or pairing.
+/// Return the first fault in the input of BN254's addition, multiplication or pairing.
 fn bn254_fault(precompile: &Address, input: &[u8]) -> Option<&'static str> {
     if *precompile == bn254::pair::ADDRESS {
         return input.chunks_exact(bn254::PAIR_ELEMENT_LEN).find_map(|pair| {
@@ -160,7 +160,8 @@ fn has_large_field(point: &[u8]) -> bool {
     point.chunks_exact(BN_FIELD).any(|field| U256::from_be_slice(field) >= BN_MODULUS)
 }
 
-/// The price of a BLS12-381 precompile for an input of so many bytes; parts of elements are free.
+/// Return the price of a BLS12-381 precompile for an input of this size; incomplete elements are
+/// free.
 fn bls_price(precompile: &Address, length: usize) -> u64 {
     let msm = |element, discounts, price| {
         bls12_381_utils::msm_required_gas(length / element, discounts, price)
@@ -180,7 +181,7 @@ fn bls_price(precompile: &Address, length: usize) -> u64 {
     }
 }
 
-/// The first fault in the input of a BLS12-381 precompile.
+/// Return the first fault in the input of a BLS12-381 precompile.
 fn bls12_381_fault(precompile: &Address, input: &[u8]) -> Option<&'static str> {
     let first = |length, fault: fn(&[u8]) -> Option<&'static str>| {
         input.chunks_exact(length).find_map(fault)
@@ -245,7 +246,7 @@ fn bls_g2_subgroup(point: &[u8]) -> Option<&'static str> {
         .then_some("g2 point is not on correct subgroup")
 }
 
-/// The reason why an EIP-4844 proof was not verified; the input has 192 bytes.
+/// Return the reason why an EIP-4844 proof was not verified; the input has 192 bytes.
 fn kzg(input: &[u8]) -> &'static str {
     let is_large = |scalar: &[u8]| U256::from_be_slice(scalar) >= BLS_ORDER;
     if is_large(&input[32..64]) || is_large(&input[64..96]) {
@@ -256,7 +257,8 @@ fn kzg(input: &[u8]) -> &'static str {
         .unwrap_or("can't verify opening proof")
 }
 
-/// The fault of a compressed point of BLS12-381's first group; the highest three bits are flags.
+/// Return the fault of a compressed point of BLS12-381's first group; the highest three bits are
+/// flags.
 fn compressed(point: &[u8]) -> Option<&'static str> {
     match point[0] >> 5 {
         0b111 | 0b011 | 0b001 => return Some("invalid point encoding"),

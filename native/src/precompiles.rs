@@ -1,5 +1,5 @@
-//! Precompiles of a call or a block: a call's caller may have moved some, and on a chain to develop
-//! against the signers of some signatures are given.
+//! Precompiles of a call or a block. A call may move some of them, and on a development chain the
+//! signers of certain signatures are predefined.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -12,14 +12,14 @@ use revm::{
 
 use crate::{environment::EvmContext, precompile_errors};
 
-/// What stands at an address instead of what the fork has there: another precompile, by the
-/// address that the fork gives it, or none.
+/// Replacements of precompiles by address: another precompile, given by its address in the fork, or
+/// none.
 pub(crate) type Moves = Arc<AddressMap<Option<Address>>>;
 
-/// Whom ecrecover answers for a signature (r, s, v), whatever was signed.
+/// The address that ecrecover returns for a signature (r, s, v), whatever was signed.
 pub(crate) type Signers = Arc<HashMap<Bytes, Address>>;
 
-/// A fork's precompiles, after moves. Warm from the beginning are the fork's addresses, as in geth.
+/// A fork's precompiles after moves. The fork's own addresses are warm from the start, as in geth.
 pub(crate) struct ChangedPrecompiles {
     of_fork: EthPrecompiles,
     moves: Moves,
@@ -31,7 +31,7 @@ impl ChangedPrecompiles {
         Self { of_fork: EthPrecompiles::new(spec), moves, signers }
     }
 
-    /// What a precompile answers by decree to some input; None: what it works out.
+    /// Return the predefined answer of a precompile to some input; None if it computes its answer.
     fn given(&self, origin: &Address, input: &[u8]) -> Option<Bytes> {
         if self.signers.is_empty() || origin != ECRECOVER.address() {
             return None;
@@ -50,7 +50,8 @@ impl PrecompileProvider<EvmContext> for ChangedPrecompiles {
         PrecompileProvider::<EvmContext>::set_spec(&mut self.of_fork, spec)
     }
 
-    /// A precompile pays before it works: it gets no more gas than it may use.
+    /// Run a precompile. It charges its gas before it works, so it is limited to the gas that the
+    /// meter allows.
     fn run(
         &mut self,
         context: &mut EvmContext,

@@ -1,5 +1,5 @@
-//! State as Python's `StateReader` tells it. The interpreter lock is taken for each question and
-//! an exception raised by the reader travels through the EVM as it is.
+//! State from Python's `StateReader`. Each query acquires the interpreter lock, and an exception
+//! raised by the reader passes through the EVM unchanged.
 
 use std::{
     fmt,
@@ -27,10 +27,10 @@ use crate::{
     slots::Turn,
 };
 
-/// So much is noted of one body that is not remembered.
+/// Most missing values that are noted for one body.
 const MOST_UNREAD: usize = 4_096;
 
-/// The exception with which a reader's method ended.
+/// The exception raised by a reader's method.
 #[derive(Debug)]
 pub(crate) struct ReaderError(pub(crate) PyErr);
 
@@ -50,12 +50,13 @@ impl From<PyErr> for ReaderError {
     }
 }
 
-/// Code that only looks like a delegation (overrides can set such) is code like any other.
+/// Analyse code. Code that only looks like a delegation (overrides can set such code) is ordinary
+/// code.
 fn analyse(raw: Bytes) -> Bytecode {
     Bytecode::new_raw_checked(raw.clone()).unwrap_or_else(|_| Bytecode::new_legacy(raw))
 }
 
-/// What a call has asked for that is not remembered.
+/// The state that a call needs and that is not in memory.
 #[derive(Clone, Default)]
 pub(crate) struct Unread {
     pub(crate) accounts: Vec<Address>,
@@ -68,29 +69,31 @@ impl Unread {
     }
 }
 
-/// Where a reader notes that. It is read when the reader is gone.
+/// The missing state that a reader has noted. It is read when the reader is gone.
 pub(crate) type Notes = Arc<Mutex<Unread>>;
 
-/// What a process remembers of the state that a reader shows, which needs no interpreter.
+/// The process's memory of the reader's state, which can be used without the interpreter.
 struct Memory {
     state: Head,
-    /// An account that is always asked for: its reader wants to know that somebody looks at it.
+    /// An account that is always queried from the reader, which wants to know that it is read.
     watched: Option<Address>,
 }
 
-/// A `StateReader` of Python, which is asked nothing after a deadline, and nothing that its memory knows.
+/// A `StateReader` of Python. It is not queried after a deadline, nor for values that are in
+/// memory.
 pub(crate) struct Reader {
-    /// None: what is not remembered cannot be read.
+    /// None: only values in memory can be read.
     object: Option<Py<PyAny>>,
     memory: Option<Memory>,
-    /// Of a reader that goes on without what is not remembered: where it notes that.
+    /// If set, missing values are noted here and execution continues with default values.
     unread: Option<Notes>,
     deadline: Option<Instant>,
     turn: Option<Arc<Turn>>,
 }
 
 impl Reader {
-    /// A reader of Python may have a `memory`: (memory of the state, height, an account to be asked for or None).
+    /// Wrap a reader of Python, which may have a `memory`: (state memory, height, watched account
+    /// or None).
     pub(crate) fn new(py: Python<'_>, object: Py<PyAny>) -> PyResult<Self> {
         let found = object.bind(py).getattr_opt(intern!(py, "memory"))?;
         let memory = match found {
@@ -105,19 +108,20 @@ impl Reader {
         Ok(Self { object: Some(object), memory, unread: None, deadline: None, turn: None })
     }
 
-    /// A reader of nothing but what is remembered.
+    /// Return a reader that has only the values in memory.
     pub(crate) fn of_memory(state: Head, watched: Address) -> Self {
         let memory = Some(Memory { state, watched: Some(watched) });
         Self { object: None, memory, unread: None, deadline: None, turn: None }
     }
 
-    /// The same, but an account that is not remembered does not exist then, and a slot is zero: a call finds out so what
-    /// else it asks for, as far as that does not depend on them.
+    /// Return a reader that treats missing accounts as nonexistent and missing slots as zero, and
+    /// notes them. So a call finds out which other values it needs, as far as they do not depend on
+    /// the missing ones.
     pub(crate) fn noting(state: Head, watched: Address, unread: Notes) -> Self {
         Self { unread: Some(unread), ..Self::of_memory(state, watched) }
     }
 
-    /// Take note of something that is not remembered, if there is room; whether to go on without it.
+    /// Note a missing value if there is room; return whether to continue without it.
     fn note(&self, note: impl FnOnce(&mut Unread)) -> bool {
         let Some(notes) = &self.unread else { return false };
         let mut unread = notes.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -128,18 +132,19 @@ impl Reader {
         fits
     }
 
-    /// The same reader with a deadline, for a call that runs in a slot.
+    /// Return the same reader with a deadline, for a call that runs in a slot.
     pub(crate) fn within(self, deadline: Option<Instant>, turn: Option<Arc<Turn>>) -> Self {
         Self { deadline, turn, ..self }
     }
 
-    /// Take other limits.
+    /// Change the limits.
     pub(crate) fn limit(&mut self, deadline: Option<Instant>, turn: Option<Arc<Turn>>) {
         self.deadline = deadline;
         self.turn = turn;
     }
 
-    /// Asking may take long: each question may wait for the lock, or for a database.
+    /// Query Python's reader. This may take long, because it may wait for the interpreter lock or
+    /// for a database.
     fn ask<T>(
         &self,
         question: impl for<'py> FnOnce(Python<'py>, &Bound<'py, PyAny>) -> PyResult<T>,
@@ -157,7 +162,7 @@ impl Reader {
         answer.map_err(ReaderError)
     }
 
-    /// Nonce, balance and code hash, or None when there is no such account.
+    /// Return nonce, balance and code hash, or None if the account does not exist.
     pub(crate) fn account(&self, address: Address) -> Result<Option<AccountInfo>, ReaderError> {
         if let Some(memory) = &self.memory
             && !self.is_watched(address)
@@ -198,12 +203,12 @@ impl Reader {
         self.memory.as_ref().is_some_and(|memory| memory.watched == Some(address))
     }
 
-    /// A slot's value, if nobody has to be asked for it.
+    /// Return a slot's value if it is in memory.
     pub(crate) fn remembered(&self, address: Address, slot: U256) -> Option<U256> {
         Some(self.memory.as_ref()?.state.slot(address, slot.into())?.into())
     }
 
-    /// A slot's value, zero when it was never written.
+    /// Return a slot's value, zero if it was never written.
     pub(crate) fn storage(&self, address: Address, slot: U256) -> Result<U256, ReaderError> {
         if let Some(found) = self.remembered(address, slot) {
             return Ok(found);
@@ -218,7 +223,7 @@ impl Reader {
         })
     }
 
-    /// Analysed code by its hash, from the process's cache when it is there.
+    /// Return analysed code by its hash, from the process's cache if possible.
     pub(crate) fn code(&self, hash: B256) -> Result<Bytecode, ReaderError> {
         if let Some(code) = codes::get(&hash) {
             return Ok(code);
@@ -233,7 +238,7 @@ impl Reader {
         Ok(code)
     }
 
-    /// Whether any slot of an account is not zero.
+    /// Return whether any slot of an account is not zero.
     pub(crate) fn has_storage(&self, address: Address) -> Result<bool, ReaderError> {
         self.ask(|py, reader| {
             let key = bytes(py, address.as_slice());
@@ -241,7 +246,7 @@ impl Reader {
         })
     }
 
-    /// The hash of an earlier block, zero when there is none.
+    /// Return the hash of an earlier block, zero if it does not exist.
     pub(crate) fn block_hash(&self, number: u64) -> Result<B256, ReaderError> {
         let head = self.memory.as_ref().map(|memory| &memory.state);
         if let Some(hash) = head.and_then(|head| head.block_hash(number)) {
@@ -259,10 +264,10 @@ impl Reader {
     }
 }
 
-/// An `AccountState` of the port, as a plain tuple.
+/// An `AccountState` of the port as a plain tuple.
 pub(crate) type AccountTuple<'py> = (u64, Bound<'py, PyAny>, Bound<'py, PyBytes>);
 
-/// An account as Python is told it.
+/// Convert an account for Python.
 pub(crate) fn account_tuple<'py>(
     py: Python<'py>,
     info: &AccountInfo,

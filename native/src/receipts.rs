@@ -1,4 +1,5 @@
-//! The logs of receipts as the receipts root has them: their RLP and their bloom. Python's `blocks.receipt` is the definition.
+//! The logs of receipts in the form for the receipts root: their RLP and their bloom. Python's
+//! `blocks.receipt` defines the format.
 
 use alloy_rlp::{BufMut, Encodable, Header};
 use pyo3::{
@@ -12,7 +13,7 @@ use revm::primitives::{
 
 use crate::convert::{LogParts, bytes, log_parts, without_lock};
 
-/// The bloom of logs and the RLP of their list.
+/// Return the bloom of logs and the RLP of their list.
 #[pyfunction]
 pub(crate) fn encode_logs<'py>(
     py: Python<'py>,
@@ -23,7 +24,8 @@ pub(crate) fn encode_logs<'py>(
     Ok((bytes(py, bloom.as_slice()), bytes(py, &encoded)))
 }
 
-/// Few addresses and topics are in many logs: each is hashed once.
+/// Return the bloom of logs. The same few addresses and topics occur in many logs, so each is
+/// hashed once.
 fn bloom(logs: &[LogParts<'_>]) -> Bloom {
     let mut items = HashSet::<&[u8]>::default();
     for log in logs {
@@ -52,7 +54,7 @@ fn encode(logs: &[LogParts<'_>]) -> Vec<u8> {
     out
 }
 
-/// Bytes of the payloads of a log's lists.
+/// Sizes in bytes of the payloads of a log's lists.
 struct Sizes {
     log: usize,
     topics: usize,
@@ -69,7 +71,7 @@ fn list(out: &mut dyn BufMut, payload_length: usize) {
     Header { list: true, payload_length }.encode(out);
 }
 
-/// Bytes of a list with a payload of so many.
+/// Return the size in bytes of a list with a payload of this length.
 fn with_header(payload_length: usize) -> usize {
     Header { list: true, payload_length }.length_with_payload()
 }

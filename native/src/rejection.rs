@@ -1,4 +1,4 @@
-//! Why a transaction cannot be in a block, in geth's words.
+//! Geth's error messages for transactions that cannot be in a block.
 
 use revm::{
     context::{CfgEnv, TxEnv},
@@ -6,24 +6,25 @@ use revm::{
     primitives::U256,
 };
 
-/// A reason, and whether a later block may take the transaction.
+/// A reason, and whether a later block may include the transaction.
 #[derive(Debug)]
 pub(crate) struct Rejection {
     pub(crate) reason: String,
     pub(crate) retry: bool,
 }
 
-/// The transaction asks for more gas than the block has left.
+/// The transaction needs more gas than the block has left.
 pub(crate) fn block_full(retry: bool) -> Rejection {
     Rejection { reason: "gas limit reached".into(), retry }
 }
 
-/// The envelope cannot be read.
+/// The envelope cannot be decoded.
 pub(crate) fn malformed(error: &str) -> Rejection {
     Rejection { reason: format!("malformed transaction: {error}"), retry: false }
 }
 
-/// The words of geth for what the EVM refused, with the values they carry there.
+/// Return geth's message for a transaction that the EVM rejected, including the values in that
+/// message.
 pub(crate) fn refused(
     error: &InvalidTransaction,
     tx: &TxEnv,
@@ -96,7 +97,7 @@ pub(crate) fn refused(
     Rejection { reason, retry }
 }
 
-/// The sender cannot pay.
+/// Return the message for a sender that cannot pay.
 pub(crate) fn insufficient_funds(tx: &TxEnv, balance: &U256, cost: &U256) -> String {
     format!(
         "insufficient funds for gas * price + value: address {} have {balance} want {cost}",
@@ -112,7 +113,7 @@ fn fee_below_base_fee(tx: &TxEnv, base_fee: u64) -> String {
     )
 }
 
-/// The tip is higher than the fee that contains it.
+/// Return the message for a tip above the fee cap.
 pub(crate) fn tip_above_cap(tx: &TxEnv) -> String {
     format!(
         "max priority fee per gas higher than max fee per gas: address {}, \

@@ -1,4 +1,4 @@
-//! An EVM that runs calls, one after another, each on the state as it was given.
+//! An EVM that runs calls one after another, each on the original state.
 
 use std::{marker::PhantomData, mem};
 
@@ -27,8 +27,8 @@ use crate::{
 type CallEvm<I> = EvmOf<I, ChangedPrecompiles>;
 type RunResult = Result<ExecutionResult, RunError>;
 
-/// Mainnet's rules without the fee for the block's beneficiary: nobody sees it come, since what a
-/// call changes is thrown away, and so nobody has to read that account.
+/// Mainnet's rules without the fee for the block's beneficiary. A call's changes are discarded, so
+/// nothing can observe that fee, and the beneficiary's account need not be read.
 struct CallHandler<I>(PhantomData<I>);
 
 impl<I> Handler for CallHandler<I> {
@@ -61,17 +61,18 @@ impl<I: Inspector<EvmContext>> InspectorHandler for CallHandler<I> {
     }
 }
 
-/// Runs calls under an inspector, or under none (which is faster).
+/// Runs calls under an inspector, or without one, which is faster.
 pub(crate) struct Runner<I> {
     evm: CallEvm<I>,
     run: fn(&mut CallEvm<I>) -> RunResult,
 }
 
 impl Runner<()> {
-    /// An EVM without an inspector, which gives up when the context's meter says so.
+    /// Return an EVM without an inspector, which stops when the context's meter reaches a limit.
     pub(crate) fn new(context: EvmContext, precompiles: ChangedPrecompiles) -> Self {
         let instruction = metered::instructions(context.cfg.spec);
-        // Not as many frames as calls may nest: most of them do not, and a frame is 32 KiB.
+        // Do not preallocate frames for the deepest nesting: most calls do not nest, and a frame
+        // has 32 KiB.
         let frame_stack = FrameStack::new();
         let evm = Evm { ctx: context, inspector: (), instruction, precompiles, frame_stack };
         Self { evm, run: |evm| CallHandler(PhantomData).run(evm) }
@@ -79,7 +80,7 @@ impl Runner<()> {
 }
 
 impl<I> Runner<I> {
-    /// The same EVM under another inspector.
+    /// Return the same EVM with another inspector.
     pub(crate) fn inspected_by<J: Inspector<EvmContext>>(self, inspector: J) -> Runner<J> {
         let evm = self.evm.with_inspector(inspector);
         Runner { evm, run: |evm| CallHandler(PhantomData).inspect_run(evm) }
@@ -93,7 +94,7 @@ impl<I> Runner<I> {
         &mut self.evm.ctx
     }
 
-    /// Run a call, if its sender has the funds, and forget what it changed.
+    /// Run a call if its sender has the funds, and discard its changes.
     pub(crate) fn run(&mut self, tx: &TxEnv) -> Result<ExecutionResult, CallFailure> {
         message::check_funds(&mut self.evm.ctx, tx)?;
         if let Some(limit) = self.evm.ctx.chain.meter.spend(message::preparation(tx)) {
@@ -105,7 +106,7 @@ impl<I> Runner<I> {
         result.map_err(|error| failure(error, &self.evm.ctx))
     }
 
-    /// The answer that a run of this call came to.
+    /// Return the answer for the result of this call.
     pub(crate) fn answer(self, result: ExecutionResult, tx: &TxEnv) -> Result<Answer, CallFailure> {
         let gas = result.gas();
         let mut answer = Answer {
@@ -132,8 +133,8 @@ impl<I> Runner<I> {
         Ok(answer)
     }
 
-    /// Why the EVM halted; when need be, after a second run that looks at the last instruction.
-    /// Both are one call to the meter.
+    /// Return the reason why the EVM halted, if necessary after a second run that records the last
+    /// instruction. The meter counts both as one call.
     fn explain(mut self, reason: &HaltReason, tx: &TxEnv) -> Result<String, CallFailure> {
         if matches!(
             reason,
@@ -154,7 +155,7 @@ impl<I> Runner<I> {
     }
 }
 
-/// Why the transaction of a context came to nothing.
+/// Return the failure of the transaction of a context.
 pub(crate) fn failure(error: RunError, context: &EvmContext) -> CallFailure {
     match error {
         EVMError::Database(error) => error.into(),
@@ -167,7 +168,7 @@ pub(crate) fn failure(error: RunError, context: &EvmContext) -> CallFailure {
     }
 }
 
-/// The most gas that was in use, before refunds.
+/// Return the most gas that was in use, before refunds.
 pub(crate) fn peak(result: &ExecutionResult) -> u64 {
     let gas = result.gas();
     gas.total_gas_spent().max(gas.floor_gas())

@@ -1,6 +1,7 @@
-//! Who signed: senders of whole batches from their signatures, in parallel.
+//! Recovery of signers: the senders of whole batches of transactions, in parallel.
 //!
-//! Threads are made for each batch: a lasting pool would be dead in a process that was forked.
+//! Threads are started for each batch, because a permanent pool would not survive a fork of the
+//! process.
 
 use std::thread;
 
@@ -10,15 +11,15 @@ use secp256k1::{
     ecdsa::{RecoverableSignature, RecoveryId},
 };
 
-/// A thread is made for so many signatures at least: it costs as much as one or two of them.
+/// Least number of signatures per thread; starting a thread costs as much as one or two signatures.
 const WORTH_A_THREAD: usize = 16;
 
-/// Digest, r, s, and which of two points is meant.
+/// Digest, r, s, and parity, which selects one of two points.
 pub(crate) type Signature = (B256, B256, B256, u8);
 
-/// The address that signed each digest; None where the signature is not one.
+/// Return the signer of each digest, or None if the signature is invalid.
 pub(crate) fn recover_all(signatures: &[Signature]) -> Vec<Option<Address>> {
-    // Asking how many cores there are reads files, which takes as long as one signature.
+    // Querying the number of cores reads files, which takes as long as one signature.
     let cores = if signatures.len() <= WORTH_A_THREAD {
         1
     } else {

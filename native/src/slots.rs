@@ -1,5 +1,6 @@
-//! How many calls run at once. Threads that wait for calls may be many; were all of them given a
-//! processor, those that answer everybody else would get one seldom. So calls take turns.
+//! Limits how many calls run at once. Many threads may have calls to run; if all of them ran at the
+//! same time, the threads that answer other requests would rarely get a processor. So calls take
+//! turns.
 
 use std::{
     collections::VecDeque,
@@ -12,14 +13,14 @@ use std::{
 
 use pyo3::prelude::*;
 
-/// For how long a call runs while others wait.
+/// How long a call runs while others wait.
 const SLICE: Duration = Duration::from_millis(5);
 
 #[derive(Default)]
 struct State {
-    /// Slots that nobody uses; fewer than none when calls came back from a question to the state.
+    /// Number of unused slots; negative if calls have returned from queries to the state.
     free: isize,
-    /// Tickets of those that wait, first come first served.
+    /// Tickets of the waiting calls, first come first served.
     waiting: VecDeque<u64>,
     tickets: u64,
 }
@@ -44,7 +45,7 @@ impl CallSlots {
 }
 
 impl CallSlots {
-    /// Wait for a slot; None when it is not free before the deadline.
+    /// Wait for a slot; return None if none is free before the deadline.
     pub(crate) fn enter(&self, deadline: Option<Instant>) -> Option<Arc<Turn>> {
         let call_slots = Arc::clone(&self.0);
         call_slots.take(deadline).then(|| {
@@ -94,7 +95,7 @@ impl Shared {
     }
 }
 
-/// A call's use of a slot, given back with the last of its owners.
+/// A call's use of a slot, which is released with its last reference.
 pub(crate) struct Turn {
     call_slots: Arc<Shared>,
     deadline: Option<Instant>,
@@ -103,7 +104,8 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    /// Let others run who have waited for long; whether there is still time afterwards.
+    /// Let other calls run if this one has run for its time slice; return whether there is still
+    /// time afterwards.
     pub(crate) fn take_turns(&self) -> bool {
         let mut since = self.since.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if since.elapsed() < SLICE {
@@ -122,14 +124,15 @@ impl Turn {
         taken
     }
 
-    /// The call waits for something else than a processor.
+    /// Release the slot while the call waits for something other than a processor.
     pub(crate) fn pause(&self) {
         if self.held.swap(false, Ordering::Relaxed) {
             self.call_slots.give_back();
         }
     }
 
-    /// It goes on at once: had it to wait after each question, one that asks much would never end.
+    /// Take the slot back immediately. If a call had to wait after each query, one with many
+    /// queries would never end.
     pub(crate) fn resume(&self) {
         if !self.held.swap(true, Ordering::Relaxed) {
             self.call_slots.state().free -= 1;

@@ -1,6 +1,6 @@
-//! The calls that a fork makes around a block's transactions, and the requests they bring.
+//! The system calls of a fork before and after a block's transactions, and the resulting requests.
 //!
-//! A contract that was never deployed on this chain is not called and makes no requests.
+//! A contract that is not deployed on this chain is not called and makes no requests.
 
 use alloy_eips::{
     eip2935::HISTORY_STORAGE_ADDRESS, eip4788::BEACON_ROOTS_ADDRESS,
@@ -18,12 +18,12 @@ use revm::{
 
 use crate::{block::BlockEvm, environment::Env, reader::ReaderError};
 
-/// The deposit contract of Ethereum's mainnet: the one whose logs the specification reads.
+/// The deposit contract of Ethereum's mainnet, whose logs the specification reads.
 const DEPOSIT_CONTRACT: Address = address!("0x00000000219ab540356cbb839cbe05303d7705fa");
 /// `DepositEvent(bytes,bytes,bytes,bytes,bytes)`.
 const DEPOSIT_TOPIC: B256 =
     b256!("0x649bbc62d0e31342afea4e5cd82d4049e7e1ee912fc0889aa790803be39038c5");
-/// The event's five fields: where each begins in the data, and its length.
+/// The event's five fields: offset in the data, and length.
 const DEPOSIT_FIELDS: [(usize, usize); 5] = [(192, 48), (288, 32), (352, 8), (416, 96), (544, 8)];
 const DEPOSIT_DATA_LENGTH: usize = 576;
 
@@ -31,11 +31,11 @@ const DEPOSIT_REQUEST: u8 = 0;
 const WITHDRAWAL_REQUEST: u8 = 1;
 const CONSOLIDATION_REQUEST: u8 = 2;
 
-/// Why a system call failed.
+/// The reason why a system call failed.
 pub(crate) enum SystemFailure {
     /// The state could not be read.
     Reader(ReaderError),
-    /// The block is invalid; in words.
+    /// The block is invalid; the error message.
     Block(String),
 }
 
@@ -45,7 +45,8 @@ impl From<ReaderError> for SystemFailure {
     }
 }
 
-/// The parent's hashes go into their contracts (EIP-4788, EIP-2935), even if that fails there.
+/// Store the parent's hashes in their contracts (EIP-4788, EIP-2935); failures of these contracts
+/// are ignored.
 pub(crate) fn before_transactions(
     evm: &mut BlockEvm,
     env: &Env,
@@ -65,7 +66,7 @@ pub(crate) fn before_transactions(
     Ok(())
 }
 
-/// The hash of the requests that a block makes (EIP-6110, EIP-7002, EIP-7251; EIP-7685).
+/// Return the hash of the block's requests (EIP-6110, EIP-7002, EIP-7251; EIP-7685).
 pub(crate) fn after_transactions<'log>(
     evm: &mut BlockEvm,
     logs: impl Iterator<Item = &'log Log>,
@@ -91,7 +92,7 @@ pub(crate) fn after_transactions<'log>(
     Ok(requests.requests_hash())
 }
 
-/// Call a contract as the system, if there is one.
+/// Call a contract as the system, if it is deployed.
 fn call(
     evm: &mut BlockEvm,
     contract: Address,

@@ -1,4 +1,4 @@
-//! Transactions as the EVM takes them, from their envelopes.
+//! Transactions in revm's form, decoded from their envelopes.
 
 use alloy_consensus::{EthereumTxEnvelope, Transaction, TxEip4844, Typed2718};
 use alloy_eips::eip2718::Decodable2718;
@@ -10,24 +10,25 @@ use revm::{
 
 use crate::convert::Addr;
 
-/// Of the port's `Transaction`: the envelope, and the sender that its signature proved or names.
+/// The port's `Transaction`: the envelope, and the sender that is recovered from its signature or
+/// named in it.
 #[derive(FromPyObject)]
 pub(crate) struct SignedTransaction {
     pub(crate) raw: PyBackedBytes,
     sender: Addr,
 }
 
-/// A transaction as the EVM takes it.
+/// A transaction in revm's form.
 pub(crate) struct Decoded {
     pub(crate) tx: TxEnv,
-    /// Nobody signed it: both numbers of its signature are the sender's address.
+    /// Whether nobody signed it: r and s of its signature are the sender's address.
     pub(crate) impersonated: bool,
 }
 
 impl SignedTransaction {
-    /// Read the envelope.
+    /// Decode the envelope.
     ///
-    /// A fee of 2^128 wei or more cannot be read; nobody has the funds for it.
+    /// A fee of 2^128 wei or more cannot be decoded; no account can pay it.
     pub(crate) fn decode(&self) -> Result<Decoded, String> {
         let sender = self.sender.0;
         let name = U256::from_be_slice(sender.as_slice());
