@@ -1,4 +1,4 @@
-//! Traces as Python is given them: tuples in the order of the port's classes.
+//! Conversion of traces to Python: tuples with the fields of the port's classes in order.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,10 +20,12 @@ use crate::{
     reader::account_tuple,
 };
 
-/// Frames that are handed over before others may have the interpreter lock: there may be very many.
+/// Number of frames that are converted before the interpreter lock is released, because there may
+/// be very many.
 const FRAMES_AT_ONCE: usize = 1_000;
 
-/// Codes that were handed over: the same is one object, however many accounts and transactions have it.
+/// Codes that have been converted: each is one object, however many accounts and transactions have
+/// it.
 type Codes<'py> = HashMap<B256, Bound<'py, PyBytes>>;
 
 /// (before, transactions).
@@ -41,8 +43,8 @@ pub(crate) fn trace<'py>(py: Python<'py>, trace: &Trace) -> PyResult<Bound<'py, 
     transaction(py, trace, &mut Codes::new())
 }
 
-/// (succeeded, gas limit, gas used, gas peak, output, error, logs, contract, frames, places of logs,
-/// state, steps, vm, preimages).
+/// (succeeded, gas limit, gas used, gas peak, output, error, logs, contract, frames, places of
+/// logs, state, steps, vm, preimages).
 fn transaction<'py>(
     py: Python<'py>,
     trace: &Trace,

@@ -1,5 +1,5 @@
-//! What an instruction would have cost that could not be paid: revm only says that it could not.
-//! Geth computes the whole price first and shows it (tracing.md 3).
+//! The costs of instructions that ran out of gas. revm reports only the failure, while geth
+//! computes the whole price first and shows it (tracing.md 3).
 
 use revm::{
     Database,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{environment::EvmContext, metered, reader::ReaderError};
 
-/// Whether the cost of an instruction depends on the stack.
+/// Return whether the cost of an instruction depends on the stack.
 pub(super) fn is_dynamic(opcode: u8) -> bool {
     matches!(
         opcode,
@@ -41,8 +41,8 @@ pub(super) fn is_dynamic(opcode: u8) -> bool {
     )
 }
 
-/// What an instruction costs whatever is on the stack, as geth divides it: revm counts parts of
-/// what depends on the stack among it.
+/// Return the constant part of an instruction's cost, divided as in geth; revm's constant part
+/// includes some costs that depend on the stack.
 pub(super) fn base(opcode: u8, gas_table: &GasTable, context: &EvmContext) -> u64 {
     match opcode {
         EXP | LOG0..=LOG4 => 0,
@@ -53,7 +53,7 @@ pub(super) fn base(opcode: u8, gas_table: &GasTable, context: &EvmContext) -> u6
     }
 }
 
-/// The whole cost of an instruction that there was not enough gas for.
+/// Return the whole cost of an instruction that ran out of gas.
 pub(super) fn wanted(step: &Step, gas_table: &GasTable, context: &mut EvmContext) -> u64 {
     let base = base(step.opcode, gas_table, context);
     if base > step.gas || !is_dynamic(step.opcode) {
@@ -71,7 +71,7 @@ fn length(word: U256) -> usize {
     usize::try_from(word).unwrap_or(usize::MAX)
 }
 
-/// What more memory costs.
+/// Return the cost of the memory expansion.
 fn memory(step: &Step) -> u64 {
     let area = |offset: usize, size: usize| (step.item(offset), length(step.item(size)));
     let areas = match step.opcode {
@@ -117,7 +117,8 @@ fn init_code(length: usize, params: &GasParams, context: &EvmContext) -> u64 {
     if context.cfg.spec.is_enabled_in(SpecId::SHANGHAI) { params.initcode_cost(length) } else { 0 }
 }
 
-/// The gas that is asked for counts too: none is handed on when not even the call can be paid.
+/// The requested gas is part of the cost, because none is passed on if not even the call itself can
+/// be paid.
 fn call(step: &Step, params: &GasParams, context: &mut EvmContext) -> u64 {
     let callee = address(step.item(1));
     let value = if matches!(step.opcode, CALL | CALLCODE) { step.item(2) } else { U256::ZERO };
@@ -138,7 +139,7 @@ fn call(step: &Step, params: &GasParams, context: &mut EvmContext) -> u64 {
     cost
 }
 
-/// An account as it is, which the step may not have come to.
+/// Return an account's current values, which the step may not have loaded.
 fn info(address: Address, context: &mut EvmContext) -> AccountInfo {
     if let Some(account) = context.journaled_state.state.get(&address) {
         return account.info.clone();
@@ -149,7 +150,7 @@ fn info(address: Address, context: &mut EvmContext) -> AccountInfo {
     info
 }
 
-/// The code of an account, which the step may not have loaded.
+/// Return the code of an account, which the step may not have loaded.
 pub(super) fn code(address: Address, context: &mut EvmContext) -> Result<Bytes, ReaderError> {
     let info = info(address, context);
     let code = match info.code {
@@ -160,7 +161,7 @@ pub(super) fn code(address: Address, context: &mut EvmContext) -> Result<Bytes, 
     Ok(code.original_bytes())
 }
 
-/// What a slot costs that is not warm, and what its change costs.
+/// Return the cost of writing a slot, including the surcharge for a cold slot.
 fn write(step: &Step, params: &GasParams, context: &mut EvmContext) -> u64 {
     let is_cold = is_slot_cold(step, context);
     let values = change(step, context);
@@ -168,7 +169,7 @@ fn write(step: &Step, params: &GasParams, context: &mut EvmContext) -> u64 {
     params.sstore_static_gas() + params.sstore_dynamic_gas(is_istanbul, &values, is_cold)
 }
 
-/// The values of a slot between which SSTORE was to change it.
+/// Return the original, current and new value of the slot that SSTORE was about to change.
 fn change(step: &Step, context: &mut EvmContext) -> SStoreResult {
     let replaced = since(step, context).iter().find_map(|entry| match entry {
         JournalEntry::StorageChanged { had_value, .. } => Some(*had_value),
@@ -189,8 +190,8 @@ fn change(step: &Step, context: &mut EvmContext) -> SStoreResult {
     SStoreResult { original_value, present_value, new_value: step.item(1) }
 }
 
-/// What an instruction that there was not enough gas for would have brought back: geth counts that
-/// while it computes the price.
+/// Return the refund of an instruction that ran out of gas: geth adds it while it computes the
+/// price.
 pub(super) fn refund(step: &Step, context: &mut EvmContext) -> i64 {
     let params = context.cfg.gas_params().clone();
     match step.opcode {
@@ -203,7 +204,7 @@ pub(super) fn refund(step: &Step, context: &mut EvmContext) -> i64 {
     }
 }
 
-/// Whether the contract had been destroyed before this step.
+/// Return whether the contract had been destroyed before this step.
 fn was_destroyed(step: &Step, context: &EvmContext) -> bool {
     let status = since(step, context).iter().find_map(|entry| match entry {
         JournalEntry::AccountDestroyed { destroyed_status, .. } => Some(*destroyed_status),
@@ -216,7 +217,7 @@ fn was_destroyed(step: &Step, context: &EvmContext) -> bool {
     }
 }
 
-/// The beneficiary was credited before the gas was found to be too little.
+/// Return the cost of SELFDESTRUCT; revm has credited the beneficiary before it ran out of gas.
 fn destroy(step: &Step, params: &GasParams, context: &EvmContext) -> u64 {
     let beneficiary = address(step.item(0));
     let moved = since(step, context).iter().find_map(|entry| match entry {
@@ -235,7 +236,7 @@ fn destroy(step: &Step, params: &GasParams, context: &EvmContext) -> u64 {
     params.selfdestruct_cost(is_new, is_cold(step, context, beneficiary))
 }
 
-/// What the step changed in the state before it failed, and what it made warm.
+/// Return the journal entries of the step: what it changed before it failed, and what it made warm.
 fn since<'a>(step: &Step, context: &'a EvmContext) -> &'a [JournalEntry] {
     context.journaled_state.journal.get(step.journal..).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Call frames as they are recorded, depth first and without recursion.
+//! The recorded call frames, depth first and without recursion.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::{
     halt::{self, LastStep},
 };
 
-/// What a frame takes in memory besides its bytes; there may be very many empty ones.
+/// Memory of a frame besides its data; there may be very many empty frames.
 pub(super) const FRAME_BYTES: usize = 256;
 
 /// The port's `Frame`, without its logs.
@@ -38,7 +38,7 @@ pub(crate) struct CallFrame {
     pub(crate) opcodes: Option<Box<OpcodeUse>>,
 }
 
-/// Which frame a log is of, and how many calls of it came before.
+/// The frame of a log, and the number of the frame's calls before the log.
 pub(crate) struct LogPlace {
     pub(crate) frame: usize,
     pub(crate) position: usize,
@@ -54,13 +54,13 @@ struct Open {
 #[derive(Default)]
 pub(crate) struct Frames {
     pub(crate) list: Vec<CallFrame>,
-    /// One for each log of the journal, in its order: logs that are undone are at its end.
+    /// One for each log of the journal, in order; reverted logs are removed from the end.
     pub(crate) logs: Vec<LogPlace>,
     open: Vec<Open>,
 }
 
 impl Frames {
-    /// A frame begins, or tries to.
+    /// Record the start of a frame, even if it fails to start.
     pub(super) fn enter(&mut self, context: &EvmContext, frame: &FrameInit) {
         self.place_logs(context);
         if let Some(caller) = self.open.last_mut() {
@@ -75,7 +75,7 @@ impl Frames {
         });
     }
 
-    /// The innermost frame ends.
+    /// Record the end of the innermost frame.
     pub(super) fn exit(&mut self, context: &EvmContext, end: End<'_>) {
         if end.error.is_none() {
             self.place_logs(context);
@@ -93,7 +93,7 @@ impl Frames {
         frame.error = end.error.map(str::to_owned);
     }
 
-    /// The innermost frame destroys its contract.
+    /// Record the SELFDESTRUCT of the innermost frame.
     pub(super) fn destroy(&mut self, contract: Address, beneficiary: Address, balance: U256) {
         let depth = self.open.len();
         self.list.push(CallFrame {
@@ -112,13 +112,13 @@ impl Frames {
         });
     }
 
-    /// The record of the innermost frame's instructions.
+    /// Return the record of the innermost frame's instructions.
     pub(super) fn opcodes(&mut self) -> Option<&mut OpcodeUse> {
         let frame = &mut self.list[self.open.last()?.frame];
         Some(frame.opcodes.get_or_insert_default())
     }
 
-    /// What was logged since the last look is of the innermost frame.
+    /// Assign the logs since the last call of this function to the innermost frame.
     fn place_logs(&mut self, context: &EvmContext) {
         if let Some(open) = self.open.last() {
             let place = || LogPlace { frame: open.frame, position: open.calls };
@@ -170,7 +170,7 @@ fn created(context: &EvmContext, inputs: &CreateInputs, depth: usize) -> CallFra
     }
 }
 
-/// Where a creation that begins now leads.
+/// Return the address of a contract whose creation starts now.
 pub(super) fn created_address(context: &EvmContext, inputs: &CreateInputs) -> Address {
     let caller = context.journaled_state.state.get(&inputs.caller());
     inputs.created_address(caller.map_or(0, |account| account.info.nonce))
@@ -181,13 +181,14 @@ pub(super) struct End<'a> {
     pub(super) error: Option<&'a str>,
     pub(super) output: Bytes,
     precompile: bool,
-    /// It was not refused for want of balance, nonce or depth.
+    /// Whether it started, so was not refused because of balance, nonce or depth.
     started: bool,
     halted: bool,
     remaining: u64,
 }
 
-/// Geth's words for the failure of a frame; `failure` has them if revm's reason is too coarse.
+/// Return geth's message for the failure of a frame; `failure` has it if revm's reason is too
+/// coarse.
 pub(super) fn error(
     result: &FrameResult,
     last: &LastStep,

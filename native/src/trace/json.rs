@@ -1,4 +1,5 @@
-//! JSON written by hand: there may be millions of steps, and their numbers are most of them.
+//! A hand-written JSON encoder, because there may be millions of steps, which consist mostly of
+//! numbers.
 
 use revm::primitives::U256;
 

@@ -1,5 +1,5 @@
-//! Tracing: transactions and calls that are executed again, and what is recorded of them. How a
-//! recording is written down is Python's business, but for what there is of each instruction.
+//! Tracing: transactions and calls are executed again and recorded. Python formats the recordings,
+//! except for the records of single instructions.
 
 mod answers;
 mod costs;
@@ -43,15 +43,15 @@ const BYTES_PER_GAS: usize = 16;
 
 /// A block's transactions, traced.
 pub(crate) struct BlockTrace {
-    /// What the system calls before the first transaction changed.
+    /// Changes of the system calls before the first transaction.
     pub(crate) before: Changes,
     pub(crate) transactions: Vec<Trace>,
 }
 
-/// Why a block was not traced.
+/// The reason why a block was not traced.
 pub(crate) enum TraceFailure {
     Block(BlockFailure),
-    /// A limit was reached; which one.
+    /// A limit was reached; the limit's name.
     Interrupted(&'static str),
 }
 
@@ -67,7 +67,7 @@ impl From<ReaderError> for TraceFailure {
     }
 }
 
-/// Where and for how long each transaction may run.
+/// The call slots and the time limit for each transaction.
 #[derive(Clone, Copy)]
 pub(crate) struct Turns<'a> {
     pub(crate) seconds: Option<f64>,
@@ -85,7 +85,7 @@ pub(crate) fn block(
     turns: Turns<'_>,
 ) -> Result<BlockTrace, TraceFailure> {
     let mut rules = env.rules(spec);
-    // What a block contains was accepted, whoever sent it.
+    // A block's transactions have been accepted, so the sender may be any account.
     rules.disable_eip3607 = true;
     let state = Overlay::new(reader, spec);
     let mut evm = block::build(context(state, env.block(spec), rules), env, spec);
@@ -120,7 +120,7 @@ pub(crate) fn block(
     Ok(BlockTrace { before, transactions: traces })
 }
 
-/// Give a transaction a slot and its time, from now on.
+/// Wait for a slot for a transaction, and start its time limit.
 fn limit(context: &mut EvmContext, turns: Turns<'_>) -> Result<(), TraceFailure> {
     context.chain.meter = Meter::default();
     context.journaled_state.database.limit(None, None);
@@ -132,7 +132,8 @@ fn limit(context: &mut EvmContext, turns: Turns<'_>) -> Result<(), TraceFailure>
     Ok(())
 }
 
-/// Run a call and record it; if its price is due, only if it could be a transaction of the block.
+/// Run and record a call. If its price is due, reject it unless it could be a transaction of the
+/// block.
 pub(crate) fn call(
     environment: &Environment,
     message: Message,

@@ -1,5 +1,6 @@
-//! What instructions note while they are traced, so that tracing needs no look at each of them:
-//! what they touch, what they hash, and which contract is destroyed in favour of whom.
+//! Notes that instructions take while they are traced, so that tracing does not have to inspect
+//! each of them: touched accounts and slots, hashed data, and destroyed contracts with their
+//! beneficiaries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,12 +25,12 @@ use crate::{
 /// The fixed cost of KECCAK256.
 pub(super) const KECCAK256_GAS: u64 = 30;
 
-/// The most bytes beyond memory that geth records as hashed.
+/// The most bytes beyond the end of memory that geth records as hashed.
 const MOST_PADDING: i64 = 1 << 20;
 
 type Context<'a> = InstructionContext<'a, EvmContext, EthInterpreter>;
 
-/// Accounts and their slots that were touched (tracing.md 6).
+/// The touched accounts and their slots (tracing.md 6).
 #[derive(Default)]
 pub(crate) struct Touched(pub(super) BTreeMap<Address, BTreeSet<U256>>);
 
@@ -43,16 +44,16 @@ impl Touched {
     }
 }
 
-/// What was hashed, each once.
+/// The hashed data, without duplicates.
 #[derive(Default)]
 pub(crate) struct Preimages {
     seen: B256Map<()>,
     pub(super) in_order: Vec<Bytes>,
 }
 
-/// Notes of one transaction.
+/// The notes of one transaction.
 pub(crate) struct Notes {
-    /// Bytes that may still be recorded, in this transaction and those after it.
+    /// Bytes that may still be recorded, in this transaction and the following ones.
     pub(super) left: u64,
     pub(super) touched: Option<Touched>,
     pub(super) preimages: Option<Preimages>,
@@ -65,7 +66,7 @@ impl Notes {
         Self { left, touched: None, preimages: None, destroyed: None }
     }
 
-    /// Whether so many bytes more may be recorded; they count then.
+    /// Count recorded bytes; return whether they fit within the limit.
     pub(super) fn take(&mut self, bytes: usize) -> bool {
         match self.left.checked_sub(bytes as u64) {
             Some(left) => {
@@ -77,12 +78,12 @@ impl Notes {
     }
 }
 
-/// The metered instruction of an opcode.
+/// Run the metered instruction of an opcode.
 fn run<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
     const { metered::TABLE[OPCODE as usize] }.execute(context)
 }
 
-/// SLOAD and SSTORE touch their slot, unless they fail.
+/// SLOAD and SSTORE touch their slot unless they fail.
 fn slot<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let slot = interpreter.stack.peek(0).unwrap_or_default();
@@ -93,7 +94,7 @@ fn slot<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
     Ok(())
 }
 
-/// BALANCE and EXTCODE… touch the account on top of the stack, unless they fail.
+/// BALANCE and EXTCODE… touch the account on top of the stack unless they fail.
 fn account<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let address = address(interpreter.stack.peek(0).unwrap_or_default());
@@ -104,7 +105,8 @@ fn account<const OPCODE: u8>(context: Context<'_>) -> InstructionExecResult {
     Ok(())
 }
 
-/// SELFDESTRUCT touches its beneficiary; revm's journal does not say of each how much was moved.
+/// SELFDESTRUCT touches its beneficiary. The balance is noted, because revm's journal does not
+/// always contain it.
 fn selfdestruct(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let beneficiary = address(interpreter.stack.peek(0).unwrap_or_default());
@@ -123,7 +125,7 @@ fn selfdestruct(context: Context<'_>) -> InstructionExecResult {
     outcome
 }
 
-/// KECCAK256 records its input, also if it runs out of gas.
+/// KECCAK256 records its input, even if it runs out of gas.
 fn keccak256(context: Context<'_>) -> InstructionExecResult {
     let InstructionContext { interpreter, host } = context;
     let area = hashed_area(interpreter);
@@ -162,8 +164,8 @@ fn keccak256(context: Context<'_>) -> InstructionExecResult {
     outcome
 }
 
-/// Offset and length of the input of KECCAK256. None if geth does not record it, because it ends
-/// too far beyond the memory.
+/// Return offset and length of the input of KECCAK256, or None if geth does not record it because
+/// it ends too far beyond the memory.
 fn hashed_area(interpreter: &Interpreter<EthInterpreter>) -> Option<(usize, usize)> {
     let place = |depth| {
         let item = interpreter.stack.peek(depth).ok()?;
@@ -194,7 +196,7 @@ const TABLE: InstructionTable<EthInterpreter, EvmContext> = {
     table
 };
 
-/// MLOAD, MSTORE and MSTORE8 fail with geth's reason if their memory is too large.
+/// MLOAD, MSTORE and MSTORE8 fail with geth's reason if their memory area is too large.
 fn word<const OPCODE: u8, const ITEMS: usize, const LENGTH: u8>(
     context: Context<'_>,
 ) -> InstructionExecResult {
@@ -211,7 +213,7 @@ fn word<const OPCODE: u8, const ITEMS: usize, const LENGTH: u8>(
     }
 }
 
-/// A fork's instructions, metered, with notes. KECCAK256 charges its fixed cost itself.
+/// Return a fork's instructions, metered and with notes. KECCAK256 charges its fixed cost itself.
 pub(super) fn instructions(spec: SpecId) -> EthInstructions<EthInterpreter, EvmContext> {
     let mut gas_table = gas_table_spec(spec);
     gas_table[usize::from(KECCAK256)] = 0;

@@ -1,5 +1,5 @@
-//! The instructions of each frame and their accesses, as go-ethereum's erc7562Tracer records them
-//! (tracing.md 7). An instruction is recorded before it runs, also if it fails.
+//! The instructions of each frame and their accesses, as recorded by go-ethereum's erc7562Tracer
+//! (tracing.md 7). An instruction is recorded before it runs, even if it fails.
 
 use std::collections::{BTreeMap, btree_map::Entry};
 
@@ -12,13 +12,13 @@ use revm::{
 use super::{costs, notes::address, step::Step};
 use crate::{environment::EvmContext, reader::ReaderError};
 
-/// The bytes that an entry of a frame's record takes in memory.
+/// Memory in bytes of an entry in a frame's record.
 const ENTRY_BYTES: usize = 128;
 
 /// The record of one frame.
 #[derive(Default)]
 pub(crate) struct OpcodeUse {
-    /// How often each instruction began. GAS counts only if no call follows it.
+    /// How often each instruction started. GAS counts only if no call follows it.
     pub(crate) counts: BTreeMap<u8, u64>,
     /// The value of each slot that was read before it was written.
     pub(crate) reads: BTreeMap<U256, U256>,
@@ -43,10 +43,10 @@ impl OpcodeUse {
     }
 }
 
-/// The instruction before the current one, in whichever frame it ran.
+/// The instruction before the current one, in any frame.
 struct Previous {
     opcode: u8,
-    /// The top item of the stack before it.
+    /// The top item of the stack before that instruction.
     top: Option<U256>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Opcodes {
 }
 
 impl Opcodes {
-    /// Record an instruction of a frame. Returns the bytes that the frame's record grew by.
+    /// Record an instruction of a frame; return by how many bytes the frame's record grew.
     pub(super) fn record(
         &mut self,
         step: &Step,
@@ -117,7 +117,7 @@ fn access_slot(
     Ok(())
 }
 
-/// The value of a slot, which the instruction may not have loaded.
+/// Return the value of a slot, which the instruction may not have loaded.
 fn stored(contract: Address, slot: U256, context: &mut EvmContext) -> Result<U256, ReaderError> {
     let account = context.journaled_state.state.get(&contract);
     match account.and_then(|account| account.storage.get(&slot)) {

@@ -1,4 +1,4 @@
-//! What is recorded of one transaction while it runs: the hooks of the frame loop and the step loop.
+//! The recording of one transaction while it runs: the hooks of the frame loop and the step loop.
 
 use std::mem;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{environment::EvmContext, frames::StartError, halt::LastStep, limits::SIZE};
 
-/// How the outermost frame ended.
+/// The result of the outermost frame.
 #[derive(Default)]
 pub(super) struct Top {
     pub(super) output: Bytes,
@@ -37,11 +37,12 @@ pub(super) struct Recorder {
     pub(super) vm: Option<Vm>,
     opcodes: Option<Opcodes>,
     pub(super) top: Top,
-    /// Of each frame that has not ended, what the frames around it and the authorizations brought.
+    /// For each frame that has not ended, the refunds of the frames around it and of
+    /// authorizations.
     refunds: Vec<i64>,
-    /// What authorizations brought.
+    /// The refunds of authorizations.
     pub(super) authorized: i64,
-    /// What was written of the vmTrace and counted.
+    /// Bytes of the vmTrace that have been counted against the limit.
     counted: usize,
 }
 
@@ -56,7 +57,7 @@ impl Recorder {
         }
     }
 
-    /// Notes for the instructions of a transaction.
+    /// Return empty notes for the instructions of a transaction.
     pub(super) fn notes(recording: &Recording, left: u64) -> Box<Notes> {
         let mut notes = Notes::new(left);
         notes.touched = recording.state.then(Touched::default);
@@ -64,7 +65,8 @@ impl Recorder {
         Box::new(notes)
     }
 
-    /// A frame begins, or tries to; `refunded` was what its caller had.
+    /// Record the start of a frame, even if it fails to start; `refunded` is its caller's refund
+    /// counter.
     pub(super) fn enter(
         &mut self,
         context: &mut EvmContext,
@@ -79,7 +81,7 @@ impl Recorder {
         count(context, FRAME_BYTES + input_length(&frame.frame_input))
     }
 
-    /// The innermost frame ends; `last` was its last instruction.
+    /// Record the end of the innermost frame; `last` was its last instruction.
     pub(super) fn exit(
         &mut self,
         context: &mut EvmContext,
@@ -105,7 +107,7 @@ impl Recorder {
         Ok(())
     }
 
-    /// The innermost frame ended in SELFDESTRUCT.
+    /// Record that the innermost frame ended in SELFDESTRUCT.
     pub(super) fn destroy(
         &mut self,
         context: &mut EvmContext,
@@ -119,28 +121,28 @@ impl Recorder {
         count(context, FRAME_BYTES)
     }
 
-    /// Whether each instruction is looked at.
+    /// Return whether each instruction must be inspected.
     pub(super) fn follows(&self) -> bool {
         self.vm.is_some()
             || self.opcodes.is_some()
             || self.steps.as_ref().is_some_and(Steps::is_open)
     }
 
-    /// The frame at this depth begins to run its code, or goes on.
+    /// Record that the frame at this depth starts or resumes running its code.
     pub(super) fn resume(&mut self, depth: usize, interpreter: &Interpreter) {
         if let Some(vm) = &mut self.vm {
             vm.resume(depth, interpreter);
         }
     }
 
-    /// The running frame ends.
+    /// Record that the running frame ends.
     pub(super) fn end(&mut self) {
         if let Some(vm) = &mut self.vm {
             vm.end();
         }
     }
 
-    /// An instruction is about to run.
+    /// Record an instruction that is about to run.
     pub(super) fn before(&mut self, interpreter: &Interpreter, context: &EvmContext) -> Step {
         if let Some(steps) = self.steps.as_mut().filter(|steps| steps.is_open()) {
             steps.before(interpreter);
@@ -148,7 +150,7 @@ impl Recorder {
         Step::new(interpreter, context)
     }
 
-    /// It has run; how many bytes were written.
+    /// Record an instruction that has run; return how many bytes were written.
     pub(super) fn after(
         &mut self,
         step: Step,
@@ -179,7 +181,7 @@ impl Recorder {
     }
 }
 
-/// So many bytes more were recorded.
+/// Count recorded bytes; fail if they exceed the limit.
 fn count(context: &mut EvmContext, bytes: usize) -> Result<(), StartError> {
     let fits = context.chain.notes.as_mut().is_none_or(|notes| notes.take(bytes));
     if fits { Ok(()) } else { Err(StartError::Custom(SIZE.into())) }
@@ -193,8 +195,8 @@ fn input_length(input: &FrameInput) -> usize {
     }
 }
 
-/// Who is called or created is touched, and to whom that one delegates; of a transaction's recipient
-/// that counts which delegated before it (`state`).
+/// Note that the called or created account is touched, and the account that it delegates to. For a
+/// transaction's recipient, the delegation before the transaction counts (`state`).
 fn touch(context: &mut EvmContext, frame: &FrameInit) {
     if context.chain.notes.as_ref().is_none_or(|notes| notes.touched.is_none()) {
         return;

@@ -1,12 +1,12 @@
-//! What is to be recorded: the port's `Recording` and `StepOptions`, named tuples.
+//! The options of a recording: the port's `Recording` and `StepOptions`, named tuples.
 
 use pyo3::prelude::*;
 
-/// The port's `StepOptions`, in its order.
+/// The port's `StepOptions`, with its fields in order.
 #[derive(FromPyObject)]
 struct StepTuple(bool, bool, bool, bool, u64);
 
-/// What the struct logger writes of each instruction.
+/// The parts of each instruction that the struct logger writes.
 #[derive(Clone, Copy)]
 pub(crate) struct StepOptions {
     pub(super) stack: bool,
@@ -16,11 +16,11 @@ pub(crate) struct StepOptions {
     pub(super) limit: u64,
 }
 
-/// The port's `Recording`, in its order.
+/// The port's `Recording`, with its fields in order.
 #[derive(FromPyObject)]
 struct RecordingTuple(bool, bool, bool, Option<StepTuple>, bool, bool, bool, u64);
 
-/// What is recorded of each transaction.
+/// The parts of each transaction that are recorded.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Recording {
     pub(super) frames: bool,

@@ -1,4 +1,4 @@
-//! The state before a transaction of all that it touches (tracing.md 6).
+//! The state before a transaction of all accounts and slots that it touches (tracing.md 6).
 
 use revm::{
     Database,
@@ -17,11 +17,11 @@ use crate::{
     reader::ReaderError,
 };
 
-/// What an account and a slot of it take besides code; there may be very many.
+/// Memory of an account without its code, and of a slot; there may be very many.
 const ACCOUNT_BYTES: usize = 256;
 const SLOT_BYTES: usize = 128;
 
-/// An account as it was before, with slots and code.
+/// An account before the transaction, with slots and code.
 pub(crate) struct TouchedAccount {
     pub(crate) address: Address,
     pub(crate) before: Option<AccountInfo>,
@@ -36,7 +36,8 @@ pub(crate) struct TouchedState {
     pub(crate) changes: Changes,
 }
 
-/// What a transaction touches whatever it executes. `created` is where its creation leads.
+/// Note the accounts that a transaction touches regardless of its execution. `created` is the
+/// address of the contract that it creates.
 pub(super) fn beforehand(
     touched: &mut Touched,
     context: &mut EvmContext,
@@ -64,8 +65,8 @@ pub(super) fn beforehand(
     Ok(())
 }
 
-/// Look up what was touched, in the state without the transaction's changes. It counts as recorded: code
-/// once for each account that has it, as that is how answers are written.
+/// Read the touched accounts and slots from the state before the transaction's changes. They count
+/// as recorded, code once for each account that has it, because the answer repeats it.
 pub(super) fn look_up(
     touched: Touched,
     state: &mut Overlay,

@@ -1,4 +1,4 @@
-//! One instruction: what is true before it runs, and what it cost.
+//! One instruction: the state before it runs, and its cost.
 
 use revm::{
     bytecode::opcode::{LOG0, LOG4, TLOAD, TSTORE},
@@ -16,7 +16,7 @@ use crate::{
     halt::{self, LastStep},
 };
 
-/// Items from the top of the stack that an instruction takes at most, but for DUP and SWAP.
+/// Most stack items that an instruction takes, except for DUP and SWAP.
 const MOST_INPUTS: usize = 7;
 
 /// An instruction that is about to run.
@@ -24,13 +24,13 @@ pub(super) struct Step {
     pub(super) pc: usize,
     pub(super) opcode: u8,
     pub(super) gas: u64,
-    /// Bytes.
+    /// Size of the memory in bytes.
     pub(super) memory: usize,
-    /// Items.
+    /// Number of items on the stack.
     pub(super) stack: usize,
-    /// Entries of the journal.
+    /// Number of entries in the journal.
     pub(super) journal: usize,
-    /// Whose storage and balance are meant.
+    /// The account whose storage and balance are used.
     pub(super) contract: Address,
     top: [U256; MOST_INPUTS],
 }
@@ -57,21 +57,21 @@ impl Step {
         }
     }
 
-    /// An item of the stack, from its top; only of instructions whose cost depends on the stack, and
-    /// of TLOAD and TSTORE.
+    /// Return an item of the stack, counted from its top; only for instructions whose cost depends
+    /// on the stack, and for TLOAD and TSTORE.
     pub(super) fn item(&self, depth: usize) -> U256 {
         self.top[depth]
     }
 }
 
-/// What became of a step.
+/// The result of a step.
 pub(super) struct Taken {
     pub(super) cost: u64,
-    /// Why it could not be executed; its own work may have failed though there is none.
+    /// The reason why it could not be executed; it may also fail without such a reason.
     pub(super) error: Option<String>,
-    /// What it would have brought back, had it been paid for.
+    /// The refund that it would have caused if it had not run out of gas.
     pub(super) refund: i64,
-    /// It failed, or its work did.
+    /// Whether it failed, with or without such a reason.
     pub(super) failed: bool,
 }
 
@@ -104,7 +104,7 @@ impl Taken {
                 let last = LastStep::at(step.opcode, step.stack);
                 (base(), Some(halt::stack_words(&last)))
             }
-            // Geth charges their gas before it checks whether the call is static.
+            // Geth charges the gas of these before it checks whether the call is static.
             Err(Ended::StateChangeDuringStaticCall)
                 if matches!(step.opcode, LOG0..=LOG4 | TSTORE) =>
             {
@@ -127,7 +127,8 @@ impl Taken {
     }
 }
 
-/// Gas that CREATE and CREATE2 give to the new frame; they cost what is left without it.
+/// Return the gas that CREATE and CREATE2 pass to the new frame, which is not part of their own
+/// cost.
 fn passed_on(interpreter: &Interpreter) -> u64 {
     match &interpreter.bytecode.action {
         Some(InterpreterAction::NewFrame(FrameInput::Create(inputs))) => inputs.gas_limit(),
@@ -135,7 +136,7 @@ fn passed_on(interpreter: &Interpreter) -> u64 {
     }
 }
 
-/// An instruction's name in geth's words: DIFFICULTY keeps its old one.
+/// Write an instruction's name as in geth, where DIFFICULTY keeps its old name.
 pub(super) fn write_name(out: &mut Vec<u8>, opcode: u8) {
     out.push(b'"');
     match halt::known_name(opcode) {

@@ -21,11 +21,11 @@ const WORD: usize = 32;
 pub(super) struct Steps {
     options: StepOptions,
     out: Vec<u8>,
-    /// Bytes of the objects, without the commas between them.
+    /// Total size of the objects, without the commas between them.
     size: u64,
-    /// What comes after the members that are only known once the step has run.
+    /// The end of the current object; the members before it are only known after the step has run.
     scratch: Vec<u8>,
-    /// Slots of each contract as they were seen so far.
+    /// The slots of each contract that were accessed so far, with their values.
     storage: AddressMap<BTreeMap<U256, U256>>,
 }
 
@@ -40,17 +40,17 @@ impl Steps {
         }
     }
 
-    /// The objects with commas between them.
+    /// Return the objects, separated by commas.
     pub(super) fn into_json(self) -> Vec<u8> {
         self.out
     }
 
-    /// Whether steps are still recorded.
+    /// Return whether steps are still recorded.
     pub(super) fn is_open(&self) -> bool {
         self.options.limit == 0 || self.size <= self.options.limit
     }
 
-    /// Keep what the step is going to change: stack, memory and return data.
+    /// Save the values that the step may change: stack, memory and return data.
     pub(super) fn before(&mut self, interpreter: &Interpreter) {
         let out = &mut self.scratch;
         out.clear();
@@ -79,7 +79,7 @@ impl Steps {
         }
     }
 
-    /// Write the step; how many bytes that were.
+    /// Write the step; return the number of bytes written.
     pub(super) fn after(
         &mut self,
         step: &Step,
@@ -125,7 +125,7 @@ impl Steps {
         }
     }
 
-    /// All slots of the contract that were seen, with the one of this step.
+    /// Write all slots of the contract that were accessed, including the one of this step.
     fn write_storage(&mut self, step: &Step, interpreter: &Interpreter) {
         let slot = step.item(0);
         let value = match step.opcode {

@@ -1,5 +1,5 @@
-//! An EVM that records what it runs. Only steps and the vmTrace need a look at each instruction:
-//! without them it runs as fast as it does untraced.
+//! An EVM that records what it runs. Only steps and the vmTrace need to inspect each instruction;
+//! without them it runs as fast as untraced.
 
 use revm::{
     context::{Evm, FrameStack, TxEnv},
@@ -40,7 +40,7 @@ use crate::{
 
 type TraceEvm = EvmOf<Recorder, ChangedPrecompiles>;
 
-/// Mainnet's rules with our frames, recorded.
+/// Mainnet's rules with this crate's frame loop, recorded.
 struct TraceHandler;
 
 impl Handler for TraceHandler {
@@ -48,7 +48,7 @@ impl Handler for TraceHandler {
     type Error = RunError;
     type HaltReason = HaltReason;
 
-    /// Geth has what authorizations bring in its refund counter from the beginning.
+    /// Save the refund of authorizations, which geth's refund counter includes from the start.
     fn apply_eip7702_auth_list(
         &self,
         evm: &mut TraceEvm,
@@ -83,7 +83,7 @@ fn run(evm: &mut TraceEvm) -> Result<Next, StartError> {
     let Evm { ctx: context, inspector: recorder, instruction, frame_stack, .. } = evm;
     let frame = frame_stack.get();
     let (table, gas_table) = (instruction.instruction_table(), instruction.gas_table());
-    // Geth executes nothing where there is no code.
+    // Geth executes nothing if there is no code.
     let has_code = frame.interpreter.bytecode.bytecode_len() > 0;
     let action = if has_code && recorder.follows() {
         recorder.resume(frame.depth, &frame.interpreter);
@@ -110,7 +110,7 @@ fn run(evm: &mut TraceEvm) -> Result<Next, StartError> {
     Ok(next)
 }
 
-/// Run a frame instruction by instruction, for as long as each is recorded.
+/// Run a frame instruction by instruction, as long as they are recorded.
 fn follow(
     interpreter: &mut Interpreter,
     context: &mut EvmContext,
@@ -135,7 +135,7 @@ fn follow(
     Ok(interpreter.run_plain(table, gas_table, context))
 }
 
-/// What a transaction did, and what was recorded of it.
+/// The result of a transaction, and its recording.
 pub(crate) struct Trace {
     pub(crate) succeeded: bool,
     pub(crate) gas_limit: u64,
@@ -152,7 +152,7 @@ pub(crate) struct Trace {
     pub(crate) preimages: Vec<Bytes>,
 }
 
-/// Executes transactions one after another on what the ones before left.
+/// Executes transactions one after another, each on the state after the previous one.
 pub(super) struct Tracer {
     evm: TraceEvm,
     /// Bytes that may still be recorded.
@@ -180,7 +180,7 @@ impl Tracer {
         &mut self.evm.ctx
     }
 
-    /// Execute a transaction; `contract` is where its creation leads.
+    /// Execute a transaction; `contract` is the address of the contract that it creates.
     pub(super) fn execute(
         &mut self,
         tx: TxEnv,
@@ -227,7 +227,8 @@ fn trace(
     preimages: Option<Preimages>,
 ) -> Trace {
     let recorder = std::mem::take(recorder);
-    // A creation that no nonce is left for is none to revm, and a failure to everybody else.
+    // For a creation that failed because of the sender's maximum nonce, revm reports success, but
+    // it is a failure.
     let succeeded = result.is_success() && recorder.top.error.is_none();
     Trace {
         succeeded,

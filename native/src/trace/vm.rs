@@ -1,7 +1,8 @@
-//! The vmTrace of Parity: each frame's code and what each of its instructions did (tracing.md 12).
+//! The vmTrace of Parity: each frame's code and the effects of each of its instructions (tracing.md
+//! 12).
 //!
-//! Unspecified: DUP and SWAP push all items that they reach, as Parity and Reth have it; `sub`
-//! stands before `ex`, since it is written while the instruction still waits for it.
+//! Unspecified: DUP and SWAP push all items that they reach, as in Parity and Reth; `sub` comes
+//! before `ex`, because it is written while the instruction still waits for the called frame.
 
 use revm::{
     bytecode::opcode::*,
@@ -17,11 +18,11 @@ use super::{
     step::{Step, Taken, write_name},
 };
 
-/// A frame whose code runs.
+/// A frame whose code is running.
 #[derive(Default)]
 struct Running {
     has_steps: bool,
-    /// The instruction that waits for another frame, and whether that one was written.
+    /// The instruction that waits for another frame, and whether that frame was written.
     waiting: Option<(Step, bool)>,
 }
 
@@ -33,12 +34,12 @@ pub(super) struct Vm {
 }
 
 impl Vm {
-    /// The object; `null` where no code ran.
+    /// Return the JSON object, or `null` if no code ran.
     pub(super) fn into_json(self) -> Vec<u8> {
         if self.out.is_empty() { b"null".to_vec() } else { self.out }
     }
 
-    /// The frame at this depth begins to run its code, or goes on after a call.
+    /// Record that the frame at this depth starts running its code, or resumes after a call.
     pub(super) fn resume(&mut self, depth: usize, interpreter: &Interpreter) {
         if depth == self.running.len() {
             self.begin(interpreter);
@@ -67,13 +68,13 @@ impl Vm {
         self.running.push(Running::default());
     }
 
-    /// The running frame ends.
+    /// Record that the running frame ends.
     pub(super) fn end(&mut self) {
         self.running.pop();
         self.out.extend_from_slice(b"]}");
     }
 
-    /// Write an instruction; `waits` for another frame.
+    /// Write an instruction; `waits`: it waits for another frame.
     pub(super) fn after(
         &mut self,
         step: Step,
@@ -157,7 +158,7 @@ fn write_memory(out: &mut Vec<u8>, step: &Step, interpreter: &Interpreter) {
         out.extend_from_slice(b"null");
         return;
     }
-    // What is in memory has a place there.
+    // Data that was written to memory has a valid offset.
     let offset = usize::try_from(offset).unwrap_or(0);
     let length = usize::try_from(length).unwrap_or(0);
     out.extend_from_slice(b"{\"data\":");

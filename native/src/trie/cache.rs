@@ -1,5 +1,5 @@
-//! Nodes that were lately read or written, true for one root. What a block made is taken in only
-//! when its commit is told, so that a commit that failed leaves the cache as true as it was.
+//! A cache of trie nodes that were recently read or written, valid for one root. A block's nodes
+//! are added only when its commit is reported, so that the cache stays valid if the commit fails.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -8,9 +8,10 @@ use revm::primitives::{B256, Bytes, HashMap, keccak256};
 
 use super::editor::Nodes;
 
-/// A bounded cache of nodes by key. Its lock is never held while the interpreter's is waited for.
+/// A cache of nodes by key, limited in size. Its lock is never held while waiting for the
+/// interpreter lock.
 pub(crate) struct Cache {
-    /// Bytes of keys and nodes that are kept at most.
+    /// Most bytes of keys and nodes in the cache.
     capacity: usize,
     inner: Mutex<Inner>,
 }
@@ -25,9 +26,9 @@ struct Inner {
     root: B256,
     entries: HashMap<Vec<u8>, Entry>,
     held: usize,
-    /// Grows with each look-up: an entry's age.
+    /// Increases with each access; the value at an entry's last access is its age.
     clock: u64,
-    /// The root that the last update led to, and what it does to the nodes.
+    /// The root after the last update, and the nodes that it changed.
     pending: Option<(B256, Nodes)>,
 }
 
@@ -47,7 +48,7 @@ impl Cache {
         self.inner.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 
-    /// From now on the cache is for this root; what it holds for another one goes.
+    /// Make the cache valid for this root; drop the entries if they belong to another one.
     pub(super) fn turn_to(&self, root: B256) {
         let mut inner = self.lock();
         if inner.root != root {
@@ -56,12 +57,12 @@ impl Cache {
         }
     }
 
-    /// Drop everything: something in the stored nodes was wrong.
+    /// Drop everything, because the stored nodes were inconsistent.
     pub(super) fn forget(&self) {
         self.lock().forget();
     }
 
-    /// A node and its hash, for those keys that are here.
+    /// Return the node and its hash for each key that is in the cache.
     pub(super) fn get(&self, root: B256, keys: &[Vec<u8>]) -> Vec<Option<(Bytes, B256)>> {
         let mut inner = self.lock();
         if inner.root != root {
@@ -77,7 +78,7 @@ impl Cache {
         keys.iter().map(found).collect()
     }
 
-    /// Remember nodes that were read for a root.
+    /// Add nodes that were read for a root.
     pub(super) fn put(&self, root: B256, nodes: impl Iterator<Item = (Vec<u8>, Bytes, B256)>) {
         let mut inner = self.lock();
         if inner.root == root {
@@ -88,7 +89,7 @@ impl Cache {
         }
     }
 
-    /// Keep what an update does until its commit is told.
+    /// Save the changes of an update until its commit is reported.
     pub(super) fn expect(&self, before: B256, after: B256, nodes: Nodes) {
         let mut inner = self.lock();
         if inner.root == before {
@@ -96,7 +97,7 @@ impl Cache {
         }
     }
 
-    /// The update that led to this root was stored.
+    /// Apply the update with this root; its nodes are now stored.
     pub(crate) fn commit(&self, root: B256) {
         let mut inner = self.lock();
         let Some((_, nodes)) = inner.pending.take_if(|(after, _)| *after == root) else { return };
@@ -134,7 +135,7 @@ impl Inner {
         }
     }
 
-    /// Half of the cache goes at once, so that sorting by age costs little for each node.
+    /// Drop half of the cache in one go, so that sorting by age costs little per node.
     fn shrink(&mut self, capacity: usize) {
         if self.held <= capacity {
             return;

@@ -1,4 +1,4 @@
-//! One trie, in memory as far as it is touched: load, read, set, delete, write back.
+//! A partially loaded trie in memory: load nodes, read, set and delete entries, write back.
 
 use std::collections::BTreeSet;
 
@@ -10,24 +10,24 @@ use super::{
     node::{Child, Kind, Node, decode, encode_branch, encode_extension, encode_leaf, only_child},
 };
 
-/// Nodes of less than so many bytes stand inside their parent.
+/// Nodes with fewer bytes are embedded in their parent.
 const EMBEDDED: usize = 32;
 
-/// Keys and what is stored under them afterwards, None where nothing is.
+/// Keys and the nodes to store under them; None: delete the node.
 pub(crate) type Nodes = Vec<(Vec<u8>, Option<Bytes>)>;
 
-/// A trie whose stored nodes come in as they are asked for.
+/// A trie whose stored nodes are loaded on demand.
 pub(super) struct Trie {
     prefix: Vec<u8>,
     root: Child,
-    /// Nodes as they were stored, by path.
+    /// Nodes as they are stored, by path.
     stored: HashMap<Nibbles, Bytes>,
-    /// Paths of stored nodes that are different now or gone.
+    /// Paths of stored nodes that have changed or no longer exist.
     stale: HashSet<Nibbles>,
 }
 
 impl Trie {
-    /// The trie of this root; None when the root is not known yet.
+    /// Return the trie with this root; None if the root is not known yet.
     pub(super) fn new(prefix: Vec<u8>, root: Option<B256>) -> Self {
         let root = match root {
             Some(root) if root == EMPTY_ROOT_HASH => Child::Empty,
@@ -36,7 +36,7 @@ impl Trie {
         Self { prefix, root, stored: HashMap::default(), stale: HashSet::default() }
     }
 
-    /// The key under which the node at a path is stored.
+    /// Return the key under which the node at a path is stored.
     pub(super) fn key(&self, path: &Nibbles) -> Vec<u8> {
         let mut key = Vec::with_capacity(self.prefix.len() + path.len());
         key.extend_from_slice(&self.prefix);
@@ -44,7 +44,7 @@ impl Trie {
         key
     }
 
-    /// Where the walk down a path comes upon a node that is not loaded.
+    /// Return the path of the first node on the way down a path that is not loaded.
     pub(super) fn first_unloaded(&self, path: &Nibbles) -> Option<Nibbles> {
         let (mut child, mut depth) = (&self.root, 0);
         loop {
@@ -68,21 +68,21 @@ impl Trie {
         }
     }
 
-    /// The unloaded nodes that are left alone in a branch and will move up.
+    /// Return the unloaded nodes that are the only child of a branch and will move up.
     pub(super) fn lonely(&self) -> BTreeSet<Nibbles> {
         let mut found = BTreeSet::new();
         lonely(&self.root, Nibbles::new(), &mut found);
         found
     }
 
-    /// All unloaded nodes next to loaded ones: asked for again and again, the whole trie.
+    /// Return all unloaded children of loaded nodes; loading them repeatedly loads the whole trie.
     pub(super) fn unloaded(&self) -> BTreeSet<Nibbles> {
         let mut found = BTreeSet::new();
         unloaded(&self.root, Nibbles::new(), &mut found);
         found
     }
 
-    /// Take in the node that is stored at a path; its hash is compared with what is named.
+    /// Insert the stored node at a path, after comparing its hash with the one in its parent.
     pub(super) fn supply(
         &mut self,
         path: Nibbles,
@@ -105,7 +105,7 @@ impl Trie {
         Ok(())
     }
 
-    /// Compare the trie with the root that something else names.
+    /// Compare the trie's root with the expected one.
     pub(super) fn check_root(&mut self, root: B256) -> Result<(), TrieFault> {
         let have = match &self.root {
             Child::Stored(None) => {
@@ -123,7 +123,7 @@ impl Trie {
         Err(TrieFault::Foreign(format!("trie {name} has another root than it should")))
     }
 
-    /// What is stored at the end of a path, which must be loaded.
+    /// Return the value at the end of a path, whose nodes must be loaded.
     pub(super) fn get(&self, path: &Nibbles) -> Result<Option<&Bytes>, TrieFault> {
         let (mut child, mut depth) = (&self.root, 0);
         loop {
@@ -149,7 +149,7 @@ impl Trie {
         }
     }
 
-    /// The stored nodes from the root down to the end of a path, all loaded.
+    /// Return the stored nodes from the root down to the end of a path, all of which are loaded.
     pub(super) fn proof(&self, path: &Nibbles) -> Vec<Bytes> {
         (0..=path.len())
             .filter_map(|depth| self.stored.get(&path.slice(..depth)))
@@ -157,13 +157,14 @@ impl Trie {
             .collect()
     }
 
-    /// Set what is stored at the end of a path, which must be loaded.
+    /// Set the value at the end of a path, whose nodes must be loaded.
     pub(super) fn put(&mut self, path: &Nibbles, value: Bytes) -> Result<(), TrieFault> {
         put(&mut self.root, path, 0, value, &mut self.stale)
             .map_err(|depth| self.unloaded_at(path, depth))
     }
 
-    /// Delete what is stored at the end of a path, which must be loaded. Call `tidy` later.
+    /// Delete the value at the end of a path, whose nodes must be loaded. `tidy` must be called
+    /// later.
     pub(super) fn delete(&mut self, path: &Nibbles) -> Result<(), TrieFault> {
         if self.get(path)?.is_some() {
             delete(&mut self.root, path, 0, &mut self.stale);
@@ -171,18 +172,19 @@ impl Trie {
         Ok(())
     }
 
-    /// Bring branches into their only form again, after deletions; `lonely` nodes are loaded.
+    /// Restore the canonical form of branches after deletions; the nodes of `lonely` must be
+    /// loaded.
     pub(super) fn tidy(&mut self) {
         tidy(&mut self.root, Nibbles::new(), &mut self.stale);
     }
 
-    /// Drop all entries; everything is loaded.
+    /// Delete all entries; the whole trie must be loaded.
     pub(super) fn clear(&mut self) {
         self.stale.extend(self.stored.keys());
         self.root = Child::Empty;
     }
 
-    /// The root, and the nodes that are new, different or gone.
+    /// Return the root, and add all new, changed and deleted nodes to `nodes`.
     pub(super) fn finish(&mut self, nodes: &mut Nodes) -> B256 {
         let mut written = HashMap::default();
         let root = match &self.root {
@@ -224,7 +226,7 @@ impl Trie {
     }
 }
 
-/// The slot at a path, as far as the trie is loaded.
+/// Return the place of a path in the trie, as far as the trie is loaded.
 fn place<'trie>(child: &'trie mut Child, path: &Nibbles, depth: usize) -> Option<&'trie mut Child> {
     if depth >= path.len() {
         return (depth == path.len()).then_some(child);
@@ -241,14 +243,14 @@ fn place<'trie>(child: &'trie mut Child, path: &Nibbles, depth: usize) -> Option
     }
 }
 
-/// A node is about to change: what is stored of it is no longer true.
+/// Mark a node that is about to change, so that its stored version is replaced.
 fn touch(node: &mut Node, path: Nibbles, stale: &mut HashSet<Nibbles>) {
     if node.hash.take().is_some() {
         stale.insert(path);
     }
 }
 
-/// Fails with the depth of a node that is not loaded.
+/// Set a value. Fails with the depth of a node that is not loaded.
 fn put(
     slot: &mut Child,
     path: &Nibbles,
@@ -291,7 +293,8 @@ fn put(
     Ok(())
 }
 
-/// A branch where a new leaf leaves the path of a leaf or extension, behind what they share.
+/// Return a branch for a new leaf that diverges from the path of a leaf or extension, below their
+/// common prefix.
 fn fork(old: Kind, shared: usize, rest: Nibbles, value: Bytes) -> Child {
     let mut children = Box::new([const { Child::Empty }; 16]);
     let (way, below) = match old {
@@ -312,7 +315,7 @@ fn fork(old: Kind, shared: usize, rest: Nibbles, value: Bytes) -> Child {
     Child::new(Kind::Extension { path: way.slice(..shared), child: branch })
 }
 
-/// The entry is there and loaded.
+/// Delete an entry, which must exist and be loaded.
 fn delete(slot: &mut Child, path: &Nibbles, depth: usize, stale: &mut HashSet<Nibbles>) {
     let Child::Loaded(node) = slot else { return };
     touch(node, path.slice(..depth), stale);
@@ -361,7 +364,7 @@ fn tidy(slot: &mut Child, path: Nibbles, stale: &mut HashSet<Nibbles>) {
     *slot = join(way, child, path.join(&way), stale);
 }
 
-/// A child that is reached by one way only, as a node at the beginning of the way.
+/// Return a child with a path before it as a single node.
 fn join(way: Nibbles, child: Child, path: Nibbles, stale: &mut HashSet<Nibbles>) -> Child {
     match child {
         Child::Loaded(mut node) if !matches!(node.kind, Kind::Branch(_)) => {
@@ -417,7 +420,7 @@ fn unloaded(child: &Child, path: Nibbles, found: &mut BTreeSet<Nibbles>) {
     }
 }
 
-/// Note the RLP of a changed node and of those below; return how its parent refers to it.
+/// Collect the RLP of a changed node and of those below it; return the reference for its parent.
 fn write(child: &Child, path: Nibbles, written: &mut HashMap<Nibbles, Bytes>) -> RlpNode {
     let node = match child {
         Child::Loaded(node) => node,

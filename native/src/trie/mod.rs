@@ -1,9 +1,9 @@
 //! The state trie over nodes that are stored by path, not by hash.
 //!
 //! The key of a node is `a` and its path in the account trie, or `s`, the address's hash and its
-//! path in a storage trie, one nibble in each byte; the value is the node's RLP. A node of less
-//! than 32 bytes stands inside its parent only; the root of a trie that is not empty always
-//! stands under the empty path.
+//! path in a storage trie, with one nibble per byte; the value is the node's RLP. A node of less
+//! than 32 bytes is stored only as part of its parent; the root of a non-empty trie is always
+//! stored under the empty path.
 
 mod cache;
 mod editor;
@@ -17,20 +17,20 @@ pub(crate) use cache::Cache;
 pub(crate) use source::Source;
 pub(crate) use state::{AccountAfter, Proof, StateDifference, Update, prove, update};
 
-/// Why stored nodes are not the trie they should be; or why they could not be read.
+/// An inconsistency of the stored nodes, or a failure to read them.
 #[derive(Debug)]
 pub(crate) enum TrieFault {
-    /// A node that its parent (or the root) names is not stored.
+    /// A node that its parent (or the root hash) refers to is not stored.
     Missing(String),
-    /// A stored node has another hash than its parent (or the root) names.
+    /// A stored node has a different hash than its parent (or the root hash) refers to.
     Foreign(String),
-    /// Storage was changed of an account that is not in the trie.
+    /// The storage of an account was changed that is not in the trie.
     NoAccount(String),
-    /// The reader raised.
+    /// The reader raised an exception.
     Reader(pyo3::PyErr),
 }
 
-/// The root of the trie that has each item under the RLP of its index.
+/// Return the root of the trie that maps the RLP of each index to an item.
 pub(crate) fn ordered_root(items: &[Vec<u8>]) -> B256 {
     alloy_trie::root::ordered_trie_root_encoded(items)
 }

@@ -1,6 +1,7 @@
-//! Nodes of a trie in memory, and how they are read from RLP and referred to.
+//! Trie nodes in memory, and how they are decoded from RLP and referenced.
 //!
-//! No branch has a value of its own: all keys of a trie have the same length, being hashes.
+//! No branch has a value of its own, because all keys of a trie are hashes and have the same
+//! length.
 
 use alloy_rlp::Decodable;
 use alloy_trie::{
@@ -9,17 +10,17 @@ use alloy_trie::{
 };
 use revm::primitives::{B256, Bytes};
 
-/// What hangs below a node, or the root.
+/// The child of a node, or the root.
 #[derive(Debug, Default)]
 pub(super) enum Child {
     #[default]
     Empty,
-    /// A node that was not loaded; of a storage trie's root the hash is not known at first.
+    /// A node that is not loaded. The hash of a storage trie's root is unknown at first.
     Stored(Option<B256>),
     Loaded(Box<Node>),
 }
 
-/// A node, and its hash as long as it is as it was stored.
+/// A node, and its hash while it is unchanged since it was stored.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) kind: Kind,
@@ -47,7 +48,7 @@ impl Child {
         matches!(self, Self::Empty)
     }
 
-    /// Whether the node with this hash is the one that is meant.
+    /// Return whether a node with this hash can be the referenced one.
     pub(super) fn may_be(&self, hash: B256) -> bool {
         matches!(self, Self::Stored(named) if named.is_none_or(|named| named == hash))
     }
@@ -60,7 +61,7 @@ impl Child {
     }
 }
 
-/// Read a node, with those embedded in it.
+/// Decode a node, including those embedded in it.
 pub(super) fn decode(mut rlp: &[u8]) -> alloy_rlp::Result<Kind> {
     match TrieNode::decode(&mut rlp)? {
         TrieNode::EmptyRoot => Err(alloy_rlp::Error::Custom("empty node")),
@@ -80,22 +81,22 @@ pub(super) fn decode(mut rlp: &[u8]) -> alloy_rlp::Result<Kind> {
     }
 }
 
-/// Write a leaf to a buffer; return how its parent refers to it.
+/// Encode a leaf into a buffer; return the reference for its parent.
 pub(super) fn encode_leaf(path: &Nibbles, value: &[u8], buffer: &mut Vec<u8>) -> RlpNode {
     LeafNodeRef::new(path, value).rlp(buffer)
 }
 
-/// Write an extension to a buffer; return how its parent refers to it.
+/// Encode an extension into a buffer; return the reference for its parent.
 pub(super) fn encode_extension(path: &Nibbles, child: &RlpNode, buffer: &mut Vec<u8>) -> RlpNode {
     ExtensionNodeRef::new(path, child.as_slice()).rlp(buffer)
 }
 
-/// Write a branch to a buffer; return how its parent refers to it.
+/// Encode a branch into a buffer; return the reference for its parent.
 pub(super) fn encode_branch(children: &[RlpNode], mask: TrieMask, buffer: &mut Vec<u8>) -> RlpNode {
     BranchNodeRef::new(children, mask).rlp(buffer)
 }
 
-/// The only child of a branch that has but one.
+/// Return the only child of a branch, or None if it has several.
 pub(super) fn only_child(children: &[Child; 16]) -> Option<usize> {
     let mut present = children.iter().enumerate().filter(|(_, child)| !child.is_empty());
     match (present.next(), present.next()) {

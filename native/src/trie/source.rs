@@ -1,5 +1,5 @@
-//! Where stored nodes come from: the cache, and behind it Python's `NodeReader`, which is asked
-//! for many keys at once.
+//! The source of stored nodes: the cache, and behind it Python's `NodeReader`, which is queried for
+//! many keys in one call.
 
 use pyo3::{
     intern,
@@ -11,7 +11,7 @@ use revm::primitives::{B256, Bytes, keccak256};
 use super::{Cache, TrieFault};
 use crate::convert::bytes;
 
-/// Stored nodes of the state that has one root.
+/// The stored nodes of the state with one root.
 pub(crate) struct Source<'cache> {
     pub(crate) reader: Py<PyAny>,
     pub(crate) cache: &'cache Cache,
@@ -19,7 +19,7 @@ pub(crate) struct Source<'cache> {
 }
 
 impl Source<'_> {
-    /// The node under each key with its hash, in order; None where nothing is stored.
+    /// Return the node under each key with its hash, in order; None if no node is stored there.
     pub(super) fn nodes(&self, keys: &[Vec<u8>]) -> Result<Vec<Option<(Bytes, B256)>>, TrieFault> {
         let mut found = self.cache.get(self.root, keys);
         let unknown: Vec<usize> = (0..keys.len()).filter(|&at| found[at].is_none()).collect();

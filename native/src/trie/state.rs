@@ -1,4 +1,4 @@
-//! The state trie as a whole: the account trie and the storage tries that its leaves name.
+//! The whole state trie: the account trie and the storage tries that its leaves refer to.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use super::{
     editor::{Nodes, Trie},
 };
 
-/// Nonce, balance and code hash of an account after a block; None when it is gone.
+/// Nonce, balance and code hash of an account after a block; None if it was deleted.
 pub(crate) type AccountAfter = Option<(u64, U256, B256)>;
 
-/// The difference that a block makes, as far as the trie needs it.
+/// The changes of a block, as far as the trie needs them.
 pub(crate) struct StateDifference {
     pub(crate) accounts: Vec<(Address, AccountAfter)>,
     /// Address, slot, value after.
@@ -23,13 +23,13 @@ pub(crate) struct StateDifference {
     pub(crate) cleared: Vec<Address>,
 }
 
-/// A state root and what becomes of the stored nodes.
+/// A state root and the changes of the stored nodes.
 pub(crate) struct Update {
     pub(crate) root: B256,
     pub(crate) nodes: Nodes,
 }
 
-/// An account and slots of it with the nodes that prove them, from the root down.
+/// An account and some of its slots, with the nodes that prove them, from the root down.
 pub(crate) struct Proof {
     pub(crate) account: AccountAfter,
     pub(crate) storage_root: B256,
@@ -44,16 +44,16 @@ const ACCOUNTS: usize = 0;
 struct Touched {
     address: Address,
     path: Nibbles,
-    /// None when only its storage changes.
+    /// None if only its storage changes.
     after: Option<AccountAfter>,
-    /// The storage that was there is deleted first.
+    /// Whether its previous storage is deleted first.
     gone: bool,
     slots: Vec<(Nibbles, U256)>,
-    /// Position of its storage trie; None when the storage stays as it was.
+    /// Position of its storage trie; None if the storage does not change.
     trie: Option<usize>,
 }
 
-/// Which paths of which tries are wanted.
+/// Paths to load, by position of the trie.
 type Wanted = Vec<(usize, Vec<Nibbles>)>;
 
 fn account_trie(root: B256) -> Trie {
@@ -68,7 +68,7 @@ fn path(hash: B256) -> Nibbles {
     Nibbles::unpack_array(&hash.0)
 }
 
-/// Root and nodes after a difference to the state that the source is of.
+/// Return the root and the nodes after a change of the source's state.
 pub(crate) fn update(
     difference: StateDifference,
     source: &Source<'_>,
@@ -114,7 +114,7 @@ fn make_update(difference: StateDifference, source: &Source<'_>) -> Result<Updat
     Ok(Update { root, nodes })
 }
 
-/// Bring the difference together by account, and begin the storage tries that it needs.
+/// Group the changes by account, and create the storage tries that they need.
 fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<Touched> {
     let mut touched = BTreeMap::<Address, Touched>::new();
     let new = |address: Address| Touched {
@@ -148,7 +148,7 @@ fn gather(difference: StateDifference, tries: &mut Vec<Trie>) -> Vec<Touched> {
     touched.into_values().collect()
 }
 
-/// Empty the storage tries that are deleted, check the others' roots; return accounts' leaves.
+/// Empty the deleted storage tries, check the roots of the others, and return the accounts' leaves.
 fn clear(
     touched: &[Touched],
     tries: &mut [Trie],
@@ -216,7 +216,7 @@ fn read_leaf(accounts: &Trie, path: &Nibbles) -> Result<Option<TrieAccount>, Tri
         .map_err(|error| TrieFault::Foreign(format!("account leaf is no account: {error}")))
 }
 
-/// An account and slots of it with their proofs.
+/// Return an account and some of its slots with their proofs.
 pub(crate) fn prove(
     address: Address,
     slots: &[B256],
@@ -255,7 +255,7 @@ fn read_slot(trie: &Trie, path: &Nibbles) -> Result<U256, TrieFault> {
         .map_err(|error| TrieFault::Foreign(format!("storage leaf is no number: {error}")))
 }
 
-/// Load what lies on paths in several tries, one question to the source for each depth.
+/// Load all nodes on paths in several tries, with one query to the source for each depth.
 fn load(tries: &mut [Trie], paths: &Wanted, source: &Source<'_>) -> Result<(), TrieFault> {
     while ask(tries, source, |tries| {
         let next = |(trie, paths): &(usize, Vec<Nibbles>)| {
@@ -267,7 +267,7 @@ fn load(tries: &mut [Trie], paths: &Wanted, source: &Source<'_>) -> Result<(), T
     Ok(())
 }
 
-/// Load what will move up when the tries are tidied, with one question to the source.
+/// Load the nodes that will move up when the tries are tidied, with one query to the source.
 fn load_lonely(tries: &mut [Trie], source: &Source<'_>) -> Result<(), TrieFault> {
     ask(tries, source, |tries| {
         let alone = |(at, trie): (usize, &Trie)| (at, trie.lonely().into_iter().collect());
@@ -276,7 +276,7 @@ fn load_lonely(tries: &mut [Trie], source: &Source<'_>) -> Result<(), TrieFault>
     Ok(())
 }
 
-/// Ask for what is wanted and take it in; false when nothing is wanted.
+/// Query the source for the wanted nodes and insert them; return false if there are none.
 fn ask(
     tries: &mut [Trie],
     source: &Source<'_>,
