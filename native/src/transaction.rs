@@ -21,7 +21,7 @@ pub(crate) struct SignedTransaction {
 /// A transaction in revm's form.
 pub(crate) struct Decoded {
     pub(crate) tx: TxEnv,
-    /// Whether nobody signed it: r and s of its signature are the sender's address.
+    /// Whether it is unsigned: r and s of its signature are the sender's address.
     pub(crate) impersonated: bool,
 }
 
