@@ -2,7 +2,7 @@
 
 A page begins after a key (`next`) or ends before one (`previous`), and reads one row more than it
 shows to find out whether more rows follow. A search is a union of branches, each answered by one index.
-A selectable part of the list (`Choice`), and a search within that part, work the same way.
+A selectable part of the list (`ListChoice`), and a search within that part, work the same way.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ WALKED = 500
 """Rows of a page when the whole list is read, as for an export."""
 
 
-class Cursor(NamedTuple):
+class ListCursor(NamedTuple):
     """A page's position: after a key or before it; without a key, the start of the list."""
 
     key: str | None = None
@@ -43,7 +43,7 @@ class Elsewhere(NamedTuple):
 Branch = Q | Elsewhere
 
 
-class Choice(NamedTuple):
+class ListChoice(NamedTuple):
     """A selectable part of a list: its name in the address, its title, and its branches."""
 
     name: str
@@ -64,8 +64,8 @@ class KeysetChangeList(ChangeList):
 
     model_admin: Any
     """A `ReadOnlyModelAdmin`, whose module imports this one: its type here would be a circular import."""
-    cursor: Cursor
-    choice: Choice | None
+    cursor: ListCursor
+    choice: ListChoice | None
     tabs: list[Tab]
     next_url: str | None
     previous_url: str | None
@@ -108,13 +108,13 @@ class KeysetChangeList(ChangeList):
     def walk(self) -> Iterator[list[Any]]:
         """Yield all rows of the list from its start, in larger pages, each prepared."""
         self.list_per_page = WALKED
-        self.cursor = Cursor()
+        self.cursor = ListCursor()
         order, branches = self._asked()
         key = order.removeprefix("-")
         while found := self._fetch(order, branches)[:WALKED]:
             self.model_admin.prepare(found)
             yield found
-            self.cursor = Cursor(str(getattr(found[-1], key)))
+            self.cursor = ListCursor(str(getattr(found[-1], key)))
 
     def _asked(self) -> tuple[str, list[Branch]]:
         """Return the order and the branches of the search within the chosen part of the list."""
@@ -131,19 +131,19 @@ class KeysetChangeList(ChangeList):
             ]
         return order, branches
 
-    def _take_cursor(self) -> Cursor:
+    def _take_cursor(self) -> ListCursor:
         """Remove the page's position from the parameters, because links and forms repeat those."""
         taken = {}
         for name in (NEXT, PREVIOUS):
             taken[name] = self.params.pop(name, None)
             self.filter_params.pop(name, None)
         if taken[NEXT] is not None:
-            return Cursor(taken[NEXT])
-        return Cursor(taken[PREVIOUS], backwards=taken[PREVIOUS] is not None)
+            return ListCursor(taken[NEXT])
+        return ListCursor(taken[PREVIOUS], backwards=taken[PREVIOUS] is not None)
 
-    def _find_choice(self) -> Choice | None:
+    def _find_choice(self) -> ListChoice | None:
         """Return the chosen part of the list; by default the first, and in a search `choice_of_search`."""
-        choices: tuple[Choice, ...] = self.model_admin.choices
+        choices: tuple[ListChoice, ...] = self.model_admin.choices
         if not choices:
             return None
         default = self.model_admin.choice_of_search if self.query else choices[0].name

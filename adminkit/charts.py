@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from chaindb.minutes import MOST_BLOCKS
+from chaindb.minutes import MAX_BLOCKS
 
 _BAR = 10
 _HEIGHT = 40
@@ -41,7 +41,7 @@ def rate(title: str, values: Sequence[int]) -> SafeString:
     """
     if not values:
         shown = format_html(
-            '<div class="nd-faint">more than {} blocks in the last minute</div>', f"{MOST_BLOCKS:,}"
+            '<div class="nd-faint">more than {} blocks in the last minute</div>', f"{MAX_BLOCKS:,}"
         )
     else:
         mean = sum(values) / len(values)

@@ -14,7 +14,7 @@ from chaindb.fields import HexBytes
 
 NOTHING = mark_safe('<span class="nd-faint">–</span>')
 ZERO = mark_safe('<span class="nd-faint">0</span>')
-MOST_BYTES = 16 * 1024
+MAX_BYTES = 16 * 1024
 """Bytes of input, data or code that are shown; of the rest only the length is shown."""
 
 
@@ -88,10 +88,10 @@ def box(data: bytes) -> SafeString:
     """Return bytes as hex in a scrolling box, with their number."""
     if not data:
         return NOTHING
-    more = len(data) - MOST_BYTES
+    more = len(data) - MAX_BYTES
     return format_html(
         '<div class="nd-box" tabindex="0">{}{}</div><div class="nd-faint">{} bytes</div>',
-        HexBytes(data[:MOST_BYTES]), f"… and {more:,} bytes more" if more > 0 else "",
+        HexBytes(data[:MAX_BYTES]), f"… and {more:,} bytes more" if more > 0 else "",
         f"{len(data):,}",
     )  # fmt: skip
 

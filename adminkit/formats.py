@@ -6,7 +6,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_402_300_799
 """The end of the year 9999, the last time that a `datetime` can represent."""
 
-_MOST_DECIMALS = 6
+_MAX_DECIMALS = 6
 _LEAST = "0.000001"
 _SHORT = 16
 """Texts of up to this many characters are shown in full."""
@@ -22,7 +22,7 @@ def format_units(amount: int, unit: int) -> str:
 def cut_decimals(number: str) -> str:
     """Return a decimal number for lists: at most six decimals, truncated; `<0.000001` for less, except 0."""
     whole, _, decimals = number.partition(".")
-    shown = decimals[:_MOST_DECIMALS].rstrip("0")
+    shown = decimals[:_MAX_DECIMALS].rstrip("0")
     if whole == "0" and decimals and not shown:
         return f"<{_LEAST}"
     return f"{whole}{'.' if shown else ''}{shown}"

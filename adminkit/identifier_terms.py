@@ -13,7 +13,7 @@ from primitives.ids import ID, FixedId, IdError, NodeID, ShortID
 Identifier = TypeVar("Identifier", bound=FixedId)
 
 
-class Term(NamedTuple):
+class IdentifierTerm(NamedTuple):
     """A parsed search text; a field is None if the text cannot mean it."""
 
     text: str = ""
@@ -24,13 +24,13 @@ class Term(NamedTuple):
     number: int | None = None
 
 
-def read_term(text: str) -> Term:
+def read_term(text: str) -> IdentifierTerm:
     """Parse a text: cb58, bech32 with any prefix and with or without a chain, 0x hex, or a number.
 
     Twenty bytes in hex may be an address or a node ID.
     """
     text = text.strip()
-    term = Term(text)
+    term = IdentifierTerm(text)
     if text.startswith(NodeID.PREFIX):
         return term._replace(node_id=_read(NodeID, text))
     plain = parse_term(text)

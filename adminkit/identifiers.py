@@ -2,16 +2,16 @@
 
 from typing_extensions import override
 
-from adminkit.identifier_terms import Term, read_term
+from adminkit.identifier_terms import IdentifierTerm, read_term
 from adminkit.read_only import ReadOnlyModelAdmin
 from primitives.ids import ID
 
 
 class IdentifierAdmin(ReadOnlyModelAdmin):
-    """An admin of rows with identifiers; its `branches` takes the `Term` of `identifier_terms`."""
+    """An admin of rows with identifiers; its `branches` takes the `IdentifierTerm` of `identifier_terms`."""
 
     @override
-    def read_term(self, text: str) -> Term:
+    def read_term(self, text: str) -> IdentifierTerm:
         return read_term(text)
 
     @override

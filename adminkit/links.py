@@ -7,7 +7,7 @@ from django.urls import reverse
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
+class PageLinks:
     """The addresses of one app's pages; models are named in lower case."""
 
     app: str

@@ -20,8 +20,8 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from typing_extensions import override
 
-from adminkit.changelist import Branch, Choice, KeysetChangeList
-from adminkit.deeds import RowDeeds
+from adminkit.actions import RowDeeds
+from adminkit.changelist import Branch, KeysetChangeList, ListChoice
 from adminkit.exports import Cells, csv_response
 from adminkit.refusals import ToldAbsence
 from adminkit.terms import parse_term
@@ -61,7 +61,7 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
     actions = None
     choice_of_search = "all"
     """The name of the choice that is searched if the search names none."""
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[ListChoice, ...] = ()
     """Selectable parts of the list; the first is the default."""
     change_form_template = "admin/window_change_form.html"
     change_list_template = "admin/window_change_list.html"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 else:
     Base = object
 
-MOST_SHOWN = 80
+MAX_SHOWN = 80
 """Maximum characters of the request that a message repeats."""
 
 
@@ -42,7 +42,7 @@ class ToldFilters(Base):
 
     def refuse_filters(self, request: HttpRequest) -> HttpResponseRedirect:
         """Redirect to the whole list with a message about the unknown filters."""
-        asked = ", ".join(f"{name}={value}" for name, value in request.GET.items())[:MOST_SHOWN]
+        asked = ", ".join(f"{name}={value}" for name, value in request.GET.items())[:MAX_SHOWN]
         words = f"This list has nothing to find by “{asked}”: all of it is shown."
         if help_text := getattr(self, "search_help_text", None):
             words += f" It is searched by: {help_text}."
@@ -68,6 +68,6 @@ class ToldAbsence(ToldFilters):
     def tell_absence(self, request: HttpRequest, object_id: str) -> HttpResponseRedirect:
         """Redirect to the list with a message about the missing row."""
         name = capfirst(str(self.opts.verbose_name))
-        shown = object_id if len(object_id) <= MOST_SHOWN else f"{object_id[:MOST_SHOWN]}…"
+        shown = object_id if len(object_id) <= MAX_SHOWN else f"{object_id[:MAX_SHOWN]}…"
         messages.warning(request, f"{name} “{shown}” is not there. {self.absent_because}")
         return HttpResponseRedirect(self._list_page())

@@ -8,7 +8,7 @@ _DIGITS = frozenset("0123456789abcdef")
 _NUMBER_BITS = 63
 
 
-class Term(NamedTuple):
+class SearchTerm(NamedTuple):
     """A parsed search text; all three fields are None for any other text."""
 
     address: HexBytes | None = None
@@ -16,7 +16,7 @@ class Term(NamedTuple):
     number: int | None = None
 
 
-def parse_term(text: str) -> Term:
+def parse_term(text: str) -> SearchTerm:
     """Parse a text by its length: 40 hex digits, 64 hex digits, or a number below 2^63.
 
     Letter case does not matter, and addresses and hashes may begin with 0x. A number with 0x is
@@ -26,12 +26,12 @@ def parse_term(text: str) -> Term:
     prefixed = digits.startswith("0x")
     digits = digits.removeprefix("0x")
     if not digits or not _DIGITS.issuperset(digits):
-        return Term()
+        return SearchTerm()
     if len(digits) == 40:
-        return Term(address=HexBytes.fromhex(digits))
+        return SearchTerm(address=HexBytes.fromhex(digits))
     if len(digits) == 64:
-        return Term(hash=HexBytes.fromhex(digits))
+        return SearchTerm(hash=HexBytes.fromhex(digits))
     if len(digits) > 40 or not (prefixed or digits.isdecimal()):
-        return Term()
+        return SearchTerm()
     number = int(digits, 16 if prefixed else 10)
-    return Term() if number >> _NUMBER_BITS else Term(number=number)
+    return SearchTerm() if number >> _NUMBER_BITS else SearchTerm(number=number)

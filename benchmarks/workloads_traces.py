@@ -19,7 +19,7 @@ PAID = 290
 """Addresses that one transaction pays, all of them new: ten million gas."""
 FIRST_TRACED, FIRST_CALLED = 1 << 100, 1 << 101
 """The first of the addresses that the transaction pays, and of those that the call would pay."""
-LEAST_GAS = 9_500_000
+MIN_GAS = 9_500_000
 
 CALLS = {"tracer": "callTracer"}
 
@@ -29,7 +29,7 @@ def prepare(scene: Scene) -> None:
     receipt = scene.from_funder(
         scene.contract("Disperser"), value=PAID, data=call_data(_FILL, FIRST_TRACED, PAID)
     )
-    assert int(receipt["gasUsed"], 16) > LEAST_GAS
+    assert int(receipt["gasUsed"], 16) > MIN_GAS
     scene.facts["traced"] = receipt["transactionHash"]
     busy = account("busy")
     scene.fund([busy])

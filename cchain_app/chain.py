@@ -26,7 +26,7 @@ from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
 from cchain_app.forking.client import Upstream, upstream_at
-from cchain_app.forking.origin import Fork, read_wanted
+from cchain_app.forking.origin import ForkOrigin, read_wanted
 from cchain_app.genesis import Genesis, built_in_text, fund_accounts, load_genesis
 from cchain_app.local_genesis import LocalChoices, local_text
 from cchain_app.memory import FEW, Memory, make_memory
@@ -34,17 +34,17 @@ from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.processing import BlockRules
-from cchain_app.settings import Settings
-from cchain_app.syncing import Progress, up_to_date
-from cchain_app.tracing.calls import HalfRecorded
+from cchain_app.settings import EvmSettings
+from cchain_app.syncing import SyncProgress, up_to_date
+from cchain_app.tracing.calls import PartialFrame
 from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
-from chaindb.building import Building
+from chaindb.building import BlocksInProgress
 from chaindb.database import Database
+from chaindb.events import ChainEvents
 from chaindb.group_commit import GroupCommit
 from chaindb.indexing import IndexingTime
 from chaindb.locks import Lock
-from chaindb.pointers import Pointers
 from chaindb.wakeup import Wakeup
 from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
@@ -122,10 +122,10 @@ class EvmChain:
 
     def __init__(
         self,
-        node: Settings,
+        node: EvmSettings,
         db: Database,
         *,
-        pointers: Pointers | None = None,
+        pointers: ChainEvents | None = None,
         aliases: tuple[str, ...] = CCHAIN_ALIASES,
         blockchain_id: Callable[[], ID] | None = None,
         genesis_file: Callable[[], bytes] | None = None,
@@ -135,9 +135,9 @@ class EvmChain:
         self.aliases = aliases
         self._find_id = blockchain_id
         self._genesis_file = genesis_file
-        self.pointers = pointers or Pointers(node.profile)
+        self.pointers = pointers or ChainEvents(node.profile)
         """Publishes the chain's events to subscribers; see `notifications`."""
-        self.building = Building(aliases[0], node.profile)
+        self.building = BlocksInProgress(aliases[0], node.profile)
         """The blocks that are being built."""
         self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db, node.profile)
         self.last_accepted_at = 0.0
@@ -148,19 +148,19 @@ class EvmChain:
         """Returns the genesis file of a local chain; `services.composition` sets one that checks the stored chain."""
         self.indexing = IndexingTime(node.profile)
         """How long calls and tokens may be written as rows in one go."""
-        self.half_recorded: HalfRecorded | None = None
+        self.half_recorded: PartialFrame | None = None
         """The block whose calls are only partly written; the next run continues with it."""
-        self.progress: Callable[[], Progress | None] = up_to_date
+        self.progress: Callable[[], SyncProgress | None] = up_to_date
         """How far bootstrapping is; set by the code that follows other nodes, called on the event loop."""
         self.has_peers: Callable[[], bool] = _nobody
         """Whether peers are connected, which see the chain's blocks; set by the node."""
         self.least_time: Callable[[], int] = _the_beginning
         """Earliest Unix time to which the node's clock may be set: another chain's last block. Set by the node."""
-        self.find_fork: Callable[[], Fork | None] = _no_fork
+        self.find_fork: Callable[[], ForkOrigin | None] = _no_fork
         """Reads from the database which fork the chain is; set by `services.composition`."""
         self.find_chain_id: Callable[[], int | None] = _no_chain_id
         """Reads the chain ID from the database; None: no chain is stored yet. Set by `services.composition`."""
-        self._fork: Fork | None = None
+        self._fork: ForkOrigin | None = None
         self._fork_is_known = False
         self.before_rewinding: list[Callable[[], None]] = []
         """Called before a development chain is rewound, while all its blocks still exist."""
@@ -187,7 +187,7 @@ class EvmChain:
         )
 
     @property
-    def fork(self) -> Fork | None:
+    def fork(self) -> ForkOrigin | None:
         """The block of another chain from which this one continues; None: it has its own genesis, or no rows yet.
 
         Read once, because a chain becomes a fork only when it begins, or by anvil_reset.

@@ -16,16 +16,16 @@ from primitives.evm import Address
 INITIAL_BASE_FEE = 1_000_000_000
 """Wei: the base fee of the first block with EIP-1559."""
 
-ELASTICITY = 2
+ELASTICITY_MULTIPLIER = 2
 """How many times its gas target a block can use."""
 
-BASE_FEE_CHANGE_DENOMINATOR = 8
+BASE_FEE_MAX_CHANGE_DENOMINATOR = 8
 """The base fee moves by at most this fraction from block to block."""
 
 GAS_LIMIT_BOUND_DIVISOR = 1_024
 """The gas limit moves by less than this fraction of the parent's from block to block."""
 
-MINIMUM_GAS_LIMIT = 5_000
+MIN_GAS_LIMIT = 5_000
 """Lowest gas limit of a block."""
 
 SAMPLED_BLOCKS = 20
@@ -111,12 +111,12 @@ def next_base_fee(base_fee: int | None, gas_used: int, gas_limit: int, floor: in
     """
     if base_fee is None:
         return max(INITIAL_BASE_FEE, floor)
-    target = gas_limit // ELASTICITY
+    target = gas_limit // ELASTICITY_MULTIPLIER
     if gas_used > target:
-        delta = base_fee * (gas_used - target) // target // BASE_FEE_CHANGE_DENOMINATOR
+        delta = base_fee * (gas_used - target) // target // BASE_FEE_MAX_CHANGE_DENOMINATOR
         base_fee += max(1, delta)
     elif gas_used < target:
-        base_fee -= base_fee * (target - gas_used) // target // BASE_FEE_CHANGE_DENOMINATOR
+        base_fee -= base_fee * (target - gas_used) // target // BASE_FEE_MAX_CHANGE_DENOMINATOR
     return max(base_fee, floor)
 
 
@@ -127,8 +127,8 @@ def next_gas_limit(gas_limit: int, desired: int, *, first_london: bool = False) 
     London block the parent's limit counts twice, as it becomes the target.
     """
     if first_london:
-        gas_limit *= ELASTICITY
-    desired = max(desired, MINIMUM_GAS_LIMIT)
+        gas_limit *= ELASTICITY_MULTIPLIER
+    desired = max(desired, MIN_GAS_LIMIT)
     step = gas_limit // GAS_LIMIT_BOUND_DIVISOR - 1
     if gas_limit < desired:
         return min(gas_limit + step, desired)

@@ -27,7 +27,7 @@ from cchain_app.evm.engine import (
     BlockEnv,
     Engine,
     ExecutedBlock,
-    InvalidBlock,
+    ExecutionInvalid,
     SkippedTransaction,
     StateChanges,
     StateReader,
@@ -53,7 +53,7 @@ class VerifiedBlock(NamedTuple):
     """For a fork: the accounts, and slots behind their address, that its state root includes from here on."""
 
 
-class Built(NamedTuple):
+class AssembledBlock(NamedTuple):
     """The result of building a block from a list of transactions."""
 
     made: VerifiedBlock | None
@@ -61,7 +61,7 @@ class Built(NamedTuple):
     skipped: tuple[SkippedTransaction, ...]
 
 
-class Decision(NamedTuple):
+class AcceptDecision(NamedTuple):
     """The blocks that an acceptance decided."""
 
     accepted: tuple[VerifiedBlock, ...]
@@ -113,7 +113,7 @@ class BlockRules:
 
 
 @dataclass(slots=True)
-class _Entry:
+class _ProcessingEntry:
     made: VerifiedBlock
     state: PendingState
     nodes: OverlayReader
@@ -140,7 +140,7 @@ class ProcessingBlocks:
     ) -> None:
         self._rules = rules
         self._tries = tries
-        self._tree: ProcessingTree[_Entry] = ProcessingTree(ID(head.hash))
+        self._tree: ProcessingTree[_ProcessingEntry] = ProcessingTree(ID(head.hash))
         self._head = head
         self._state = state
         self._nodes = nodes
@@ -223,7 +223,7 @@ class ProcessingBlocks:
 
         Raises:
             UnknownParent: Its parent is neither processing nor the head.
-            InvalidBlock: It breaks a rule; the subclass says which.
+            ExecutionInvalid: It breaks a rule; the subclass says which.
             TrieError: The nodes that are read are not those of the parent's state.
         """
         block_id = ID(candidate.hash)
@@ -253,7 +253,7 @@ class ProcessingBlocks:
         allow_empty: bool = False,
         override: BlockOverride | None = None,
         by_hand: StateChanges | None = None,
-    ) -> Built:
+    ) -> AssembledBlock:
         """Build a block from the transactions that fit, on the preferred block, and make it processing.
 
         Args:
@@ -276,12 +276,12 @@ class ProcessingBlocks:
         executed = self._execute(parent_id, env, transactions, skip_invalid=True)
         included = [transactions[index] for index in executed.included]
         if not included and not allow_empty:
-            return Built(None, executed.skipped)
+            return AssembledBlock(None, executed.skipped)
         made = self._finish(parent, env, included, executed, by_hand=by_hand)
         # Building is deterministic, so an undecided block that was built before is built a second time.
         if ID(made.block.hash) not in self._tree:
             self._add(parent_id, made)
-        return Built(made, executed.skipped)
+        return AssembledBlock(made, executed.skipped)
 
     def prefer(self, block_id: ID) -> None:
         """Build on this block from now on.
@@ -291,7 +291,7 @@ class ProcessingBlocks:
         """
         self._tree.prefer(block_id)
 
-    def accept(self, block_ids: Sequence[ID]) -> Decision:
+    def accept(self, block_ids: Sequence[ID]) -> AcceptDecision:
         """Accept processing blocks, each a child of the one before it, and reject their rivals.
 
         After they are written, `rebase` moves the other blocks onto the new state. Until then reads go through
@@ -311,7 +311,7 @@ class ProcessingBlocks:
             self._head = entry.made.block
             self._superseded += [self._state, self._nodes]
             self._state, self._nodes = entry.state, entry.nodes
-        return Decision(tuple(accepted), tuple(rejected))
+        return AcceptDecision(tuple(accepted), tuple(rejected))
 
     def reject(self, block_id: ID) -> tuple[AcceptedBlock, ...]:
         """Remove a block and all its descendants; return them, each parent before its children.
@@ -358,7 +358,7 @@ class ProcessingBlocks:
             return self._rules.engine.execute_block(
                 env, transactions, state, skip_invalid=skip_invalid
             )
-        except InvalidBlock as refusal:
+        except ExecutionInvalid as refusal:
             raise ExecutionRefused(str(refusal)) from refusal
 
     def _finish(
@@ -403,4 +403,4 @@ class ProcessingBlocks:
         block = made.block
         state = state_after(self.state_after(parent_id), block.number, block.hash, changes)
         nodes = overlay(self._nodes_after(parent_id), made.trie)
-        self._tree.add(ID(block.hash), parent_id, _Entry(made, state, nodes))
+        self._tree.add(ID(block.hash), parent_id, _ProcessingEntry(made, state, nodes))

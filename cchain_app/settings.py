@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Protocol
 
 
-class Settings(Protocol):
+class EvmSettings(Protocol):
     """Settings of a node, as far as a chain and its entry points need them."""
 
     @property

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Progress(NamedTuple):
+class SyncProgress(NamedTuple):
     """Heights of a chain that is being bootstrapped."""
 
     starting: int
@@ -13,6 +13,6 @@ class Progress(NamedTuple):
     """The highest known height."""
 
 
-def up_to_date() -> Progress | None:
+def up_to_date() -> SyncProgress | None:
     """Return None: the chain follows no other nodes, so it makes no progress."""
     return None

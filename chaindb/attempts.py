@@ -45,7 +45,7 @@ class Slots:
             self._taken.release()
 
 
-class Limit(NamedTuple):
+class AttemptLimit(NamedTuple):
     """How many wrong passwords are free, and how long further ones lock."""
 
     free: int
@@ -65,7 +65,7 @@ class Failures:
     Times are wall time, not the node's clock, which callers may move.
     """
 
-    def __init__(self, cache: BaseCache, limit: Limit) -> None:
+    def __init__(self, cache: BaseCache, limit: AttemptLimit) -> None:
         self._cache = cache
         self._limit = limit
 

@@ -55,7 +55,7 @@ class _Begun(threading.local):
     at: tuple[int, float] | None = None
 
 
-class Building:
+class BlocksInProgress:
     """The blocks of one chain that are in progress. Thread-safe.
 
     Args:

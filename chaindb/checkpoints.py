@@ -42,7 +42,7 @@ _SALTS_OF_FRAME: Final = slice(8, 16)
 _log: Final = logging.getLogger(__name__)
 
 
-class _Seen(NamedTuple):
+class _LogSize(NamedTuple):
     """State of the log when it was last copied."""
 
     salts: bytes
@@ -62,7 +62,7 @@ class Checkpointer:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._path = f"{db.connection.settings_dict['NAME']}-wal"
-        self._seen = _Seen(b"", 0)
+        self._seen = _LogSize(b"", 0)
         self._committed = threading.Event()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
@@ -113,7 +113,7 @@ class Checkpointer:
         if copied == frames:
             with self._db.turn():
                 frames, _ = self._checkpoint()
-        self._seen = _Seen(salts, frames)
+        self._seen = _LogSize(salts, frames)
         return True
 
     def _salts_if_long(self) -> bytes | None:

@@ -29,7 +29,7 @@ M = TypeVar("M", bound=Model)
 _NOTICED = 0.5
 """Seconds of waiting within the process from which they shorten SQLite's own timeout."""
 
-_MOST_KEYS = 500
+_MAX_KEYS = 500
 """Maximum keys in one statement. Databases have a limit, and larger statements are not planned better."""
 
 
@@ -357,7 +357,7 @@ class Database:
         self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()
     ) -> list[Question]:
         """Return the queries of `rows_by_keys`: one for each part of the keys."""
-        parts = [keys[start : start + _MOST_KEYS] for start in range(0, len(keys), _MOST_KEYS)]
+        parts = [keys[start : start + _MAX_KEYS] for start in range(0, len(keys), _MAX_KEYS)]
         return [
             (sql.replace("{keys}", ", ".join(["%s"] * len(part))), (*before, *part))
             for part in parts

@@ -7,7 +7,7 @@ from chaindb.database import Database
 
 WINDOW: Final = 30
 """Minutes that are summed."""
-MOST_BLOCKS: Final = 2_000
+MAX_BLOCKS: Final = 2_000
 """Rows that are read at most: a chain may produce more in a minute than a page should read."""
 
 _SUMS: Final = """
@@ -34,7 +34,7 @@ def per_minute(db: Database, blocks: Blocks, now: int) -> list[tuple[int, ...]]:
     """Return for each of the last minutes, oldest first, the number of blocks and their column sums.
 
     The last minute ends now. There are `WINDOW` minutes; fewer, possibly none, if the latest
-    `MOST_BLOCKS` blocks do not reach back that far, because older minutes would be incomplete.
+    `MAX_BLOCKS` blocks do not reach back that far, because older minutes would be incomplete.
 
     Args:
         db: The database of the blocks.
@@ -49,12 +49,12 @@ def per_minute(db: Database, blocks: Blocks, now: int) -> list[tuple[int, ...]]:
         sums=", ".join(f"SUM({column})" for column in blocks.columns),
         table=blocks.table,
         key=blocks.height,
-        most=MOST_BLOCKS,
+        most=MAX_BLOCKS,
     )
     found = {int(minute): tuple(map(int, sums)) for minute, *sums in db.rows(sql, (now,))}
     looked_at = sum(sums[0] for sums in found.values())
     known = WINDOW
-    if looked_at >= MOST_BLOCKS and WINDOW not in found:
+    if looked_at >= MAX_BLOCKS and WINDOW not in found:
         known = max(found)  # the older part of this minute may not have been read
     nothing = (0,) * (1 + len(blocks.columns))
     return [found.get(minute, nothing) for minute in reversed(range(known))]

@@ -17,7 +17,7 @@ from django.db import OperationalError
 from typing_extensions import override
 
 from chaindb.connections import on_event_loop
-from chaindb.servers import Server, away
+from chaindb.servers import WatchedServer, away
 from chaindb.unavailable import unavailable
 
 SILENCE_SECONDS: Final = 60.0
@@ -99,7 +99,7 @@ def _is_blamed(error: BaseException) -> bool:
     return bool(server.suspect(error))
 
 
-def _server(error: BaseException | None) -> Server | None:
+def _server(error: BaseException | None) -> WatchedServer | None:
     """Return the server whose outage may have caused an exception."""
     import psycopg
 

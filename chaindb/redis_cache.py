@@ -12,7 +12,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 from typing_extensions import override
 
-from chaindb.servers import Server, ServerAway
+from chaindb.servers import ServerAway, WatchedServer
 
 T = TypeVar("T")
 
@@ -110,7 +110,7 @@ def _asked(command: Callable[[], T]) -> T:
 
 
 @cache
-def server() -> Server:
+def server() -> WatchedServer:
     """Return the node's Redis server.
 
     One object for the process: Django makes a cache for each thread, and outages are shared knowledge.
@@ -124,7 +124,7 @@ def server() -> Server:
         with redis.Redis.from_url(url, **{**options(), "retry": Retry(NoBackoff(), 0)}) as client:
             client.ping()
 
-    return Server("Redis", address, ask, _explain)
+    return WatchedServer("Redis", address, ask, _explain)
 
 
 def _explain(error: BaseException) -> str:

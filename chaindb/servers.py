@@ -31,7 +31,7 @@ LOOK: Final = 0.5
 """Seconds between two checks of a server that is away."""
 
 _log: Final = logging.getLogger(__name__)
-_servers: Final[WeakSet["Server"]] = WeakSet()
+_servers: Final[WeakSet["WatchedServer"]] = WeakSet()
 """Servers of this process. A forked process has to check for itself."""
 
 
@@ -39,7 +39,7 @@ class ServerAway(Exception):
     """A server does not answer. The message names the server and contains no secrets."""
 
 
-class _Question:
+class _ServerProbe:
     """A query that checks a server, run in its own thread.
 
     Args:
@@ -70,7 +70,7 @@ class _Question:
         self.ended.set()
 
 
-class Server:
+class WatchedServer:
     """A server as this process sees it. Thread-safe.
 
     Args:
@@ -97,7 +97,7 @@ class Server:
         """When it last answered a query, by the monotonic clock."""
         self._heard = -math.inf
         """When other data last arrived from it, by the same clock."""
-        self._question: _Question | None = None
+        self._question: _ServerProbe | None = None
         """The query that has no answer yet."""
         self._away = ""
         """Message about the current outage, or empty."""
@@ -146,7 +146,7 @@ class Server:
     def _answer(self) -> str:
         """Wait for the answer to a query. Return why it failed, or "" if the server is alive."""
         if self._question is None or self._question.ended.is_set():
-            self._question = _Question(self.name, self._ask, self._explain)
+            self._question = _ServerProbe(self.name, self._ask, self._explain)
         question = self._question
         silent_since = max(question.began, self._heard)
         question.ended.wait(silent_since + PATIENCE - time.monotonic())

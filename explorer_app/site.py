@@ -24,7 +24,7 @@ HELD: Final = 2
 """Limit of requests per process that wait for a verification to end; further requests return its state immediately."""
 
 
-class Settings(Protocol):
+class SiteSettings(Protocol):
     """The node's settings that the explorer uses."""
 
     @property
@@ -84,7 +84,7 @@ class Settings(Protocol):
         """The letters of the chains that the node takes part in."""
 
 
-class Given(NamedTuple):
+class SiteContext(NamedTuple):
     """A payment of the faucet."""
 
     chain: str
@@ -104,7 +104,7 @@ class Tap(Protocol):
     is_private: bool
     """Whether it pays with the operator's own key."""
 
-    def give(self, text: str, client: str) -> Given:
+    def give(self, text: str, client: str) -> SiteContext:
         """Send coins to an address of either chain.
 
         Raises:
@@ -133,7 +133,7 @@ class Explorer:
 
     def __init__(
         self,
-        settings: Settings,
+        settings: SiteSettings,
         evm: EvmChain,
         platform: PlatformChain,
         *,

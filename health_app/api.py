@@ -24,7 +24,7 @@ _END: Final = b"\n"
 _TAGS: Final = Param("tags", params.list_of(params.text, ""), ())
 
 
-class Answer(NamedTuple):
+class HealthReply(NamedTuple):
     """The reply to a GET request: its status and JSON body."""
 
     status: HTTPStatus
@@ -39,7 +39,7 @@ class HealthApi:
 
     def __init__(self, reporter: Reporter) -> None:
         self._reporter = reporter
-        self._rendered: dict[Show, tuple[int, Answer]] = {}
+        self._rendered: dict[Show, tuple[int, HealthReply]] = {}
 
     def methods(self) -> MethodRegistry:
         """Return the `health.*` methods."""
@@ -49,7 +49,7 @@ class HealthApi:
         methods.add("health.liveness", self.liveness, params=[_TAGS], hot=True)
         return methods
 
-    def pages(self) -> Mapping[str, Callable[[Collection[str]], Answer]]:
+    def pages(self) -> Mapping[str, Callable[[Collection[str]], HealthReply]]:
         """Return the pages by path."""
         reporter = self._reporter
         return {
@@ -77,7 +77,7 @@ class HealthApi:
     def _result(self, show: Show, tags: Collection[str]) -> Raw:
         return Raw(self._page(show, tags).body.removesuffix(_END))
 
-    def _page(self, show: Show, tags: Collection[str]) -> Answer:
+    def _page(self, show: Show, tags: Collection[str]) -> HealthReply:
         version = None if tags else self._reporter.version()
         if version is None:
             return _page(show(tags))
@@ -90,7 +90,7 @@ class HealthApi:
         return made
 
 
-def _page(report: Report) -> Answer:
+def _page(report: Report) -> HealthReply:
     """Return a report as a page: 503 if a check fails, as monitors expect (gaps.md 7)."""
     status = HTTPStatus.OK if report.healthy else HTTPStatus.SERVICE_UNAVAILABLE
-    return Answer(status, msgspec.json.encode(report.to_json()) + _END)
+    return HealthReply(status, msgspec.json.encode(report.to_json()) + _END)

@@ -18,7 +18,7 @@ from chaindb import clock
 from chaindb.chains import MISSING_VOTES, Chain
 from health_app import rules
 from health_app.result import Finding
-from health_app.rules import Limits, Outstanding, Standstill, Traffic
+from health_app.rules import ConsensusLimits, NetworkTraffic, Outstanding, Standstill
 from health_app.writing import Writes
 from network_app import selectors as network
 from network_app.consensus.report import ConsensusReport
@@ -37,7 +37,7 @@ ALL: Final = "all"
 _PRIMARY_NETWORK: Final = frozenset({str(PRIMARY_NETWORK_ID)})
 
 
-class Check(NamedTuple):
+class HealthCheck(NamedTuple):
     """A check: its name, its measurement and its tags."""
 
     name: str
@@ -60,7 +60,7 @@ READINESS: Final = frozenset({"bootstrapped"})
 """The checks that must have passed once before the node is ready."""
 
 
-class Settings(Protocol):
+class HealthSettings(Protocol):
     """The settings that the checks use; see `NodeSettings` for their meaning."""
 
     @property
@@ -104,7 +104,7 @@ class Settings(Protocol):
 class Checks:
     """The measurements of a process's checks."""
 
-    node: Settings
+    node: HealthSettings
     evm: EvmChain
     platform: PlatformChain
     producer: Callable[[], NodeID | None]
@@ -118,7 +118,7 @@ class Checks:
     heard: threading.Event = field(default_factory=threading.Event, init=False, compare=False)
     """Set once the network process has reported since `began`; a clock that is set back later does not clear it."""
 
-    def table(self) -> tuple[Check, ...]:
+    def table(self) -> tuple[HealthCheck, ...]:
         """Return the checks."""
         measures: Mapping[str, Callable[[], Finding]] = {
             "C": self.measure_c_chain,
@@ -128,7 +128,7 @@ class Checks:
             "network": self.measure_network,
             "router": lambda: rules.router(Outstanding(*self.router())),
         }
-        return tuple(Check(name, measures[name], tags) for name, tags in TAGS.items())
+        return tuple(HealthCheck(name, measures[name], tags) for name, tags in TAGS.items())
 
     def measure_c_chain(self) -> Finding:
         """Measure the C-Chain: blocks that are made or accepted, and whether the database rejects writes."""
@@ -177,11 +177,11 @@ class Checks:
         if reported is None:
             silent = self._too_long(now.timestamp() - self.began)
             since = now.timestamp() - self.began
-            traffic = Traffic(
+            traffic = NetworkTraffic(
                 0, 0.0, since, since, has_sent=False, has_received=False, silent=silent
             )
             return rules.network(traffic, in_network=network.in_network())
-        traffic = Traffic(
+        traffic = NetworkTraffic(
             connected=reported.connected if is_fresh(reported) else 0,
             send_fail_rate=reported.send_fail_rate,
             since_sent=_age(reported.last_sent_at or reported.started_at, now),
@@ -214,13 +214,13 @@ class Checks:
             longest = max(longest, _age(row.oldest_outstanding_at, datetime.now(UTC)))
         return Outstanding(count + row.outstanding, longest)
 
-    def _limits(self) -> Limits:
+    def _limits(self) -> ConsensusLimits:
         """Return the limits of undecided blocks; if the validators vote, the settings define them."""
         node = self.node
         return (
-            Limits(node.snow_max_processing, node.snow_max_time_processing)
+            ConsensusLimits(node.snow_max_processing, node.snow_max_time_processing)
             if node.votes
-            else Limits()
+            else ConsensusLimits()
         )
 
     def _being_made(self, chain: Chain) -> list[tuple[int, float]]:
@@ -255,7 +255,7 @@ class Checks:
         maker = self.producer()
         if maker == self.platform.node_id:
             return None
-        found: platform.Due | cchain.Due | None = None
+        found: platform.BuildableBlock | cchain.DueBlock | None = None
         patience = 0.0
         if chain is Chain.P:
             found = platform.due(self.platform, now)
@@ -277,7 +277,9 @@ class Checks:
         """
         now = clock.now()
         if chain is Chain.P:
-            found: platform.Due | cchain.Due | None = platform.due(self.platform, now)
+            found: platform.BuildableBlock | cchain.DueBlock | None = platform.due(
+                self.platform, now
+            )
         else:
             found = cchain.due(self.evm, now) if development.mining(self.evm) == "auto" else None
         deciding = self.platform.consensus if chain is Chain.P else self.evm.consensus

@@ -27,7 +27,7 @@ RETRY: Final = 2.0
 _log: Final = logging.getLogger(__name__)
 
 
-class History:
+class HistoryWriter:
     """A thread, started on first use, that writes changes in order.
 
     Args:

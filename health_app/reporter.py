@@ -17,7 +17,7 @@ from typing_extensions import override
 from chaindb import servers
 from chaindb.connections import release
 from chaindb.unavailable import refusal
-from health_app.checks import ALL, APPLICATION, READINESS, Check
+from health_app.checks import ALL, APPLICATION, READINESS, HealthCheck
 from health_app.result import NOT_YET_RUN, CheckResult, Finding, Report
 
 SECONDS: Final = 5.0
@@ -59,7 +59,7 @@ class Reporter:
 
     def __init__(
         self,
-        checks: Iterable[Check],
+        checks: Iterable[HealthCheck],
         readiness: Collection[str] = READINESS,
         *,
         changed: Changed,
@@ -197,11 +197,11 @@ class Reporter:
             self._note(runner.check, Finding(error=error), runner.began, time.time_ns())
         return in_time
 
-    def _run(self, check: Check) -> None:
+    def _run(self, check: HealthCheck) -> None:
         began = time.time_ns()
         self._note(check, examine(check), began, time.time_ns())
 
-    def _note(self, check: Check, finding: Finding, began: int, ended: int) -> None:
+    def _note(self, check: HealthCheck, finding: Finding, began: int, ended: int) -> None:
         with self._lock:
             result = self._results[check.name].followed_by(finding, began, ended)
             self._results[check.name] = result
@@ -229,7 +229,7 @@ class _Runner(threading.Thread):
     """The thread of one check. It keeps its database connection, which takes longer to open than to use."""
 
     def __init__(
-        self, check: Check, work: Callable[[Check], None], stopped: threading.Event
+        self, check: HealthCheck, work: Callable[[HealthCheck], None], stopped: threading.Event
     ) -> None:
         super().__init__(name=f"health-{check.name}", daemon=True)
         self.check = check
@@ -262,7 +262,7 @@ class _Runner(threading.Thread):
         connections.close_all()
 
 
-def examine(check: Check) -> Finding:
+def examine(check: HealthCheck) -> Finding:
     """Return the finding of a check; if the check raises an exception, that is its finding."""
     try:
         return check.measure()

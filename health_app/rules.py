@@ -11,15 +11,15 @@ from health_app.result import Finding, Json
 from info_app.go_texts import seconds_text
 from primitives.ids import PRIMARY_NETWORK_ID
 
-MOST_BLOCKS: Final = 256
+MAX_BLOCKS: Final = 256
 LONGEST_BLOCK: Final = 30.0
-LEAST_CONNECTED_STAKE: Final = 0.8
-LEAST_PEERS: Final = 1
+MIN_CONNECTED_STAKE: Final = 0.8
+MIN_PEERS: Final = 1
 LONGEST_SILENCE: Final = 60.0
 """Time since the last message, in either direction."""
-MOST_FAILED_SENDS: Final = 0.9
+MAX_FAILED_SENDS: Final = 0.9
 """Share of messages that could not be sent."""
-MOST_REQUESTS: Final = 1024
+MAX_REQUESTS: Final = 1024
 LONGEST_REQUEST: Final = 300.0
 
 
@@ -37,12 +37,12 @@ class Outstanding:
     """How long the oldest has been in progress."""
 
 
-class Limits(NamedTuple):
+class ConsensusLimits(NamedTuple):
     """Upper limits for the number and age of undecided blocks, and the least share of stake that must be connected."""
 
-    blocks: int = MOST_BLOCKS
+    blocks: int = MAX_BLOCKS
     seconds: float = LONGEST_BLOCK
-    stake: float = LEAST_CONNECTED_STAKE
+    stake: float = MIN_CONNECTED_STAKE
     """The share of stake that must be connected, 0 to 1."""
 
 
@@ -58,7 +58,7 @@ class Standstill(NamedTuple):
     """Whether this node is connected to the maker."""
 
 
-class Traffic(NamedTuple):
+class NetworkTraffic(NamedTuple):
     """The values that the network process reports."""
 
     connected: int
@@ -80,7 +80,7 @@ def c_chain(
     obstacle: str = "",
     standstill: Standstill | None = None,
     *,
-    limits: Limits = Limits(),  # noqa: B008  # a constant
+    limits: ConsensusLimits = ConsensusLimits(),  # noqa: B008  # a constant
 ) -> Finding:
     """Judge the C-Chain: no block may be stuck.
 
@@ -110,7 +110,7 @@ def p_chain(
     standstill: Standstill | None = None,
     *,
     in_network: bool,
-    limits: Limits = Limits(),  # noqa: B008  # a constant
+    limits: ConsensusLimits = ConsensusLimits(),  # noqa: B008  # a constant
 ) -> Finding:
     """Judge the P-Chain: no block may be stuck, and enough stake (0 to 1) must be connected.
 
@@ -130,8 +130,8 @@ def x_chain(vertices: Sized, transactions: Sized) -> Finding:
         "snowstorm": {"outstandingTransactions": len(transactions)},
     }
     faults = []
-    if len(vertices) > MOST_BLOCKS:
-        faults.append(f"number of outstanding vertices {len(vertices)} > {MOST_BLOCKS}")
+    if len(vertices) > MAX_BLOCKS:
+        faults.append(f"number of outstanding vertices {len(vertices)} > {MAX_BLOCKS}")
     return Finding({"consensus": consensus}, _because("consensus is not healthy", faults))
 
 
@@ -146,7 +146,7 @@ def bootstrapped(chains: Mapping[str, bool], waiting: str = "") -> Finding:
     return Finding([str(PRIMARY_NETWORK_ID)], f"{words}: {waiting}" if waiting else words)
 
 
-def network(traffic: Traffic, *, in_network: bool) -> Finding:
+def network(traffic: NetworkTraffic, *, in_network: bool) -> Finding:
     """Judge the connections to peers.
 
     Unspecified: before the first message the times of messages count from the network's start, because the
@@ -171,8 +171,8 @@ def router(requests: Outstanding) -> Finding:
     longest = seconds_text(requests.longest)
     message = {"longestRunningRequest": longest, "outstandingRequests": requests.count}
     faults = []
-    if requests.count > MOST_REQUESTS:
-        faults.append(f"number of outstanding requests {requests.count} > {MOST_REQUESTS}")
+    if requests.count > MAX_REQUESTS:
+        faults.append(f"number of outstanding requests {requests.count} > {MAX_REQUESTS}")
     if requests.longest > LONGEST_REQUEST:
         limit = seconds_text(LONGEST_REQUEST)
         faults.append(f"time for longest request {longest} > {limit}")
@@ -186,7 +186,7 @@ def _consensus(blocks: Outstanding) -> Json:
     }
 
 
-def _stuck(blocks: Outstanding, limits: Limits, refusal: str, obstacle: str) -> list[str]:
+def _stuck(blocks: Outstanding, limits: ConsensusLimits, refusal: str, obstacle: str) -> list[str]:
     faults = [f"the database takes no writes: {refusal}"] if refusal else []
     if obstacle:
         faults.append(obstacle)
@@ -212,17 +212,15 @@ def _still(standstill: Standstill | None) -> list[str]:
     return [f"{waits} for {seconds_text(standstill.seconds)} and {maker}"]
 
 
-def _isolated(traffic: Traffic) -> list[str]:
+def _isolated(traffic: NetworkTraffic) -> list[str]:
     faults = []
-    if traffic.connected < LEAST_PEERS:
-        faults.append(
-            f"not connected to a minimum of {LEAST_PEERS} peer(s) only {traffic.connected}"
-        )
+    if traffic.connected < MIN_PEERS:
+        faults.append(f"not connected to a minimum of {MIN_PEERS} peer(s) only {traffic.connected}")
         faults += traffic.failures
     faults += _silence("received from", traffic.since_received, ever=traffic.has_received)
     faults += _silence("sent to", traffic.since_sent, ever=traffic.has_sent)
-    if traffic.send_fail_rate > MOST_FAILED_SENDS:
-        faults.append(f"rate of failed sends {traffic.send_fail_rate:g} > {MOST_FAILED_SENDS:g}")
+    if traffic.send_fail_rate > MAX_FAILED_SENDS:
+        faults.append(f"rate of failed sends {traffic.send_fail_rate:g} > {MAX_FAILED_SENDS:g}")
     return faults
 
 

@@ -7,7 +7,7 @@ from chaindb.locks import Lock
 from health_app import store
 from health_app.result import CheckResult, same_reasons
 
-MOST_CHANGES = 10_000
+MAX_CHANGES = 10_000
 """Limit of changes that are kept; a check that flaps must not fill the disk."""
 
 
@@ -29,7 +29,7 @@ def record(db: Database, name: str, result: CheckResult) -> bool:
             same_reasons(last.error, result.error) or store.moment(result) < last.at
         ):
             return False
-        store.add(name, result, keep=MOST_CHANGES)
+        store.add(name, result, keep=MAX_CHANGES)
         return True
 
 

@@ -11,7 +11,7 @@ from health_app.result import CheckResult
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-class Change(NamedTuple):
+class CheckChange(NamedTuple):
     """A recorded change."""
 
     error: str
@@ -19,11 +19,11 @@ class Change(NamedTuple):
     at: datetime
 
 
-def last(name: str) -> Change | None:
+def last(name: str) -> CheckChange | None:
     """Return the last change of a check, or None."""
     rows = HealthChange.objects.filter(name=name).order_by("-id")
     found = rows.values_list("error", "at").first()
-    return None if found is None else Change(*found)
+    return None if found is None else CheckChange(*found)
 
 
 def moment(result: CheckResult) -> datetime:

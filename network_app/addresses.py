@@ -14,7 +14,7 @@ class MalformedAddress(Exception):
         self.text = text
 
 
-class Settings(Protocol):
+class AddressSettings(Protocol):
     """The node's settings for its addresses; see `NodeSettings` for their meanings."""
 
     @property
@@ -34,7 +34,7 @@ class Settings(Protocol):
         """The address sent to peers, with or without a port; if empty, the address that it listens on."""
 
 
-class Address(NamedTuple):
+class NodeAddress(NamedTuple):
     """The address at which peers reach a node."""
 
     ip: str
@@ -61,26 +61,26 @@ class Address(NamedTuple):
         return cls(str(ip), int(port))
 
 
-def bootstrappers(node: Settings) -> list[Address]:
+def bootstrappers(node: AddressSettings) -> list[NodeAddress]:
     """Return the addresses in NODE_BOOTSTRAP without duplicates.
 
     Raises:
         MalformedAddress: An entry is not IP:PORT.
     """
-    named = (Address.parse("NODE_BOOTSTRAP", text) for text in node.bootstrap)
+    named = (NodeAddress.parse("NODE_BOOTSTRAP", text) for text in node.bootstrap)
     return list(dict.fromkeys(named))
 
 
-def listening(node: Settings) -> Address:
+def listening(node: AddressSettings) -> NodeAddress:
     """Return the address on which a node listens for peers.
 
     Raises:
         MalformedAddress: NODE_STAKING_HOST is not an IP.
     """
-    return Address(_ip("NODE_STAKING_HOST", node.staking_host, "an IP"), node.staking_port)
+    return NodeAddress(_ip("NODE_STAKING_HOST", node.staking_host, "an IP"), node.staking_port)
 
 
-def advertised(node: Settings) -> Address:
+def advertised(node: AddressSettings) -> NodeAddress:
     """Return the address that a node sends to its peers.
 
     Unspecified: a node that listens on all addresses of its machine, without a setting for its public one,
@@ -90,11 +90,13 @@ def advertised(node: Settings) -> Address:
         MalformedAddress: NODE_PUBLIC_IP is neither IP nor IP:PORT, or NODE_STAKING_HOST is not an IP.
     """
     if node.public_ip.count(":") == 1 or "]:" in node.public_ip:
-        return Address.parse("NODE_PUBLIC_IP", node.public_ip)
+        return NodeAddress.parse("NODE_PUBLIC_IP", node.public_ip)
     if node.public_ip:
-        return Address(_ip("NODE_PUBLIC_IP", node.public_ip, "IP or IP:PORT"), node.staking_port)
+        return NodeAddress(
+            _ip("NODE_PUBLIC_IP", node.public_ip, "IP or IP:PORT"), node.staking_port
+        )
     own = listening(node)
-    return Address("127.0.0.1", own.port) if ip_address(own.ip).is_unspecified else own
+    return NodeAddress("127.0.0.1", own.port) if ip_address(own.ip).is_unspecified else own
 
 
 def _ip(setting: str, text: str, wanted: str) -> str:

@@ -116,7 +116,7 @@ EMPTY = BloomFilter(seeds=(0,), entries=bytes(1))
 """The empty filter."""
 
 
-class Parameters(NamedTuple):
+class BloomParameters(NamedTuple):
     """The size of a filter."""
 
     hashes: int
@@ -124,7 +124,7 @@ class Parameters(NamedTuple):
     """In bytes."""
 
 
-def optimal_parameters(expected: int, rate: float) -> Parameters:
+def optimal_parameters(expected: int, rate: float) -> BloomParameters:
     """Return the size of a filter with this false positive rate at the expected number of keys.
 
     The number of keys is at least 1, the rate between 0 and 1.
@@ -132,10 +132,10 @@ def optimal_parameters(expected: int, rate: float) -> Parameters:
     bits = -expected * math.log(rate) / math.log(2) ** 2
     entries = max(1, math.floor((bits + 7) / 8))
     hashes = math.ceil(entries * 8 * math.log(2) / expected)
-    return Parameters(min(max(hashes, 1), MAX_HASHES), entries)
+    return BloomParameters(min(max(hashes, 1), MAX_HASHES), entries)
 
 
-def capacity(parameters: Parameters, rate: float) -> int:
+def capacity(parameters: BloomParameters, rate: float) -> int:
     """Return the largest number of keys at which a filter's false positive rate is at most `rate`."""
     most_set = rate ** (1 / parameters.hashes)
     unset_by_a_key = parameters.hashes * math.log1p(-1 / (parameters.entries * 8))

@@ -20,8 +20,8 @@ from network_app import producer
 from network_app.addresses import bootstrappers
 from network_app.apps import node_network
 from network_app.config import UPGRADE_TIME, NetworkConfig
-from network_app.peers.network import Network
-from network_app.ports import ValidatorFacts
+from network_app.peers.network import PeerNetwork
+from network_app.ports import ValidatorInfo
 from network_app.sync.errors import UnusableGenesis
 from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
 from platform_app.genesis.errors import GenesisError
@@ -121,10 +121,10 @@ def _known_chain_id() -> int | None:
     return None
 
 
-class _NobodyKnown:
+class _NoPeersKnown:
     """Placeholder for the validators of a network whose genesis is not known yet."""
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         return {}
 
     def uptime_of(self, node_id: NodeID) -> int:
@@ -136,10 +136,10 @@ async def _ask() -> GenesisAnswer:
     """Connect to the bootstrappers and return the first usable answer."""
     network_id, chain_id = settings.NODE.network_id, _known_chain_id()
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
-    network = Network(
+    network = PeerNetwork(
         node_network().identity,
         NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME),
-        _NobodyKnown(),
+        _NoPeersKnown(),
         listen=("127.0.0.1", 0),
         advertised=("127.0.0.1", settings.NODE.staking_port),
         tracked=bootstrappers(settings.NODE),

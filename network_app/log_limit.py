@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 
 PERIOD = 60.0
 """Seconds between two log lines on the same subject."""
-MOST_KEYS = 1024
+MAX_KEYS = 1024
 
 
 class LogLimit:
@@ -24,6 +24,6 @@ class LogLimit:
             return False
         self._logged[key] = now
         self._logged.move_to_end(key)
-        if len(self._logged) > MOST_KEYS:
+        if len(self._logged) > MAX_KEYS:
             self._logged.popitem(last=False)
         return True

@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from cchain_app.chain import EvmChain
 from chaindb.chains import Chain
-from chaindb.pointers import Pointers
+from chaindb.events import ChainEvents
 from chainvm.port import Block, ChainVM
 from network_app import addresses, ports, producer, selectors
 from network_app.chains import voting
@@ -22,12 +22,12 @@ from network_app.chains.voting import VotedConsensus
 from network_app.chains.wrapping import Wrapper
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator
-from network_app.producer import Producer
-from network_app.proposervm.building import Signature
+from network_app.producer import ProducerPolicy
+from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.verification import Proposers, Upgrades
 from network_app.proposervm.vm import ProposerVM
-from network_app.snowman.parameters import ONE_VOTE, Parameters, default_alpha, parameters_of
-from network_app.sync.handler import Shared
+from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alpha, parameters_of
+from network_app.sync.handler import SharedParts
 from network_app.sync.requests import Requests
 from network_app.sync.voting import TakePart
 from platform_app.chain import PlatformChain
@@ -43,7 +43,9 @@ PUBLIC_EPOCH = 300
 B = TypeVar("B", bound=Block)
 
 
-class Settings(addresses.Settings, producer.Settings, voting.Settings, Protocol):
+class NetworkSettings(
+    addresses.AddressSettings, producer.ProducerSettings, voting.VotingSettings, Protocol
+):
     """The node's settings that the network reads; see `NodeSettings` for their meanings."""
 
     @property
@@ -79,7 +81,7 @@ class NodeNetwork:
 
     def __init__(
         self,
-        node: Settings,
+        node: NetworkSettings,
         platform: PlatformChain,
         evm: EvmChain,
         proposers: Proposers | None = None,
@@ -87,7 +89,7 @@ class NodeNetwork:
         self.settings = self._node = node
         self.platform_chain = self._platform = platform
         self.evm_chain = self._evm = evm
-        self.producer = Producer(node, platform)
+        self.producer = ProducerPolicy(node, platform)
         """This network's block producer."""
         local = node.network_id == LOCAL
         self.upgrades = Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
@@ -124,7 +126,7 @@ class NodeNetwork:
         return self._platform.identity.keys
 
     @property
-    def pointers(self) -> Pointers:
+    def pointers(self) -> ChainEvents:
         """The event channel to the followers of its chains."""
         return self._platform.pointers
 
@@ -146,7 +148,7 @@ class NodeNetwork:
             self._platform.consensus = self.platform.consensus
             self._evm.consensus = self.evm.consensus
 
-    def parameters(self) -> Parameters:
+    def parameters(self) -> SnowParameters:
         """Return the parameters of voting for the current validators. Blocking.
 
         Raises:
@@ -173,7 +175,7 @@ class NodeNetwork:
         voted = {one.alias: one.voted(node, followed=producer) for one in self.chains}
 
         def take_part(
-            chain: ports.AcceptedChain, shared: Shared, requests: Requests
+            chain: ports.AcceptedChain, shared: SharedParts, requests: Requests
         ) -> Runner[Any]:
             validators = CurrentValidators(
                 only or shared.directory,
@@ -229,7 +231,7 @@ class NodeNetwork:
     def _wrap(self, rows: OuterRows, chain_id: Callable[[], ID], vm: ChainVM[B]) -> ProposerVM[B]:
         """Wrap a chain in the proposer VM, after adding missing outer blocks to its accepted blocks."""
         own, upgrades = self.identity, self.upgrades
-        signature = Signature(chain_id(), own.certificate_der, own.tls_key)
+        signature = BlockSigner(chain_id(), own.certificate_der, own.tls_key)
         Wrapper(rows, self._validators, own.node_id, signature, upgrades).wrap_missing()
         return ProposerVM(
             vm,

@@ -2,7 +2,7 @@
 
 `peers.network.Network` is the `PeerNetwork`. `sync.router.ChainRouter` is the `MessageHandler` above it and drives an
 `AcceptedChain` for each chain, which `chains` builds from Django services and rows. All methods of `AcceptedChain` and
-`Records` block and are called in a thread; those of the other interfaces are called on the event loop.
+`NetworkReports` block and are called in a thread; those of the other interfaces are called on the event loop.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 from typing_extensions import override
 
-from network_app.wire.framing import Packed
+from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
 
@@ -49,7 +49,7 @@ class PeerInfo:
     """Whether the peer validates or is dialled by this node; otherwise it is an unknown peer."""
 
 
-class Totals(NamedTuple):
+class NetworkTotals(NamedTuple):
     """Counters since the network started."""
 
     messages_sent: int
@@ -67,7 +67,7 @@ class Totals(NamedTuple):
     """Share of failures among the latest sends (a running average), 0 to 1."""
 
 
-class ValidatorFacts(NamedTuple):
+class ValidatorInfo(NamedTuple):
     """A current validator of the Primary Network."""
 
     weight: int
@@ -78,21 +78,21 @@ class ValidatorFacts(NamedTuple):
 class Directory(Protocol):
     """The network's view of the validators, in memory; another component refreshes it."""
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         """Return the current validators of the Primary Network."""
 
     def uptime_of(self, node_id: NodeID) -> int:
         """Return the uptime to report to a peer, in percent from 0 to 100."""
 
 
-class _Done:
+class _AlreadyDone:
     """An awaitable that is already done."""
 
     def __await__(self) -> Generator[Any, Any, None]:
         yield from ()
 
 
-DONE: Final[Awaitable[None]] = _Done()
+DONE: Final[Awaitable[None]] = _AlreadyDone()
 """Result of work that completed synchronously."""
 
 
@@ -123,10 +123,10 @@ class PeerNetwork(Protocol):
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         """Return the peers whose handshake is finished."""
 
-    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
+    def send(self, node_id: NodeID, message: Message | PackedMessage) -> bool:
         """Queue a message; return False if the peer is not connected or its queue is full."""
 
-    def totals(self) -> Totals:
+    def totals(self) -> NetworkTotals:
         """Return the counters."""
 
 
@@ -186,7 +186,7 @@ class ParsedBlock(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
+class AcceptResult:
     """The result of passing blocks to a chain."""
 
     places: tuple[BlockRef, ...] = ()
@@ -232,7 +232,7 @@ class AcceptedChain(Protocol):
     def accepted_since(self, height: int, count: int) -> list[tuple[BlockRef, bytes]]:
         """Return accepted blocks above a height, in order, for the producer to push."""
 
-    def accept(self, raws: Sequence[bytes]) -> Accepted:
+    def accept(self, raws: Sequence[bytes]) -> AcceptResult:
         """Verify, execute and accept past blocks in order; skip those already accepted.
 
         The caller must know that the network has accepted them. As many blocks as possible are committed;
@@ -313,7 +313,7 @@ class DialFailure(NamedTuple):
 
 
 class SyncState(NamedTuple):
-    """A chain's progress, as stored by `Records.sync`."""
+    """A chain's progress, as stored by `NetworkReports.sync`."""
 
     bootstrapped: bool
     start_height: int = 0
@@ -331,13 +331,13 @@ class SyncState(NamedTuple):
     """The reason why the chain cannot continue although the network has."""
 
 
-class Records(Protocol):
+class NetworkReports(Protocol):
     """Reports of the network's process for other processes. The methods block, so they run in threads."""
 
     def peers(
         self,
         connected: Sequence[PeerInfo],
-        totals: Totals,
+        totals: NetworkTotals,
         benched: Mapping[NodeID, Collection[str]],
         known: int,
         failures: Sequence[DialFailure] = (),

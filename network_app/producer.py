@@ -26,7 +26,7 @@ class MalformedProducer(Exception):
         self.text = text
 
 
-class Settings(Protocol):
+class ProducerSettings(Protocol):
     """The node's settings for the block producer; see `NodeSettings` for their meanings."""
 
     @property
@@ -62,7 +62,7 @@ def named(text: str, source: str = "NODE_PRODUCER") -> NodeID:
         raise MalformedProducer(source, text, error) from error
 
 
-class Producer:
+class ProducerPolicy:
     """Determines the block producer of a node's network.
 
     Args:
@@ -70,7 +70,7 @@ class Producer:
         chain: Its P-Chain.
     """
 
-    def __init__(self, node: Settings, chain: PlatformChain) -> None:
+    def __init__(self, node: ProducerSettings, chain: PlatformChain) -> None:
         self._node = node
         self._chain = chain
         self._weights: OrderedDict[int, Mapping[NodeID, int]] = OrderedDict()

@@ -17,13 +17,13 @@ from chaindb import clock
 from chaindb.chains import MISSING_VOTES, Chain
 from chaindb.connections import in_thread, release
 from network_app import addresses
-from network_app.addresses import Address
+from network_app.addresses import NodeAddress
 from network_app.chains import voting
 from network_app.chains.validators import ValidatorDirectory
 from network_app.config import UPGRADE_TIME, NetworkConfig
 from network_app.consensus.reporter import ConsensusRecorder
 from network_app.node import NodeNetwork
-from network_app.peers.network import Network
+from network_app.peers.network import PeerNetwork
 from network_app.services import records
 from network_app.services.records import DatabaseRecords
 from network_app.sync.budget import AT_ONCE
@@ -70,7 +70,7 @@ class RunningNetwork:
         advertised = addresses.advertised(settings)
         own = node.identity
         self._chains = node.chains
-        self._network = Network(
+        self._network = PeerNetwork(
             own,
             config,
             self._directory,
@@ -241,16 +241,16 @@ class _Reports:
 class _Bootstrappers:
     """The nodes at the addresses of NODE_BOOTSTRAP. Their IDs are known after they have answered."""
 
-    def __init__(self, addresses: Sequence[Address], own: NodeID) -> None:
+    def __init__(self, addresses: Sequence[NodeAddress], own: NodeID) -> None:
         self._addresses = addresses
         self._own = own
-        self._warned: set[Address] = set()
+        self._warned: set[NodeAddress] = set()
 
     def beacons(
         self, found: Mapping[tuple[str, int], NodeID], connected: Collection[NodeID]
     ) -> Beacons:
         """Count them, and log the addresses that do not count."""
-        first: dict[NodeID, Address] = {}
+        first: dict[NodeID, NodeAddress] = {}
         for address in self._addresses:
             node_id = found.get(address)
             if node_id is None:
@@ -263,7 +263,7 @@ class _Bootstrappers:
                 first[node_id] = address
         return Beacons.of(len(self._addresses), list(found.values()), connected, self._own)
 
-    def _warn(self, address: Address, words: str) -> None:
+    def _warn(self, address: NodeAddress, words: str) -> None:
         if address not in self._warned:
             self._warned.add(address)
             _log.warning("NODE_BOOTSTRAP names %s, which %s", address, words)

@@ -24,12 +24,12 @@ django.setup()
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
-from explorer_app.api.door import body_limit as source_body_limit  # noqa: E402
+from explorer_app.api.endpoint import body_limit as source_body_limit  # noqa: E402
 from explorer_app.api.paths import SENDING_SOURCES  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.dispatch.gate import Gate  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
-from jsonrpc.http.asgi_rpc import RawDoor  # noqa: E402
+from jsonrpc.http.asgi_rpc import AsgiRpc  # noqa: E402
 from jsonrpc.http.replies import by_path  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
 from nodeproject.heads.listener import HeadListener  # noqa: E402
@@ -41,7 +41,7 @@ from nodeproject.web.base_path import BelowBasePath  # noqa: E402
 from nodeproject.web.chain_paths import ChainPaths, letters_of  # noqa: E402
 from nodeproject.web.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
 from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
-from nodeproject.web.get_pages import PlainDoor  # noqa: E402
+from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 
@@ -100,7 +100,7 @@ class Application:
             node.head.begin()
         if node.settings.profile == "production" and may_make_blocks(node):
             node.evm_chain.mine_on_arrival()
-        raw = RawDoor(
+        raw = AsgiRpc(
             by_path(doors.endpoints()),
             behind,
             workers,
@@ -111,10 +111,10 @@ class Application:
             takes_body=takes_body,
             other_body=partial(body_limit, node.settings),
             pages=[ROOT],
-            load_others=Pages().load,
+            load_others=DjangoPages().load,
         )
         self._base_paths = doors.base_paths
-        self._door = PlainDoor(node.plain.front, raw, node.plain.workers, doors.base_paths)
+        self._door = GetPagesMiddleware(node.plain.front, raw, node.plain.workers, doors.base_paths)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Serve one connection."""
@@ -191,7 +191,7 @@ def takes_body(path: str) -> bool:
     return True
 
 
-class Pages:
+class DjangoPages:
     """The pages that Django shows, admin and explorer, loaded by the first request for one of them.
 
     Loading takes a second of CPU time. The node of a test suite usually gets no such request, and starts faster

@@ -17,7 +17,7 @@ from typing_extensions import override
 from nodeproject.processes.process import COLLECTOR
 from nodeproject.settings.flags import is_service_link
 from nodeproject.settings.node import NodeSettings
-from nodeproject.settings.options import Contradiction, add_options, environment
+from nodeproject.settings.options import ConflictingFlags, add_options, environment
 from nodeproject.startup.profile import choose_settings
 
 START: Final = "runnode"
@@ -73,7 +73,7 @@ def apply(arguments: Sequence[str], environ: MutableMapping[str, str], program: 
     parser = _CommandLine().create_parser(program, START, allow_abbrev=False)
     try:
         given = environment(NodeSettings, parser.parse_args(arguments))
-    except Contradiction as error:
+    except ConflictingFlags as error:
         parser.error(str(error))
         raise  # argparse has printed the message
     peers = {**environ, **given}.get(PEERS)

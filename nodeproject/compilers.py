@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from explorer_app.services.compiler_socket import CompilerServer
-from explorer_app.services.compiling import Limits, NpmCompilers
+from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from nodeproject.settings.given import NODE
 from nodeproject.startup.log_format import RepeatFilter, json_formatter, text_formatter
 
@@ -28,7 +28,7 @@ def main() -> None:
     _log_to_stderr()
     os.umask(0o077)
     directory = Path(NODE.solc_directory) if NODE.solc_directory else None
-    compilers = NpmCompilers(directory, Limits(NODE.solc_seconds, NODE.solc_memory))
+    compilers = NpmCompilers(directory, CompilationLimits(NODE.solc_seconds, NODE.solc_memory))
     try:
         server = CompilerServer(Path(NODE.solc_socket), compilers)
     except OSError as error:

@@ -14,12 +14,12 @@ from cchain_app.services.composition import compose as compose_cchain
 from cchain_app.services.transaction_log import TransactionLog
 from chaindb.chains import Chain
 from chaindb.database import Database
-from chaindb.pointers import Pointers
+from chaindb.events import ChainEvents
 from explorer_app.services.composition import compose as compose_explorer
 from explorer_app.services.tokens import follow as follow_with_tokens
 from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
-from health_app.metrics.sharing import Alone, Shared
+from health_app.metrics.sharing import Alone, SharedProcesses
 from health_app.result import Report
 from jsonrpc.limits.turn import LoopTurn
 from network_app.node import NodeNetwork
@@ -30,26 +30,26 @@ from nodeproject.processes.observation import Observation
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import files_of
 from nodeproject.web.addresses import base_url
-from nodeproject.web.endpoints import Doors
+from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.get_pages import Plain
 from nodeproject.web.openrpc.page import Reference
 from platform_app.api import PlatformRpc
 from platform_app.api.own_node import own_node_id
-from platform_app.chain import NoGenesis, PlatformChain
+from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.local.renewal import Renewal
 from platform_app.services.composition import compose as compose_platform
 from primitives.ids import ID
 from primitives.networks import LOCAL
 
 
-def processes_in(directory: Path | None) -> Alone | Shared:
+def processes_in(directory: Path | None) -> Alone | SharedProcesses:
     """Return the processes that share their metrics with this one.
 
     Args:
         directory: Where the processes of this machine share their metrics; None: this process is alone.
     """
     own = ProcessMetrics()
-    return Alone(own) if directory is None else Shared(own, directory)
+    return Alone(own) if directory is None else SharedProcesses(own, directory)
 
 
 class Node:
@@ -60,12 +60,14 @@ class Node:
         processes: The processes that share their metrics; None: this process is alone.
     """
 
-    def __init__(self, settings: NodeSettings, processes: Alone | Shared | None = None) -> None:
+    def __init__(
+        self, settings: NodeSettings, processes: Alone | SharedProcesses | None = None
+    ) -> None:
         self.settings = settings
         self.processes = processes or processes_in(None)
         self.identity = files_of(settings)
         """The files of the node's identity. No other code reads them."""
-        self.pointers = Pointers(settings.profile)
+        self.pointers = ChainEvents(settings.profile)
         """Announces chain events to listeners in this process and in others."""
         self.database = Database()
         """The database of both chains; their writers in this process take turns."""
@@ -108,9 +110,9 @@ class Node:
         return Observation(self.settings, self.processes, self.evm_rpc, self.platform_rpc)
 
     @cached_property
-    def doors(self) -> Doors:
+    def doors(self) -> Endpoints:
         """The RPC interfaces, their limits and their threads."""
-        return Doors(
+        return Endpoints(
             settings=self.settings,
             evm_rpc=self.evm_rpc,
             platform_rpc=self.platform_rpc,
@@ -150,7 +152,7 @@ class Node:
         """Return the P-Chain's time in Unix seconds, below which the clock of both chains cannot go."""
         try:
             return self.platform_chain.tip().timestamp
-        except NoGenesis:
+        except NoPlatformGenesis:
             return 0
 
     @cached_property
@@ -166,5 +168,5 @@ class Node:
         """
         try:
             return self.platform_chain.network().c_chain_id
-        except NoGenesis as error:
+        except NoPlatformGenesis as error:
             raise NoBlockchainID from error

@@ -12,22 +12,22 @@ from typing import ClassVar, NamedTuple, Protocol, Self
 from django.db import DEFAULT_DB_ALIAS
 
 from chaindb.attempts import Slots
-from chaindb.building import Building
+from chaindb.building import BlocksInProgress
 from chaindb.database import Database
+from chaindb.events import ChainEvents
 from chaindb.locks import Lock
-from chaindb.pointers import Pointers
 from chaindb.wakeup import Wakeup
 from chainvm.consensus import Consensus
 from chainvm.port import ChainVM
 from platform_app.blocks.block import Block
 from platform_app.config import PlatformConfig, reference_config, specification_config
 from platform_app.executor.env import Env
-from platform_app.memory.answers import AnswerMemory, Place
+from platform_app.memory.answers import AnswerMemory, ChainPosition
 from platform_app.memory.stakers import StakerMemories
-from platform_app.memory.versioned import Version
+from platform_app.memory.versioned import StakerVersion
 from platform_app.state.chain import ChainState
 from platform_app.store import blocks
-from platform_app.store.blocks import Network, Tip
+from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.components import ProofOfPossession
@@ -41,7 +41,7 @@ PAUSE = 10.0
 
 
 @dataclass(slots=True)
-class Looks:
+class RecheckTimer:
     """The time from which all pending transactions may be checked again."""
 
     again_at: float = 0.0
@@ -80,7 +80,7 @@ class KeyDerivation(NamedTuple):
         )
 
 
-class Settings(Protocol):
+class PlatformSettings(Protocol):
     """The node's settings that the P-Chain uses; see `NodeSettings` for their meaning."""
 
     @property
@@ -133,7 +133,7 @@ class OwnTxs(Protocol):
         """Record that the block of the last transaction failed."""
 
 
-class NoGenesis(Exception):
+class NoPlatformGenesis(Exception):
     """The database holds no P-Chain yet; `init_node` creates its genesis."""
 
 
@@ -146,7 +146,7 @@ class PlatformChain:
         node: The settings of the node that it belongs to.
         db: The database with its rows.
         identity: The identity of that node.
-        pointers: The node's `Pointers`; by default the chain creates its own.
+        pointers: The node's `ChainEvents`; by default the chain creates its own.
     """
 
     blockchain_id: ID = PRIMARY_NETWORK_ID
@@ -158,11 +158,11 @@ class PlatformChain:
 
     def __init__(
         self,
-        node: Settings,
+        node: PlatformSettings,
         db: Database,
         identity: IdentityFiles,
         *,
-        pointers: Pointers | None = None,
+        pointers: ChainEvents | None = None,
     ) -> None:
         self.node = node
         self.db = db
@@ -171,17 +171,17 @@ class PlatformChain:
         self.answers = AnswerMemory(self.place)
         """Cached answers to queries of its accepted state."""
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
-        self.pointers = pointers or Pointers(node.profile)
+        self.pointers = pointers or ChainEvents(node.profile)
         """Sends messages to subscribers; see `notifications`."""
-        self.building = Building(self.cache_key(self.aliases[0]), node.profile)
+        self.building = BlocksInProgress(self.cache_key(self.aliases[0]), node.profile)
         """Its blocks in progress."""
-        self.looks = Looks()
+        self.looks = RecheckTimer()
         self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db, node.profile)
         """Asked for a block in the transaction that stores pending work, or after that transaction."""
         self.own: OwnTxs | None = None
         """Set by the code that creates the chain: on a local network its validator renews itself."""
 
-    def env(self, network: Network, now: int) -> Env:
+    def env(self, network: StoredNetwork, now: int) -> Env:
         """Return the environment that rules need besides the state, for execution at `now` (Unix seconds)."""
         return Env(
             config=self.config,
@@ -234,11 +234,11 @@ class PlatformChain:
         """Return the state after the last accepted block, for use by the rules."""
         return DatabaseState(self.db)
 
-    def network(self) -> Network:
+    def network(self) -> StoredNetwork:
         """Return the network of this chain.
 
         Raises:
-            NoGenesis: The database holds no chain.
+            NoPlatformGenesis: The database holds no chain.
         """
         return self._read()[0]
 
@@ -246,28 +246,28 @@ class PlatformChain:
         """Return the last accepted block of the chain.
 
         Raises:
-            NoGenesis: The database holds no chain.
+            NoPlatformGenesis: The database holds no chain.
         """
         return self._read()[1]
 
-    def stakers_version(self) -> Version:
+    def stakers_version(self) -> StakerVersion:
         """Return the version of answers about stakers that are read now.
 
         Raises:
-            NoGenesis: The database holds no chain.
+            NoPlatformGenesis: The database holds no chain.
         """
         row = blocks.stakers_version(self.db)
         if row is None:
-            raise NoGenesis
-        return Version(*row)
+            raise NoPlatformGenesis
+        return StakerVersion(*row)
 
-    def place(self) -> Place | None:
+    def place(self) -> ChainPosition | None:
         """Return the chain's place and the clock offset from the rows; None if the database holds no chain."""
         row = blocks.place(self.db)
-        return None if row is None else Place(*row)
+        return None if row is None else ChainPosition(*row)
 
-    def _read(self) -> tuple[Network, Tip]:
+    def _read(self) -> tuple[StoredNetwork, Tip]:
         found = blocks.read(self.db)
         if found is None:
-            raise NoGenesis
+            raise NoPlatformGenesis
         return found

@@ -1,6 +1,6 @@
 """The messages that the P-Chain sends to its subscribers: a head was accepted, transactions are pending.
 
-Services send them, and only after the commit. `chaindb.pointers` describes how they are delivered.
+Services send them, and only after the commit. `chaindb.events` describes how they are delivered.
 """
 
 from collections.abc import Sequence

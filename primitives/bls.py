@@ -48,7 +48,7 @@ class InvalidPublicKey(BlsError):
         super().__init__("invalid BLS public key")
 
 
-class InvalidSignature(BlsError):
+class MalformedSignature(BlsError):
     """Bytes that are not a signature."""
 
     def __init__(self) -> None:
@@ -177,15 +177,15 @@ def aggregate_signatures(signatures: Sequence[bytes]) -> bytes:
 
     Raises:
         NothingToAggregate: There are no signatures.
-        InvalidSignature: A signature is invalid.
+        MalformedSignature: A signature is invalid.
     """
     if not signatures:
         raise NothingToAggregate("signatures")
     if any(len(signature) != SIGNATURE_SIZE for signature in signatures):
-        raise InvalidSignature
+        raise MalformedSignature
     total = _library.aggregate_signatures(signatures)
     if total is None:
-        raise InvalidSignature
+        raise MalformedSignature
     return total
 
 

@@ -67,7 +67,7 @@ class WrongHexChecksum(EncodingError):
         super().__init__("invalid input checksum")
 
 
-class Encoding(StrEnum):
+class TextEncoding(StrEnum):
     """How a caller wants bytes to be encoded."""
 
     HEX = "hex"
@@ -92,19 +92,19 @@ class Encoding(StrEnum):
             raise UnknownEncoding(name) from None
 
 
-def encode(data: bytes, encoding: Encoding = Encoding.HEX) -> str:
+def encode(data: bytes, encoding: TextEncoding = TextEncoding.HEX) -> str:
     """Return the text form of bytes.
 
     Raises:
         UnsupportedEncoding: The encoding is JSON.
     """
-    if encoding is Encoding.JSON:
+    if encoding is TextEncoding.JSON:
         raise UnsupportedEncoding
-    payload = data if encoding is Encoding.HEXNC else data + checksum(data)
+    payload = data if encoding is TextEncoding.HEXNC else data + checksum(data)
     return PREFIX + payload.hex()
 
 
-def decode(text: str, encoding: Encoding = Encoding.HEX) -> bytes:
+def decode(text: str, encoding: TextEncoding = TextEncoding.HEX) -> bytes:
     """Decode bytes. An empty text is no bytes, in every encoding.
 
     Raises:
@@ -116,12 +116,12 @@ def decode(text: str, encoding: Encoding = Encoding.HEX) -> bytes:
     """
     if not text:
         return b""
-    if encoding is Encoding.JSON:
+    if encoding is TextEncoding.JSON:
         raise UnsupportedEncoding
     if not text.startswith(PREFIX):
         raise MissingHexPrefix
     payload = _unhexlify(text.removeprefix(PREFIX))
-    if encoding is Encoding.HEXNC:
+    if encoding is TextEncoding.HEXNC:
         return payload
     if len(payload) < CHECKSUM_SIZE:
         raise MissingHexChecksum

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, overload
 
-from primitives.codec_compiler import BLOB, INTERFACE, TEXT, Compiler, Fixed, Number
+from primitives.codec_compiler import BLOB, INTERFACE, TEXT, Compiler, FixedLayout, Number
 from primitives.codec_errors import (
     InputTooLarge,
     InputTooShort,
@@ -19,9 +19,9 @@ from primitives.codec_errors import (
     UnencodableValue,
     UnknownVersion,
 )
-from primitives.codec_forms import Form
+from primitives.codec_forms import CodecForm
 
-__all__ = ["INTERFACE", "U8", "U16", "U32", "U64", "Blob", "Codec", "Fixed", "Text"]
+__all__ = ["INTERFACE", "U8", "U16", "U32", "U64", "Blob", "Codec", "FixedLayout", "Text"]
 
 U8 = Annotated[int, Number("B")]
 U16 = Annotated[int, Number("H")]
@@ -47,7 +47,7 @@ class Codec:
         """Take the types that interfaces may contain, by number."""
         self._max_size = max_size
         self._compiler = Compiler(types)
-        self._forms: dict[object, Form] = {}
+        self._forms: dict[object, CodecForm] = {}
 
     def type_id(self, cls: type) -> int:
         """Return the number of a type.
@@ -132,7 +132,7 @@ class Codec:
         except struct.error:
             raise InputTooShort from None
 
-    def _form(self, as_type: object) -> Form:
+    def _form(self, as_type: object) -> CodecForm:
         try:
             return self._forms[as_type]
         except KeyError:

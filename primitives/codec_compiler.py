@@ -19,7 +19,7 @@ from primitives.codec_errors import (
     WrongInterface,
 )
 from primitives.codec_forms import (
-    Form,
+    CodecForm,
     Read,
     Write,
     blob_form,
@@ -43,7 +43,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class FixedLayout:
     """Marks a fixed number of bytes without a length prefix: `Annotated[bytes, Fixed(65)]`."""
 
     size: int
@@ -71,7 +71,7 @@ class Compiler:
         """Take the types of interfaces, by number."""
         self._types = dict(types)
         self._type_ids = {registered: type_id for type_id, registered in types.items()}
-        self._forms: dict[tuple[object, frozenset[type]], Form] = {}
+        self._forms: dict[tuple[object, frozenset[type]], CodecForm] = {}
 
     def type_id(self, cls: type) -> int:
         """Return the number of a type.
@@ -84,7 +84,7 @@ class Compiler:
         except KeyError:
             raise UnregisteredType(cls) from None
 
-    def form(self, annotation: object, within: frozenset[type] = _NO_TYPES) -> Form:
+    def form(self, annotation: object, within: frozenset[type] = _NO_TYPES) -> CodecForm:
         """Return the form of an annotation that is nested in values of the types `within`."""
         key = annotation, within
         found = self._forms.get(key)
@@ -92,7 +92,7 @@ class Compiler:
             found = self._forms[key] = self._make(annotation, within)
         return found
 
-    def implementation(self, interface: type, type_id: int, within: frozenset[type]) -> Form:
+    def implementation(self, interface: type, type_id: int, within: frozenset[type]) -> CodecForm:
         """Return the form of the type with this number, for an interface.
 
         Raises:
@@ -109,7 +109,7 @@ class Compiler:
             raise RecursiveType(found)
         return self.form(found, within | {found})
 
-    def _make(self, annotation: object, within: frozenset[type]) -> Form:
+    def _make(self, annotation: object, within: frozenset[type]) -> CodecForm:
         arguments = get_args(annotation)
         if get_origin(annotation) is Annotated:
             return self._make_marked(*arguments, within=within)
@@ -125,25 +125,25 @@ class Compiler:
             return fixed_form(annotation.SIZE, partial(bytes.__new__, annotation))
         return self._make_struct(annotation, within)
 
-    def _make_marked(self, annotation: type, mark: object, *, within: frozenset[type]) -> Form:
+    def _make_marked(self, annotation: type, mark: object, *, within: frozenset[type]) -> CodecForm:
         match mark:
             case Number(letter):
                 return number_form(letter)
-            case Fixed(size):
+            case FixedLayout(size):
                 return fixed_form(size)
         if mark is INTERFACE:
             return _interface_form(self, annotation, within)
         assert mark in {TEXT, BLOB}, mark
         return text_form() if mark is TEXT else blob_form()
 
-    def _make_struct(self, cls: type, within: frozenset[type]) -> Form:
+    def _make_struct(self, cls: type, within: frozenset[type]) -> CodecForm:
         assert is_dataclass(cls), cls
         hints = get_type_hints(cls, include_extras=True)
         names = [field.name for field in fields(cls)]
         return struct_form(cls, [(name, self.form(hints[name], within)) for name in names])
 
 
-def _interface_form(compiler: Compiler, interface: type, within: frozenset[type]) -> Form:
+def _interface_form(compiler: Compiler, interface: type, within: frozenset[type]) -> CodecForm:
     readers = _Readers(compiler, interface, within)
     writers = _Writers(compiler, interface, within)
 
@@ -157,7 +157,7 @@ def _interface_form(compiler: Compiler, interface: type, within: frozenset[type]
             raise MissingTypeId from None
         return readers[type_id](data, offset + 4)
 
-    return Form(write, read)
+    return CodecForm(write, read)
 
 
 class _Readers(dict[int, Read]):

@@ -1,4 +1,4 @@
-"""Readers and writers of the linear codec: `Form`, and functions that combine forms.
+"""Readers and writers of the linear codec: `CodecForm`, and functions that combine forms.
 
 Functions are composed once for each type, so that reading a transaction needs no look-ups.
 `struct.error` means that the bytes end too early while reading, or that a value does not fit while
@@ -31,7 +31,7 @@ class Item(NamedTuple):
     decode: Callable[[Any], Any] | None = None
 
 
-class Form(NamedTuple):
+class CodecForm(NamedTuple):
     """How values of one type are written and read. A reader also returns the end offset."""
 
     write: Write
@@ -46,17 +46,17 @@ _LENGTH = Struct(">I")
 _TEXT_LENGTH = Struct(">H")
 
 
-def number_form(letter: str) -> Form:
+def number_form(letter: str) -> CodecForm:
     """Return the form of an unsigned integer, by its letter in `struct`."""
     return _item_form(Item(letter))
 
 
-def bool_form() -> Form:
+def bool_form() -> CodecForm:
     """Return the form of a boolean: one byte."""
     return _item_form(Item("B", decode=_decode_bool))
 
 
-def fixed_form(size: int, decode: Callable[[bytes], Any] | None = None) -> Form:
+def fixed_form(size: int, decode: Callable[[bytes], Any] | None = None) -> CodecForm:
     """Return the form of a fixed number of bytes; `decode` converts them to the type's values."""
 
     def encode(value: bytes) -> bytes:
@@ -74,7 +74,7 @@ def _decode_bool(value: int) -> bool:
     return value == 1
 
 
-def _item_form(item: Item) -> Form:
+def _item_form(item: Item) -> CodecForm:
     struct = Struct(f">{item.letters}")
     encode, decode, size = item.encode, item.decode, struct.size
 
@@ -85,10 +85,10 @@ def _item_form(item: Item) -> Form:
         (value,) = struct.unpack_from(data, offset)
         return (value if decode is None else decode(value)), offset + size
 
-    return Form(write, read, size, item)
+    return CodecForm(write, read, size, item)
 
 
-def blob_form() -> Form:
+def blob_form() -> CodecForm:
     """Return the form of bytes after a four-byte length."""
 
     def write(value: bytes) -> bytes:
@@ -99,10 +99,10 @@ def blob_form() -> Form:
         end = offset + 4 + size
         return _slice(data, offset + 4, end), end
 
-    return Form(write, read)
+    return CodecForm(write, read)
 
 
-def text_form() -> Form:
+def text_form() -> CodecForm:
     """Return the form of text after a two-byte length.
 
     The codec accepts any bytes as text; invalid UTF-8 comes back unchanged.
@@ -117,7 +117,7 @@ def text_form() -> Form:
         end = offset + 2 + size
         return _slice(data, offset + 2, end).decode(errors="surrogateescape"), end
 
-    return Form(write, read)
+    return CodecForm(write, read)
 
 
 def _slice(data: bytes, start: int, end: int) -> bytes:
@@ -126,7 +126,7 @@ def _slice(data: bytes, start: int, end: int) -> bytes:
     return data[start:end]
 
 
-def list_form(element: Form) -> Form:
+def list_form(element: CodecForm) -> CodecForm:
     """Return the form of a tuple of such elements after their number in four bytes."""
     write_element = element.write
 
@@ -135,10 +135,10 @@ def list_form(element: Form) -> Form:
             raise ZeroLengthElement
         return b"".join([_LENGTH.pack(len(values)), *map(write_element, values)])
 
-    return Form(write, _items_reader(element.item) if element.item else _list_reader(element))
+    return CodecForm(write, _items_reader(element.item) if element.item else _list_reader(element))
 
 
-def _list_reader(element: Form) -> Read:
+def _list_reader(element: CodecForm) -> Read:
     read_element = element.read
 
     def read(data: bytes, offset: int) -> tuple[tuple[Any, ...], int]:
@@ -171,7 +171,7 @@ def _items_reader(item: Item) -> Read:
     return read
 
 
-def struct_form(cls: Callable[..., Any], members: list[tuple[str, Form]]) -> Form:
+def struct_form(cls: Callable[..., Any], members: list[tuple[str, CodecForm]]) -> CodecForm:
     """Return the form of a class whose attributes follow one another and are its arguments."""
     writers: list[Write] = []
     steps: list[Step] = []
@@ -194,14 +194,14 @@ def struct_form(cls: Callable[..., Any], members: list[tuple[str, Form]]) -> For
 
     sizes = [form.size for _, form in members]
     known = [size for size in sizes if size is not None]
-    return Form(write, read, sum(known) if len(known) == len(sizes) else None)
+    return CodecForm(write, read, sum(known) if len(known) == len(sizes) else None)
 
 
 def _segments(
-    members: list[tuple[str, Form]],
-) -> list[tuple[list[str], list[Item], Form | None]]:
+    members: list[tuple[str, CodecForm]],
+) -> list[tuple[list[str], list[Item], CodecForm | None]]:
     """Return the members in order: adjacent `struct` items as one segment, others separately."""
-    segments: list[tuple[list[str], list[Item], Form | None]] = []
+    segments: list[tuple[list[str], list[Item], CodecForm | None]] = []
     for name, form in members:
         if form.item is None:
             segments.append(([name], [], form))

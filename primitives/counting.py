@@ -24,7 +24,7 @@ class Counter:
             return next(self._ticks) + 1 - self._looks
 
 
-class Asked:
+class HitCounter:
     """Hits and misses of a cache."""
 
     __slots__ = ("hit", "hits", "miss", "misses")

@@ -62,7 +62,7 @@ class InputTooLong(RlpError):
     reason = "input string too long"
 
 
-class InputTooShort(RlpError):
+class RlpTooShort(RlpError):
     """A string shorter than its type."""
 
     reason = "input string too short"
@@ -257,12 +257,12 @@ def read_fixed(item: bytes, size: int) -> bytes:
     Raises:
         ExpectedString: It is a list.
         InputTooLong: It is longer.
-        InputTooShort: It is shorter.
+        RlpTooShort: It is shorter.
     """
     if type(item) is RlpList:
         raise ExpectedString
     if len(item) != size:
-        raise InputTooLong if len(item) > size else InputTooShort
+        raise InputTooLong if len(item) > size else RlpTooShort
     return item
 
 

@@ -14,10 +14,10 @@ _DOMAIN: Final = "EIP712Domain"
 _EMPTY: Final = "Empty"
 """A type without fields: type of the message if only the domain is signed."""
 
-_MOST_WORK: Final = 100_000
+_MAX_WORK: Final = 100_000
 """Limit of the fields of all types times the values. A struct's fields are hashed for each of its values, even if missing."""
 
-_MOST_WORDS: Final = 200
+_MAX_WORDS: Final = 200
 """Limit of the reason's length in characters, because libraries repeat their input in it."""
 
 
@@ -48,7 +48,7 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
         raise BadTypedData("primaryType names none of the types")
     if not isinstance(domain, dict) or not isinstance(message, dict):
         raise BadTypedData("domain and message must be objects")
-    if sum(map(len, types.values())) * _count(message) > _MOST_WORK:
+    if sum(map(len, types.values())) * _count(message) > _MAX_WORK:
         raise BadTypedData("too many types and values")
     given = {
         "types": _reached(types, primary),
@@ -63,7 +63,7 @@ def typed_data_digest(document: Mapping[str, Any]) -> Hash:
     try:
         signable = encode_typed_data(full_message=given)
     except Exception as error:  # the library raises many classes, depending on the mistake
-        raise BadTypedData(str(error)[:_MOST_WORDS] or type(error).__name__) from None
+        raise BadTypedData(str(error)[:_MAX_WORDS] or type(error).__name__) from None
     body = b"" if signs_domain else signable.body
     return keccak256(b"\x19" + signable.version + signable.header + body)
 

@@ -6,16 +6,16 @@
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, ContractAdmin
 from cchain_app.admin.blocks import BlockAdmin
 from cchain_app.admin.calls import CallAdmin, ContractCreationAdmin
-from cchain_app.admin.conditions import (
+from cchain_app.admin.development import DevelopmentChangeAdmin, SnapshotAdmin
+from cchain_app.admin.forked import ForkedAccountAdmin, ForkedHashAdmin, ForkedSlotAdmin
+from cchain_app.admin.logs import LogAdmin
+from cchain_app.admin.mempool import PoolTransactionAdmin
+from cchain_app.admin.overrides import (
     CreatedAccountAdmin,
     DevelopmentSettingsAdmin,
     ImpersonatedSignatureAdmin,
     ImpersonationAdmin,
 )
-from cchain_app.admin.development import DevelopmentChangeAdmin, SnapshotAdmin
-from cchain_app.admin.forked import ForkedAccountAdmin, ForkedHashAdmin, ForkedSlotAdmin
-from cchain_app.admin.logs import LogAdmin
-from cchain_app.admin.mempool import PoolTransactionAdmin
 from cchain_app.admin.transactions import TransactionAdmin
 
 __all__ = [

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 
 from cchain_app.admin import display
-from cchain_app.admin.rows import RowsAdmin
+from cchain_app.admin.rows_admin import RowsAdmin
 from primitives.hashing import EMPTY_HASH
 
 

@@ -10,17 +10,17 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.read_only import asked_once
-from adminkit.terms import Term, parse_term
+from adminkit.terms import SearchTerm, parse_term
 from cchain_app.admin import display, links
 from cchain_app.admin.account_values import AccountValuesAdmin
 from cchain_app.admin.calls import creation_of
-from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
+from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.models import Account, AccountChange, Code, Contract, Receipt, StorageSlot
-from cchain_app.txs.transaction import DELEGATION
+from cchain_app.txs.transaction import DELEGATION_PREFIX
 from chaindb.fields import HexBytes
 from primitives.hashing import EMPTY_HASH
 
-MOST_SLOTS = 50
+MAX_SLOTS = 50
 """Most storage slots shown on an account's page."""
 
 
@@ -39,7 +39,7 @@ class AccountAdmin(RowsAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         return [] if term.address is None else [Q(pk=term.address)]
 
     @override
@@ -142,9 +142,9 @@ class AccountAdmin(RowsAdmin):
     def delegate(self, account: Account) -> SafeString:
         """Return the contract whose code the account runs as its own (EIP-7702)."""
         code = self.code_of(account)
-        if not code.startswith(DELEGATION):
+        if not code.startswith(DELEGATION_PREFIX):
             return display.NOTHING
-        return display.full_account(HexBytes(code.removeprefix(DELEGATION)))
+        return display.full_account(HexBytes(code.removeprefix(DELEGATION_PREFIX)))
 
     @asked_once
     def code_of(self, account: Account) -> bytes:
@@ -168,13 +168,13 @@ class AccountAdmin(RowsAdmin):
             return display.NOTHING
         first, last = bytes(account.address), bytes(account.address) + b"\xff" * 32
         slots = objects(StorageSlot).filter(pk__gte=first, pk__lte=last).order_by("pk")
-        found = list(slots[: MOST_SLOTS + 1])
+        found = list(slots[: MAX_SLOTS + 1])
         if not found:
             return display.NOTHING
         rows = [
-            (display.short(slot.key[20:]), display.full(slot.value)) for slot in found[:MOST_SLOTS]
+            (display.short(slot.key[20:]), display.full(slot.value)) for slot in found[:MAX_SLOTS]
         ]
-        more = f"The first {MOST_SLOTS} slots." if len(found) > MOST_SLOTS else ""
+        more = f"The first {MAX_SLOTS} slots." if len(found) > MAX_SLOTS else ""
         return display.line(display.table(("Slot", "Value"), rows), more)
 
 
@@ -191,7 +191,7 @@ class AccountChangeAdmin(AccountValuesAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         if term.hash is not None:
@@ -199,7 +199,7 @@ class AccountChangeAdmin(AccountValuesAdmin):
         return [] if term.address is None else [Q(address=term.address)]
 
     @override
-    def order_for(self, term: Term) -> str:
+    def order_for(self, term: SearchTerm) -> str:
         # The index of an account's changes is ordered by address and number; keys are ordered by number.
         return "-id" if term.address is None else "-number"
 

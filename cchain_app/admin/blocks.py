@@ -8,9 +8,9 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.read_only import asked_once
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display, links
-from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.admin.rows_admin import RowsAdmin, objects
 from cchain_app.blocks.header import Header, decode_header
 from cchain_app.models import Block, Transaction, height_of
 
@@ -40,7 +40,7 @@ class BlockAdmin(RowsAdmin):
     )  # fmt: skip
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return [Q(pk=term.number)]
         if term.hash is None:

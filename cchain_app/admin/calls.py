@@ -15,9 +15,9 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.read_only import asked_once
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display, links
-from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
+from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.admin.signatures import function_of
 from cchain_app.apps import evm_chain
 from cchain_app.evm.reverts import reason_of
@@ -25,12 +25,12 @@ from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarg
 from cchain_app.models import Call, CallType, ContractCreation, Transaction
 from cchain_app.selectors import blocks, calls, tracing
 from cchain_app.selectors.tracing import TraceDiffers
-from cchain_app.store.calls import Recorded, call_of_row, rows_of
+from cchain_app.store.calls import RecordedFrames, call_of_row, rows_of
 from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.errors import InvalidTransaction
 from chaindb.fields import HexBytes
 
-MOST_CALLS: Final = 200
+MAX_CALLS: Final = 200
 """Most frames shown on a transaction's page."""
 
 _SECONDS: Final = 2.0
@@ -38,7 +38,7 @@ _BYTES: Final = 16_000_000
 """Limit on the size of a trace for a page, in bytes."""
 
 
-class Created(NamedTuple):
+class CreatedContract(NamedTuple):
     """The creator of a contract, and the transaction in which it was created."""
 
     transaction_hash: bytes
@@ -47,7 +47,7 @@ class Created(NamedTuple):
     creator: HexBytes
 
 
-class Tree(NamedTuple):
+class FrameTree(NamedTuple):
     """The frames of a transaction as its page shows them."""
 
     calls: Sequence[Call]
@@ -56,26 +56,26 @@ class Tree(NamedTuple):
     """Why frames are missing."""
 
 
-def tree_of(transaction: Transaction) -> Tree:
+def tree_of(transaction: Transaction) -> FrameTree:
     """Return a transaction's frames from rows, or by executing it again within a time limit."""
     number = transaction.block_id
     if number in calls.indexed(evm_chain()):
         written = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
-        found = list(written[: MOST_CALLS + 1])
+        found = list(written[: MAX_CALLS + 1])
         unrecorded = bool(found) and found[0].gas is None
         trouble = "Its inner calls were too many to record." if unrecorded else ""
-        return Tree(found[:MOST_CALLS], len(found) > MOST_CALLS, trouble)
+        return FrameTree(found[:MAX_CALLS], len(found) > MAX_CALLS, trouble)
     try:
         frames = _traced(transaction)
     except (TraceTimedOut, TraceTooLarge):
-        return Tree((), trouble="It cannot be traced in the time of a page.")
+        return FrameTree((), trouble="It cannot be traced in the time of a page.")
     except (TraceDiffers, InvalidTransaction):
-        return Tree((), trouble="It cannot be executed any more.")
+        return FrameTree((), trouble="It cannot be executed any more.")
     except HistoryPruned:
-        return Tree((), trouble="The state before it was given up (NODE_HISTORY_STATE).")
-    rows = rows_of(number, transaction.index, 0, [Recorded(frames)])
+        return FrameTree((), trouble="The state before it was given up (NODE_HISTORY_STATE).")
+    rows = rows_of(number, transaction.index, 0, [RecordedFrames(frames)])
     made = [call_of_row(row) for row in rows]
-    return Tree(made[:MOST_CALLS], len(made) > MOST_CALLS)
+    return FrameTree(made[:MAX_CALLS], len(made) > MAX_CALLS)
 
 
 def _traced(transaction: Transaction) -> Sequence[Frame]:
@@ -109,7 +109,7 @@ def show_tree(transaction: Transaction) -> SafeString:
 
 def _others(transaction: Transaction) -> SafeString:
     """Return where to find the calls that do not fit on a transaction's page."""
-    first = f"The first {MOST_CALLS} calls."
+    first = f"The first {MAX_CALLS} calls."
     written = calls.indexed(evm_chain())
     if transaction.block_id < written.start:
         return display.line(first, "The others are no rows any more (NODE_HISTORY_CALLS).")
@@ -150,7 +150,7 @@ def between(call: Call) -> SafeString:
     return display.line(display.short_account(call.sender), "→", display.short_account(call.to))
 
 
-def creation_of(address: bytes) -> Created | None:
+def creation_of(address: bytes) -> CreatedContract | None:
     """Return the creator of a contract, if a row has it."""
     rows = objects(Call).filter(to=address, creates=True, succeeded=True)
     found = (
@@ -158,7 +158,7 @@ def creation_of(address: bytes) -> Created | None:
         .values_list("transaction__hash", "transaction_id", "sender")
         .first()
     )
-    return None if found is None else Created(bytes(found[0]), found[1], HexBytes(found[2]))
+    return None if found is None else CreatedContract(bytes(found[0]), found[1], HexBytes(found[2]))
 
 
 @admin.register(Call)
@@ -189,7 +189,7 @@ class CallAdmin(RowsAdmin):
         return f"Internal calls: {calls.how_far(evm_chain())}."
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         if term.address is not None:
@@ -200,7 +200,7 @@ class CallAdmin(RowsAdmin):
         return rows_of_block_hash(term.hash) if key is None else [Q(transaction_id=key)]
 
     @override
-    def order_for(self, term: Term) -> str:
+    def order_for(self, term: SearchTerm) -> str:
         # The indexes of an address's calls are ordered by transaction, and so are keys.
         return "-id" if term.address is None else "-transaction_id"
 

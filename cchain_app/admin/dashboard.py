@@ -6,9 +6,9 @@ from django.utils.safestring import SafeString
 from adminkit import charts, formats
 from adminkit.overview import Card, Overview, Panel, Way
 from cchain_app.admin import display, links, production
-from cchain_app.admin.rows import objects
+from cchain_app.admin.rows_admin import objects
 from cchain_app.apps import evm_chain
-from cchain_app.forking.origin import Fork
+from cchain_app.forking.origin import ForkOrigin
 from cchain_app.models import Block, Transaction
 from cchain_app.selectors import development, figures, rates
 from chaindb import clock
@@ -110,7 +110,7 @@ def _by_hand_card() -> tuple[Card, ...]:
     return (Card("Set by hand", shown, note),)
 
 
-def _about_fork(fork: Fork) -> str:
+def _about_fork(fork: ForkOrigin) -> str:
     """Return the block from which a fork continues, and how it differs from the upstream chain."""
     replayed = (
         "" if fork.transaction is None else f", with the next up to 0x{fork.transaction.hex()}"

@@ -5,9 +5,9 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display
-from cchain_app.admin.rows import RowsAdmin, rows_of_block
+from cchain_app.admin.rows_admin import RowsAdmin, rows_of_block
 from cchain_app.models import ChangeKind, DevelopmentChange, Snapshot
 from chaindb.fields import HexBytes
 
@@ -26,7 +26,7 @@ class DevelopmentChangeAdmin(RowsAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         return [] if term.address is None else [Q(address=term.address)]
@@ -81,7 +81,7 @@ class SnapshotAdmin(RowsAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return [Q(number=term.number)]
         return [] if term.hash is None else [Q(hash=term.hash)]

@@ -10,10 +10,10 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.read_only import asked_once
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display, links
 from cchain_app.admin.account_values import AccountValuesAdmin
-from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.admin.rows_admin import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Code, ForkedAccount, ForkedHash, ForkedSlot, StorageSlot
 from chaindb.fields import HexBytes
@@ -60,7 +60,7 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         return [] if term.address is None else [Q(pk=term.address)]
 
     @override
@@ -110,7 +110,7 @@ class ForkedSlotAdmin(FetchedAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.address is None:
             return []
         return [Q(pk__gte=term.address, pk__lte=HexBytes(term.address + b"\xff" * 32))]
@@ -167,7 +167,7 @@ class ForkedHashAdmin(FetchedAdmin):
     fieldsets = ((None, {"fields": ("told", "number_text", "full_hash")}),)
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         return [] if term.number is None else [Q(pk=term.number)]
 
     @admin.display(description="Block")

@@ -2,13 +2,13 @@
 
 from typing import Final
 
-from adminkit.links import Pages
+from adminkit.links import PageLinks
 from adminkit.terms import parse_term
-from cchain_app.admin.rows import objects
+from cchain_app.admin.rows_admin import objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block, PoolTransaction, Transaction
 
-_PAGES: Final = Pages("cchain_app")
+_PAGES: Final = PageLinks("cchain_app")
 page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 

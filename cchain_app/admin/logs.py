@@ -6,9 +6,9 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.read_only import asked_once
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display, links
-from cchain_app.admin.rows import (
+from cchain_app.admin.rows_admin import (
     RowsAdmin,
     logs_of_transaction,
     objects,
@@ -19,7 +19,7 @@ from cchain_app.admin.signatures import address_in, event_of
 from cchain_app.models import Log, Transaction
 from chaindb.fields import HexBytes
 
-MOST_EVENTS = 16
+MAX_EVENTS = 16
 """Contracts with more kinds of events than this are searched as a whole, which means sorting their logs."""
 
 LOG_HEADINGS = ("Log", "Event", "Address", "Indexed")
@@ -49,7 +49,7 @@ class LogAdmin(RowsAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         if term.address is not None:
@@ -181,7 +181,7 @@ def _lanes_of(address: bytes) -> list[Q]:
     kinds = logs.filter(topic0__isnull=False).order_by("topic0").values_list("topic0", flat=True)
     kind = kinds.first()
     while kind is not None:
-        if len(branches) > MOST_EVENTS:
+        if len(branches) > MAX_EVENTS:
             return [Q(address=address)]
         branches.append(Q(address=address, topic0=kind))
         kind = kinds.filter(topic0__gt=kind).first()

@@ -8,11 +8,11 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.deeds import Deed, Refused
+from adminkit.actions import ActionRefused, AdminAction
 from adminkit.read_only import asked_once
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display, links, transactions
-from cchain_app.admin.rows import RowsAdmin
+from cchain_app.admin.rows_admin import RowsAdmin
 from cchain_app.apps import evm_chain
 from cchain_app.models import PoolTransaction
 from cchain_app.services import dropping
@@ -24,7 +24,9 @@ from primitives.evm import Hash
 def _drop(row: PoolTransaction) -> str:
     """Remove a transaction from the pool."""
     if not dropping.withdraw(evm_chain(), Hash(row.hash)):
-        raise Refused("the transaction waits no more: a block has it, or it was dropped meanwhile.")
+        raise ActionRefused(
+            "the transaction waits no more: a block has it, or it was dropped meanwhile."
+        )
     return f"Dropped transaction {row.hash} from the pool."
 
 
@@ -42,7 +44,7 @@ class PoolTransactionAdmin(RowsAdmin):
     list_defer = ("raw",)
     ordering = ("-id",)
     deeds = (
-        Deed(
+        AdminAction(
             name="drop",
             button="Drop",
             question="Drop this transaction?",
@@ -63,13 +65,13 @@ class PoolTransactionAdmin(RowsAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.hash is not None:
             return [Q(hash=term.hash)]
         return [] if term.address is None else [Q(sender=term.address)]
 
     @override
-    def order_for(self, term: Term) -> str:
+    def order_for(self, term: SearchTerm) -> str:
         return "-id" if term.address is None else "nonce"  # the index of a sender's transactions
 
     @override

@@ -6,7 +6,7 @@ from typing import Final
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
-from adminkit.deeds import Deed, Refused, Target, ask
+from adminkit.actions import ActionRefused, ActionTarget, AdminAction, ask
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError, HasPeers
 from cchain_app.selectors import development
@@ -63,7 +63,7 @@ def _change(how: Callable[[EvmChain], None], done: str) -> Callable[[EvmChain], 
         try:
             how(chain)
         except DevelopmentError as error:
-            raise Refused(f"{error}.") from error
+            raise ActionRefused(f"{error}.") from error
         return done
 
     return do
@@ -71,7 +71,7 @@ def _change(how: Callable[[EvmChain], None], done: str) -> Callable[[EvmChain], 
 
 _PERMISSION: Final = "cchain_app.change_developmentsettings"
 
-PAUSE: Final = Deed(
+PAUSE: Final = AdminAction(
     name="pause",
     button="Pause",
     question="Pause the production of blocks?",
@@ -81,7 +81,7 @@ PAUSE: Final = Deed(
     do=_change(manual_mining.pause, "Paused the C-Chain's production of blocks."),
     obstacle=_cannot_pause,
 )
-RESUME: Final = Deed(
+RESUME: Final = AdminAction(
     name="resume",
     button="Resume",
     question="Resume the production of blocks?",
@@ -104,4 +104,4 @@ def ask_for(request: HttpRequest, chain: EvmChain, name: str) -> HttpResponse:
         raise Http404
     facts = (("C-Chain", f"mining {development.mining(chain)}"), ("P-Chain", _P_CHAIN))
     front = reverse("admin:index")
-    return ask(request, deed, Target(chain, "production of the C-Chain", facts, front, front))
+    return ask(request, deed, ActionTarget(chain, "production of the C-Chain", facts, front, front))

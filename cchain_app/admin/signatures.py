@@ -6,7 +6,7 @@ from chaindb.fields import HexBytes
 from primitives.hashing import keccak256
 
 
-class Signature(NamedTuple):
+class FunctionSignature(NamedTuple):
     """A name and its parameters' types, as Solidity writes them."""
 
     name: str
@@ -18,9 +18,9 @@ class Signature(NamedTuple):
         return f"{self.name}({','.join(self.parameters)})"
 
 
-def _read(text: str) -> Signature:
+def _read(text: str) -> FunctionSignature:
     name, _, parameters = text.removesuffix(")").partition("(")
-    return Signature(name, tuple(part for part in parameters.split(",") if part))
+    return FunctionSignature(name, tuple(part for part in parameters.split(",") if part))
 
 
 _EVENTS = (
@@ -53,12 +53,12 @@ FUNCTIONS = {keccak256(text.encode())[:4]: _read(text) for text in _FUNCTIONS}
 """Functions by selector."""
 
 
-def event_of(topic0: bytes | None) -> Signature | None:
+def event_of(topic0: bytes | None) -> FunctionSignature | None:
     """Return the event with a topic 0, None if it is unknown."""
     return None if topic0 is None else EVENTS.get(topic0)  # type: ignore[call-overload]  # a hash is bytes
 
 
-def function_of(data: bytes) -> Signature | None:
+def function_of(data: bytes) -> FunctionSignature | None:
     """Return the function that input data calls, None if it is unknown."""
     return FUNCTIONS.get(data[:4])
 

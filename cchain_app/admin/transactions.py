@@ -6,11 +6,11 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.read_only import asked_once
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display, links
 from cchain_app.admin.calls import show_tree
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
-from cchain_app.admin.rows import RowsAdmin, objects, rows_of_block, rows_of_block_hash
+from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.admin.signatures import function_of
 from cchain_app.models import Log, Receipt, Transaction, row_id
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
@@ -63,7 +63,7 @@ def _decode(raw: bytes) -> DecodedTransaction | None:
         return None
 
 
-MOST_LOGS = 20
+MAX_LOGS = 20
 """Most logs shown on a transaction's page; a link leads to all of them."""
 
 
@@ -93,7 +93,7 @@ class TransactionAdmin(RowsAdmin):
     )  # fmt: skip
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             return rows_of_block(term.number)
         if term.hash is not None:
@@ -259,7 +259,7 @@ class TransactionAdmin(RowsAdmin):
         if not count:
             return display.NOTHING
         first = row_id(transaction.block_id, receipt.first_log_index)
-        rows = objects(Log).filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MOST_LOGS]
+        rows = objects(Log).filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MAX_LOGS]
         table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
         page = links.search_page("log", transaction.hash)
         return display.line(table, display.link(f"All {count:,} in a list", page))

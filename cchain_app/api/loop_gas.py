@@ -17,7 +17,7 @@ from chaindb.connections import WouldBlock
 from jsonrpc.limits.turn import LoopTurn
 
 
-class Share:
+class LoopGasShare:
     """The gas and the time that one request may use."""
 
     __slots__ = ("deadline", "gas")
@@ -28,7 +28,7 @@ class Share:
         self.deadline = deadline
 
 
-_batch: Final[ContextVar[list[Share] | None]] = ContextVar("cchain_batch", default=None)
+_batch: Final[ContextVar[list[LoopGasShare] | None]] = ContextVar("cchain_batch", default=None)
 """The share of the current batch, once it has one."""
 
 
@@ -64,7 +64,7 @@ class LoopGas:
         self._clock = clock
         self._turn = turn or LoopTurn(clock=clock)
 
-    def share(self) -> Share:
+    def share(self) -> LoopGasShare:
         """Return the share of the running request.
 
         Raises:
@@ -75,7 +75,7 @@ class LoopGas:
             return batch[0]
         if self._turn.is_spent():
             raise WouldBlock
-        share = Share(GasAllowance(GAS_OF_REQUEST), self._clock() + SECONDS_OF_REQUEST)
+        share = LoopGasShare(GasAllowance(GAS_OF_REQUEST), self._clock() + SECONDS_OF_REQUEST)
         if batch is not None:
             batch.append(share)
         return share

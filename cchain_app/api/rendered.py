@@ -23,7 +23,7 @@ from cchain_app.selectors.logs import FoundLog
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import Hash
 
-MOST_BYTES: Final = 32 * 1024 * 1024
+MAX_BYTES: Final = 32 * 1024 * 1024
 """Memory for answers and their blocks in a process, in bytes; enough for some thousand small blocks with receipts."""
 
 _BLOCK: Final = 2_500
@@ -47,7 +47,7 @@ SECONDS_ON_EVENT_LOOP: Final = 0.003
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Patience:
+class LoopBudget:
     """A time limit for work on the event loop; in a thread there is no limit."""
 
     def __init__(self) -> None:
@@ -260,7 +260,7 @@ class RenderedBlock:
             raise WouldBlock
 
     def _with_transactions(self) -> wire.Json:
-        patience = Patience()
+        patience = LoopBudget()
         bodies = []
         for index in range(len(self._transactions)):
             patience.check()
@@ -268,7 +268,7 @@ class RenderedBlock:
         return wire.block(self._block, bodies)
 
     def _all_receipts(self) -> list[Raw]:
-        patience = Patience()
+        patience = LoopBudget()
         bodies = []
         for index in range(len(self._receipts)):
             patience.check()
@@ -314,7 +314,7 @@ class RenderedBlocks:
 
     def __init__(
         self,
-        most_bytes: int = MOST_BYTES,
+        most_bytes: int = MAX_BYTES,
         blob_price: BlobPrice | None = None,
         renderer: LogRenderer = BY_PYTHON,
     ) -> None:
@@ -381,7 +381,7 @@ def join(parts: Iterable[bytes | Raw]) -> Raw:
 T = TypeVar("T")
 
 
-class Remembered(Generic[T]):
+class RenderedCache(Generic[T]):
     """Values by block hash, limited in number; the oldest is dropped first. Safe to use from any thread."""
 
     def __init__(self, most: int) -> None:

@@ -12,7 +12,7 @@ from msgspec import Raw
 from cchain_app import feemarket
 from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
-from cchain_app.api.rendered import BY_PYTHON, LogRenderer, Remembered, RenderedBlocks
+from cchain_app.api.rendered import BY_PYTHON, LogRenderer, RenderedBlocks, RenderedCache
 from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
 from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -67,11 +67,11 @@ class EvmRpc:
         self.rendered = RenderedBlocks(
             blob_price=partial(blob_base_fee, chain), renderer=_log_renderer_of(chain)
         )
-        self.environments: Remembered[BlockEnv] = Remembered(16)
+        self.environments: RenderedCache[BlockEnv] = RenderedCache(16)
         self.pending = PendingBlocks(chain)
         """Builds the pending block."""
-        self.tips: Remembered[int] = Remembered(1)
-        self.fees: Remembered[BlockFees] = Remembered(4 * feemarket.SAMPLED_BLOCKS)
+        self.tips: RenderedCache[int] = RenderedCache(1)
+        self.fees: RenderedCache[BlockFees] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)
         turn = turn or LoopTurn()
         self.loop_gas = LoopGas(turn=turn)
         self.sync_calls = threading.BoundedSemaphore(SYNC_CALLS)

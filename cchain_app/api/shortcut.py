@@ -12,7 +12,7 @@ from cchain_app.api.call_log import TELL_THEMSELVES
 from cchain_app.chain import EvmChain
 from cchain_app.selectors.state import prefetch
 from cchain_app.services.transaction_log import TransactionLog
-from jsonrpc.dispatch.dispatcher import Limits, Shortcut, ShortcutAnswer
+from jsonrpc.dispatch.dispatcher import DispatchLimits, Shortcut, ShortcutAnswer
 from jsonrpc.http.replies import WholeFrames, WholeRequests
 from jsonrpc.limits.memory import SMALL
 from jsonrpc.limits.turn import LoopTurn
@@ -38,7 +38,7 @@ _CALL = b"eth_call"
 
 
 def whole_requests(
-    chain: EvmChain, log: TransactionLog, told: Told, limits: Limits
+    chain: EvmChain, log: TransactionLog, told: Told, limits: DispatchLimits
 ) -> WholeRequests | None:
     """Return the handler of whole HTTP requests; None if the chain's engine has none.
 
@@ -62,7 +62,7 @@ def whole_requests(
 
 
 def whole_frames(
-    chain: EvmChain, log: TransactionLog, told: Told, limits: Limits
+    chain: EvmChain, log: TransactionLog, told: Told, limits: DispatchLimits
 ) -> WholeFrames | None:
     """Return the handler of WebSocket frames; None if the engine has none. The arguments are those of `whole_requests`."""
     answers = chain.memory.answers

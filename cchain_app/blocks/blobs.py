@@ -9,10 +9,10 @@ from cchain_app.blocks.header import Header
 from cchain_app.config import BlobParameters, at_least
 from cchain_app.txs.transaction import GAS_PER_BLOB
 
-MINIMUM_PRICE: Final = 1
+MIN_BASE_FEE_PER_BLOB_GAS: Final = 1
 """Wei for each blob gas."""
 
-_RESERVE_GAS: Final = 2**13
+_BLOB_BASE_COST: Final = 2**13
 """EIP-7918 (BLOB_BASE_COST): a blob pays for at least this much execution gas."""
 
 
@@ -40,7 +40,7 @@ def blob_base_fee(excess: int, update_fraction: int) -> int:
     """
     factor = 1
     total = 0
-    term = MINIMUM_PRICE * update_fraction
+    term = MIN_BASE_FEE_PER_BLOB_GAS * update_fraction
     while term > 0:
         total += term
         term = term * excess // (update_fraction * factor)
@@ -50,4 +50,4 @@ def blob_base_fee(excess: int, update_fraction: int) -> int:
 
 def _is_below_reserve(parent: Header, excess: int, blobs: BlobParameters) -> bool:
     price = GAS_PER_BLOB * blob_base_fee(excess, blobs.update_fraction)
-    return _RESERVE_GAS * (parent.base_fee or 0) > price
+    return _BLOB_BASE_COST * (parent.base_fee or 0) > price

@@ -10,7 +10,7 @@ from functools import lru_cache
 from cchain_app.evm.engine import Log
 from primitives.hashing import keccak256
 
-SIZE = 256
+BLOOM_BYTE_LENGTH = 256
 """Bytes of a bloom in a header or receipt."""
 
 
@@ -50,7 +50,7 @@ def may_contain(bloom: int, item: bytes) -> bool:
 
 def to_bytes(bloom: int) -> bytes:
     """Return the 256 bytes that a header or receipt contains."""
-    return bloom.to_bytes(SIZE, "big")
+    return bloom.to_bytes(BLOOM_BYTE_LENGTH, "big")
 
 
 def from_bytes(data: bytes) -> int:

@@ -28,13 +28,13 @@ from primitives import rlp
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 
-MOST_BYTES = 2 * 1024 * 1024
+MAX_BYTES = 2 * 1024 * 1024
 """Maximum size of a block, which is that of a message between nodes."""
 
-LEAST_TRANSACTION = 12
+MIN_TRANSACTION = 12
 """Bytes of a signed envelope: even a legacy transaction whose nine fields are as short as possible has more."""
 
-LEAST_GAS = gas.TRANSACTION // 2
+MIN_GAS = gas.TX_BASE_COST // 2
 """Least gas of a transaction: its intrinsic gas less a refund of up to one half (before EIP-3529)."""
 
 _NO_TYPE = b"\x80"
@@ -102,7 +102,7 @@ def parse_block(raw: bytes) -> CandidateBlock:
     with _reading():
         parts = _parts(raw)
         header = decode_header(parts[0])
-        transactions = tuple(_envelopes(parts[1], header.gas_limit // LEAST_GAS))
+        transactions = tuple(_envelopes(parts[1], header.gas_limit // MIN_GAS))
     _check_empty(parts, header)
     return CandidateBlock(header, transactions, keccak256(parts[0]), raw)
 
@@ -116,7 +116,7 @@ def parse_foreign_block(raw: bytes) -> CandidateBlock:
     with _reading():
         parts = _parts(raw)
         header = decode_header(parts[0])
-        transactions = tuple(_envelopes(parts[1], header.gas_limit // LEAST_GAS))
+        transactions = tuple(_envelopes(parts[1], header.gas_limit // MIN_GAS))
         ommers = decode_ommers(parts[2])
         withdrawals = decode_withdrawals(parts[3]) if len(parts) == _WITH_WITHDRAWALS else ()
     _check_withdrawals(parts, header)
@@ -135,8 +135,8 @@ def _reading() -> Iterator[None]:
 
 
 def _check_size(raw: bytes) -> None:
-    if len(raw) > MOST_BYTES:
-        raise BlockTooLarge(len(raw), MOST_BYTES)
+    if len(raw) > MAX_BYTES:
+        raise BlockTooLarge(len(raw), MAX_BYTES)
 
 
 def _parts(raw: bytes) -> list[bytes]:
@@ -165,7 +165,7 @@ def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
         if index == most:
             raise TooManyTransactions(most)
         item, stop = rlp.read_item(payload, position, end)
-        if stop - position < LEAST_TRANSACTION:
+        if stop - position < MIN_TRANSACTION:
             raise TransactionTooShort(index, stop - position)
         if type(item) is rlp.RlpList:
             yield bytes(payload[position:stop])

@@ -28,7 +28,7 @@ from cchain_app.evm import engine
 from primitives.evm import Hash
 from primitives.hexadecimal import encode_data
 
-InvalidBlock = engine.InvalidBlock
+InvalidBlock = engine.ExecutionInvalid
 """The root class; it is defined with the engines' port, since engines raise it."""
 
 _SHOWN = 32

@@ -17,10 +17,10 @@ from cchain_app.evm.engine import BlockEnv
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
 
-MOST_AHEAD = 10
+MAX_FUTURE_BLOCK_TIME = 10
 """Seconds by which a block may be ahead of this node's clock (p2p.md 11.2)."""
 
-MOST_EXTRA_DATA = 32
+MAXIMUM_EXTRA_DATA_SIZE = 32
 """Bytes."""
 
 Rule = tuple[type[errors.WrongField], int | bytes | None, int | bytes | None]
@@ -46,8 +46,8 @@ def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
     compare([(errors.WrongNumber, header.number, parent.number + 1)])
     if header.timestamp < parent.header.timestamp:
         raise errors.BlockBeforeParent(header.timestamp, parent.header.timestamp)
-    if header.timestamp > now + MOST_AHEAD:
-        raise errors.BlockInFuture(header.timestamp, now + MOST_AHEAD)
+    if header.timestamp > now + MAX_FUTURE_BLOCK_TIME:
+        raise errors.BlockInFuture(header.timestamp, now + MAX_FUTURE_BLOCK_TIME)
 
 
 def verify_environment(header: Header, env: BlockEnv) -> None:
@@ -61,8 +61,8 @@ def verify_environment(header: Header, env: BlockEnv) -> None:
         WrongField: By the subclass of the first field that differs.
         ExtraDataTooLong: It has more than 32 bytes of extra data.
     """
-    if len(header.extra_data) > MOST_EXTRA_DATA:
-        raise errors.ExtraDataTooLong(len(header.extra_data), MOST_EXTRA_DATA)
+    if len(header.extra_data) > MAXIMUM_EXTRA_DATA_SIZE:
+        raise errors.ExtraDataTooLong(len(header.extra_data), MAXIMUM_EXTRA_DATA_SIZE)
     no_withdrawals = EMPTY_ROOT if at_least(env.fork, "shanghai") else None
     compare(
         [

@@ -21,7 +21,7 @@ STORAGE: Final = 3
 NOBODY: Final = AccountState(nonce=0, balance=0, code_hash=EMPTY_HASH)
 
 
-class Change(NamedTuple):
+class StateEdit(NamedTuple):
     """A change of an account, or of one of its storage slots."""
 
     kind: int
@@ -35,21 +35,23 @@ class Change(NamedTuple):
     """Whether the head's block itself had not changed this account or slot."""
 
 
-class Before(NamedTuple):
+class StateBefore(NamedTuple):
     """The accounts and slots before the changes."""
 
     accounts: dict[Address, AccountState | None]
     slots: dict[tuple[Address, Slot], Word]
 
 
-def before(changes: Sequence[Change], accounts: dict[Address, AccountState | None]) -> Before:
+def before(
+    changes: Sequence[StateEdit], accounts: dict[Address, AccountState | None]
+) -> StateBefore:
     """Return the values that the changed accounts and slots had before the first of these changes.
 
     Args:
         changes: The changes, in order.
         accounts: The changed accounts after the last change.
     """
-    found = Before({}, {})
+    found = StateBefore({}, {})
     for change in reversed(changes):
         if change.kind == STORAGE:
             assert change.slot is not None
@@ -60,7 +62,7 @@ def before(changes: Sequence[Change], accounts: dict[Address, AccountState | Non
     return found
 
 
-def _undone(account: AccountState, change: Change) -> AccountState | None:
+def _undone(account: AccountState, change: StateEdit) -> AccountState | None:
     if change.old is None:
         return None
     return with_value(account, change.kind, change.old)
@@ -94,7 +96,7 @@ def lower_a_nonce(changes: StateChanges) -> bool:
 
 
 def as_state_changes(
-    was: Before,
+    was: StateBefore,
     accounts: dict[Address, AccountState | None],
     slots: dict[tuple[Address, Slot], Word],
 ) -> StateChanges:

@@ -15,7 +15,7 @@ from primitives.evm import Address, Slot, Word
 from primitives.hexadecimal import encode_data, encode_quantity
 from primitives.json_limits import FILE_VALUES, TooDeep, TooManyValues
 
-MOST_BYTES: Final = 256 * 1024 * 1024
+MAX_BYTES: Final = 256 * 1024 * 1024
 """Limit of a dump's uncompressed size: a few bytes of gzip can expand to any size."""
 
 ADDRESS_BYTES: Final = 20
@@ -130,11 +130,11 @@ def _unzipped(raw: bytes) -> bytes:
         return raw
     reader = zlib.decompressobj(wbits=31)
     try:
-        found = reader.decompress(raw, MOST_BYTES)
+        found = reader.decompress(raw, MAX_BYTES)
     except zlib.error as error:
         raise DumpNotReadable("it is damaged gzip") from error
     if reader.unconsumed_tail:
-        raise DumpNotReadable(f"it has more than {MOST_BYTES} bytes")
+        raise DumpNotReadable(f"it has more than {MAX_BYTES} bytes")
     return found
 
 

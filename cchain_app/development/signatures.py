@@ -11,7 +11,7 @@ from primitives.evm import Address
 
 SIGNATURE_BYTES: Final = 65
 """r, s and v."""
-MOST_SIGNATURES: Final = 1000
+MAX_SIGNATURES: Final = 1000
 """Limit of the rows of a chain, because all of them are passed to the engine with each block and call."""
 
 

@@ -13,11 +13,11 @@ from cchain_app.config import DEPOSIT_CONTRACT
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
 
-BLOCK_HASHES: Final = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
+HISTORY_STORAGE_ADDRESS: Final = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
 """The contract of EIP-2935, to which each block writes its parent's hash."""
-BLOCK_HASHES_KEPT: Final = 8191
+HISTORY_SERVE_WINDOW: Final = 8191
 """Number of its slots, which are written in turn."""
-BEACON_ROOTS: Final = Address(bytes.fromhex("000f3df6d732807ef1319fb7b8bb8522d0beac02"))
+BEACON_ROOTS_ADDRESS: Final = Address(bytes.fromhex("000f3df6d732807ef1319fb7b8bb8522d0beac02"))
 """The contract of EIP-4788, which stores the roots of beacon blocks in the same way."""
 
 
@@ -278,7 +278,7 @@ class Engine(Protocol):
         given with the transactions; only an impersonated sender may have code (EIP-3607).
 
         Raises:
-            InvalidBlock: A transaction cannot be in the block, and skip_invalid is off.
+            ExecutionInvalid: A transaction cannot be in the block, and skip_invalid is off.
         """
 
     def call(
@@ -337,7 +337,7 @@ class Engine(Protocol):
         """
 
 
-class InvalidBlock(Exception):
+class ExecutionInvalid(Exception):
     """A block that must not enter the chain; the message names the rule it breaks.
 
     Engines raise this class itself; its subclasses are in `blocks.errors`.

@@ -9,11 +9,11 @@ from typing import Final
 
 from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState, CallMessage, CallResult, GasEstimate
-from cchain_app.txs.gas import TRANSACTION
+from cchain_app.txs.gas import TX_BASE_COST
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 
-TRANSFER_GAS: Final = TRANSACTION
+TRANSFER_GAS: Final = TX_BASE_COST
 """Gas of a transaction that does nothing but transfer value."""
 
 CALL_STIPEND: Final = 2_300

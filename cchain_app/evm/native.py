@@ -18,9 +18,9 @@ from cchain_app.evm.engine import (
     CallRejected,
     CallResult,
     ExecutedBlock,
+    ExecutionInvalid,
     GasAllowance,
     GasEstimate,
-    InvalidBlock,
     Log,
     SkippedTransaction,
     StateReader,
@@ -72,14 +72,14 @@ class NativeEngine:
         """Execute transactions in order, with the fork's system calls around them.
 
         Raises:
-            InvalidBlock: A transaction cannot be in the block, and skip_invalid is off.
+            ExecutionInvalid: A transaction cannot be in the block, and skip_invalid is off.
         """
         try:
             included, outcomes, skipped, gas_used, changes, requests_hash = (
                 cchain_native.execute_block(env, transactions, state, skip_invalid=skip_invalid)
             )
         except cchain_native.InvalidBlock as refusal:
-            raise InvalidBlock(str(refusal)) from None
+            raise ExecutionInvalid(str(refusal)) from None
         executed = ExecutedBlock(
             included=tuple(included),
             results=tuple(map(_result, outcomes)),
@@ -94,14 +94,14 @@ class NativeEngine:
         """Make the fork's system calls that follow a block's transactions.
 
         Raises:
-            InvalidBlock: A system call failed, or a deposit cannot be read.
+            ExecutionInvalid: A system call failed, or a deposit cannot be read.
         """
         try:
             changes, requests_hash = cchain_native.close_block(
                 env, state, native_deposits.as_mainnets(env, logs)
             )
         except cchain_native.InvalidBlock as refusal:
-            raise InvalidBlock(str(refusal)) from None
+            raise ExecutionInvalid(str(refusal)) from None
         return ClosedBlock(
             changes_of(changes), None if requests_hash is None else Hash(requests_hash)
         )
@@ -155,7 +155,7 @@ class NativeEngine:
         """Execute an accepted block's transactions in order and record some of them.
 
         Raises:
-            InvalidBlock: A transaction cannot be in the block.
+            ExecutionInvalid: A transaction cannot be in the block.
             TraceTooLarge: More would be recorded than `recording.most_bytes`.
             TraceTimedOut: A transaction took too long.
         """
@@ -166,7 +166,7 @@ class NativeEngine:
                 )
             )
         except cchain_native.InvalidBlock as refusal:
-            raise InvalidBlock(str(refusal)) from None
+            raise ExecutionInvalid(str(refusal)) from None
         except cchain_native.TraceTooLarge as excess:
             raise TraceTooLarge(str(excess)) from None
         except cchain_native.CallInterrupted as interruption:

@@ -12,7 +12,7 @@ from cchain_app.evm.engine import (
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
-MOST_LEVELS: Final = 8
+MAX_LEVELS: Final = 8
 """Maximum number of stacked states: each adds one lookup to every read."""
 
 
@@ -137,7 +137,7 @@ def state_after(
     below: StateReader, number: int, block_hash: Hash, changes: StateChanges
 ) -> PendingState:
     """Return the state after a block that was executed on another state, which is not changed."""
-    deep = isinstance(below, PendingState) and below.levels >= MOST_LEVELS
+    deep = isinstance(below, PendingState) and below.levels >= MAX_LEVELS
     after = below.flattened() if isinstance(below, PendingState) and deep else PendingState(below)
     after.apply(number, block_hash, changes)
     return after

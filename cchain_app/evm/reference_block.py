@@ -14,7 +14,7 @@ from ethereum_types.numeric import Uint
 from cchain_app.evm.engine import (
     BlockEnv,
     ExecutedBlock,
-    InvalidBlock,
+    ExecutionInvalid,
     Log,
     SkippedTransaction,
     StateChanges,
@@ -30,7 +30,7 @@ from cchain_app.evm.reference_env import (
 )
 from cchain_app.evm.reference_hooks import sent_by
 from cchain_app.evm.reference_refusal import RefusalError, refusal
-from cchain_app.evm.reference_state import LazyState, Source
+from cchain_app.evm.reference_state import LazyState, StateSource
 from cchain_app.evm.reference_trace import Watcher, watched
 from cchain_app.evm.tracing import ClosedBlock
 from cchain_app.txs.transaction import Transaction
@@ -47,7 +47,7 @@ class BlockExecution:
         self._env = env
         self._accepted = accepted
         self._fork = fork_of(env)
-        self._state = LazyState(Source(reader, self._fork))
+        self._state = LazyState(StateSource(reader, self._fork))
         self._block_env = block_environment(env, self._fork, self._state, reader, env.base_fee)
         self._output = self._fork.vm.BlockOutput()
         self._refusals = (exceptions.InvalidTransaction, exceptions.InvalidBlock)
@@ -59,7 +59,7 @@ class BlockExecution:
         """Execute the block.
 
         Raises:
-            InvalidBlock: A rule is broken, other than by a transaction that may be skipped.
+            ExecutionInvalid: A rule is broken, other than by a transaction that may be skipped.
         """
         included: list[int] = []
         results: list[TransactionResult] = []
@@ -71,7 +71,7 @@ class BlockExecution:
                     results.append(self.apply(transaction, len(included)))
                 except RefusalError as refused:
                     if not skip_invalid:
-                        raise InvalidBlock(
+                        raise ExecutionInvalid(
                             f"could not apply tx {index} [0x{transaction.hash.hex()}]: {refused}"
                         ) from refused
                     skipped.append(SkippedTransaction(index, str(refused), refused.retry))
@@ -92,7 +92,7 @@ class BlockExecution:
         """Make the system calls after the block's transactions, which were executed elsewhere.
 
         Raises:
-            InvalidBlock: A system call failed, or a deposit cannot be read.
+            ExecutionInvalid: A system call failed, or a deposit cannot be read.
         """
         with watched(self.watcher):
             requests_hash = self._call_after(logs)
@@ -103,7 +103,7 @@ class BlockExecution:
         changes = self._state.changes()
         parent = self._env.number - 1
         pending.apply(parent, pending.block_hash(parent), changes)
-        self._state = self._block_env.state = LazyState(Source(pending, self._fork))
+        self._state = self._block_env.state = LazyState(StateSource(pending, self._fork))
         return changes
 
     def call_before(self) -> None:
@@ -137,7 +137,7 @@ class BlockExecution:
                 if (data := self._requests_of(address))
             ]
         except self._invalid_block as error:
-            raise InvalidBlock(f"system call failed to execute: {error}") from error
+            raise ExecutionInvalid(f"system call failed to execute: {error}") from error
         return Hash(bytes(fork.compute_requests_hash(requests)))
 
     def _deposits(self, logs: Sequence[Log]) -> list[bytes]:

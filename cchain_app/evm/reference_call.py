@@ -26,9 +26,9 @@ from cchain_app.evm.reference_env import (
     unsigned_transaction,
 )
 from cchain_app.evm.reference_failures import frame_words
-from cchain_app.evm.reference_package import Fork
+from cchain_app.evm.reference_package import ForkModules
 from cchain_app.evm.reference_refusal import too_little_gas
-from cchain_app.evm.reference_state import LazyState, Source
+from cchain_app.evm.reference_state import LazyState, StateSource
 from cchain_app.evm.reference_trace import Watcher, watched
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
@@ -52,7 +52,7 @@ def run_call(
         CallRejected: It could not start.
         CallInterrupted: A limit of the watcher was reached.
     """
-    source = Source(reader, fork_of(env))
+    source = StateSource(reader, fork_of(env))
     try:
         return _run(env, message, reader, source, watcher, with_access_list=with_access_list)
     except GasTooLowError as error:
@@ -68,7 +68,7 @@ def run_estimate(
         CallRejected: It could not start with all its gas, for a reason other than too little gas.
         CallInterrupted: A limit of the watcher was reached.
     """
-    source = Source(reader, fork_of(env))
+    source = StateSource(reader, fork_of(env))
 
     def attempt(gas: int) -> CallResult | None:
         watcher.begin()
@@ -96,12 +96,12 @@ def _transfers(attempt: estimation.Attempt) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PreparedCall:
+class ReferenceCall:
     """A call that may start, in the specification's types."""
 
     env: BlockEnv
     message: CallMessage
-    fork: Fork
+    fork: ForkModules
     state: LazyState
     block_env: Any
     tx: Any
@@ -113,11 +113,11 @@ def prepare_call(
     env: BlockEnv,
     message: CallMessage,
     reader: StateReader,
-    source: Source,
+    source: StateSource,
     *,
     validate: bool = False,
     free: bool = False,
-) -> PreparedCall:
+) -> ReferenceCall:
     """Prepare a call and check that it may start.
 
     Args:
@@ -146,14 +146,14 @@ def prepare_call(
     _check(message, tx, fork, sender, base_fee=due)
     shown = (env.base_fee or 0) if free else due
     block_env = block_environment(env, fork, state, reader, shown)
-    return PreparedCall(env, message, fork, state, block_env, tx, sender)
+    return ReferenceCall(env, message, fork, state, block_env, tx, sender)
 
 
 def _run(
     env: BlockEnv,
     message: CallMessage,
     reader: StateReader,
-    source: Source,
+    source: StateSource,
     watcher: Watcher,
     *,
     with_access_list: bool,
@@ -166,7 +166,7 @@ def _run(
     return _result(call, output, watcher, with_access_list=with_access_list)
 
 
-def _check(message: CallMessage, tx: Any, fork: Fork, sender: Any, *, base_fee: int) -> None:
+def _check(message: CallMessage, tx: Any, fork: ForkModules, sender: Any, *, base_fee: int) -> None:
     """Refuse a call that cannot start, with the checks in geth's order."""
     price, tip, cost = message.gas_price, message.max_priority_fee, _cost(message)
     words = None
@@ -192,7 +192,7 @@ def _cost(message: CallMessage) -> int:
     return message.gas * message.gas_price + message.value
 
 
-def _excluded(call: PreparedCall) -> frozenset[bytes]:
+def _excluded(call: ReferenceCall) -> frozenset[bytes]:
     """Return the addresses that are warm in any case, so that listing them without slots saves no gas."""
     message, fork = call.message, call.fork
     recipient = message.to
@@ -209,7 +209,7 @@ def _excluded(call: PreparedCall) -> frozenset[bytes]:
     return frozenset([message.sender, recipient, *precompiles, *authorities])
 
 
-def authority_of(fork: Fork, entry: Any) -> Address | None:
+def authority_of(fork: ForkModules, entry: Any) -> Address | None:
     """Return the signer of an authorization, or None if its signature is invalid."""
     from importlib import import_module
 
@@ -222,14 +222,14 @@ def authority_of(fork: Fork, entry: Any) -> Address | None:
         return None
 
 
-def execute_call(call: PreparedCall) -> Any:
+def execute_call(call: ReferenceCall) -> Any:
     """Run a call and return the specification's output; remaining gas is not refunded."""
     blob_base_fee = 0 if call.message.blob_hashes else call.env.blob_base_fee
     with changed(call.env, call.fork, blob_base_fee):
         return call.fork.interpreter.process_message_call(_message(call))
 
 
-def _message(call: PreparedCall) -> Any:
+def _message(call: ReferenceCall) -> Any:
     message, fork, state, sender = call.message, call.fork, call.state, call.sender
     intrinsic, _ = intrinsic_cost(call.tx, fork)
     address = Bytes20(message.sender)
@@ -265,12 +265,12 @@ def _message(call: PreparedCall) -> Any:
     return fork.message.prepare_message(call.block_env, tx_env, call.tx)
 
 
-def _transient_storage(fork: Fork) -> Any:
+def _transient_storage(fork: ForkModules) -> Any:
     make = getattr(fork.vm, "TransientStorage", None)
     return None if make is None else make()
 
 
-def gas_of(call: PreparedCall, output: Any) -> tuple[int, int]:
+def gas_of(call: ReferenceCall, output: Any) -> tuple[int, int]:
     """Return the gas that a call used, after and before refunds."""
     floor = intrinsic_cost(call.tx, call.fork)[1]
     used = call.message.gas - int(output.gas_left)
@@ -280,7 +280,7 @@ def gas_of(call: PreparedCall, output: Any) -> tuple[int, int]:
 
 
 def _result(
-    call: PreparedCall, output: Any, watcher: Watcher, *, with_access_list: bool
+    call: ReferenceCall, output: Any, watcher: Watcher, *, with_access_list: bool
 ) -> CallResult:
     gas_used, gas_peak = gas_of(call, output)
     error = _failure(call.message, watcher)

@@ -11,7 +11,7 @@ from ethereum_types.numeric import U64, U256, Uint
 from typing_extensions import override
 
 from cchain_app.evm.engine import BlockEnv, CallMessage, StateReader
-from cchain_app.evm.reference_package import Fork, load_fork
+from cchain_app.evm.reference_package import ForkModules, load_fork
 from cchain_app.evm.reference_state import LazyState
 from cchain_app.txs.transaction import Transaction
 
@@ -48,7 +48,7 @@ class _BlockHashes:
         return Bytes32(self._reader.block_hash(self._number + int(place)))
 
 
-def fork_of(env: BlockEnv) -> Fork:
+def fork_of(env: BlockEnv) -> ForkModules:
     """Return the modules of a block's fork.
 
     Raises:
@@ -58,7 +58,7 @@ def fork_of(env: BlockEnv) -> Fork:
 
 
 def block_environment(
-    env: BlockEnv, fork: Fork, state: LazyState, reader: StateReader, base_fee: int | None
+    env: BlockEnv, fork: ForkModules, state: LazyState, reader: StateReader, base_fee: int | None
 ) -> Any:
     """Return a block's environment in the specification's type."""
     return fork.build(
@@ -80,7 +80,7 @@ def block_environment(
     )
 
 
-def signed_transaction(transaction: Transaction, fork: Fork) -> Any:
+def signed_transaction(transaction: Transaction, fork: ForkModules) -> Any:
     """Return a transaction as the specification decodes it from its envelope.
 
     Raises:
@@ -97,7 +97,7 @@ def signed_transaction(transaction: Transaction, fork: Fork) -> Any:
         raise MalformedTransactionError(f"malformed transaction: {error}") from error
 
 
-def unsigned_transaction(message: CallMessage, fork: Fork) -> Any:
+def unsigned_transaction(message: CallMessage, fork: ForkModules) -> Any:
     """Return a call as a transaction of the specification, for its cost and target.
 
     Raises:
@@ -132,12 +132,12 @@ def unsigned_transaction(message: CallMessage, fork: Fork) -> Any:
     return kind(**values)
 
 
-def _legacy(fork: Fork) -> Any:
+def _legacy(fork: ForkModules) -> Any:
     """Return the class of legacy transactions, which is named `Transaction` before Berlin."""
     return getattr(fork.transactions, "LegacyTransaction", None) or fork.transactions.Transaction
 
 
-def _access_list(message: CallMessage, fork: Fork) -> Any:
+def _access_list(message: CallMessage, fork: ForkModules) -> Any:
     access = getattr(fork.transactions, "Access", None)
     if access is None:
         return tuple(
@@ -149,7 +149,7 @@ def _access_list(message: CallMessage, fork: Fork) -> Any:
     )
 
 
-def _authorizations(message: CallMessage, fork: Fork) -> Any:
+def _authorizations(message: CallMessage, fork: ForkModules) -> Any:
     try:
         return tuple(
             rlp.decode_to(fork.types.Authorization, data) for data in message.authorizations
@@ -158,7 +158,7 @@ def _authorizations(message: CallMessage, fork: Fork) -> Any:
         raise MalformedTransactionError(f"invalid authorization: {error}") from error
 
 
-def intrinsic_cost(transaction: Any, fork: Fork) -> tuple[int, int]:
+def intrinsic_cost(transaction: Any, fork: ForkModules) -> tuple[int, int]:
     """Return the intrinsic gas of a transaction, and the floor of EIP-7623."""
     cost = fork.transactions.calculate_intrinsic_cost(transaction)
     if isinstance(cost, tuple):
@@ -166,7 +166,7 @@ def intrinsic_cost(transaction: Any, fork: Fork) -> tuple[int, int]:
     return int(cost), 0
 
 
-def initcode_limit(fork: Fork) -> int | None:
+def initcode_limit(fork: ForkModules) -> int | None:
     """Return the maximum length of init code, or None before Shanghai."""
     return getattr(fork.interpreter, "MAX_INIT_CODE_SIZE", None)
 
@@ -198,7 +198,7 @@ class _Precompiles(Mapping[Any, Any]):
 
 
 @contextmanager
-def changed(env: BlockEnv, fork: Fork, blob_base_fee: int | None) -> Iterator[None]:
+def changed(env: BlockEnv, fork: ForkModules, blob_base_fee: int | None) -> Iterator[None]:
     """Apply moved precompiles and this blob base fee to the thread's calls in the body."""
     _install(fork)
     _current.precompiles = _moved(env, fork)
@@ -209,7 +209,7 @@ def changed(env: BlockEnv, fork: Fork, blob_base_fee: int | None) -> Iterator[No
         _current.precompiles = _current.blob_base_fee = None
 
 
-def _moved(env: BlockEnv, fork: Fork) -> Mapping[Any, Any]:
+def _moved(env: BlockEnv, fork: ForkModules) -> Mapping[Any, Any]:
     of_fork = fork.precompiles.PRE_COMPILED_CONTRACTS
     found = dict(of_fork)
     for origin, _ in env.precompile_moves:
@@ -220,7 +220,7 @@ def _moved(env: BlockEnv, fork: Fork) -> Mapping[Any, Any]:
     return found
 
 
-def _install(fork: Fork) -> None:
+def _install(fork: ForkModules) -> None:
     names = vars(fork.interpreter)
     if not isinstance(names["PRE_COMPILED_CONTRACTS"], _Precompiles):
         names["PRE_COMPILED_CONTRACTS"] = _Precompiles(names["PRE_COMPILED_CONTRACTS"])

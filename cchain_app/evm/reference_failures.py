@@ -13,9 +13,9 @@ _MAX_CODE_SIZE: Final = 24_576
 _MAX_INITCODE_SIZE: Final = 2 * _MAX_CODE_SIZE
 _GAS_PER_CODE_BYTE: Final = 200
 _CREATE_GAS: Final = 32_000
-_MOST_BYTES: Final = 2**64 - 32
+_MAX_BYTES: Final = 2**64 - 32
 """The largest multiple of 32 that fits into 64 bits."""
-_MOST_MEMORY: Final = 0x1FFFFFFFE0
+_MAX_MEMORY: Final = 0x1FFFFFFFE0
 """Largest memory, in bytes, for which go-ethereum computes a price."""
 
 _WORDS: Final = {
@@ -102,9 +102,9 @@ def _out_of_gas(last: LastStep) -> str:
         return failures.OUT_OF_GAS
     areas = memory_areas(last.opcode, last.items)
     end = max((offset + size for offset, size in areas if size), default=0)
-    if end > _MOST_BYTES:
+    if end > _MAX_BYTES:
         return failures.GAS_OVERFLOW
-    if end > _MOST_MEMORY:
+    if end > _MAX_MEMORY:
         return failures.LARGE_MEMORY
     if is_creation and last.items[2] > _MAX_INITCODE_SIZE:
         return failures.inner_initcode_size(last.items[2], _MAX_INITCODE_SIZE)

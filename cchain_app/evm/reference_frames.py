@@ -11,8 +11,8 @@ from cchain_app.evm.engine import Log
 from cchain_app.evm.opcodes import CREATIONS, memory_areas, name_of
 from cchain_app.evm.reference_failures import LastStep, ReturnedCode, frame_words
 from cchain_app.evm.reference_opcodes import FrameOpcodes
-from cchain_app.evm.reference_package import Fork
-from cchain_app.evm.reference_steps import Step
+from cchain_app.evm.reference_package import ForkModules
+from cchain_app.evm.reference_steps import InstructionStep
 from cchain_app.evm.tracing import Frame, FrameLog
 from primitives.evm import Address
 
@@ -37,7 +37,7 @@ class OpenFrame:
     logs_before: int = 0
     """Number of the transaction's logs when it began, without those undone by then."""
     calls: int = 0
-    step: Step | None = None
+    step: InstructionStep | None = None
     """Its last instruction."""
     calling: bool = False
     """Whether that instruction has begun a frame."""
@@ -100,7 +100,7 @@ class Frames:
         )
 
 
-def begun(message: Any, caller: Step | None) -> Frame:
+def begun(message: Any, caller: InstructionStep | None) -> Frame:
     """Return a frame as it begins.
 
     Args:
@@ -152,7 +152,7 @@ def address_of(word: int) -> Address:
     return Address(word.to_bytes(32, "big")[12:])
 
 
-def not_begun(opened: OpenFrame, step: Step, fork: Fork) -> Frame:
+def not_begun(opened: OpenFrame, step: InstructionStep, fork: ForkModules) -> Frame:
     """Return the frame that an open frame's last instruction tried to begin but could not.
 
     The reasons are checked in go-ethereum's order: depth, balance, nonce, and an address collision.
@@ -184,7 +184,7 @@ def not_begun(opened: OpenFrame, step: Step, fork: Fork) -> Frame:
     )
 
 
-def _value(step: Step) -> int | None:
+def _value(step: InstructionStep) -> int | None:
     if step.opcode in CREATIONS:
         return step.last.items[0]
     if step.opcode in {CALL, CALLCODE}:
@@ -192,7 +192,7 @@ def _value(step: Step) -> int | None:
     return None if step.opcode == STATICCALL else int(step.evm.message.value)
 
 
-def _reason(opened: OpenFrame, step: Step, value: int, *, creation: bool) -> str:
+def _reason(opened: OpenFrame, step: InstructionStep, value: int, *, creation: bool) -> str:
     if int(step.evm.message.depth) + 1 > _DEPTH_LIMIT:
         return failures.CALL_DEPTH
     if opened.balance < value:
@@ -202,17 +202,17 @@ def _reason(opened: OpenFrame, step: Step, value: int, *, creation: bool) -> str
     return failures.ADDRESS_COLLISION
 
 
-def _input(step: Step) -> bytes:
+def _input(step: InstructionStep) -> bytes:
     offset, size = next(memory_areas(step.opcode, step.last.items))
     return bytes(step.evm.memory[offset : offset + size]) if size else b""
 
 
-def most_gas(left: int, fork: Fork) -> int:
+def most_gas(left: int, fork: ForkModules) -> int:
     """Return how much of the remaining gas a creation passes on: all but a 64th since EIP-150."""
     return left - left // 64 if hasattr(fork.gas, "max_message_call_gas") else left
 
 
-def created_address(step: Step, nonce: int, fork: Fork) -> Address:
+def created_address(step: InstructionStep, nonce: int, fork: ForkModules) -> Address:
     """Return the address of the contract that CREATE or CREATE2 creates."""
     creator = Bytes20(step.contract)
     if step.opcode == CREATE:

@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 
 from ethereum_types.bytes import Bytes0, Bytes20
 
-from cchain_app.evm.reference_package import Fork
+from cchain_app.evm.reference_package import ForkModules
 from primitives.evm import Address
 
 _current: Final = local()
@@ -41,7 +41,7 @@ class FrameRecorder(Protocol):
 
 
 @contextmanager
-def recorded(recorder: FrameRecorder, fork: Fork) -> Iterator[None]:
+def recorded(recorder: FrameRecorder, fork: ForkModules) -> Iterator[None]:
     """Pass the frames that this thread executes in the body to a recorder."""
     _install(fork)
     _current.recorder = recorder
@@ -52,7 +52,7 @@ def recorded(recorder: FrameRecorder, fork: Fork) -> Iterator[None]:
 
 
 @contextmanager
-def sent_by(sender: Address | None, fork: Fork) -> Iterator[None]:
+def sent_by(sender: Address | None, fork: ForkModules) -> Iterator[None]:
     """Use this sender, who did not sign, for transactions that this thread executes in the body; None: the signer."""
     if sender is None:
         yield
@@ -65,7 +65,7 @@ def sent_by(sender: Address | None, fork: Fork) -> Iterator[None]:
         _current.sender = None
 
 
-def _install(fork: Fork) -> None:
+def _install(fork: ForkModules) -> None:
     with _install_lock:
         for module, name, wrap in (
             (fork.interpreter, "process_message", _call),

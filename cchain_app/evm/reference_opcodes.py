@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from cchain_app.evm.opcodes import CALLS, OPCODES
-from cchain_app.evm.reference_steps import Step
+from cchain_app.evm.reference_steps import InstructionStep
 from cchain_app.evm.tracing import CodeSize, OpcodeUse
 from primitives.evm import Address, Slot, Word
 
@@ -27,7 +27,7 @@ _TSTORE: Final = OPCODES["TSTORE"]
 _ENTRY_BYTES: Final = 128
 """Bytes that an entry of a frame's record counts as."""
 
-_MOST_PADDING: Final = 2**20
+_MAX_PADDING: Final = 2**20
 """Maximum number of bytes beyond memory that go-ethereum hashes."""
 
 
@@ -64,10 +64,10 @@ class Opcodes:
     """Records the instructions of a transaction's frames."""
 
     def __init__(self) -> None:
-        self._previous: Step | None = None
+        self._previous: InstructionStep | None = None
         """The instruction before the current one, in whatever frame it ran."""
 
-    def record(self, step: Step, frame: FrameOpcodes) -> int:
+    def record(self, step: InstructionStep, frame: FrameOpcodes) -> int:
         """Record an instruction that begins; return the number of bytes by which the frame's record grew."""
         before, opcode, items = frame.entries(), step.opcode, step.last.items
         previous = None if opcode in _ENDS else self._previous
@@ -85,7 +85,7 @@ class Opcodes:
         self._previous = step
         return (frame.entries() - before) * _ENTRY_BYTES
 
-    def _record_previous(self, previous: Step, opcode: int, frame: FrameOpcodes) -> None:
+    def _record_previous(self, previous: InstructionStep, opcode: int, frame: FrameOpcodes) -> None:
         """Record the parts of an instruction that depend on the following one."""
         compares_size = previous.opcode == _EXTCODESIZE and opcode == _ISZERO
         if previous.opcode in _CODE_ACCESSES and previous.last.items and not compares_size:
@@ -94,7 +94,7 @@ class Opcodes:
             frame.counts[_GAS] += 1
 
 
-def _record_slot(step: Step, frame: FrameOpcodes) -> None:
+def _record_slot(step: InstructionStep, frame: FrameOpcodes) -> None:
     slot = Slot(step.last.items[0].to_bytes(32, "big"))
     if step.opcode == _SLOAD:
         if slot not in frame.reads and slot not in frame.written.get(_SSTORE, {}):
@@ -113,7 +113,7 @@ def _code_size(evm: Any, address: Address) -> int:
     return 0 if account is None else len(account.code)
 
 
-def hashed_bytes(step: Step) -> bytes | None:
+def hashed_bytes(step: InstructionStep) -> bytes | None:
     """Return the input of a KECCAK256, even if the gas for it is insufficient.
 
     Return None where go-ethereum records nothing: the stack has too few items, or memory would have to
@@ -124,6 +124,6 @@ def hashed_bytes(step: Step) -> bytes | None:
         return None
     # go-ethereum reads the low 64 bits as a signed number.
     offset, length = (item % 2**64 for item in items[:2])
-    if offset >> 63 or length >> 63 or offset + length - len(memory) > _MOST_PADDING:
+    if offset >> 63 or length >> 63 or offset + length - len(memory) > _MAX_PADDING:
         return None
     return bytes(memory[offset : offset + length]).ljust(length, b"\0")

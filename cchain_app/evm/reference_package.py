@@ -27,7 +27,7 @@ class UnknownForkError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Fork:
+class ForkModules:
     """The modules of one fork of the specification that the engine uses."""
 
     name: str
@@ -58,7 +58,7 @@ class Fork:
 
 
 @cache
-def load_fork(name: str) -> Fork:
+def load_fork(name: str) -> ForkModules:
     """Import one fork of the specification.
 
     Raises:
@@ -72,7 +72,7 @@ def load_fork(name: str) -> Fork:
             if error.name is None or not package.startswith(error.name):
                 raise
             raise UnknownForkError(f"unknown fork {name}") from error
-        return Fork(name=name, **modules)
+        return ForkModules(name=name, **modules)
 
 
 _MODULES = {

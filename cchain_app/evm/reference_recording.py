@@ -18,12 +18,12 @@ from cchain_app.evm.reference_frames import (
     not_begun,
 )
 from cchain_app.evm.reference_opcodes import Opcodes, hashed_bytes
-from cchain_app.evm.reference_package import Fork
+from cchain_app.evm.reference_package import ForkModules
 from cchain_app.evm.reference_refusal import is_delegation
-from cchain_app.evm.reference_steps import Step, StepLog, VmLog
+from cchain_app.evm.reference_steps import InstructionStep, StepLog, VmLog
 from cchain_app.evm.reference_trace import Listeners, step_of
 from cchain_app.evm.tracing import Frame, Recording, TraceTooLarge
-from cchain_app.txs.transaction import DELEGATION
+from cchain_app.txs.transaction import DELEGATION_PREFIX
 from primitives.evm import Address, Slot
 
 _SELFDESTRUCT: Final = 0xFF
@@ -44,7 +44,7 @@ SLOT_BYTES: Final = 128
 """Bytes that a touched slot counts as."""
 
 
-class Allowance:
+class RecordingAllowance:
     """The number of bytes that may still be recorded, for all transactions of a request together."""
 
     def __init__(self, most_bytes: int) -> None:
@@ -64,7 +64,9 @@ class Allowance:
 class Recorder:
     """Records one transaction or call."""
 
-    def __init__(self, recording: Recording, fork: Fork, fork_name: str, room: Allowance) -> None:
+    def __init__(
+        self, recording: Recording, fork: ForkModules, fork_name: str, room: RecordingAllowance
+    ) -> None:
         """Record the requested parts, under the rules of a fork; `fork_name` is the port's name of it."""
         self._recording = recording
         self._fork = fork
@@ -166,7 +168,7 @@ class Recorder:
         account = state.account(address)
         code = b"" if account is None else bytes(account.code)
         if is_delegation(code):
-            self.accounts.add(Address(code[len(DELEGATION) :]))
+            self.accounts.add(Address(code[len(DELEGATION_PREFIX) :]))
 
     def _count_frame(self, frame: Frame) -> None:
         if self._recording.frames:
@@ -202,8 +204,8 @@ class Recorder:
     def _begin_step(self, evm: Any, event: Any) -> None:
         self._start(evm, event.op.value)
 
-    def _start(self, evm: Any, opcode: int) -> Step:
-        step = Step(evm, int(evm.pc), step_of(evm, opcode))
+    def _start(self, evm: Any, opcode: int) -> InstructionStep:
+        step = InstructionStep(evm, int(evm.pc), step_of(evm, opcode))
         opened = self._open[-1]
         opened.step, opened.calling, opened.callee_runs = step, False, False
         if opcode in CALLS or opcode in CREATIONS or opcode == _SELFDESTRUCT:
@@ -249,7 +251,7 @@ class Recorder:
         self._note(evm, opened, step)
         self._write_ended(opened, called=opened.callee_runs)
 
-    def _add_not_begun(self, opened: OpenFrame, step: Step) -> None:
+    def _add_not_begun(self, opened: OpenFrame, step: InstructionStep) -> None:
         frame = not_begun(opened, step, self._fork)
         opened.calls += 1
         self._count_frame(frame)
@@ -259,7 +261,7 @@ class Recorder:
         elif frame.to is not None:
             self._touch_callee(step.evm.message.block_env.state, frame.to)
 
-    def _note(self, evm: Any, opened: OpenFrame, step: Step) -> None:
+    def _note(self, evm: Any, opened: OpenFrame, step: InstructionStep) -> None:
         """Record the effects of an instruction that was executed."""
         opcode, items = step.opcode, step.last.items
         if opcode in LOGS:
@@ -273,13 +275,13 @@ class Recorder:
         if opcode == _SELFDESTRUCT:
             self._add_destruction(opened, step)
 
-    def _note_preimage(self, step: Step) -> None:
+    def _note_preimage(self, step: InstructionStep) -> None:
         preimage = hashed_bytes(step)
         if preimage is not None and preimage not in self._preimages:
             self._room.take(len(preimage))
             self._preimages[preimage] = None
 
-    def _add_destruction(self, opened: OpenFrame, step: Step) -> None:
+    def _add_destruction(self, opened: OpenFrame, step: InstructionStep) -> None:
         opened.calls += 1
         frame = Frame(
             depth=int(step.evm.message.depth) + 1,

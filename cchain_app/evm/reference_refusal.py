@@ -9,8 +9,8 @@ from typing import Any
 from cchain_app.evm import failures
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.evm.reference_env import initcode_limit, intrinsic_cost
-from cchain_app.evm.reference_package import Fork
-from cchain_app.txs.transaction import DELEGATION, SET_CODE, Transaction
+from cchain_app.evm.reference_package import ForkModules
+from cchain_app.txs.transaction import DELEGATION_PREFIX, SET_CODE, Transaction
 from primitives.hexadecimal import checksum_address
 
 _MAX_NONCE = 2**64 - 1
@@ -30,7 +30,7 @@ def refusal(
     account: Any,
     *,
     env: BlockEnv,
-    fork: Fork,
+    fork: ForkModules,
     gas_used: int,
     accepted: bool = False,
 ) -> RefusalError | None:
@@ -85,7 +85,7 @@ def _against_fee(env: BlockEnv, transaction: Transaction) -> RefusalError | None
     return None
 
 
-def _against_gas(fork: Fork, transaction: Transaction, tx: Any) -> str | None:
+def _against_gas(fork: ForkModules, transaction: Transaction, tx: Any) -> str | None:
     cap = getattr(fork.transactions, "TX_MAX_GAS_LIMIT", None)
     if cap is not None and transaction.gas > int(cap):
         return failures.gas_cap(transaction.gas, int(cap))
@@ -95,7 +95,7 @@ def _against_gas(fork: Fork, transaction: Transaction, tx: Any) -> str | None:
     return too_little_gas(transaction.gas, tx, fork)
 
 
-def too_little_gas(gas: int, tx: Any, fork: Fork) -> str | None:
+def too_little_gas(gas: int, tx: Any, fork: ForkModules) -> str | None:
     """Return the message for gas below the minimum cost of the transaction, or None if it is enough."""
     intrinsic, floor = intrinsic_cost(tx, fork)
     if gas < intrinsic:
@@ -112,7 +112,7 @@ def _is_contract(account: Any) -> bool:
 
 def is_delegation(code: bytes) -> bool:
     """Return whether code is an EIP-7702 delegation."""
-    return code.startswith(DELEGATION) and len(code) == len(DELEGATION) + 20
+    return code.startswith(DELEGATION_PREFIX) and len(code) == len(DELEGATION_PREFIX) + 20
 
 
 def _against_sender(transaction: Transaction, account: Any) -> RefusalError | None:

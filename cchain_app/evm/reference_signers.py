@@ -14,7 +14,7 @@ from ethereum_types.bytes import Bytes20
 
 from cchain_app.evm.engine import BlockEnv
 from cchain_app.evm.reference_env import fork_of
-from cchain_app.evm.reference_package import Fork
+from cchain_app.evm.reference_package import ForkModules
 from primitives.evm import Address
 
 _ECRECOVER: Final = Bytes20(bytes(19) + b"\x01")
@@ -40,7 +40,7 @@ def given_signers(env: BlockEnv) -> Iterator[None]:
         _current.signers = None
 
 
-def _install(fork: Fork) -> None:
+def _install(fork: ForkModules) -> None:
     with _install_lock:
         precompiles = fork.precompiles.PRE_COMPILED_CONTRACTS
         if not hasattr(precompiles[_ECRECOVER], "__wrapped__"):

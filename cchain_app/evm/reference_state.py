@@ -20,17 +20,17 @@ from cchain_app.evm.engine import (
     StateChanges,
     StateReader,
 )
-from cchain_app.evm.reference_package import Fork
+from cchain_app.evm.reference_package import ForkModules
 from primitives.evm import Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
 
 _ZERO = U256(0)
 
 
-class Source:
+class StateSource:
     """State of the reader in the specification's types; each value is read only once."""
 
-    def __init__(self, reader: StateReader, fork: Fork) -> None:
+    def __init__(self, reader: StateReader, fork: ForkModules) -> None:
         self.fork = fork
         self.hides_code = False
         self._reader = reader
@@ -72,15 +72,15 @@ class Source:
         )
 
 
-class _Accounts(dict[Bytes20, Any]):
+class _WrittenAccounts(dict[Bytes20, Any]):
     """Accounts that were written, None for deleted ones; the others come from the source."""
 
-    def __init__(self, source: Source, written: Mapping[Bytes20, Any]) -> None:
+    def __init__(self, source: StateSource, written: Mapping[Bytes20, Any]) -> None:
         super().__init__(written)
         self.source = source
 
-    def __copy__(self) -> "_Accounts":
-        return _Accounts(self.source, self)
+    def __copy__(self) -> "_WrittenAccounts":
+        return _WrittenAccounts(self.source, self)
 
     @override
     def get(self, key: Bytes20, default: Any = None) -> Any:
@@ -107,7 +107,12 @@ class _Slots(dict[Bytes32, U256]):
     """Slots of one account that were written; the others come from the source, unless they were cleared."""
 
     def __init__(
-        self, source: Source, address: Bytes20, written: Mapping[Bytes32, U256], *, cleared: bool
+        self,
+        source: StateSource,
+        address: Bytes20,
+        written: Mapping[Bytes32, U256],
+        *,
+        cleared: bool,
     ) -> None:
         super().__init__(written)
         self.source = source
@@ -192,10 +197,10 @@ class _Snapshots(list[tuple[Any, Any]]):
 class LazyState:
     """Stands in for the `State` of any fork: same attributes, filled on demand."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: StateSource) -> None:
         self.source = source
         self._main_trie = source.fork.trie.Trie(
-            secured=True, default=None, _data=_Accounts(source, {})
+            secured=True, default=None, _data=_WrittenAccounts(source, {})
         )
         self._storage_tries = _Storages(self, {})
         self._snapshots = _Snapshots(self)

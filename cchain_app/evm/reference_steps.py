@@ -17,7 +17,7 @@ from primitives.evm import Address
 
 _SLOAD: Final = 0x54
 _SSTORE: Final = 0x55
-_MOST_COST: Final = 2**64 - 1
+_MAX_COST: Final = 2**64 - 1
 _WORD: Final = 32
 
 Count = Callable[[int], None]
@@ -25,7 +25,7 @@ Count = Callable[[int], None]
 
 
 @dataclass(slots=True)
-class Step:
+class InstructionStep:
     """An instruction, with its cost so far."""
 
     evm: Any
@@ -62,7 +62,7 @@ class Step:
         if words is None:
             return self.charged
         is_known = words == "out of gas" and fixed <= self.last.gas and self.charged
-        return min(self.charged, _MOST_COST) if is_known else fixed
+        return min(self.charged, _MAX_COST) if is_known else fixed
 
 
 class StepLog:
@@ -85,7 +85,7 @@ class StepLog:
     def _is_open(self) -> bool:
         return not self._options.limit or self._size <= self._options.limit
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: InstructionStep) -> None:
         """Save the values that the step is going to change."""
         if not self._is_open:
             return
@@ -103,7 +103,7 @@ class StepLog:
             parts.append(f',"memory":[{words}]')
         step.before = "".join(parts).encode()
 
-    def _slots(self, step: Step) -> str:
+    def _slots(self, step: InstructionStep) -> str:
         """Return the slots of the contract that were accessed so far, including this step's."""
         slot = step.last.items[0].to_bytes(_WORD, "big")
         if step.opcode == _SSTORE:
@@ -115,7 +115,7 @@ class StepLog:
         members = (f'"0x{slot.hex()}":"0x{seen[slot].hex()}"' for slot in sorted(seen))
         return f',"storage":{{{",".join(members)}}}'
 
-    def end(self, step: Step, refund: int) -> None:
+    def end(self, step: InstructionStep, refund: int) -> None:
         """Write the step, whose cost and refund are known now."""
         if not self._is_open:
             return
@@ -165,14 +165,14 @@ class VmLog:
         self._has_steps.pop()
         self._write("]}")
 
-    def begin(self, step: Step) -> None:
+    def begin(self, step: InstructionStep) -> None:
         """Write a step up to the frame that it calls."""
         comma = "," if self._has_steps[-1] else ""
         self._has_steps[-1] = True
         cost, name = step.cost(self._fork), name_of(step.opcode)
         self._write(f'{comma}{{"cost":{cost},"pc":{step.pc},"op":"{name}","sub":')
 
-    def end(self, step: Step, *, called: bool) -> None:
+    def end(self, step: InstructionStep, *, called: bool) -> None:
         """Write the effects of the step.
 
         Args:
@@ -220,7 +220,7 @@ def _returned(evm: Any) -> bytes:
     return bytes(getattr(evm, "return_data", b""))
 
 
-def _memory(step: Step) -> str:
+def _memory(step: InstructionStep) -> str:
     items, opcode = step.last.items, step.opcode
     if opcode in _SIZES:
         offset, size = items[0], _SIZES[opcode]

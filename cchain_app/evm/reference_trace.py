@@ -37,7 +37,7 @@ _TOP_IS_ADDRESS = frozenset({0x31, 0x3B, 0x3C, 0x3F, 0xFF})
 _SECOND_IS_ADDRESS = frozenset({0xF1, 0xF2, 0xF4, 0xFA})
 """CALL, CALLCODE, DELEGATECALL, STATICCALL."""
 
-MOST_INPUTS: Final = 7
+MAX_INPUTS: Final = 7
 """Maximum number of items that an instruction takes from the stack, except for DUP and SWAP."""
 
 Listener = Callable[[Any, Any], None]
@@ -176,7 +176,7 @@ class Watcher:
 
 def step_of(evm: Any, opcode: int) -> LastStep:
     """Return the details of an instruction that is about to run."""
-    items = [int(item) for item in reversed(evm.stack[-MOST_INPUTS:])]
+    items = [int(item) for item in reversed(evm.stack[-MAX_INPUTS:])]
     return LastStep(opcode, len(evm.stack), int(evm.gas_left), items)
 
 

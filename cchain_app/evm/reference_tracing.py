@@ -12,7 +12,7 @@ from cchain_app.evm.engine import (
     CallInterrupted,
     CallMessage,
     CallRejected,
-    InvalidBlock,
+    ExecutionInvalid,
     Log,
     StateChanges,
     StateReader,
@@ -21,7 +21,7 @@ from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.reference_block import BlockExecution, log_value
 from cchain_app.evm.reference_call import (
     GasTooLowError,
-    PreparedCall,
+    ReferenceCall,
     authority_of,
     execute_call,
     gas_of,
@@ -29,10 +29,10 @@ from cchain_app.evm.reference_call import (
 )
 from cchain_app.evm.reference_env import fork_of, intrinsic_cost, signed_transaction
 from cchain_app.evm.reference_hooks import recorded
-from cchain_app.evm.reference_package import Fork
-from cchain_app.evm.reference_recording import Allowance, Recorder
+from cchain_app.evm.reference_package import ForkModules
+from cchain_app.evm.reference_recording import Recorder, RecordingAllowance
 from cchain_app.evm.reference_refusal import RefusalError
-from cchain_app.evm.reference_state import Source
+from cchain_app.evm.reference_state import StateSource
 from cchain_app.evm.reference_trace import Watcher, watched
 from cchain_app.evm.tracing import (
     BlockTrace,
@@ -58,14 +58,14 @@ class BlockTracing:
         self._state = PendingState(state)
         self._recording = recording
         self._time_limit = time_limit
-        self._room = Allowance(recording.most_bytes)
+        self._room = RecordingAllowance(recording.most_bytes)
         self._execution = BlockExecution(env, self._state, accepted=True)
 
     def run(self, transactions: Sequence[Transaction], first: int) -> BlockTrace:
         """Execute the transactions and return the traces from the first requested one on.
 
         Raises:
-            InvalidBlock: A transaction cannot be in the block.
+            ExecutionInvalid: A transaction cannot be in the block.
             TraceTooLarge: More would be recorded than the recording allows.
             TraceTimedOut: A transaction took too long.
         """
@@ -89,7 +89,7 @@ class BlockTracing:
             with _following(self._execution.watcher, recorder, self._fork):
                 result = self._execution.apply(transaction, index)
         except RefusalError as refused:
-            raise InvalidBlock(
+            raise ExecutionInvalid(
                 f"could not apply tx {index} [0x{transaction.hash.hex()}]: {refused}"
             ) from refused
         changes = self._execution.settle(self._state)
@@ -127,12 +127,12 @@ def trace_call(
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: It took too long.
     """
-    source = Source(reader, fork_of(env))
+    source = StateSource(reader, fork_of(env))
     try:
         call = prepare_call(env, message, reader, source, validate=validate, free=free)
     except GasTooLowError as error:
         raise CallRejected(str(error)) from error
-    recorder = Recorder(recording, call.fork, env.fork, Allowance(recording.most_bytes))
+    recorder = Recorder(recording, call.fork, env.fork, RecordingAllowance(recording.most_bytes))
     with _following(Watcher(time_limit=time_limit), recorder, call.fork):
         output = execute_call(call)
     gas_used, gas_peak = gas_of(call, output)
@@ -152,7 +152,7 @@ def trace_call(
     )
 
 
-def _settle(call: PreparedCall, output: Any, gas_used: int) -> None:
+def _settle(call: ReferenceCall, output: Any, gas_used: int) -> None:
     """Refund the remaining gas, pay the coinbase, and delete destroyed accounts, as after a transaction."""
     message, fork, state = call.message, call.fork.fork, call.state
     sender, coinbase = Bytes20(message.sender), call.block_env.coinbase
@@ -172,7 +172,7 @@ def _settle(call: PreparedCall, output: Any, gas_used: int) -> None:
 
 
 @contextmanager
-def _following(watcher: Watcher, recorder: Recorder, fork: Fork) -> Iterator[None]:
+def _following(watcher: Watcher, recorder: Recorder, fork: ForkModules) -> Iterator[None]:
     """Let the watcher and the recorder follow the execution in the body.
 
     Raises:
@@ -213,7 +213,7 @@ def _trace_of(
     )
 
 
-def _mentioned(fork: Fork, env: BlockEnv, sender: Address, tx: Any) -> set[Address]:
+def _mentioned(fork: ForkModules, env: BlockEnv, sender: Address, tx: Any) -> set[Address]:
     """Return the accounts that a transaction touches before its code runs, except its recipient."""
     authorities = (authority_of(fork, entry) for entry in getattr(tx, "authorizations", ()))
     return {sender, env.coinbase, *filter(None, authorities)}

@@ -3,10 +3,10 @@
 import re
 from typing import Final
 
-ERROR: Final = bytes.fromhex("08c379a0")
+ERROR_SELECTOR: Final = bytes.fromhex("08c379a0")
 """Selector of `Error(string)`, which require and revert with a text use."""
 
-PANIC: Final = bytes.fromhex("4e487b71")
+PANIC_SELECTOR: Final = bytes.fromhex("4e487b71")
 """Selector of `Panic(uint256)`, which the compiler's own checks use."""
 
 _PANICS: Final = {
@@ -27,9 +27,9 @@ _ESCAPED: Final = re.compile("[\udc80-\udcff]")
 
 def reason_of(output: bytes) -> str | None:
     """Return the reason in revert data: a text or a panic; None for anything else."""
-    if output[:4] == ERROR:
+    if output[:4] == ERROR_SELECTOR:
         return _text(output[4:])
-    if output[:4] == PANIC and len(output) >= 36:
+    if output[:4] == PANIC_SELECTOR and len(output) >= 36:
         code = _word(output, 4)
         return _PANICS.get(code, f"unknown panic code: {code:#x}")
     return None

@@ -95,7 +95,7 @@ class StateTrie(Protocol):
         """Record that the update to this root was stored, so that an implementation may cache it."""
 
 
-MOST_LEVELS = 8
+MAX_LEVELS = 8
 """Maximum number of stacked overlays: each adds one lookup to every read."""
 
 
@@ -127,7 +127,7 @@ class OverlayReader:
 
 def overlay(reader: NodeReader, update: TrieUpdate) -> OverlayReader:
     """Return a reader that applies an update to the nodes of another reader."""
-    if isinstance(reader, OverlayReader) and reader.levels >= MOST_LEVELS:
+    if isinstance(reader, OverlayReader) and reader.levels >= MAX_LEVELS:
         reader = reader.flattened()
         return OverlayReader(reader.below, {**reader.updated, **update.nodes})
     return OverlayReader(reader, update.nodes)

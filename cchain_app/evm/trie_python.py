@@ -97,7 +97,7 @@ class _Leaf(NamedTuple):
     storage_root: Hash
 
 
-class _Touched:
+class _TouchedNodes:
     """An account that a block changed, with the changes of its storage."""
 
     __slots__ = ("gone", "root", "slots", "trie")
@@ -112,8 +112,8 @@ class _Touched:
         self.root: Hash = EMPTY_ROOT
 
 
-def _touched(changes: StateChanges) -> dict[Address, _Touched]:
-    touched: defaultdict[Address, _Touched] = defaultdict(_Touched)
+def _touched(changes: StateChanges) -> dict[Address, _TouchedNodes]:
+    touched: defaultdict[Address, _TouchedNodes] = defaultdict(_TouchedNodes)
     for address, change in changes.accounts.items():
         touched[address].gone = change.after is None
     for address in changes.cleared:
@@ -133,7 +133,7 @@ def _slots(changes: StateChanges) -> list[tuple[tuple[Address, Slot], SlotChange
 
 
 def _clear(
-    touched: dict[Address, _Touched],
+    touched: dict[Address, _TouchedNodes],
     accounts: TrieEditor,
     paths: dict[Address, bytes],
     reader: NodeReader,
@@ -154,7 +154,7 @@ def _clear(
 
 
 def _update_storage(
-    touched: dict[Address, _Touched], reader: NodeReader
+    touched: dict[Address, _TouchedNodes], reader: NodeReader
 ) -> dict[bytes, bytes | None]:
     tries = [(one, one.trie) for one in touched.values() if one.trie is not None]
     for one, trie in tries:

@@ -5,7 +5,7 @@ from typing import BinaryIO, Final
 
 from cchain_app.foreign.errors import BrokenFile
 
-MOST_BYTES: Final = 64 * 1024 * 1024
+MAX_BYTES: Final = 64 * 1024 * 1024
 """Limit of a block in a file: more than any chain allows."""
 
 _LONG_LIST: Final = 0xF7
@@ -22,8 +22,8 @@ def read_blocks(stream: BinaryIO) -> Iterator[bytes]:
     position = 0
     while first := stream.read(1):
         prefix, size = _list_size(first, stream, position)
-        if size > MOST_BYTES:
-            raise BrokenFile(position, f"a block of {size} bytes, at most {MOST_BYTES}")
+        if size > MAX_BYTES:
+            raise BrokenFile(position, f"a block of {size} bytes, at most {MAX_BYTES}")
         block = prefix + _read(stream, size, position)
         yield block
         position += len(block)

@@ -12,12 +12,12 @@ from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.blobs import excess_after
 from cchain_app.blocks.header import EMPTY_NONCE, Header
-from cchain_app.blocks.verification import MOST_EXTRA_DATA, compare, verify_place
+from cchain_app.blocks.verification import MAXIMUM_EXTRA_DATA_SIZE, compare, verify_place
 from cchain_app.config import ChainConfig, at_least
 from cchain_app.feemarket import (
-    ELASTICITY,
+    ELASTICITY_MULTIPLIER,
     GAS_LIMIT_BOUND_DIVISOR,
-    MINIMUM_GAS_LIMIT,
+    MIN_GAS_LIMIT,
     next_base_fee,
 )
 from cchain_app.foreign.errors import GasLimitOutOfBounds, GasUsedAboveLimit
@@ -35,8 +35,8 @@ def verify_header(header: Header, parent: AcceptedBlock, config: ChainConfig) ->
         InvalidBlock: By a subclass.
     """
     verify_place(header, parent, now=header.timestamp)
-    if len(header.extra_data) > MOST_EXTRA_DATA:
-        raise errors.ExtraDataTooLong(len(header.extra_data), MOST_EXTRA_DATA)
+    if len(header.extra_data) > MAXIMUM_EXTRA_DATA_SIZE:
+        raise errors.ExtraDataTooLong(len(header.extra_data), MAXIMUM_EXTRA_DATA_SIZE)
     fork = config.fork_at(header.number, header.timestamp, header.difficulty)
     _verify_gas(header, parent.header, fork)
     _verify_fees(header, parent.header, config, fork)
@@ -53,9 +53,9 @@ def verify_header(header: Header, parent: AcceptedBlock, config: ChainConfig) ->
 def _verify_gas(header: Header, parent: Header, fork: str) -> None:
     before = parent.gas_limit
     if at_least(fork, "london") and parent.base_fee is None:
-        before *= ELASTICITY
+        before *= ELASTICITY_MULTIPLIER
     step = before // GAS_LIMIT_BOUND_DIVISOR - 1
-    lowest, highest = max(before - step, MINIMUM_GAS_LIMIT), min(before + step, HIGHEST_GAS_LIMIT)
+    lowest, highest = max(before - step, MIN_GAS_LIMIT), min(before + step, HIGHEST_GAS_LIMIT)
     if not lowest <= header.gas_limit <= highest:
         raise GasLimitOutOfBounds(header.gas_limit, lowest, highest)
     if header.gas_used > header.gas_limit:

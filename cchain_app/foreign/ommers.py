@@ -17,9 +17,9 @@ from cchain_app.foreign.errors import TooManyUncles, UncleOfStrangers, UncleTwic
 from primitives.evm import Hash
 from primitives.hashing import keccak256
 
-MOST_UNCLES: Final = 2
+MAX_UNCLES: Final = 2
 
-GENERATIONS: Final = 7
+MAX_OMMER_DEPTH: Final = 7
 """Number of relevant ancestors: an uncle's parent is at most the seventh ancestor, so an uncle is at most six blocks old."""
 
 
@@ -28,7 +28,7 @@ def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock],
 
     Args:
         candidate: The block.
-        ancestors: The last `GENERATIONS` blocks before it, or all if there are fewer; the parent is the last one.
+        ancestors: The last `MAX_OMMER_DEPTH` blocks before it, or all if there are fewer; the parent is the last one.
         fork: The block's rule set.
 
     Raises:
@@ -41,8 +41,8 @@ def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock],
     elif candidate.ommers:
         raise errors.WrongUnclesHash(keccak256(encode_ommers(candidate.ommers)), want)
     compare([(errors.WrongUnclesHash, candidate.header.ommers_hash, want)])
-    if len(candidate.ommers) > MOST_UNCLES:
-        raise TooManyUncles(len(candidate.ommers), MOST_UNCLES)
+    if len(candidate.ommers) > MAX_UNCLES:
+        raise TooManyUncles(len(candidate.ommers), MAX_UNCLES)
     if candidate.ommers:
         _verify_places(candidate.ommers, ancestors)
 

@@ -21,7 +21,7 @@ from cchain_app.evm.changes import merged
 from cchain_app.evm.engine import (
     BlockEnv,
     ExecutedBlock,
-    InvalidBlock,
+    ExecutionInvalid,
     StateChanges,
     StateReader,
     TransactionResult,
@@ -31,16 +31,16 @@ from cchain_app.evm.trie import NodeReader, OverlayReader, StateTrie, TrieUpdate
 from cchain_app.foreign.credits import credits_of, pay
 from cchain_app.foreign.errors import BlockAboveLimit, TooManyBlobs, TransactionTooEarly
 from cchain_app.foreign.headers import verify_header
-from cchain_app.foreign.ommers import GENERATIONS, verify_ommers
+from cchain_app.foreign.ommers import MAX_OMMER_DEPTH, verify_ommers
 from cchain_app.processing import BlockRules, VerifiedBlock
 from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
 from primitives.evm import Hash
 
-MOST_BYTES_OSAKA = 8 * 1024 * 1024
+MAX_RLP_BLOCK_SIZE = 8 * 1024 * 1024
 """Limit of a block since Osaka (EIP-7934): 10 MiB minus the other contents of a beacon block."""
 
 
-class _Done(NamedTuple):
+class _ExecutedBody(NamedTuple):
     """The result of executing a block's body."""
 
     executed: ExecutedBlock
@@ -50,7 +50,7 @@ class _Done(NamedTuple):
     """After each transaction, only before Byzantium."""
 
 
-class Replay:
+class ForeignReplay:
     """The end of the chain, to which blocks are added. For one thread at a time.
 
     A rejected block changes nothing.
@@ -58,7 +58,7 @@ class Replay:
     Args:
         rules: The rules for executing blocks.
         trie: The state trie.
-        ancestors: The last `GENERATIONS` accepted blocks, or all if there are fewer; the head is the last one.
+        ancestors: The last `MAX_OMMER_DEPTH` accepted blocks, or all if there are fewer; the head is the last one.
         state: The state after the head.
         nodes: Reads the nodes of that state's trie.
     """
@@ -75,7 +75,7 @@ class Replay:
         self._engine = rules.engine
         self._encode_logs = rules.encode_logs
         self._trie = trie
-        self._ancestors = deque(ancestors, maxlen=GENERATIONS)
+        self._ancestors = deque(ancestors, maxlen=MAX_OMMER_DEPTH)
         self.rebase(state, nodes)
 
     @property
@@ -97,7 +97,7 @@ class Replay:
             transactions: The block's transactions, with their senders.
 
         Raises:
-            InvalidBlock: By a subclass: the block breaks a rule, or a header field is wrong.
+            ExecutionInvalid: By a subclass: the block breaks a rule, or a header field is wrong.
             TrieError: The nodes that are read do not belong to the state.
         """
         header = candidate.header
@@ -117,8 +117,8 @@ class Replay:
         self, candidate: CandidateBlock, transactions: Sequence[Transaction], env: BlockEnv
     ) -> None:
         header = candidate.header
-        if at_least(env.fork, "osaka") and len(candidate.raw) > MOST_BYTES_OSAKA:
-            raise BlockAboveLimit(len(candidate.raw), MOST_BYTES_OSAKA)
+        if at_least(env.fork, "osaka") and len(candidate.raw) > MAX_RLP_BLOCK_SIZE:
+            raise BlockAboveLimit(len(candidate.raw), MAX_RLP_BLOCK_SIZE)
         verify_body(header, self._trie.ordered_root(candidate.transactions))
         verify_ommers(candidate, self._ancestors, env.fork)
         withdrawals = None
@@ -142,21 +142,21 @@ class Replay:
 
     def _execute(
         self, candidate: CandidateBlock, env: BlockEnv, transactions: Sequence[Transaction]
-    ) -> _Done:
+    ) -> _ExecutedBody:
         executed = self._run(env, transactions, self._state)
         credited = credits_of(candidate, env.fork)
         if credited:
             paid = pay(credited, executed.changes, self._state, env.fork)
             executed = replace(executed, changes=merged(executed.changes, paid))
         root = self.head.header.state_root
-        return _Done(executed, self._trie.update(root, executed.changes, self._nodes), ())
+        return _ExecutedBody(executed, self._trie.update(root, executed.changes, self._nodes), ())
 
     def _execute_apart(
         self, candidate: CandidateBlock, env: BlockEnv, transactions: Sequence[Transaction]
-    ) -> _Done:
+    ) -> _ExecutedBody:
         """Execute a block transaction by transaction, because receipts before Byzantium contain the state root."""
         state = PendingState(self._state)
-        line = _Line(self._trie, self.head.header.state_root, self._nodes)
+        line = _BlockTrie(self._trie, self.head.header.state_root, self._nodes)
         results: list[TransactionResult] = []
         changes = StateChanges()
         roots: list[Hash] = []
@@ -182,14 +182,14 @@ class Replay:
             changes=merged(changes, paid),
             requests_hash=None,
         )
-        return _Done(executed, line.update, tuple(roots))
+        return _ExecutedBody(executed, line.update, tuple(roots))
 
     def _run(
         self, env: BlockEnv, transactions: Sequence[Transaction], state: StateReader
     ) -> ExecutedBlock:
         try:
             return self._engine.execute_block(env, transactions, state, skip_invalid=False)
-        except InvalidBlock as refusal:
+        except ExecutionInvalid as refusal:
             raise errors.ExecutionRefused(str(refusal)) from refusal
 
     def _assemble(
@@ -197,7 +197,7 @@ class Replay:
         candidate: CandidateBlock,
         env: BlockEnv,
         transactions: Sequence[Transaction],
-        done: _Done,
+        done: _ExecutedBody,
     ) -> AcceptedBlock:
         """Return the block with header fields computed from its execution instead of those of the candidate."""
         outcomes = zip((tx.type for tx in transactions), done.executed.results, strict=True)
@@ -214,14 +214,14 @@ class Replay:
             header, tuple(transactions), made.receipts, candidate.ommers, candidate.withdrawals
         )
 
-    def _extend(self, block: AcceptedBlock, done: _Done) -> None:
+    def _extend(self, block: AcceptedBlock, done: _ExecutedBody) -> None:
         self._trie.commit(block.header.state_root)
         self._state.apply(block.number, block.hash, done.executed.changes)
         self._updated.update(done.trie.nodes)
         self._ancestors.append(block)
 
 
-class _Line:
+class _BlockTrie:
     """The state trie within a block, from one transaction's root to the next.
 
     Args:

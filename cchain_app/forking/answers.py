@@ -19,14 +19,14 @@ LISTED: Final = 24
 """Bytes for each further value of an answer whose elements are not decoded: transactions and logs have more than 30."""
 
 
-class _Answer(msgspec.Struct):
+class _RpcAnswer(msgspec.Struct):
     """The relevant members of a JSON-RPC response, undecoded."""
 
     result: Raw = Raw()
     error: Raw = Raw()
 
 
-_answers: Final = msgspec.json.Decoder(_Answer)
+_answers: Final = msgspec.json.Decoder(_RpcAnswer)
 
 
 def read_answer(content: bytes, bytes_for_value: int = 0) -> tuple[Raw, Raw]:

@@ -32,7 +32,7 @@ from cchain_app.forking.origin import (
     servers_of,
     shown,
 )
-from cchain_app.settings import Settings
+from cchain_app.settings import EvmSettings
 
 AT_ONCE: Final = 8
 """Number of requests of one caller that run at the same time."""
@@ -117,9 +117,9 @@ class Upstream:
         self._settings = settings
         self._sleep = sleep
         # Imported here: urllib3 takes a thirtieth of a node's start, and few nodes are forks.
-        from cchain_app.forking.exchange import Exchange
+        from cchain_app.forking.exchange import UpstreamExchange
 
-        self._exchange = Exchange(servers=len(urls), connections=3 * AT_ONCE)
+        self._exchange = UpstreamExchange(servers=len(urls), connections=3 * AT_ONCE)
         self._ids = itertools.count(1)
         self._turn = 0
         self._away_until = 0.0
@@ -257,7 +257,7 @@ class Upstream:
         return text
 
 
-def upstream_at(node: Settings, urls: Sequence[str]) -> Upstream:
+def upstream_at(node: EvmSettings, urls: Sequence[str]) -> Upstream:
     """Return a client for a fork's remote node; NODE_FORK_HEADERS are only sent to servers of NODE_FORK_URL.
 
     Args:

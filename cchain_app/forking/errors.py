@@ -19,7 +19,7 @@ NoForkedProof               blocks on a fork have no true state root
 
 from typing import Final
 
-MOST_WORDS: Final = 500
+MAX_WORDS: Final = 500
 """Maximum length of an upstream's message in this node's messages, in characters."""
 
 
@@ -83,7 +83,7 @@ class UpstreamRefused(UpstreamError):
     """It answered with a JSON-RPC error, or with an HTTP status that retries cannot change."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
-        super().__init__(message[:MOST_WORDS])
+        super().__init__(message[:MAX_WORDS])
         self.code = code
         self.data = data
 
@@ -94,7 +94,7 @@ class ArchiveNeeded(UpstreamError):
     def __init__(self, host: str, message: str) -> None:
         super().__init__(
             f"{host} no longer has this state, a fork of this block needs an archive node: "
-            f"{message[:MOST_WORDS]}"
+            f"{message[:MAX_WORDS]}"
         )
 
 

@@ -12,7 +12,7 @@ from cchain_app.forking.errors import Unanswered
 _CHUNK: Final = 1024 * 1024
 
 
-class Answer(NamedTuple):
+class UpstreamResponse(NamedTuple):
     """The response to a request."""
 
     status: int
@@ -22,7 +22,7 @@ class Answer(NamedTuple):
     """None: the body is longer than the caller allows."""
 
 
-class Exchange:
+class UpstreamExchange:
     """Sends requests to servers, from any thread.
 
     Args:
@@ -35,7 +35,7 @@ class Exchange:
 
     def post(
         self, url: str, headers: Mapping[str, str], body: bytes, deadline: float, most: int
-    ) -> Answer:
+    ) -> UpstreamResponse:
         """Send a body and return the response.
 
         Args:
@@ -71,7 +71,7 @@ class Exchange:
         except (HTTPError, OSError) as error:
             late = isinstance(error, TimeoutError) and not isinstance(error, NewConnectionError)
             raise Unanswered(late=late) from None  # its message contains the whole URL
-        return Answer(answer.status, answer.headers.get("Retry-After"), content)
+        return UpstreamResponse(answer.status, answer.headers.get("Retry-After"), content)
 
 
 def _content(answer: urllib3.BaseHTTPResponse, deadline: float, most: int) -> bytes | None:

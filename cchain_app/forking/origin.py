@@ -32,7 +32,7 @@ class UpstreamServer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Fork:
+class ForkOrigin:
     """The block from which a chain continues: the pin, or fork block."""
 
     url: str
@@ -55,7 +55,7 @@ class Fork:
         return self.number if self.transaction is None else self.number + 1
 
 
-class Wanted(NamedTuple):
+class ForkPoint(NamedTuple):
     """The fork that settings or a call request."""
 
     urls: tuple[str, ...]
@@ -65,7 +65,7 @@ class Wanted(NamedTuple):
     """The pin is the parent of this transaction's block, which is replayed up to and including it; None: no replay."""
 
 
-def read_wanted(urls: Sequence[str], block: str = "", transaction: str = "") -> Wanted:
+def read_wanted(urls: Sequence[str], block: str = "", transaction: str = "") -> ForkPoint:
     """Read URLs, one of which may end in @BLOCK, and the separate settings for height and transaction.
 
     Raises:
@@ -88,7 +88,7 @@ def read_wanted(urls: Sequence[str], block: str = "", transaction: str = "") -> 
             "URL@BLOCK: leave one of them out"
         )
     wanted = read_hash(transaction) if transaction else None
-    return Wanted(tuple(found), next(iter(numbers), None), wanted)
+    return ForkPoint(tuple(found), next(iter(numbers), None), wanted)
 
 
 def read_hash(text: str) -> Hash:

@@ -31,7 +31,7 @@ HEADER_MEMBERS: Final = (
 """The members of a block that `header_of` and `hash_of` read."""
 
 
-class ForkedAccount(NamedTuple):
+class UpstreamAccount(NamedTuple):
     """An account as of the pin."""
 
     state: AccountState | None
@@ -129,7 +129,7 @@ def block_hash(upstream: Upstream, number: int) -> Hash:
     return hash_of(found)
 
 
-def account(upstream: Upstream, address: Address, number: int) -> ForkedAccount:
+def account(upstream: Upstream, address: Address, number: int) -> UpstreamAccount:
     """Return an account at a height, by one request if upstream supports eth_getAccountInfo, else by three.
 
     An empty account does not exist.
@@ -169,9 +169,9 @@ def slot(
     return Word(data(found).rjust(32, b"\0")[-32:])
 
 
-def _account(balance: Any, nonce: Any, code: Any) -> ForkedAccount:
+def _account(balance: Any, nonce: Any, code: Any) -> UpstreamAccount:
     runtime = data(code)
     state = AccountState(quantity(nonce), quantity(balance), keccak256(runtime))
     if state == AccountState(0, 0, EMPTY_HASH):
-        return ForkedAccount(None, b"")
-    return ForkedAccount(state, runtime)
+        return UpstreamAccount(None, b"")
+    return UpstreamAccount(state, runtime)

@@ -55,7 +55,7 @@ _Block = msgspec.defstruct(
 """A block with undecoded transactions; they are decoded one at a time, which bounds the memory."""
 
 
-class Replay(NamedTuple):
+class BlockPart(NamedTuple):
     """The first part of another chain's block."""
 
     header: Header
@@ -111,7 +111,7 @@ def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
     return found
 
 
-def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> Replay:
+def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> BlockPart:
     """Return the part of a block that has to be executed again.
 
     Unspecified: unsigned transactions of another development chain of this kind are executed for the
@@ -137,7 +137,7 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> Replay:
             raise bad()
         found.append(_transaction(fields, header.number, chain_id))
         if found[-1].hash == last:
-            return Replay(header, tuple(found))
+            return BlockPart(header, tuple(found))
     raise BadUpstreamAnswer(
         f"block {header.number} was told without transaction {encode_data(last)}"
     )

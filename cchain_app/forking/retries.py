@@ -14,7 +14,7 @@ _FORGOTTEN: Final = (
     "missing trie node", "historical state", "state is not available", "state not available",
     "state is pruned", "archive", "pruned",
 )  # fmt: skip
-_MOST_SECONDS: Final = 60.0
+_MAX_SECONDS: Final = 60.0
 
 
 def is_status_worth_it(status: int) -> bool:
@@ -43,4 +43,4 @@ def seconds_until(retry_after: str | None, backoff: float) -> float:
         given = float(retry_after or "")
     except ValueError:
         return backoff
-    return min(given, _MOST_SECONDS) if given >= 0 else backoff
+    return min(given, _MAX_SECONDS) if given >= 0 else backoff

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.development.changes import Change
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.changes import StateEdit
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import StateChanges
-from cchain_app.memory.state import Kept, StateMemory, shrink
+from cchain_app.memory.state import CacheUsage, StateMemory, shrink
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
-from primitives.counting import Asked
+from primitives.counting import HitCounter
 from primitives.evm import Address, Hash
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class BlockMemory:
         """The head as this process sees it; None before it was first read."""
         self.version = 0
         """Number of resets. After a reset different blocks may follow the same head."""
-        self.asked = Asked()
+        self.asked = HitCounter()
         """Hits and misses, counted by `selectors.blocks`, which knows whether it had to read a block."""
         self.before_move: Callable[[int, bool], object] = _nobody_listens
         """Called before a new head becomes visible, with the same arguments as `on_head`."""
@@ -161,7 +161,7 @@ class TransactionMemory:
         self._lock = threading.Lock()
         self._most = transactions
         self._by_hash: dict[Hash, Transaction] = {}
-        self.asked = Asked()
+        self.asked = HitCounter()
 
     def __len__(self) -> int:
         return len(self._by_hash)
@@ -208,7 +208,7 @@ class PoolMemory:
         self._most = senders
         self._changes = 0
         self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
-        self.asked = Asked()
+        self.asked = HitCounter()
         self.on_change: Callable[[], None] = _nothing
         """Called after a commit that changed the pool."""
         self.changed_elsewhere: Callable[[], int] = _never
@@ -287,17 +287,17 @@ class CountsMemory:
             self._resets += 1
 
 
-class ConditionsMemory:
+class OverridesMemory:
     """The overrides for future blocks when they were last read. Only for a development chain."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: Conditions | None = None
+        self._known: NextBlockOverrides | None = None
         self._changes = 0
         self.on_reset: Callable[[], None] = _nothing
         """Called when the overrides may have changed."""
 
-    def of(self, read: Callable[[], Conditions]) -> Conditions:
+    def of(self, read: Callable[[], NextBlockOverrides]) -> NextBlockOverrides:
         """Return the overrides; read them if they are not known."""
         known, changes = self._known, self._changes
         if known is not None:
@@ -308,7 +308,7 @@ class ConditionsMemory:
                 self._known = found
         return found
 
-    def see(self, read: Callable[[], Conditions]) -> None:
+    def see(self, read: Callable[[], NextBlockOverrides]) -> None:
         """Read the overrides again, because another process may have set them and its event may not have arrived yet.
 
         Prefetched results may be older than the known overrides. Block producers compare them again under the
@@ -357,10 +357,10 @@ class Memory:
         self.pool = PoolMemory(senders=accounts)
         self.transactions = TransactionMemory(transactions=POOL_TRANSACTIONS)
         self.counts = CountsMemory()
-        self.conditions = ConditionsMemory()
+        self.conditions = OverridesMemory()
         self.moving = threading.Lock()
         """Held while the head is moved."""
-        self._changes_seen: tuple[Hash, Sequence[Change]] | None = None
+        self._changes_seen: tuple[Hash, Sequence[StateEdit]] | None = None
         """The last head for which manual changes were read, and those changes."""
         self.generation: int | None = None
         """The number of rewinds (`chaindb.generation`) when the memory last agreed with the rows."""
@@ -381,7 +381,7 @@ class Memory:
         self.pool.changed()
         self.counts.reset()
 
-    def see_changes(self, head: AcceptedBlock, changes: Sequence[Change]) -> None:
+    def see_changes(self, head: AcceptedBlock, changes: Sequence[StateEdit]) -> None:
         """Reset the state if other processes have changed it manually, or have undone such changes.
 
         Args:
@@ -400,13 +400,13 @@ class Memory:
         if self.state.number is not None and self.state.number >= number:
             self.state.reset(self.state.number)
 
-    def kept(self) -> dict[str, Kept]:
+    def kept(self) -> dict[str, CacheUsage]:
         """Return the size and the hits of each cache, for monitoring."""
         return {
             **self.state.kept(),
-            "blocks": Kept.of(len(self.blocks), self.blocks.asked),
-            "transactions": Kept.of(len(self.transactions), self.transactions.asked),
-            "pending_nonces": Kept.of(len(self.pool), self.pool.asked),
+            "blocks": CacheUsage.of(len(self.blocks), self.blocks.asked),
+            "transactions": CacheUsage.of(len(self.transactions), self.transactions.asked),
+            "pending_nonces": CacheUsage.of(len(self.pool), self.pool.asked),
         }
 
     def rules_changed(self) -> None:

@@ -10,7 +10,7 @@ import cchain_native
 from typing_extensions import override
 
 from cchain_app.evm.engine import AccountState, StateChanges
-from cchain_app.memory.state import MISSING, Kept, Missing, StateMemory
+from cchain_app.memory.state import MISSING, CacheUsage, Missing, StateMemory
 from primitives.evm import Address, Hash, Slot, Word
 
 _ANSWER_BYTES = 16 * 1024 * 1024
@@ -79,10 +79,14 @@ class NativeStateMemory(StateMemory):
         return MISSING if found is None else Word(found)
 
     @override
-    def kept(self) -> dict[str, Kept]:
+    def kept(self) -> dict[str, CacheUsage]:
         """Return the size and the hits of each cache."""
         accounts, slots = self.native.kept()
-        return {"accounts": Kept(*accounts), "slots": Kept(*slots), "codes": self._kept_codes()}
+        return {
+            "accounts": CacheUsage(*accounts),
+            "slots": CacheUsage(*slots),
+            "codes": self._kept_codes(),
+        }
 
     @override
     def remember_accounts(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from typing_extensions import override
 
 from cchain_app.evm.engine import AccountState, StateChanges
-from primitives.counting import Asked
+from primitives.counting import HitCounter
 from primitives.evm import Address, Hash, Slot, Word
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Missing:
 MISSING = Missing()
 
 
-class Kept(NamedTuple):
+class CacheUsage(NamedTuple):
     """Size and hits of one cache, for monitoring."""
 
     entries: int
@@ -42,7 +42,7 @@ class Kept(NamedTuple):
     """Number of lookups after which the value had to be read."""
 
     @classmethod
-    def of(cls, entries: int, asked: Asked) -> "Kept":
+    def of(cls, entries: int, asked: HitCounter) -> "CacheUsage":
         """Return the figures of a cache that counts in Python."""
         return cls(entries, asked.hits.read(), asked.misses.read())
 
@@ -54,7 +54,7 @@ class CodeMemory:
         self._codes_lock = threading.Lock()
         self._codes: OrderedDict[Hash, bytes] = OrderedDict()
         self._code_bytes = 0
-        self._asked_codes = Asked()
+        self._asked_codes = HitCounter()
 
     def code(self, code_hash: Hash) -> bytes | None:
         """Return the remembered code, or None."""
@@ -78,9 +78,9 @@ class CodeMemory:
                 _, oldest = self._codes.popitem(last=False)
                 self._code_bytes -= len(oldest)
 
-    def _kept_codes(self) -> Kept:
+    def _kept_codes(self) -> CacheUsage:
         asked = self._asked_codes
-        return Kept.of(len(self._codes), asked)
+        return CacheUsage.of(len(self._codes), asked)
 
 
 class StateMemory(CodeMemory, ABC):
@@ -110,7 +110,7 @@ class StateMemory(CodeMemory, ABC):
         """Return the remembered value of a slot at this height."""
 
     @abstractmethod
-    def kept(self) -> dict[str, Kept]:
+    def kept(self) -> dict[str, CacheUsage]:
         """Return the size and the hits of each cache."""
 
     @abstractmethod
@@ -157,8 +157,8 @@ class PythonStateMemory(StateMemory):
         self._most_accounts = accounts
         self._most_slots = slots
         # Only lookups at the remembered height are counted; at other heights the memory has no values.
-        self._asked_accounts = Asked()
-        self._asked_slots = Asked()
+        self._asked_accounts = HitCounter()
+        self._asked_slots = HitCounter()
 
     @property
     @override
@@ -198,11 +198,11 @@ class PythonStateMemory(StateMemory):
         return found
 
     @override
-    def kept(self) -> dict[str, Kept]:
+    def kept(self) -> dict[str, CacheUsage]:
         """Return the size and the hits of each cache."""
         return {
-            "accounts": Kept.of(len(self._accounts), self._asked_accounts),
-            "slots": Kept.of(len(self._slots), self._asked_slots),
+            "accounts": CacheUsage.of(len(self._accounts), self._asked_accounts),
+            "slots": CacheUsage.of(len(self._slots), self._asked_slots),
             "codes": self._kept_codes(),
         }
 

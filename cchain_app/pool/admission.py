@@ -24,10 +24,10 @@ from primitives.evm import Hash
 Outcome = Hash | errors.PoolRejection | InvalidTransaction
 """The hash of an admitted transaction, or the reason why it was not admitted."""
 
-MAXIMUM_INITCODE_SIZE = 49_152
+MAX_INITCODE_SIZE = 49_152
 """Bytes of init code (EIP-3860, since Shanghai)."""
 
-MAXIMUM_TRANSACTION_GAS = 2**24
+MAX_TX_GAS = 2**24
 """Gas limit of one transaction (EIP-7825, since Osaka)."""
 
 MAXIMUM_NONCE = 2**64 - 1
@@ -140,10 +140,10 @@ def _check_type(transaction: Transaction | DecodedTransaction, fork: str) -> Non
 
 def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
     size = len(transaction.data)
-    if transaction.to is None and size > MAXIMUM_INITCODE_SIZE and at_least(rules.fork, "shanghai"):
-        raise errors.InitCodeTooLarge(size, MAXIMUM_INITCODE_SIZE)
-    if transaction.gas > MAXIMUM_TRANSACTION_GAS and at_least(rules.fork, "osaka"):
-        raise errors.GasAboveTransactionCap(transaction.gas, MAXIMUM_TRANSACTION_GAS)
+    if transaction.to is None and size > MAX_INITCODE_SIZE and at_least(rules.fork, "shanghai"):
+        raise errors.InitCodeTooLarge(size, MAX_INITCODE_SIZE)
+    if transaction.gas > MAX_TX_GAS and at_least(rules.fork, "osaka"):
+        raise errors.GasAboveTransactionCap(transaction.gas, MAX_TX_GAS)
     if transaction.gas > rules.block_gas_limit:
         raise errors.GasAboveBlockLimit
 

@@ -14,7 +14,7 @@ from cchain_app.pool.entry import PoolEntry
 from cchain_app.pool.ordering import AccountQueue
 from primitives.evm import Address
 
-MOST_OF_AN_AUTHORITY = 1
+MAX_OF_AN_AUTHORITY = 1
 """Number of pool transactions that an account may have if another transaction names it as its authority."""
 
 
@@ -66,7 +66,7 @@ def check_delegation(
     """
     if delegation.delegated:
         _check_alone(entry, queue, nonce)
-    if delegation.busiest > MOST_OF_AN_AUTHORITY:
+    if delegation.busiest > MAX_OF_AN_AUTHORITY:
         raise errors.AuthorityReserved
 
 

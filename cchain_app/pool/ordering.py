@@ -44,7 +44,7 @@ EMPTY_ACCOUNT_QUEUE = AccountQueue((), (), (), 0)
 """The queue of a sender without pool transactions."""
 
 
-class Settled(NamedTuple):
+class SettledPool(NamedTuple):
     """A sender's pool transactions after a new head."""
 
     queue: AccountQueue
@@ -103,7 +103,7 @@ def settle(
     block_gas_limit: int,
     now: int,
     limits: PoolLimits,
-) -> Settled:
+) -> SettledPool:
     """Return which of a sender's pool transactions stay on a new head, and which are dropped.
 
     Dropped are used ones, those with more gas than a block has, queued ones older than their lifetime (`now`
@@ -116,7 +116,7 @@ def settle(
     oldest = now - limits.queued_lifetime
     fresh, expired = _partition(queue.queued, lambda entry: entry.received_at > oldest)
     kept, surplus = fresh[: limits.account_queued], fresh[limits.account_queued :]
-    return Settled(
+    return SettledPool(
         queue=queue._replace(used=(), queued=tuple(kept)),
         dropped=(*oversized, *queue.used, *expired, *surplus),
     )

@@ -250,7 +250,7 @@ def blob_base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int:
     header = head.header
     params = chain.config.blob_params_at(header.number + 1, header.timestamp)
     if params is None:
-        return blobs.MINIMUM_PRICE
+        return blobs.MIN_BASE_FEE_PER_BLOB_GAS
     excess = blobs.excess_after(header, params, fork_after(chain, head, header.timestamp))
     return blobs.blob_base_fee(excess, params.update_fraction)
 
@@ -259,7 +259,7 @@ def blob_base_fee(chain: EvmChain, header: Header) -> int:
     """Return the price of blob gas in a block, in wei; 1 before Cancun."""
     params = chain.config.blob_params_at(header.number, header.timestamp)
     if params is None:
-        return blobs.MINIMUM_PRICE
+        return blobs.MIN_BASE_FEE_PER_BLOB_GAS
     return blobs.blob_base_fee(header.excess_blob_gas or 0, params.update_fraction)
 
 

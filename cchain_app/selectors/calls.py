@@ -9,7 +9,7 @@ from cchain_app.evm import failures
 from cchain_app.store import calls as rows
 from cchain_app.store import chain as stored
 from cchain_app.store import history
-from cchain_app.store.calls import Progress
+from cchain_app.store.calls import CallIndexProgress
 from cchain_app.tracing.calls import CallFilter
 from chaindb.fields import height_of, row_id
 from primitives.evm import Address
@@ -84,7 +84,7 @@ class Creation(NamedTuple):
     """The account or contract that ran the creation."""
 
 
-def progress(chain: EvmChain) -> Progress | None:
+def progress(chain: EvmChain) -> CallIndexProgress | None:
     """Return the progress of writing call rows; None if it never began."""
     return rows.progress(chain.db)
 

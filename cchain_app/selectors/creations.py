@@ -4,7 +4,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import code_at, state_at
 from cchain_app.store import history
-from cchain_app.txs.transaction import DELEGATION
+from cchain_app.txs.transaction import DELEGATION_PREFIX
 from primitives.evm import Address
 
 
@@ -33,4 +33,4 @@ def height_of_code(chain: EvmChain, address: Address) -> int | None:
 
 def _has_code(chain: EvmChain, address: Address, number: int) -> bool:
     code = code_at(state_at(chain, number), address)
-    return bool(code) and not code.startswith(DELEGATION)
+    return bool(code) and not code.startswith(DELEGATION_PREFIX)

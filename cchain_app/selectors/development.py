@@ -7,18 +7,18 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.assembly import env_of
 from cchain_app.blocks.header import Header
 from cchain_app.chain import EvmChain
-from cchain_app.development.changes import STORAGE, Change, as_state_changes, before
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.development.signatures import signers_at
 from cchain_app.evm.engine import AccountState, BlockEnv, StateChanges
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from primitives.evm import Address
 
-_NONE = Conditions()
+_NONE = NextBlockOverrides()
 
 
-def conditions(chain: EvmChain) -> Conditions:
+def conditions(chain: EvmChain) -> NextBlockOverrides:
     """Return the overrides for later blocks; none for a chain without development methods."""
     if not chain.is_development:
         return _NONE
@@ -71,7 +71,7 @@ def env_of_block(chain: EvmChain, header: Header) -> BlockEnv:
     return replace(env, signers=found) if found else env
 
 
-def effect_of(chain: EvmChain, changes: Sequence[Change]) -> StateChanges:
+def effect_of(chain: EvmChain, changes: Sequence[StateEdit]) -> StateChanges:
     """Return the combined effect of state edits on the accounts and slots of the head, which contains them already."""
     named = [one.address for one in changes if one.kind != STORAGE]
     accounts: dict[Address, AccountState | None] = dict.fromkeys(named)

@@ -36,7 +36,7 @@ class HeadFigures(NamedTuple):
     transactions: int
 
 
-class Recent(NamedTuple):
+class RecentTotals(NamedTuple):
     """Totals of the blocks since a time."""
 
     blocks: int
@@ -44,7 +44,7 @@ class Recent(NamedTuple):
     gas_used: int
 
 
-class Waiting(NamedTuple):
+class PoolTotals(NamedTuple):
     """Totals of the pool."""
 
     pending: int
@@ -62,25 +62,25 @@ def head(chain: EvmChain) -> HeadFigures | None:
     return HeadFigures(number, timestamp, None if base_fee is None else int(base_fee), *sizes)
 
 
-def recent(chain: EvmChain, since: int) -> Recent:
+def recent(chain: EvmChain, since: int) -> RecentTotals:
     """Return the totals of the blocks with a time after `since` (Unix seconds)."""
     ((blocks, transactions, gas_used),) = chain.db.rows(_RECENT, (since,))
-    return Recent(blocks, int(transactions), int(gas_used))
+    return RecentTotals(blocks, int(transactions), int(gas_used))
 
 
-def waiting(chain: EvmChain, height: int) -> Waiting:
+def waiting(chain: EvmChain, height: int) -> PoolTotals:
     """Return the totals of the pool on the last block, whose height is given."""
     ((count, size, newest),) = chain.db.rows(_WAITING)
     tag = PoolTag(height, count, newest)
     pending, queued = pool.counts_of(chain, tag)
-    return Waiting(pending, queued, int(size))
+    return PoolTotals(pending, queued, int(size))
 
 
 MOVES = 2
 """Seconds after a block in which no block is due: the chain is advancing, so the pool is not read."""
 
 
-class Due(NamedTuple):
+class DueBlock(NamedTuple):
     """A block that could be made."""
 
     height: int
@@ -90,7 +90,7 @@ class Due(NamedTuple):
     """Number of transactions that could be in the block."""
 
 
-def due(chain: EvmChain, now: int) -> Due | None:
+def due(chain: EvmChain, now: int) -> DueBlock | None:
     """Return the block that could be made from the pool, or None if no transaction can be included.
 
     Queued transactions, and transactions that do not pay the next block's base fee, make no block due. For a
@@ -118,7 +118,7 @@ def due(chain: EvmChain, now: int) -> Due | None:
     ahead = now - clock.wall()
     oldest = ahead + min(queue.pending[0].received_at for queue in queues)
     count = sum(len(queue.pending) for queue in queues)
-    return Due(parent.number + 1, max(oldest, parent.header.timestamp), count)
+    return DueBlock(parent.number + 1, max(oldest, parent.header.timestamp), count)
 
 
 def _can_run(chain: EvmChain, queue: AccountQueue, base_fee: int) -> bool:

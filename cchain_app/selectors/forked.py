@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import BEACON_ROOTS, BLOCK_HASHES, AccountState
+from cchain_app.evm.engine import BEACON_ROOTS_ADDRESS, HISTORY_STORAGE_ADDRESS, AccountState
 from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream
 from cchain_app.forking.errors import NotKept, UpstreamAway
-from cchain_app.forking.origin import Fork
+from cchain_app.forking.origin import ForkOrigin
 from cchain_app.store import forked as rows
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
@@ -20,7 +20,7 @@ from primitives.hashing import EMPTY_HASH
 
 T = TypeVar("T")
 
-RINGS: Final = frozenset({BLOCK_HASHES, BEACON_ROOTS})
+RINGS: Final = frozenset({HISTORY_STORAGE_ADDRESS, BEACON_ROOTS_ADDRESS})
 """Contracts of EIP-2935 and EIP-4788, in which each block overwrites old slots."""
 
 
@@ -38,7 +38,7 @@ def upstream_of(chain: EvmChain) -> Upstream:
     return chain.upstream
 
 
-def account(chain: EvmChain, fork: Fork, address: Address) -> AccountState | None:
+def account(chain: EvmChain, fork: ForkOrigin, address: Address) -> AccountState | None:
     """Return an account for which the rows have neither a change nor a current row.
 
     Raises:
@@ -53,7 +53,7 @@ def account(chain: EvmChain, fork: Fork, address: Address) -> AccountState | Non
 
 
 def accounts(
-    chain: EvmChain, fork: Fork, addresses: Sequence[Address]
+    chain: EvmChain, fork: ForkOrigin, addresses: Sequence[Address]
 ) -> dict[Address, AccountState | None]:
     """Return several such accounts, fetched at the same time. Raises as `account`."""
     known = rows.known_accounts(chain.db, addresses)
@@ -65,7 +65,7 @@ def accounts(
     return found
 
 
-def slot(chain: EvmChain, fork: Fork, address: Address, key: Slot) -> Word:
+def slot(chain: EvmChain, fork: ForkOrigin, address: Address, key: Slot) -> Word:
     """Return a slot for which the rows have neither a change nor a current row. Raises as `account`.
 
     An account with neither code nor nonce at the fork block had no storage, so nothing is fetched for it.
@@ -122,7 +122,7 @@ def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
 
 def fetch_accounts(
     upstream: Upstream, addresses: Sequence[Address], number: int
-) -> dict[Address, questions.ForkedAccount]:
+) -> dict[Address, questions.UpstreamAccount]:
     """Return accounts at a height; the first is fetched alone, to learn which methods upstream supports."""
     first = [questions.account(upstream, address, number) for address in addresses[:1]]
     others = upstream.ask_all(
@@ -132,7 +132,7 @@ def fetch_accounts(
 
 
 def _fetch_accounts(
-    chain: EvmChain, fork: Fork, addresses: Sequence[Address]
+    chain: EvmChain, fork: ForkOrigin, addresses: Sequence[Address]
 ) -> dict[Address, AccountState | None]:
     found = fetch_accounts(upstream_of(chain), addresses, fork.number)
     rows.keep(chain.db, found, {})

@@ -13,7 +13,7 @@ from primitives.evm import Address, Hash, Word
 Statement = tuple[str, list[Any]]
 """A query, or a part of one, and its parameters."""
 
-MOST_EVENTS: Final = 512
+MAX_EVENTS: Final = 512
 """Most events, counted for each address, for which searching each event separately pays off."""
 
 _LOG: Final = "address, topic0, topic1, topic2, topic3, data"
@@ -71,12 +71,12 @@ def names_no_event(log_filter: LogFilter) -> bool:
 
 
 def events(addresses: Collection[Address]) -> Statement:
-    """Build the query for the first topics of the addresses' logs; MOST_EVENTS rows mean too many.
+    """Build the query for the first topics of the addresses' logs; MAX_EVENTS rows mean too many.
 
     The result may contain a topic several times, and always contains nulls.
     """
     given = ", ".join(["(%s)"] * len(addresses))
-    return _EVENTS.format(addresses=given), [*addresses, MOST_EVENTS]
+    return _EVENTS.format(addresses=given), [*addresses, MAX_EVENTS]
 
 
 def search(
@@ -225,7 +225,7 @@ def find_rows(
 def _events(chain: EvmChain, log_filter: LogFilter) -> set[Word] | None:
     """Return the first topics of the addresses' logs, or None if there are too many."""
     rows = chain.db.rows(*events(log_filter.addresses))
-    if len(rows) == MOST_EVENTS:
+    if len(rows) == MAX_EVENTS:
         return None
     return {topic for (topic,) in rows if topic is not None}
 

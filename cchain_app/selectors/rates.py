@@ -8,7 +8,7 @@ from chaindb.minutes import Blocks, per_minute
 _BLOCKS = Blocks("cchain_app_block", "number", "timestamp", ("transaction_count", "gas_used"))
 
 
-class Minute(NamedTuple):
+class EvmMinute(NamedTuple):
     """Totals of the blocks of a minute."""
 
     blocks: int
@@ -16,6 +16,6 @@ class Minute(NamedTuple):
     gas_used: int
 
 
-def minutes(chain: EvmChain, now: int) -> list[Minute]:
+def minutes(chain: EvmChain, now: int) -> list[EvmMinute]:
     """Return the last minutes up to `now` (Unix seconds), the oldest first, as far as `per_minute` has them."""
-    return [Minute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]
+    return [EvmMinute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]

@@ -16,7 +16,7 @@ from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
-_MOST_AHEAD: Final = 256
+_MAX_AHEAD: Final = 256
 """Most slots that are read in one statement for a call that reads consecutive slots."""
 
 _SLOTS: Final = 1 << 256
@@ -89,7 +89,7 @@ class StateAt:
             self._last, self._end = address, number + 1
             self._ahead = min(self._ahead, 1)
             return MISSING
-        self._ahead = min(4 * self._ahead, _MOST_AHEAD, _SLOTS - number)
+        self._ahead = min(4 * self._ahead, _MAX_AHEAD, _SLOTS - number)
         self._end = number + self._ahead
         slots = [Slot(one.to_bytes(32, "big")) for one in range(number, self._end)]
         return prefetch_slots(self._chain, address, slots, self._number).get(slot, MISSING)

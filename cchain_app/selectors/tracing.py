@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import InvalidBlock, StateChanges, StateReader
+from cchain_app.evm.engine import ExecutionInvalid, StateChanges, StateReader
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import BlockTrace, Recording, TransactionTrace
 from cchain_app.selectors.development import env_of_block
@@ -193,7 +193,7 @@ def _run(  # noqa: PLR0917  # arguments come by position
             first=first,
             time_limit=time_limit,
         )
-    except InvalidBlock as refusal:
+    except ExecutionInvalid as refusal:
         raise TraceDiffers(block.hash, str(refusal)) from refusal
 
 

@@ -11,7 +11,7 @@ from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.pending import PendingBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.changes import STORAGE, Change, as_state_changes, before
+from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
 from cchain_app.evm.changes import with_owners
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader
 from cchain_app.evm.select import select_trie
@@ -194,7 +194,7 @@ def _trie_at(chain: EvmChain, number: int, head: AcceptedBlock) -> tuple[Hash, N
 
 
 def changes_back(
-    chain: EvmChain, number: int, made_there: Sequence[Change], pending: Sequence[Change]
+    chain: EvmChain, number: int, made_there: Sequence[StateEdit], pending: Sequence[StateEdit]
 ) -> StateChanges:
     """Return the changes from the head's trie back to the trie of block `number`.
 
@@ -218,11 +218,11 @@ def changes_back(
     return StateChanges(accounts=accounts, storage=slots, cleared=gone)
 
 
-def _by_hand(chain: EvmChain, number: int) -> list[Change]:
+def _by_hand(chain: EvmChain, number: int) -> list[StateEdit]:
     return development.changes_before(chain.db, number) if chain.is_development else []
 
 
-def _effect(state: StateReader, changes: Sequence[Change]) -> StateChanges:
+def _effect(state: StateReader, changes: Sequence[StateEdit]) -> StateChanges:
     """Return the combined effect of state edits on a state that contains them."""
     named = {one.address for one in changes if one.kind != STORAGE}
     accounts = {address: state.account(address) for address in named}
@@ -233,8 +233,8 @@ def _effect(state: StateReader, changes: Sequence[Change]) -> StateChanges:
 def _accounts_back(
     chain: EvmChain,
     number: int,
-    made_there: Sequence[Change],
-    pending: Sequence[Change],
+    made_there: Sequence[StateEdit],
+    pending: Sequence[StateEdit],
     *,
     absent: Set[bytes],
 ) -> dict[Address, AccountChange]:
@@ -260,8 +260,8 @@ def _slots_back(
     chain: EvmChain,
     number: int,
     gone: frozenset[Address],
-    made_there: Sequence[Change],
-    pending: Sequence[Change],
+    made_there: Sequence[StateEdit],
+    pending: Sequence[StateEdit],
     *,
     absent: Set[bytes],
 ) -> dict[tuple[Address, Slot], SlotChange]:

@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.changes import Change
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.changes import StateEdit
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
 from cchain_app.store import development, questions
@@ -25,10 +25,10 @@ from primitives.evm import Address, Hash
 from primitives.ids import ID
 
 
-class ByHand(NamedTuple):
+class BlockCheats(NamedTuple):
     """The manual changes and overrides with which a block was built (devnet.md 10)."""
 
-    changes: Sequence[Change]
+    changes: Sequence[StateEdit]
     """Changes of its parent's state, in order."""
     uses_next: bool = False
     """Whether the block uses an override for one block only."""
@@ -38,18 +38,18 @@ class ByHand(NamedTuple):
     """The signers that were set for signatures by the time of its parent."""
     chain_id: int | None = None
     """The chain ID with which it was executed."""
-    conditions: Conditions | None = None
+    conditions: NextBlockOverrides | None = None
     """The overrides with which it was built; None if this node did not build it."""
 
 
-NOTHING: Final = ByHand(())
+NOTHING: Final = BlockCheats(())
 
 
-class SetOtherwise(Exception):
+class MiningModeChanged(Exception):
     """An override changed after an automatic block was built; the caller decides again whether to build one."""
 
 
-class GoesToPool(Exception):
+class DirectBlockRefused(Exception):
     """The transactions cannot be mined directly: others are pending, or another process holds the lock of the chain."""
 
 
@@ -65,7 +65,7 @@ def accept(
     *,
     unusable: Sequence[Hash],
     written: Written,
-    by_hand: ByHand = NOTHING,
+    by_hand: BlockCheats = NOTHING,
     mines: str | None = None,
     passes_pool: bool = False,
 ) -> None:
@@ -79,14 +79,14 @@ def accept(
         written: Called for each block within the transaction, when no other process can write to the chain and
             no block is written yet; an exception rolls everything back.
         by_hand: The manual changes and overrides with which the first block was built.
-        mines: The mining mode that must still apply to automatic blocks (`Conditions.mines`); None: no automatic blocks.
+        mines: The mining mode that must still apply to automatic blocks (`NextBlockOverrides.mines`); None: no automatic blocks.
         passes_pool: Whether its transactions were never in the pool; then no pending transaction may be skipped.
 
     Raises:
         HeadMoved: `head` is no longer the head, or its state, the chain ID or the block's overrides were changed
             manually since.
-        GoesToPool: The transactions may not bypass the pool.
-        SetOtherwise: The overrides have changed by now, and the blocks are automatic ones.
+        DirectBlockRefused: The transactions may not bypass the pool.
+        MiningModeChanged: The overrides have changed by now, and the blocks are automatic ones.
     """
     has_others = chain.is_development and chain.node.profile == "production"
     asked = questions.of_acceptance(head.number, has_others=has_others)
@@ -142,17 +142,17 @@ def _verify_passes(chain: EvmChain) -> None:
     """Acquire the chain's lock and check that no transaction is pending.
 
     Raises:
-        GoesToPool: The lock is held, perhaps for a long time, or there are pending transactions.
+        DirectBlockRefused: The lock is held, perhaps for a long time, or there are pending transactions.
     """
     if not (chain.db.try_acquire(Lock.CCHAIN) and rows.is_empty(chain.db)):
-        raise GoesToPool
+        raise DirectBlockRefused
 
 
-def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> None:
+def _verify_conditions(chain: EvmChain, by_hand: BlockCheats, mines: str | None) -> None:
     """Check that the block was built with the current overrides of all processes, and that the mining mode still applies.
 
     Raises:
-        SetOtherwise: This is not so, and the block is an automatic one.
+        MiningModeChanged: This is not so, and the block is an automatic one.
         HeadMoved: This is not so, and the block was requested explicitly: it must be built again.
     """
     found = development.conditions(chain.db)
@@ -162,10 +162,10 @@ def _verify_conditions(chain: EvmChain, by_hand: ByHand, mines: str | None) -> N
         found.mines(chain.node.mining),
     ):
         chain.memory.conditions.reset()
-        raise HeadMoved if mines is None else SetOtherwise
+        raise HeadMoved if mines is None else MiningModeChanged
 
 
-def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None:
+def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: BlockCheats) -> None:
     """Check that the block was executed with the current state, signers and chain ID.
 
     Raises:
@@ -188,7 +188,7 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: ByHand) -> None
         raise HeadMoved
 
 
-def _use_up(chain: EvmChain, by_hand: ByHand) -> None:
+def _use_up(chain: EvmChain, by_hand: BlockCheats) -> None:
     """Remove the overrides for this block only, and let the clock continue from the block's time."""
     development.set_conditions(chain.db, development.conditions(chain.db).used())
     if by_hand.timestamp is not None:

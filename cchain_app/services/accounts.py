@@ -8,7 +8,7 @@ from cchain_app.store import accounts as rows
 from chaindb.locks import Lock
 from primitives.evm import Address
 
-MOST_ACCOUNTS: Final = 1000
+MAX_ACCOUNTS: Final = 1000
 """Each process that lists the accounts derives all keys again, which takes a third of a millisecond each."""
 
 
@@ -25,8 +25,8 @@ def create(chain: EvmChain) -> Address:
     chain.derivation.key(rows.next_number(chain.db, least))
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN_POOL)
-        if rows.count(chain.db) >= MOST_ACCOUNTS:
-            raise TooManyAccounts(MOST_ACCOUNTS)
+        if rows.count(chain.db) >= MAX_ACCOUNTS:
+            raise TooManyAccounts(MAX_ACCOUNTS)
         number = rows.next_number(chain.db, least)
         address = chain.derivation.address(number)
         rows.add(chain.db, number, address)

@@ -34,7 +34,7 @@ _NOT_YET_STORED = 1 << 62
 """First arrival number of newcomers, above those of stored transactions, which are the keys of their rows."""
 
 
-class Admitted(NamedTuple):
+class AdmissionResult(NamedTuple):
     """The result of admitting a batch."""
 
     outcomes: list[Outcome]
@@ -48,7 +48,7 @@ def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
     return add_to_pool(chain, newcomers).outcomes
 
 
-def add_to_pool(chain: EvmChain, newcomers: Sequence[Newcomer]) -> Admitted:
+def add_to_pool(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     """Store the transactions that the pool accepts, in one commit; then announce them and request a block.
 
     Raises:
@@ -71,7 +71,7 @@ def to_pool(chain: EvmChain) -> Iterator[None]:
         chain.admissions = straight
 
 
-def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> Admitted:
+def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     memory = chain.memory.transactions
     admissions: Admissions | None = None
     try:
@@ -98,7 +98,7 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> Admitted:
     chain.memory.pool.changed()
     if admissions.pending:
         notifications.pending_transactions(chain, admissions.pending)
-    return Admitted(outcomes, admissions.pending)
+    return AdmissionResult(outcomes, admissions.pending)
 
 
 def _questions(

@@ -28,7 +28,7 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after
-from cchain_app.services.acceptance import GoesToPool, SetOtherwise
+from cchain_app.services.acceptance import DirectBlockRefused, MiningModeChanged
 from cchain_app.services.admissions import Admissions, add_to_pool
 from cchain_app.services.production import produce
 from cchain_app.services.vm import EvmVM
@@ -41,7 +41,7 @@ from primitives.evm import Hash
 
 _log: Final = logging.getLogger(__name__)
 
-MOST_GAS: Final = 5_000_000
+MAX_GAS: Final = 5_000_000
 """Limit of the total gas limit of transactions that bypass the pool."""
 
 BLOCK_SECONDS: Final = 5.0
@@ -95,7 +95,7 @@ class Automine:
         return (
             self._chain.fork is None
             and self._may_mine()
-            and sum(one.transaction.gas for one in newcomers) <= MOST_GAS
+            and sum(one.transaction.gas for one in newcomers) <= MAX_GAS
             and self._come_alone(newcomers)
         )
 
@@ -183,7 +183,7 @@ class Automine:
     def _make(self, ordered: Sequence[Transaction], head: AcceptedBlock) -> bool:
         """Make the block on this head; return whether it was accepted, and not that of a faster process."""
         block = None
-        with suppress(GoesToPool, SetOtherwise), self._vm.offering(ordered, head.hash):
+        with suppress(DirectBlockRefused, MiningModeChanged), self._vm.offering(ordered, head.hash):
             block = self._chain.consensus.produce(now=clock.cchain_now(self._chain.db))
         if block is None:
             self._note_company()
@@ -194,7 +194,7 @@ class Automine:
         chosen = select(
             admissions.pending_parts(),
             base_fee_after(self._chain, head) or 0,
-            MOST_GAS,
+            MAX_GAS,
             self._chain.pool_limits.minimum_tip,
         )
         if len(chosen) < len(admissions.added):

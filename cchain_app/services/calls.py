@@ -18,8 +18,8 @@ from cchain_app.selectors.state import states_before_blocks
 from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
 from cchain_app.store import calls as rows
 from cchain_app.store import history
-from cchain_app.store.calls import ProgressMoved, Recorded
-from cchain_app.tracing.calls import HalfRecorded
+from cchain_app.store.calls import CallProgressMoved, RecordedFrames
+from cchain_app.tracing.calls import PartialFrame
 from cchain_app.txs.transaction import Transaction, contract_address
 from chaindb.database import Row
 from chaindb.fields import height_of, row_id
@@ -63,7 +63,9 @@ class _Batch:
         """The next block, or the block that is written in part."""
         return height_of(self.next_call)
 
-    def add(self, number: int, position: int, place: int, transactions: list[Recorded]) -> int:
+    def add(
+        self, number: int, position: int, place: int, transactions: list[RecordedFrames]
+    ) -> int:
         """Add those rows of a block's transactions that are not written yet; write when there are many.
 
         Args:
@@ -127,7 +129,7 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
             elif not _record(chain, found, batch, until):
                 break
         batch.write()
-    except ProgressMoved:
+    except CallProgressMoved:
         return 0
     return batch.height - first
 
@@ -184,7 +186,7 @@ class _BlockRecorder:
             self._place = batch.add(number, position, self._place, self._record())
             batch.reach(self._key(self._place))
             if time.monotonic() >= until and not replay.ended:
-                self._chain.half_recorded = HalfRecorded(
+                self._chain.half_recorded = PartialFrame(
                     self._block.hash, replay.position, self._place, self._singly, replay.state
                 )
                 return
@@ -193,7 +195,7 @@ class _BlockRecorder:
     def _key(self, place: int) -> int:
         return row_id(self._block.number, place)
 
-    def _record(self) -> list[Recorded]:
+    def _record(self) -> list[RecordedFrames]:
         """Return the frames of the next transactions; empty if they have to be recorded one by one."""
         replay = self._replay
         count = 1 if replay.position < self._singly else self._few()
@@ -204,7 +206,7 @@ class _BlockRecorder:
                 self._singly = replay.position + count
                 return []
             return self._pass_over(error)
-        return [Recorded(one.frames) for one in traces]
+        return [RecordedFrames(one.frames) for one in traces]
 
     def _few(self) -> int:
         """Return the number of next transactions whose gas together is within the limit; at least 1."""
@@ -213,7 +215,7 @@ class _BlockRecorder:
         later = receipts[position:]
         return max(sum(one.cumulative_gas_used - before <= GAS_AT_ONCE for one in later), 1)
 
-    def _pass_over(self, reason: Exception) -> list[Recorded]:
+    def _pass_over(self, reason: Exception) -> list[RecordedFrames]:
         """Return the outermost frame of the next transaction, and execute it without recording."""
         replay, transactions = self._replay, self._block.transactions
         position = replay.position
@@ -226,10 +228,10 @@ class _BlockRecorder:
             replay.give_up()
         return [self._outermost(index) for index in range(position, replay.position)]
 
-    def _outermost(self, index: int) -> Recorded:
+    def _outermost(self, index: int) -> RecordedFrames:
         succeeded = self._block.receipts[index].succeeded
         frame = _outermost(self._block.transactions[index], succeeded=succeeded)
-        return Recorded([frame], whole=False)
+        return RecordedFrames([frame], whole=False)
 
 
 def _outermost(transaction: Transaction, *, succeeded: bool) -> Frame:

@@ -17,7 +17,7 @@ from primitives.evm import Hash
 _CHOICE = 3
 """The engine gets transactions with a total gas limit of this many blocks, because most use less than their limit."""
 
-MOST_BYTES = 1_500_000
+MAX_BYTES = 1_500_000
 """Limit of a block's transactions. Unspecified: a message between nodes has at most 2 MiB, and a response with
 many blocks has less (p2p.md 9), so no node could fetch a larger block."""
 
@@ -46,7 +46,7 @@ def choose(
         base_fee_after(chain, parent) or 0,
         parent.header.gas_limit * _CHOICE,
         chain.pool_limits.minimum_tip,
-        MOST_BYTES,
+        MAX_BYTES,
     )
     memory = chain.memory.transactions
     unknown = pool.transactions(chain, (one.hash for one in chosen if one.hash not in memory))

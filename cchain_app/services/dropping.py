@@ -3,7 +3,7 @@
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import AlreadyMined
 from cchain_app.selectors import blocks
-from cchain_app.services.by_hand import exclusively
+from cchain_app.services.cheats import exclusively
 from cchain_app.store import pool as rows
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import HasPeers
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream, upstream_at
 from cchain_app.forking.errors import (
@@ -19,11 +19,11 @@ from cchain_app.forking.errors import (
     NotAFork,
     OtherFork,
 )
-from cchain_app.forking.origin import Fork, Wanted, read_wanted
-from cchain_app.forking.replay import Replay, block_with, read_replay
+from cchain_app.forking.origin import ForkOrigin, ForkPoint, read_wanted
+from cchain_app.forking.replay import BlockPart, block_with, read_replay
 from cchain_app.forks import system_contracts
 from cchain_app.selectors.forked import fetch_accounts, upstream_of
-from cchain_app.services import by_hand, local_genesis, snapshots
+from cchain_app.services import cheats, local_genesis, snapshots
 from cchain_app.services.replaying import replay
 from cchain_app.services.rewinding import moved, staying
 from cchain_app.store import chain as stored
@@ -38,12 +38,12 @@ from primitives.hexadecimal import encode_data
 class _Beginning(NamedTuple):
     """The data with which the rows of a fork start."""
 
-    fork: Fork
+    fork: ForkOrigin
     block: AcceptedBlock
     """The fork block, without its transactions."""
-    accounts: dict[Address, questions.ForkedAccount]
+    accounts: dict[Address, questions.UpstreamAccount]
     """The accounts that are funded and those that every block or call reads, as of the fork block."""
-    replay: Replay | None
+    replay: BlockPart | None
     """The transactions that are executed on the fork block before anything else."""
 
 
@@ -87,7 +87,7 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
     return beginning.block
 
 
-def _unfinished_at(fork: Fork) -> int | None:
+def _unfinished_at(fork: ForkOrigin) -> int | None:
     """Return the height of the head if a fork's replay was interrupted; None: the fork has no replay."""
     return None if fork.transaction is None else fork.number
 
@@ -102,7 +102,7 @@ def _forget(chain: EvmChain) -> None:
     chain.read_fork_again()
 
 
-def _go_on(chain: EvmChain, fork: Fork, wanted: Wanted) -> AcceptedBlock:
+def _go_on(chain: EvmChain, fork: ForkOrigin, wanted: ForkPoint) -> AcceptedBlock:
     """Return the first block of the existing fork.
 
     Raises:
@@ -136,7 +136,7 @@ def _verify_own(chain: EvmChain) -> None:
         raise ForkNeedsOwnChain("NODE_PROFILE is not embedded")
 
 
-def _prepare(chain: EvmChain, upstream: Upstream, wanted: Wanted) -> _Beginning:
+def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginning:
     """Request the data of a new fork: the fork block, the chain ID, the accounts to fund, and the replay."""
     after, number = None, wanted.number
     if wanted.transaction is not None:
@@ -148,7 +148,7 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: Wanted) -> _Beginning:
         raise BadUpstreamAnswer(f"{upstream.host} told of block {header.number}, not {number}")
     node = chain.node
     chain_id = questions.chain_id(upstream)
-    fork = Fork(
+    fork = ForkOrigin(
         url=upstream.host,
         number=header.number,
         hash=questions.hash_of(told),
@@ -172,13 +172,13 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: Wanted) -> _Beginning:
     return _Beginning(fork, block, fetch_accounts(upstream, needed, fork.number), replayed)
 
 
-def _funds(chain: EvmChain) -> Sequence[by_hand.Wanted]:
+def _funds(chain: EvmChain) -> Sequence[cheats.AccountEdit]:
     """Return the balances of the accounts in a local network's genesis, which they also get on a fork.
 
     The zero address keeps its balance of the forked chain.
     """
     return [
-        by_hand.balance(address, account.balance)
+        cheats.balance(address, account.balance)
         for address, account in chain.own_genesis.alloc.items()
         if account.balance and address != ZERO_ADDRESS
     ]
@@ -192,11 +192,11 @@ def _write(chain: EvmChain, beginning: _Beginning) -> None:
     rows.keep(chain.db, beginning.accounts, {})
     chain.read_fork_again()
     chain.memory.begin_at(block)
-    by_hand.write_changes(chain, block, _funds(chain))
+    cheats.write_changes(chain, block, _funds(chain))
     clock.show(block.header.timestamp, least=chain.least_time())
 
 
-def reset(chain: EvmChain, wanted: Wanted | None) -> None:
+def reset(chain: EvmChain, wanted: ForkPoint | None) -> None:
     """Rewind to the start of the fork, or replace it by another fork if another block or URL is requested.
 
     Unspecified: a fork with a replay keeps the replay, unless a block is requested, even if it is the fork block; then
@@ -232,10 +232,10 @@ def reset(chain: EvmChain, wanted: Wanted | None) -> None:
     _begin_anew(chain, beginning, upstream)
 
 
-def _back_to_beginning(chain: EvmChain, fork: Fork) -> None:
+def _back_to_beginning(chain: EvmChain, fork: ForkOrigin) -> None:
     def fund(begun: AcceptedBlock) -> None:
         if fork.transaction is None:  # otherwise the accounts were funded before the replay
-            by_hand.write_changes(chain, begun, _funds(chain))
+            cheats.write_changes(chain, begun, _funds(chain))
 
     snapshots.reset(chain, fund)
 
@@ -256,7 +256,7 @@ def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> N
             development.add_rewind(chain.db, rewinds, beginning.fork.number)
             development.set_conditions(
                 chain.db,
-                Conditions(
+                NextBlockOverrides(
                     instance_id=Hash(secrets.token_bytes(32)),
                     next_snapshot=found.next_snapshot,
                     rewinds=rewinds,

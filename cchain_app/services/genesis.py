@@ -19,7 +19,7 @@ REFERENCE_LOCAL_TIME = 0x5FCB13D0
 """Unix seconds of block 0 of the C-Chain in the reference's local network."""
 
 
-class GenesisMismatch(Exception):
+class WrongChainInDatabase(Exception):
     """The database contains another chain than the settings name.
 
     GenesisMismatch
@@ -28,7 +28,7 @@ class GenesisMismatch(Exception):
     """
 
 
-class OtherGenesis(GenesisMismatch):
+class GenesisFileMismatch(WrongChainInDatabase):
     """The genesis file gives another first block."""
 
     def __init__(self, stored: Hash, wanted: Hash) -> None:
@@ -41,7 +41,7 @@ class OtherGenesis(GenesisMismatch):
         self.wanted = wanted
 
 
-class OtherChainId(GenesisMismatch):
+class OtherChainId(WrongChainInDatabase):
     """The transactions of the stored chain are signed for another chain ID."""
 
     def __init__(self, stored: int, wanted: int) -> None:
@@ -65,7 +65,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
     directories keep their block 0.
 
     Raises:
-        OtherGenesis: The database has another chain's genesis block.
+        GenesisFileMismatch: The database has another chain's genesis block.
         OtherChainId: The stored chain has another chain ID.
         GenesisFileError: The genesis file cannot be used.
         KeyringError: The settings give no keys of accounts to fund.
@@ -93,7 +93,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
             genesis = genesis.with_timestamp(first.header.timestamp)
         block, _ = first_block(chain.trie, genesis)
         if block.hash != first.hash:
-            raise OtherGenesis(first.hash, block.hash)
+            raise GenesisFileMismatch(first.hash, block.hash)
         _verify_chain_id(chain)
         return first
 
@@ -120,7 +120,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
         text: The genesis file, in geth's JSON format.
 
     Raises:
-        OtherGenesis: The database has another chain's genesis block.
+        GenesisFileMismatch: The database has another chain's genesis block.
         OtherChainId: The settings have another chain ID than the file.
         GenesisFileError: The file cannot be used, or requires unsupported rules.
         OSError: It cannot be kept.
@@ -137,7 +137,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
     first = load_genesis(chain)
     block, _ = first_block(chain.trie, given)
     if block.hash != first.hash:
-        raise OtherGenesis(first.hash, block.hash)
+        raise GenesisFileMismatch(first.hash, block.hash)
     return first
 
 

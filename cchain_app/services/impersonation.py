@@ -6,8 +6,8 @@ The rules are devnet.md 4.
 from cchain_app import notifications
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import TooManySignatures
-from cchain_app.development.signatures import MOST_SIGNATURES, ImpersonatedSignature, signers_at
-from cchain_app.services.by_hand import exclusively
+from cchain_app.development.signatures import MAX_SIGNATURES, ImpersonatedSignature, signers_at
+from cchain_app.services.cheats import exclusively
 from cchain_app.store import impersonation as rows
 from chaindb.locks import Lock
 from primitives.evm import Address
@@ -47,8 +47,8 @@ def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) ->
         found = rows.signatures(chain.db)
         if dict(signers_at(found)).get(signature) == signer:
             return
-        if len(found) >= MOST_SIGNATURES:
-            raise TooManySignatures(MOST_SIGNATURES)
+        if len(found) >= MAX_SIGNATURES:
+            raise TooManySignatures(MAX_SIGNATURES)
         rows.set_signature(chain.db, ImpersonatedSignature(head.number + 1, signature, signer))
     chain.memory.conditions.reset()
     notifications.changed_by_hand(chain, head.number)

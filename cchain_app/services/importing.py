@@ -11,8 +11,8 @@ from cchain_app.blocks.errors import InvalidBlock, TransactionRefused
 from cchain_app.chain import EvmChain
 from cchain_app.config import at_least
 from cchain_app.foreign.errors import BlockDiffers
-from cchain_app.foreign.ommers import GENERATIONS
-from cchain_app.foreign.replay import Replay
+from cchain_app.foreign.ommers import MAX_OMMER_DEPTH
+from cchain_app.foreign.replay import ForeignReplay
 from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors import blocks, state
 from cchain_app.services.acceptance import accept, tell
@@ -40,7 +40,7 @@ class NotMerged(Exception):
         self.number = number
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """The progress of an import."""
 
     blocks: int = 0
@@ -54,8 +54,8 @@ class Imported(NamedTuple):
 
 
 def import_blocks(
-    chain: EvmChain, raws: Iterable[bytes], *, told: Callable[[Imported], None]
-) -> Imported:
+    chain: EvmChain, raws: Iterable[bytes], *, told: Callable[[ImportResult], None]
+) -> ImportResult:
     """Execute and write the next blocks of the chain, in order; blocks that it has already are skipped.
 
     Args:
@@ -68,7 +68,7 @@ def import_blocks(
         BlockDiffers: The chain has another block at a height. The blocks before it are written.
         HeadMoved: Another process has written to the chain meanwhile.
     """
-    done = Imported()
+    done = ImportResult()
     importing = _Import(chain)
     for batch in _batches(raws):
         done = importing.take(batch, done)
@@ -96,13 +96,15 @@ class _Import:
     def __init__(self, chain: EvmChain) -> None:
         self._chain = chain
         head = blocks.catch_up(chain)
-        first = max(0, head.number - GENERATIONS + 1)
+        first = max(0, head.number - MAX_OMMER_DEPTH + 1)
         ancestors = stored.load_blocks(chain.db, first, head.number - 1)
-        self._replay = Replay(
+        self._replay = ForeignReplay(
             chain.rules(), chain.trie, [*ancestors, head], *self._ground(head.number)
         )
 
-    def take(self, batch: Sequence[CandidateBlock | InvalidBlock], done: Imported) -> Imported:
+    def take(
+        self, batch: Sequence[CandidateBlock | InvalidBlock], done: ImportResult
+    ) -> ImportResult:
         """Execute and write a batch; raises as `import_blocks`, after the blocks before the error were written."""
         new, trouble = self._new(batch)
         verified, refusal = self._execute(new)
@@ -110,7 +112,7 @@ class _Import:
         trouble = refusal or trouble
         if trouble is not None:
             raise trouble
-        return Imported(
+        return ImportResult(
             done.blocks + len(verified),
             done.skipped + len(batch) - len(verified),
             done.transactions + sum(len(one.block.transactions) for one in verified),

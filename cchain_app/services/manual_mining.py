@@ -6,10 +6,10 @@ from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import HasPeers, TimeBeforeHead, TimeTooLate
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, development
-from cchain_app.services.by_hand import change_conditions
+from cchain_app.services.cheats import change_conditions
 from chaindb import clock
 from chaindb.locks import BUSY_SECONDS
 from chainvm.port import HeadMoved
@@ -17,7 +17,7 @@ from chainvm.port import HeadMoved
 AT_ONCE: Final = 50
 """Blocks that are accepted in one transaction. Other writers can run between two such transactions."""
 
-MOST_BLOCKS: Final = 100_000
+MAX_BLOCKS: Final = 100_000
 """Limit of the blocks of one call, which then takes minutes."""
 
 
@@ -90,7 +90,7 @@ def set_next_timestamp(chain: EvmChain, time: int) -> None:
         TimeBeforeHead: The time is below the head's.
     """
 
-    def change(found: Conditions, head: AcceptedBlock) -> Conditions:
+    def change(found: NextBlockOverrides, head: AcceptedBlock) -> NextBlockOverrides:
         if time < head.header.timestamp:
             raise TimeBeforeHead(time, head.header.timestamp)
         return replace(found, next_timestamp=time)
@@ -108,7 +108,7 @@ def set_automine(chain: EvmChain, *, on: bool) -> None:
         HasPeers: Other nodes follow the chain.
     """
 
-    def change(found: Conditions, _: AcceptedBlock) -> Conditions:
+    def change(found: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
         return replace(found, mining="auto" if on else "manual", paused=found.paused and not on)
 
     change_conditions(chain, change)
@@ -148,7 +148,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
         HasPeers: Other nodes follow the chain.
     """
 
-    def change(found: Conditions, _: AcceptedBlock) -> Conditions:
+    def change(found: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
         if seconds:
             return replace(found, mining="interval", block_interval=seconds, paused=False)
         # As in Anvil: the end of interval mining does not restore automine.

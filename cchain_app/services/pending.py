@@ -13,7 +13,7 @@ from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.blocks.pending import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, development, pool
 from cchain_app.services.vm import EvmVM
 from chaindb import clock
@@ -47,7 +47,7 @@ class _Basis(NamedTuple):
     state: int | None
     """Version of the head's state, which state edits change; None while the head moves."""
     config: ChainConfig
-    conditions: Conditions
+    conditions: NextBlockOverrides
     offset: int
     """Seconds by which the chain's clock is ahead of wall time."""
     pool: Hashable

@@ -44,7 +44,7 @@ class FilterNotFound(Exception):
         super().__init__("filter not found")
 
 
-class Kind(Enum):
+class FilterKind(Enum):
     """The kind of changes that a filter reports."""
 
     LOGS = auto()
@@ -56,7 +56,7 @@ class Kind(Enum):
 class PollFilter:
     """A filter, and the changes that it has reported."""
 
-    kind: Kind
+    kind: FilterKind
     client: str
     """The client that created it."""
     next_number: int
@@ -77,7 +77,7 @@ class PollFilter:
 class Changes:
     """The changes since the last poll, in one of the two lists, depending on the filter's kind."""
 
-    kind: Kind
+    kind: FilterKind
     full: bool
     hashes: Sequence[Hash] = ()
     """Hashes of blocks or of transactions."""
@@ -94,7 +94,7 @@ def new_log_filter(
     """Create a filter that reports logs of blocks from now on, and return its ID."""
     rewinds, following = _begin(chain)
     made = PollFilter(
-        Kind.LOGS,
+        FilterKind.LOGS,
         client,
         following,
         log_filter=log_filter,
@@ -108,14 +108,16 @@ def new_log_filter(
 def new_block_filter(chain: EvmChain, client: str) -> int:
     """Create a filter that reports the hashes of blocks from now on, and return its ID."""
     rewinds, following = _begin(chain)
-    return _add(chain, PollFilter(Kind.BLOCKS, client, following, rewinds=rewinds))
+    return _add(chain, PollFilter(FilterKind.BLOCKS, client, following, rewinds=rewinds))
 
 
 def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
     """Create a filter that reports transactions that become pending, and return its ID."""
     rewinds, following = _begin(chain)
     waiting = _remembered(pool.pending_hashes(chain))
-    made = PollFilter(Kind.PENDING, client, following, rewinds=rewinds, full=full, reported=waiting)
+    made = PollFilter(
+        FilterKind.PENDING, client, following, rewinds=rewinds, full=full, reported=waiting
+    )
     return _add(chain, made)
 
 
@@ -135,9 +137,9 @@ def changes(chain: EvmChain, filter_id: int) -> Changes:
         FilterNotFound: There is no such filter.
     """
     found = _followed_back(chain, get(chain, filter_id))
-    if found.kind is Kind.LOGS:
+    if found.kind is FilterKind.LOGS:
         advanced, result = _log_changes(chain, found)
-    elif found.kind is Kind.BLOCKS:
+    elif found.kind is FilterKind.BLOCKS:
         advanced, result = _block_changes(chain, found)
     else:
         advanced, result = _pending_changes(chain, found)
@@ -198,7 +200,7 @@ def _log_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Change
         if searched < last:
             following = searched + 1
     advanced = replace(found, next_number=max(found.next_number, following))
-    return advanced, Changes(Kind.LOGS, full=False, logs=matching)
+    return advanced, Changes(FilterKind.LOGS, full=False, logs=matching)
 
 
 def _find_some(
@@ -220,7 +222,7 @@ def _block_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Chan
     accepted = _unreported(chain, found)
     advanced = replace(found, next_number=_after(found, accepted))
     hashes = [block.hash for block in accepted]
-    return advanced, Changes(Kind.BLOCKS, full=False, hashes=hashes)
+    return advanced, Changes(FilterKind.BLOCKS, full=False, hashes=hashes)
 
 
 def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
@@ -234,7 +236,7 @@ def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Ch
     hashes = [one for one in dict.fromkeys([*mined, *waiting]) if one[:REMEMBERED] not in reported]
     following = _after(found, accepted)
     advanced = replace(found, next_number=following, reported=_remembered(waiting))
-    return advanced, Changes(Kind.PENDING, full=found.full, hashes=hashes)
+    return advanced, Changes(FilterKind.PENDING, full=found.full, hashes=hashes)
 
 
 def _unreported(chain: EvmChain, found: PollFilter) -> list[AcceptedBlock]:

@@ -7,7 +7,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import development, pool
 from cchain_app.services import manual_mining
-from cchain_app.services.acceptance import SetOtherwise
+from cchain_app.services.acceptance import MiningModeChanged
 from chaindb import clock
 
 _log: Final = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ def produce(chain: EvmChain, mining: str, *, allow_empty: bool = False) -> bool:
         try:
             with pool.read_ahead(chain), chain.while_mining(mining):
                 return _produce(chain, mining, allow_empty=allow_empty)
-        except SetOtherwise:
+        except MiningModeChanged:
             continue  # another process has changed the mode or the next block's conditions meanwhile
         except UpstreamError as error:
             _log.warning("no block is made: %s", error)

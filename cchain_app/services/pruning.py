@@ -19,14 +19,14 @@ ROWS_AT_ONCE: Final = 1_000
 """Limit of the rows in one transaction."""
 
 
-class Pruned(NamedTuple):
+class PruneResult(NamedTuple):
     """The numbers of deleted rows."""
 
     changes: int
     calls: int
 
 
-def prune(chain: EvmChain, *, seconds: float) -> Pruned:
+def prune(chain: EvmChain, *, seconds: float) -> PruneResult:
     """Delete history that the settings do not keep, for about the given time; the next call continues."""
     until = time.monotonic() + seconds
     changes = calls = 0
@@ -36,7 +36,7 @@ def prune(chain: EvmChain, *, seconds: float) -> Pruned:
         )
     if chain.node.history_calls:
         calls = _prune(chain, _first_call, history.keep_calls_from, history.delete_calls, until)
-    return Pruned(changes, calls)
+    return PruneResult(changes, calls)
 
 
 def _prune(

@@ -9,19 +9,19 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.select import select_trie
 from cchain_app.forking.errors import CannotReplay
-from cchain_app.forking.origin import Fork
-from cchain_app.forking.replay import Replay
+from cchain_app.forking.origin import ForkOrigin
+from cchain_app.forking.replay import BlockPart
 from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors.development import effect_of
-from cchain_app.services.acceptance import ByHand, accept, tell
+from cchain_app.services.acceptance import BlockCheats, accept, tell
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID
 
 
-def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
+def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBlock:
     """Execute transactions on the fork block, and accept the new block; the clock continues from its time.
 
     The state that they need is requested meanwhile, outside the transaction that writes.
@@ -60,7 +60,7 @@ def replay(chain: EvmChain, fork: Fork, wanted: Replay) -> AcceptedBlock:
         raise CannotReplay(refused, wanted.header.number, skipped.reason)
     assert built.made is not None
     block = built.made.block
-    by_hand = ByHand(changes, uses_next=True, timestamp=block.header.timestamp)
+    by_hand = BlockCheats(changes, uses_next=True, timestamp=block.header.timestamp)
     accepted = tree.accept([ID(block.hash)]).accepted
     accept(chain, accepted, head, unusable=(), written=_nothing, by_hand=by_hand)
     tell(chain, accepted)

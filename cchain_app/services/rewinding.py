@@ -13,8 +13,8 @@ from django.db import DatabaseError
 from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.changes import Change, before
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.changes import StateEdit, before
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
@@ -30,7 +30,7 @@ def rewind(
     chain: EvmChain,
     head: AcceptedBlock,
     number: int,
-    conditions: Callable[[Conditions], Conditions],
+    conditions: Callable[[NextBlockOverrides], NextBlockOverrides],
     kept_changes: int | None = None,
 ) -> None:
     """Make an earlier block the head again, within the caller's transaction (`by_hand.exclusively`).
@@ -67,7 +67,7 @@ def rewind(
 
 
 def _rewind_trie(
-    chain: EvmChain, number: int, head: AcceptedBlock, made_there: Sequence[Change]
+    chain: EvmChain, number: int, head: AcceptedBlock, made_there: Sequence[StateEdit]
 ) -> StateChanges | None:
     """Restore the trie's nodes at a block's root; return the change of the state if it equals that of the trie.
 
@@ -88,7 +88,7 @@ def _rewind_trie(
     return None if made_there or pending or back.cleared else back
 
 
-def _state_back(chain: EvmChain, number: int, undone: Sequence[Change]) -> StateChanges:
+def _state_back(chain: EvmChain, number: int, undone: Sequence[StateEdit]) -> StateChanges:
     """Return the change from the current accounts and slots to their values at a height."""
     accounts, slots = evm_state.values_at(chain.db, number)
     named = [*accounts, *(one.address for one in undone if one.slot is None)]

@@ -12,16 +12,16 @@ from functools import partial
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import DepthTooLarge
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.pool.entry import Newcomer
-from cchain_app.services.by_hand import exclusively
+from cchain_app.services.cheats import exclusively
 from cchain_app.services.rewinding import moved, rewind, staying
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
 from cchain_app.store import impersonation
 from cchain_app.store import pool as pool_rows
-from cchain_app.store.development import Snapshot
+from cchain_app.store.development import RestorableState
 from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from chaindb import clock
@@ -39,7 +39,7 @@ def take_snapshot(chain: EvmChain) -> int:
         found = rows.conditions(chain.db)
         rows.add_snapshot(
             chain.db,
-            Snapshot(
+            RestorableState(
                 found.next_snapshot,
                 head.number,
                 head.hash,
@@ -99,7 +99,7 @@ def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
     with _going_back(chain) as head:
         if depth > head.number - chain.begun_number:
             raise DepthTooLarge(what, head.number, depth)
-        rewind(chain, head, head.number - depth, Conditions.used)
+        rewind(chain, head, head.number - depth, NextBlockOverrides.used)
 
 
 def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None) -> None:
@@ -145,7 +145,7 @@ def instance_id(chain: EvmChain) -> Hash:
     return found.instance_id
 
 
-def _as_then(snapshot: Snapshot, found: Conditions) -> Conditions:
+def _as_then(snapshot: RestorableState, found: NextBlockOverrides) -> NextBlockOverrides:
     return replace(
         found,
         next_timestamp=snapshot.next_timestamp,
@@ -154,8 +154,8 @@ def _as_then(snapshot: Snapshot, found: Conditions) -> Conditions:
     )
 
 
-def _anew(found: Conditions) -> Conditions:
-    return Conditions(
+def _anew(found: NextBlockOverrides) -> NextBlockOverrides:
+    return NextBlockOverrides(
         instance_id=Hash(secrets.token_bytes(32)),
         next_snapshot=found.next_snapshot,
         rewinds=found.rewinds,
@@ -173,7 +173,7 @@ def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
         moved(chain)
 
 
-def _restore_pool(chain: EvmChain, snapshot: Snapshot) -> None:
+def _restore_pool(chain: EvmChain, snapshot: RestorableState) -> None:
     """Replace the pool's content by that of the snapshot."""
     pool_rows.remove_all(chain.db)
     transactions = [with_sender(decode_unsigned(raw), sender) for raw, sender, _ in snapshot.pool]

@@ -2,7 +2,7 @@
 
 from cchain_app.chain import EvmChain
 from cchain_app.development.dump import document_of, unpack
-from cchain_app.services import by_hand
+from cchain_app.services import cheats
 from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
 
@@ -26,10 +26,10 @@ def load_state(chain: EvmChain, dump: bytes) -> None:
         DumpNotReadable: The bytes are not a dump.
         HasPeers: Other nodes follow the chain.
     """
-    wanted: list[by_hand.Wanted] = []
+    wanted: list[cheats.AccountEdit] = []
     for address, account in unpack(dump).items():
-        wanted.append(by_hand.balance(address, account.balance))
-        wanted.append(by_hand.nonce(address, account.nonce))
-        wanted.append(by_hand.code(address, account.code))
-        wanted += (by_hand.storage(address, slot, word) for slot, word in account.storage.items())
-    by_hand.change_state(chain, wanted)
+        wanted.append(cheats.balance(address, account.balance))
+        wanted.append(cheats.nonce(address, account.nonce))
+        wanted.append(cheats.code(address, account.code))
+        wanted += (cheats.storage(address, slot, word) for slot, word in account.storage.items())
+    cheats.change_state(chain, wanted)

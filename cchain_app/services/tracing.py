@@ -13,7 +13,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import TransactionRefused
 from cchain_app.chain import EvmChain
-from cchain_app.evm.engine import InvalidBlock
+from cchain_app.evm.engine import ExecutionInvalid
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.development import env_of_block
@@ -29,7 +29,7 @@ class BlockNotTraceable(Exception):
 class BlockNotReadable(BlockNotTraceable):
     """The bytes are not a block, or one of its transactions is malformed."""
 
-    def __init__(self, reason: InvalidBlock) -> None:
+    def __init__(self, reason: ExecutionInvalid) -> None:
         super().__init__(f"could not decode block: {reason}")
 
 
@@ -62,7 +62,7 @@ def read_block(raw: bytes) -> CandidateBlock:
     """
     try:
         return parse_foreign_block(raw)
-    except InvalidBlock as error:
+    except ExecutionInvalid as error:
         raise BlockNotReadable(error) from error
 
 
@@ -81,7 +81,7 @@ def trace_candidate(
 
     Raises:
         BlockNotTraceable: By a subclass, for its position, its gas limit or its transactions.
-        InvalidBlock: A transaction cannot be in it.
+        ExecutionInvalid: A transaction cannot be in it.
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: A transaction took too long.
     """

@@ -18,13 +18,13 @@ from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, Tran
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.services.log_switch import LogSwitch
-from cchain_app.transaction_log.allowance import Allowance
+from cchain_app.transaction_log.allowance import EntryAllowance
 from cchain_app.transaction_log.collapse import Collapse
 from cchain_app.transaction_log.entries import (
     NOTHING,
     CallEntry,
     Entry,
-    Recorded,
+    ExecutionDetails,
     entries_of,
     recorded,
     shown_messages,
@@ -33,7 +33,7 @@ from cchain_app.transaction_log.entries import (
 from cchain_app.transaction_log.known import KnownSignatures
 from cchain_app.transaction_log.methods import acts
 from cchain_app.transaction_log.text import write
-from cchain_app.transaction_log.waiting import Counted, WaitingBlock, WaitingCall, WaitingLine
+from cchain_app.transaction_log.waiting import RepeatCount, WaitingBlock, WaitingCall, WaitingLine
 from chaindb.connections import release
 
 TRANSACTIONS: Final = logging.getLogger("node.transactions")
@@ -55,7 +55,7 @@ PATIENCE: Final = 5.0
 """Seconds that the process waits for the last lines when it ends."""
 
 _UNRECORDABLE: Final = (TraceTooLarge, TraceTimedOut, TraceDiffers)
-_TOO_LONG: Final = Recorded(missing="recording the transactions of its block took too long")
+_TOO_LONG: Final = ExecutionDetails(missing="recording the transactions of its block took too long")
 
 _log: Final = logging.getLogger(__name__)
 
@@ -75,12 +75,12 @@ class TransactionLog:
         chain: EvmChain,
         *,
         line: WaitingLine | None = None,
-        allowance: Allowance | None = None,
+        allowance: EntryAllowance | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chain = chain
         self._line = WaitingLine() if line is None else line
-        self._allowance = allowance or Allowance(clock=clock)
+        self._allowance = allowance or EntryAllowance(clock=clock)
         self._collapse = Collapse(clock=clock)
         self._clock = clock
         self._known: KnownSignatures | None = None
@@ -203,9 +203,9 @@ class TransactionLog:
         finally:
             release()
 
-    def _entries(self, waiting: WaitingBlock | WaitingCall | Counted) -> Iterator[Entry]:
+    def _entries(self, waiting: WaitingBlock | WaitingCall | RepeatCount) -> Iterator[Entry]:
         match waiting:
-            case Counted():
+            case RepeatCount():
                 yield waiting.entry()
             case WaitingCall():
                 yield self._call(waiting)
@@ -214,7 +214,7 @@ class TransactionLog:
 
     def _block(self, block: AcceptedBlock) -> Iterator[Entry]:
         if not self._allowance.take(max(len(block.transactions), 1)):
-            counted = Counted()
+            counted = RepeatCount()
             counted.add_block(block)
             yield counted.entry()
             return
@@ -226,7 +226,7 @@ class TransactionLog:
         messages: tuple[str, ...] = ()
         missing = None
         if not self._allowance.take(1):
-            return Counted(calls=waiting.count).entry()
+            return RepeatCount(calls=waiting.count).entry()
         if waiting.trace is not None:
             try:
                 messages = shown_messages(waiting.trace().frames)
@@ -237,7 +237,7 @@ class TransactionLog:
                 missing = "console.log, since it could not be executed again"
         return CallEntry(waiting.method, waiting.count, waiting.exists, messages, missing)
 
-    def _inside(self, block: AcceptedBlock, known: KnownSignatures) -> list[Recorded]:
+    def _inside(self, block: AcceptedBlock, known: KnownSignatures) -> list[ExecutionDetails]:
         """Return the recorded calls of each transaction."""
         inside = [NOTHING] * len(block.transactions)
         indexes = to_record(block)
@@ -255,7 +255,7 @@ class TransactionLog:
         except Exception as error:
             if blocks.by_hash(self._chain, block.hash) is not None:
                 _log.exception("block %d could not be executed again for the log", block.number)
-            gone = Recorded(
+            gone = ExecutionDetails(
                 missing=f"the block could not be executed again ({type(error).__name__})"
             )
             inside[told : indexes.stop] = [gone] * (indexes.stop - told)
@@ -263,7 +263,7 @@ class TransactionLog:
 
     def _inside_one(
         self, replay: tracing.BlockReplay, known: KnownSignatures, until: float
-    ) -> Recorded:
+    ) -> ExecutionDetails:
         """Return the recorded calls of a block's next transaction."""
         if self._clock() >= until:
             return _TOO_LONG
@@ -271,7 +271,7 @@ class TransactionLog:
             (trace,) = replay.trace(1, RECORDING, time_limit=SECONDS_A_TRANSACTION)
         except _UNRECORDABLE as error:
             replay.pass_over(time_limit=SECONDS_A_TRANSACTION)
-            return Recorded(missing=str(error))
+            return ExecutionDetails(missing=str(error))
         return recorded(trace.frames, known)
 
     def _write(self, entries: Iterator[Entry]) -> None:

@@ -30,7 +30,7 @@ from cchain_app.processing import ProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
 from cchain_app.services import transactions
-from cchain_app.services.acceptance import NOTHING, ByHand, accept, head_moved, tell
+from cchain_app.services.acceptance import NOTHING, BlockCheats, accept, head_moved, tell
 from cchain_app.services.choosing import choose, drop, invalid
 from cchain_app.services.reading import read_transactions
 from cchain_app.store import development as rows
@@ -62,10 +62,10 @@ class EvmVM:
         self._built: dict[ID, tuple[Hash, ...]] = {}
         """Processing blocks that were built here, each with the transactions that can never be mined and that leave
         the pool when the block is accepted, in addition to the block's own."""
-        self._by_hand_of: dict[ID, ByHand] = {}
+        self._by_hand_of: dict[ID, BlockCheats] = {}
         """Those of them that were built on the head, with their manual changes and overrides."""
         self._this_thread = _ThisThread()
-        self._offer: _Offer | None = None
+        self._offer: _DirectBlock | None = None
         """The only transactions that the next block may contain; see `offering`."""
 
     @contextmanager
@@ -76,7 +76,7 @@ class EvmVM:
         announced as pending transactions before the block. Accepting it raises `GoesToPool` if the transactions may
         not bypass the pool.
         """
-        self._offer = _Offer(transactions, parent)
+        self._offer = _DirectBlock(transactions, parent)
         try:
             with self.mining("auto"):
                 yield
@@ -85,7 +85,7 @@ class EvmVM:
 
     @contextmanager
     def mining(self, how: str) -> Iterator[None]:
-        """Accept blocks in the body only while the mining mode is the given one (`Conditions.mines`); else raise `SetOtherwise`.
+        """Accept blocks in the body only while the mining mode is the given one (`NextBlockOverrides.mines`); else raise `SetOtherwise`.
 
         This applies only to this thread, which makes blocks automatically; explicitly requested blocks do not need it.
         """
@@ -341,7 +341,7 @@ class EvmVM:
         included = {one.hash for block in line for one in block.transactions}
         return choose(self._chain, parent, included)
 
-    def _by_hand(self, tree: ProcessingBlocks, parent: AcceptedBlock) -> "_SetByHand":
+    def _by_hand(self, tree: ProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
         """Return the manual changes and overrides for a block: all for the head's child, only lasting ones for later blocks."""
         found = development.conditions(self._chain)
         on_head = parent.hash == tree.head.hash
@@ -351,10 +351,10 @@ class EvmVM:
         if on_head and self._chain.node.profile == "production":
             # Block producers get no event, and a web process gets it a little later.
             self._chain.memory.see_changes(parent, changes)
-        return _SetByHand(
+        return _Cheats(
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,
-            ByHand(
+            BlockCheats(
                 changes,
                 found.has_next,
                 found.next_timestamp,
@@ -391,7 +391,7 @@ class EvmVM:
             _log.exception("%d transactions of rejected blocks are not in the pool", len(raws))
 
 
-class _Offer(NamedTuple):
+class _DirectBlock(NamedTuple):
     """Transactions for a block that bypass the pool."""
 
     transactions: Sequence[Transaction]
@@ -406,12 +406,12 @@ class _ThisThread(threading.local):
     """The mining mode that must apply; see `EvmVM.mining`."""
 
 
-class _SetByHand(NamedTuple):
+class _Cheats(NamedTuple):
     """The manual changes and overrides for a block that is built."""
 
     override: BlockOverride | None
     changes: StateChanges | None
-    counted: ByHand
+    counted: BlockCheats
 
 
 @contextmanager

@@ -91,7 +91,7 @@ class CallNotApplied(SimulationRefused):
         super().__init__(f"err: {words} (supplied gas {gas})")
 
 
-class NonceTooLow(CallNotApplied):
+class SimulatedNonceTooLow(CallNotApplied):
     """The sender has used the nonce."""
 
 
@@ -115,19 +115,19 @@ class NotEnoughGas(CallNotApplied):
     """The gas limit is lower than the call's intrinsic gas."""
 
 
-class InitCodeTooLarge(CallNotApplied):
+class SimulatedInitCodeTooLarge(CallNotApplied):
     """The init code is longer than EIP-3860 allows."""
 
 
 _BY_WORDS: Final[tuple[tuple[str, type[CallNotApplied]], ...]] = (
-    ("nonce too low", NonceTooLow),
+    ("nonce too low", SimulatedNonceTooLow),
     ("nonce too high", NonceTooHigh),
     ("max priority fee per gas higher than max fee per gas", TipAboveFee),
     ("max fee per gas less than block base fee", FeeBelowBaseFee),
     ("insufficient funds", NotEnoughFunds),
     ("intrinsic gas too low", NotEnoughGas),
     ("insufficient gas for floor data gas cost", NotEnoughGas),
-    ("max initcode size exceeded", InitCodeTooLarge),
+    ("max initcode size exceeded", SimulatedInitCodeTooLarge),
 )
 
 

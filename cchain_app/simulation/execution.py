@@ -53,7 +53,7 @@ BLOB_BASE_FEE_BITS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SimulationOptions:
     """The options of a simulation."""
 
     validate: bool = False
@@ -65,7 +65,7 @@ class Options:
 
 
 @dataclass(slots=True)
-class Budget:
+class SimulationBudget:
     """The resources left for all calls of a request together."""
 
     gas: int
@@ -121,8 +121,8 @@ class Simulation:
         base: AcceptedBlock,
         state: StateReader,
         *,
-        options: Options,
-        budget: Budget,
+        options: SimulationOptions,
+        budget: SimulationBudget,
     ) -> None:
         self._config = config
         self._engine = engine

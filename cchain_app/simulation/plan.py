@@ -21,11 +21,11 @@ from cchain_app.simulation.errors import (
 from cchain_app.txs.request import CallRequest
 from primitives.evm import Address, Hash
 
-MOST_BLOCKS: Final = 256
+MAX_SIMULATE_BLOCKS: Final = 256
 """Most blocks after the accepted block, counting those that fill gaps."""
 
-MOST_CALLS_OF_BLOCK: Final = 5_000
-MOST_CALLS: Final = 10_000
+MAX_CALLS_OF_BLOCK: Final = 5_000
+MAX_CALLS: Final = 10_000
 """Most calls of all blocks together."""
 
 BLOCK_SECONDS: Final = 12
@@ -66,7 +66,7 @@ def plan(base: Header, requests: Sequence[BlockRequest]) -> list[PlannedBlock]:
         wanted = number + 1 if wanted is None else wanted
         if wanted <= number:
             raise BlockNumberNotAscending(wanted, number)
-        if wanted - base.number > MOST_BLOCKS:
+        if wanted - base.number > MAX_SIMULATE_BLOCKS:
             raise TooManyBlocks
         for missing in range(number + 1, wanted):
             timestamp = _time_after(timestamp)
@@ -80,14 +80,14 @@ def plan(base: Header, requests: Sequence[BlockRequest]) -> list[PlannedBlock]:
 def _check_sizes(requests: Sequence[BlockRequest]) -> None:
     if not requests:
         raise NoBlocks
-    if len(requests) > MOST_BLOCKS:
+    if len(requests) > MAX_SIMULATE_BLOCKS:
         raise TooManyBlocks
     for request in requests:
-        if len(request.calls) > MOST_CALLS_OF_BLOCK:
-            raise TooManyCalls(" in block", len(request.calls), MOST_CALLS_OF_BLOCK)
+        if len(request.calls) > MAX_CALLS_OF_BLOCK:
+            raise TooManyCalls(" in block", len(request.calls), MAX_CALLS_OF_BLOCK)
     together = sum(len(request.calls) for request in requests)
-    if together > MOST_CALLS:
-        raise TooManyCalls("", together, MOST_CALLS)
+    if together > MAX_CALLS:
+        raise TooManyCalls("", together, MAX_CALLS)
 
 
 def _time_after(before: int, wanted: int | None = None) -> int:

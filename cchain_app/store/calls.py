@@ -46,7 +46,7 @@ _KEPT_ERROR: Final = 100
 _SELECTOR: Final = 4
 
 
-class Progress(NamedTuple):
+class CallIndexProgress(NamedTuple):
     """The progress of writing calls."""
 
     next_call: int
@@ -66,17 +66,17 @@ class Progress(NamedTuple):
         return height_of(self.next_call) - 1
 
 
-class ProgressMoved(Exception):
+class CallProgressMoved(Exception):
     """Another process has written these calls, or the chain was rewound and may have other blocks now."""
 
 
-def progress(db: Database) -> Progress | None:
+def progress(db: Database) -> CallIndexProgress | None:
     """Return the progress of writing calls, or None if it was never started."""
     found = db.row(_READ, [_ONLY])
-    return None if found is None else Progress(*found)
+    return None if found is None else CallIndexProgress(*found)
 
 
-def begin(db: Database) -> Progress:
+def begin(db: Database) -> CallIndexProgress:
     """Start writing calls, unless that was done before; return the progress."""
     found = progress(db)
     if found is None:
@@ -87,7 +87,9 @@ def begin(db: Database) -> Progress:
     return found
 
 
-def write(db: Database, rows: Sequence[Row], before: Progress, after: Progress) -> None:
+def write(
+    db: Database, rows: Sequence[Row], before: CallIndexProgress, after: CallIndexProgress
+) -> None:
     """Write rows with keys from the next one on, and move the progress past them.
 
     Args:
@@ -97,18 +99,18 @@ def write(db: Database, rows: Sequence[Row], before: Progress, after: Progress) 
         after: The progress afterwards.
 
     Raises:
-        ProgressMoved: The progress is another one by now; nothing is written.
+        CallProgressMoved: The progress is another one by now; nothing is written.
     """
     with db.atomic():
         # A rewind locks this row before it deletes any block, so the values read here hold until the commit.
         list(db.objects(models.CallProgress).select_for_update().filter(id=_ONLY))
         if progress(db) != before:
-            raise ProgressMoved
+            raise CallProgressMoved
         db.upsert(models.CallProgress, _PROGRESS, [(_ONLY, after.next_call, after.unrecorded)])
         db.insert(models.Call, _CALL, rows)
 
 
-class Recorded(NamedTuple):
+class RecordedFrames(NamedTuple):
     """The recorded frames of a transaction."""
 
     frames: Sequence[Frame]
@@ -117,7 +119,7 @@ class Recorded(NamedTuple):
 
 
 def rows_of(
-    number: int, position: int, place: int, transactions: Sequence[Recorded]
+    number: int, position: int, place: int, transactions: Sequence[RecordedFrames]
 ) -> Iterator[Row]:
     """Yield the rows of a block's transactions from a position on.
 

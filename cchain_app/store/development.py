@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from cchain_app import models
-from cchain_app.development.changes import STORAGE, Change
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.changes import STORAGE, StateEdit
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import StateChanges
 from cchain_app.store import impersonation, state
 from chaindb.database import Database, Question, Row
@@ -51,7 +51,7 @@ _CHANGED_SLOTS: Final = (
 )
 
 
-class Snapshot(NamedTuple):
+class RestorableState(NamedTuple):
     """A state of the chain that can be restored."""
 
     id: int
@@ -73,7 +73,7 @@ class Snapshot(NamedTuple):
 
 _SNAPSHOT: Final = """
 SELECT {columns} FROM cchain_app_snapshot WHERE id = %s
-""".format(columns=", ".join(Snapshot._fields))
+""".format(columns=", ".join(RestorableState._fields))
 
 
 def conditions_questions() -> list[Question]:
@@ -81,12 +81,12 @@ def conditions_questions() -> list[Question]:
     return [_SETTINGS_QUESTION, impersonation.SIGNATURES_QUESTION]
 
 
-def conditions(db: Database) -> Conditions:
+def conditions(db: Database) -> NextBlockOverrides:
     """Return the overrides for future blocks."""
     row = db.row(*_SETTINGS_QUESTION)
     signatures = impersonation.signatures(db)
     if row is None:
-        return Conditions(signatures=signatures)
+        return NextBlockOverrides(signatures=signatures)
     values: dict[str, Any] = dict(zip(_CONDITIONS, row, strict=True))
     for name in ("instance_id", "next_prev_randao"):
         values[name] = None if values[name] is None else Hash(bytes(values[name]))
@@ -95,10 +95,10 @@ def conditions(db: Database) -> Conditions:
     values["next_base_fee"] = _amount(values["next_base_fee"])
     for name in ("nonces_lowered", "paused"):
         values[name] = bool(values[name])
-    return Conditions(**values, signatures=signatures)
+    return NextBlockOverrides(**values, signatures=signatures)
 
 
-def set_conditions(db: Database, found: Conditions) -> None:
+def set_conditions(db: Database, found: NextBlockOverrides) -> None:
     """Write the overrides for future blocks; signatures are written one by one (`impersonation`)."""
     row = (_ONLY, *(getattr(found, name) for name in _CONDITIONS))
     db.upsert(models.DevelopmentSettings, ("id", *_CONDITIONS), [row])
@@ -109,7 +109,7 @@ def changes_question(number: int) -> Question:
     return _CHANGES, (models.row_id(number), models.row_id(number + 1))
 
 
-def changes_before(db: Database, number: int) -> list[Change]:
+def changes_before(db: Database, number: int) -> list[StateEdit]:
     """Return the development changes that precede a block, in order."""
     rows = db.rows(*changes_question(number))
     return [_change(row) for row in rows]
@@ -140,7 +140,7 @@ def has_changes_up_to(db: Database, number: int) -> bool:
 
 
 def apply(
-    db: Database, head: int, changes: Sequence[Change], effect: StateChanges, first_place: int
+    db: Database, head: int, changes: Sequence[StateEdit], effect: StateChanges, first_place: int
 ) -> None:
     """Write changes that were made on the head, and their effect on accounts and slots.
 
@@ -201,7 +201,9 @@ def _next_place(db: Database, sql: str, number: int) -> int:
     return 0 if row is None or row[0] is None else int(row[0]) - models.row_id(number) + 1
 
 
-def forget_changes(db: Database, number: int, first_place: int, undone: Sequence[Change]) -> None:
+def forget_changes(
+    db: Database, number: int, first_place: int, undone: Sequence[StateEdit]
+) -> None:
     """Delete the changes before a block from a position on, and all that precede later blocks.
 
     The history that they wrote for the block before is deleted too.
@@ -239,7 +241,7 @@ def lowest_since(db: Database, seen: int) -> int | None:
     return int(row[1]) if row[0] == seen + 1 else 0
 
 
-def add_snapshot(db: Database, snapshot: Snapshot) -> None:
+def add_snapshot(db: Database, snapshot: RestorableState) -> None:
     """Write a snapshot."""
     db.objects(models.Snapshot).create(
         **snapshot._replace(
@@ -248,7 +250,7 @@ def add_snapshot(db: Database, snapshot: Snapshot) -> None:
     )
 
 
-def snapshot(db: Database, number: int) -> Snapshot | None:
+def snapshot(db: Database, number: int) -> RestorableState | None:
     """Return the snapshot with this number, or None."""
     row = db.row(_SNAPSHOT, (number,))
     return None if row is None else _snapshot(row)
@@ -278,10 +280,10 @@ def forget_snapshots_above(db: Database, number: int, changes: int | None) -> No
         db.execute(_FORGET_SNAPSHOTS_OF_CHANGES, (number, changes))
 
 
-def _snapshot(row: Sequence[Any]) -> Snapshot:
-    found = Snapshot(*row)
+def _snapshot(row: Sequence[Any]) -> RestorableState:
+    found = RestorableState(*row)
     randao = found.next_prev_randao
-    waited = json.loads(row[Snapshot._fields.index("pool")])
+    waited = json.loads(row[RestorableState._fields.index("pool")])
     return found._replace(
         hash=Hash(bytes(found.hash)),
         next_base_fee=_amount(found.next_base_fee),
@@ -298,9 +300,9 @@ def _amount(stored: Any) -> int | None:
     return None if stored is None else int(stored)
 
 
-def _change(row: tuple[Any, ...]) -> Change:
+def _change(row: tuple[Any, ...]) -> StateEdit:
     kind, address, new, old, slot, wrote_history = row
-    return Change(
+    return StateEdit(
         kind,
         Address(bytes(address)),
         Word(bytes(new)),

@@ -20,7 +20,7 @@ Changed = tuple[set[Address], set[tuple[Address, Slot]]]
 """Accounts and slots whose values have changed."""
 
 
-class Missed(NamedTuple):
+class MissedBlocks(NamedTuple):
     """Blocks that a process has not seen yet."""
 
     blocks: list[AcceptedBlock]
@@ -58,7 +58,7 @@ def missed_questions(first: int, last: int) -> list[Question]:
     ]
 
 
-def missed(db: Database, first: int, last: int) -> Missed:
+def missed(db: Database, first: int, last: int) -> MissedBlocks:
     """Return the blocks from height `first` to `last` and their changes."""
     *blocks, accounts, slots, kept, by_hand = (
         db.rows(*one) for one in missed_questions(first, last)
@@ -68,4 +68,4 @@ def missed(db: Database, first: int, last: int) -> Missed:
         {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for (key,) in slots},
     )
     is_known = first - 1 >= history.read_first_state(kept) and not by_hand
-    return Missed(chain.read_blocks(blocks), changed if is_known else None)
+    return MissedBlocks(chain.read_blocks(blocks), changed if is_known else None)

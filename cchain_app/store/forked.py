@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 
 from cchain_app import models
 from cchain_app.evm.engine import AccountState
-from cchain_app.forking.origin import Fork
-from cchain_app.forking.questions import ForkedAccount
+from cchain_app.forking.origin import ForkOrigin
+from cchain_app.forking.questions import UpstreamAccount
 from cchain_app.store import evm_state
 from chaindb.database import Database
 from chaindb.locks import Lock
@@ -23,7 +23,7 @@ _FORK = ("genesis_hash", "chain_id", "fork_url", "fork_number", "fork_block")
 _LEAVES = "SELECT key, number FROM cchain_app_forkedleaf WHERE key IN ({keys})"
 
 
-def read_fork(db: Database) -> Fork | None:
+def read_fork(db: Database) -> ForkOrigin | None:
     """Return the fork in the database, or None if the chain is not a fork, or there is no chain or no table yet."""
     if not db.has_table("cchain_app_forkedleaf"):
         return None
@@ -31,7 +31,7 @@ def read_fork(db: Database) -> Fork | None:
     found = db.objects(models.Chain).only(*_FORK).first()
     if found is None or found.fork_number is None:
         return None
-    return Fork(
+    return ForkOrigin(
         url=found.fork_url or "",
         number=found.fork_number,
         hash=Hash(bytes(found.genesis_hash)),
@@ -42,7 +42,7 @@ def read_fork(db: Database) -> Fork | None:
     )
 
 
-def begin_fork(db: Database, fork: Fork) -> None:
+def begin_fork(db: Database, fork: ForkOrigin) -> None:
     """Write the origin of a fork, after its first block."""
     db.objects(models.Chain).filter(genesis_hash=fork.hash).update(
         fork_url=fork.url,
@@ -84,7 +84,7 @@ def known_hash(db: Database, number: int) -> Hash | None:
 
 def keep(
     db: Database,
-    accounts: Mapping[Address, ForkedAccount],
+    accounts: Mapping[Address, UpstreamAccount],
     slots: Mapping[tuple[Address, Slot], Word],
 ) -> None:
     """Write fetched data, all of it or nothing; rows that another thread has written meanwhile stay.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.evm.engine import BLOCK_HASHES, BLOCK_HASHES_KEPT
+from cchain_app.evm.engine import HISTORY_SERVE_WINDOW, HISTORY_STORAGE_ADDRESS
 from cchain_app.memory import PoolMemory
 from cchain_app.store import chain, development, evm_state, following, pool
 from chaindb import generation
@@ -37,13 +37,13 @@ def _of_child(head: int) -> list[Question]:
         generation.QUESTION,
         following.head_question(head),
         development.changes_question(head + 1),
-        evm_state.slot_question(BLOCK_HASHES, _slot_of_parent(head), head),
+        evm_state.slot_question(HISTORY_STORAGE_ADDRESS, _slot_of_parent(head), head),
     ]
 
 
 def _slot_of_parent(head: int) -> Slot:
     """Return the slot in which the block after a height stores its parent's hash (EIP-2935)."""
-    return Slot((head % BLOCK_HASHES_KEPT).to_bytes(32, "big"))
+    return Slot((head % HISTORY_SERVE_WINDOW).to_bytes(32, "big"))
 
 
 def of_following(seen: AcceptedBlock | None) -> list[Question]:

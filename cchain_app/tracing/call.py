@@ -11,7 +11,7 @@ from cchain_app.evm.failures import REVERTED
 from cchain_app.evm.reverts import reason_of
 from cchain_app.evm.tracing import Frame, FrameLog, TransactionTrace
 from cchain_app.tracing.options import CallConfig
-from cchain_app.tracing.output import Output, data, members
+from cchain_app.tracing.output import TraceWriter, data, members
 
 _CREATIONS = frozenset({"CREATE", "CREATE2"})
 _CALLS = frozenset({"CALL", "CALLCODE", "DELEGATECALL", "STATICCALL"})
@@ -19,7 +19,7 @@ _SELECTOR = 4
 
 
 def write_calls(
-    output: Output, trace: TransactionTrace, config: CallConfig, first_log: int
+    output: TraceWriter, trace: TransactionTrace, config: CallConfig, first_log: int
 ) -> None:
     """Write the top frame with all its inner calls.
 
@@ -52,7 +52,7 @@ def write_calls(
 class Nesting:
     """Writes nested frames, which are given depth first: `calls` is between the other members of a frame."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: TraceWriter) -> None:
         self._output = output
         self._tails: list[bytes] = []
         """The remaining members of each open frame, from the top frame down."""
@@ -113,7 +113,7 @@ def log_members(log: FrameLog, first_log: int) -> dict[str, Any]:
     }
 
 
-def write_selectors(output: Output, trace: TransactionTrace) -> None:
+def write_selectors(output: TraceWriter, trace: TransactionTrace) -> None:
     """Write how often each selector was called, with the size of the remaining input: 4byteTracer."""
     counted = Counter(
         f"{data(frame.input[:_SELECTOR])}-{len(frame.input) - _SELECTOR}"

@@ -18,7 +18,7 @@ SHOWN_FAILURES: Final = (None, failures.REVERTED)
 
 
 @dataclass(frozen=True, slots=True)
-class HalfRecorded:
+class PartialFrame:
     """The progress of recording the calls of a block that takes longer than one turn."""
 
     block: Hash

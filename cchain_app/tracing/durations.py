@@ -16,7 +16,7 @@ _UNITS: Final = {
     "h": 3600.0,
 }
 _PART: Final = re.compile(r"([0-9]*(?:\.[0-9]*)?)([^0-9.]*)")
-_MOST_SECONDS: Final = (2**63 - 1) / 1e9
+_MAX_SECONDS: Final = (2**63 - 1) / 1e9
 """Go counts nanoseconds in 63 bits."""
 
 
@@ -40,7 +40,7 @@ def parse_duration(text: str) -> float:
             raise InvalidDuration(f"time: invalid duration {_quoted(text)}")
         seconds += float(part[1]) * _unit(part[2], text)
         place = part.end()
-    if not digits or seconds > _MOST_SECONDS:
+    if not digits or seconds > _MAX_SECONDS:
         raise InvalidDuration(f"time: invalid duration {_quoted(text)}")
     return -seconds if text[0] == "-" else seconds
 

@@ -13,14 +13,14 @@ from cchain_app.evm.opcodes import OPCODES
 from cchain_app.evm.tracing import Frame, OpcodeUse, TransactionTrace
 from cchain_app.tracing.call import Nesting, head_members, log_members
 from cchain_app.tracing.options import Erc7562Config
-from cchain_app.tracing.output import Output, data, members
+from cchain_app.tracing.output import TraceWriter, data, members
 from primitives.evm import Slot
 
 _GAS: Final = OPCODES["GAS"]
 
 
 def write_accesses(
-    output: Output, trace: TransactionTrace, config: Erc7562Config, first_log: int
+    output: TraceWriter, trace: TransactionTrace, config: Erc7562Config, first_log: int
 ) -> None:
     """Write the top frame with all its inner calls.
 

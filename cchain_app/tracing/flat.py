@@ -9,7 +9,7 @@ from typing import Any, Final
 from cchain_app.evm import failures
 from cchain_app.evm.tracing import Frame, TransactionTrace
 from cchain_app.tracing.options import FlatConfig, TraceContext
-from cchain_app.tracing.output import Output, data, data_or_none
+from cchain_app.tracing.output import TraceWriter, data, data_or_none
 
 Json = dict[str, Any]
 
@@ -34,7 +34,7 @@ _HIDDEN: Final = frozenset({"CALL", "STATICCALL"})
 
 
 def write_flat(
-    output: Output, trace: TransactionTrace, config: FlatConfig, context: TraceContext
+    output: TraceWriter, trace: TransactionTrace, config: FlatConfig, context: TraceContext
 ) -> None:
     """Write the frames as a list, depth first.
 

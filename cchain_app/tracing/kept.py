@@ -5,7 +5,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final, NamedTuple
 
-from primitives.counting import Asked
+from primitives.counting import HitCounter
 from primitives.evm import Hash
 
 LARGEST_PART: Final = 4
@@ -36,7 +36,7 @@ class KeptTraces:
         self._lock = threading.Lock()
         self._answers: OrderedDict[TraceKey, bytes] = OrderedDict()
         self._bytes = 0
-        self.asked = Asked()
+        self.asked = HitCounter()
 
     def __len__(self) -> int:
         return len(self._answers)

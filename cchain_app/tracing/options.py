@@ -31,7 +31,7 @@ ERC7562: Final = "erc7562Tracer"
 
 TRACERS: Final = (CALL, FLAT_CALL, PRESTATE, FOUR_BYTE, NOOP, MUX, KECCAK, ERC7562)
 
-MOST_MUXES: Final = 4
+MAX_MUXES: Final = 4
 """Unspecified: most levels of nested muxTracers. go-ethereum has no limit."""
 
 _SHOWN: Final = 64
@@ -76,7 +76,7 @@ class TooManyMuxes(BadTraceConfig):
     """muxTracers that are nested too deep."""
 
     def __init__(self) -> None:
-        super().__init__(f"{MUX} nested more than {MOST_MUXES} deep")
+        super().__init__(f"{MUX} nested more than {MAX_MUXES} deep")
 
 
 class TraceContext(NamedTuple):
@@ -196,7 +196,7 @@ def parse_trace_config(value: object) -> TraceConfig:
     )
     given.number("reexec")
     return TraceConfig(
-        tracer=None if name is None else _tracer(name, given.anything("tracerConfig"), MOST_MUXES),
+        tracer=None if name is None else _tracer(name, given.anything("tracerConfig"), MAX_MUXES),
         steps=steps if name is None else StepOptions(),
         timeout=None if timeout is None else _seconds(timeout),
     )

@@ -12,7 +12,7 @@ _encode: Final = msgspec.json.Encoder().encode
 Members = Mapping[str, Any]
 
 
-class Output:
+class TraceWriter:
     """An answer that is being written."""
 
     def __init__(self, most_bytes: int = UNBOUNDED) -> None:

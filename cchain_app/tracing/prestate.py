@@ -7,7 +7,7 @@ from typing import Any
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange
 from cchain_app.evm.tracing import TouchedState, TransactionTrace
 from cchain_app.tracing.options import PrestateConfig
-from cchain_app.tracing.output import Output, data
+from cchain_app.tracing.output import TraceWriter, data
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
@@ -17,7 +17,7 @@ _NOBODY = AccountState(0, 0, EMPTY_HASH)
 """Represents an account that does not exist."""
 
 
-def write_prestate(output: Output, trace: TransactionTrace, config: PrestateConfig) -> None:
+def write_prestate(output: TraceWriter, trace: TransactionTrace, config: PrestateConfig) -> None:
     """Write the accessed accounts by address, or `post` and `pre` of the changed ones.
 
     Raises:
@@ -30,8 +30,8 @@ def write_prestate(output: Output, trace: TransactionTrace, config: PrestateConf
         _write_before(output, state, config)
 
 
-def _write_before(output: Output, state: TouchedState, config: PrestateConfig) -> None:
-    accounts = _Accounts(output)
+def _write_before(output: TraceWriter, state: TouchedState, config: PrestateConfig) -> None:
+    accounts = _AccountWriter(output)
     for address in sorted(state.accounts):
         before = state.accounts[address] or _NOBODY
         if before != _NOBODY or config.include_empty:
@@ -40,10 +40,10 @@ def _write_before(output: Output, state: TouchedState, config: PrestateConfig) -
     accounts.end()
 
 
-def _write_difference(output: Output, state: TouchedState, config: PrestateConfig) -> None:
-    changed = _Changed(state, with_slots=not config.disable_storage)
+def _write_difference(output: TraceWriter, state: TouchedState, config: PrestateConfig) -> None:
+    changed = _ChangedAccounts(state, with_slots=not config.disable_storage)
     output.write(b'{"post":')
-    accounts = _Accounts(output)
+    accounts = _AccountWriter(output)
     for address in changed.addresses:
         before, after = changed.account(address)
         if after is not None:
@@ -51,7 +51,7 @@ def _write_difference(output: Output, state: TouchedState, config: PrestateConfi
             accounts.write(address, changed.after(before or _NOBODY, after, slots, config))
     accounts.end()
     output.write(b',"pre":')
-    accounts = _Accounts(output)
+    accounts = _AccountWriter(output)
     for address in changed.addresses:
         found = changed.account(address).before or _NOBODY
         if found != _NOBODY:
@@ -66,10 +66,10 @@ def _write_difference(output: Output, state: TouchedState, config: PrestateConfi
     output.write(b"}")
 
 
-class _Accounts:
+class _AccountWriter:
     """Writes an object of accounts, one after the other."""
 
-    def __init__(self, output: Output) -> None:
+    def __init__(self, output: TraceWriter) -> None:
         self._output = output
         self._separator = b"{"
 
@@ -82,7 +82,7 @@ class _Accounts:
         self._output.write(b"{}" if self._separator == b"{" else b"}")
 
 
-class _Changed:
+class _ChangedAccounts:
     """The accounts that a transaction changed, including those with only changed slots if slots are requested."""
 
     def __init__(self, state: TouchedState, *, with_slots: bool) -> None:

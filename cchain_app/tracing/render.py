@@ -15,7 +15,7 @@ from cchain_app.tracing.options import (
     TraceContext,
     Tracer,
 )
-from cchain_app.tracing.output import Output, data, members
+from cchain_app.tracing.output import TraceWriter, data, members
 from cchain_app.tracing.prestate import write_prestate
 from primitives.hashing import keccak256
 
@@ -37,7 +37,7 @@ def render(
     Raises:
         TraceTooLarge: The answer would be longer.
     """
-    output = Output(most_bytes)
+    output = TraceWriter(most_bytes)
     if config.tracer is None:
         _write_steps(output, trace)
     else:
@@ -45,7 +45,9 @@ def render(
     return output.joined()
 
 
-def _write(output: Output, trace: TransactionTrace, tracer: Tracer, context: TraceContext) -> None:
+def _write(
+    output: TraceWriter, trace: TransactionTrace, tracer: Tracer, context: TraceContext
+) -> None:
     match tracer.config:
         case CallConfig() as config:
             write_calls(output, trace, config, context.first_log)
@@ -64,7 +66,7 @@ def _write(output: Output, trace: TransactionTrace, tracer: Tracer, context: Tra
 
 
 def _write_each(
-    output: Output, trace: TransactionTrace, tracers: tuple[Tracer, ...], context: TraceContext
+    output: TraceWriter, trace: TransactionTrace, tracers: tuple[Tracer, ...], context: TraceContext
 ) -> None:
     """Write the answer of each tracer of a muxTracer, by name; a noopTracer has no tracers, and writes an empty object."""
     output.write(b"{")
@@ -74,7 +76,7 @@ def _write_each(
     output.write(b"}")
 
 
-def _write_steps(output: Output, trace: TransactionTrace) -> None:
+def _write_steps(output: TraceWriter, trace: TransactionTrace) -> None:
     """Write the answer of the struct logger (tracing.md 3)."""
     returned = trace.output if trace.error in {None, failures.REVERTED} else b""
     head = {
@@ -87,7 +89,7 @@ def _write_steps(output: Output, trace: TransactionTrace) -> None:
     output.write(b"]}")
 
 
-def _write_preimages(output: Output, trace: TransactionTrace) -> None:
+def _write_preimages(output: TraceWriter, trace: TransactionTrace) -> None:
     """Write the data that KECCAK256 hashed, by hash (tracing.md 7)."""
     found = {data(keccak256(preimage)): data(preimage) for preimage in trace.preimages}
     output.write_value(dict(sorted(found.items())))

@@ -11,7 +11,7 @@ from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 
-MOST_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 1_000_000
 """Maximum size of arguments that are decoded."""
 
 SELECTOR_BYTES: Final = 4
@@ -33,12 +33,12 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
         data: The encoding, without a selector.
 
     Raises:
-        Undecodable: It does not encode such arguments, is longer than `MOST_BYTES`, or shares parts too often.
+        Undecodable: It does not encode such arguments, is longer than `MAX_BYTES`, or shares parts too often.
     """
     # Imported here: it takes a fifth of a second, and most chains never log.
     from cchain_app.transaction_log import bounded_abi
 
-    found = bounded_abi.decode(types, data, most=MOST_BYTES)
+    found = bounded_abi.decode(types, data, most=MAX_BYTES)
     return tuple(_value(type_, value) for type_, value in zip(types, found, strict=True))
 
 

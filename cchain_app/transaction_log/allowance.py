@@ -11,7 +11,7 @@ A_SECOND: Final = 100
 """Sustained entries per second: at a tenth of a millisecond each they take a hundredth of the time."""
 
 
-class Allowance:
+class EntryAllowance:
     """The number of entries that may be written; it grows with time, up to `at_once`.
 
     Args:

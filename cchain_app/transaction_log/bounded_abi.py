@@ -28,7 +28,7 @@ AT_LEAST: Final = 4096
 """Bytes that may be read even if there is less data."""
 LONGEST_TYPE: Final = 2 * 1024
 """Maximum length of all types of a call in characters: parsing them takes a tenth of a second."""
-MOST_REMEMBERED: Final = 32 * 1024
+MAX_REMEMBERED: Final = 32 * 1024
 """Characters of types whose parsers eth-abi may cache, at half a kilobyte each."""
 
 _UNDECODABLE: Final = (DecodingError, ParseError, OverflowError, ValueError, RecursionError)
@@ -118,7 +118,7 @@ class _BoundedDecoder(ABIDecoder):
 
 
 class _Memory:
-    """Limits eth-abi's caches of types: after `MOST_REMEMBERED` characters they are cleared."""
+    """Limits eth-abi's caches of types: after `MAX_REMEMBERED` characters they are cleared."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -132,7 +132,7 @@ class _Memory:
             if key in self._known:
                 return
             self._characters += sum(map(len, types))
-            if self._characters > MOST_REMEMBERED:
+            if self._characters > MAX_REMEMBERED:
                 self._forget()
                 self._characters = sum(map(len, types))
             self._known.add(key)

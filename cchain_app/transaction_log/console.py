@@ -21,7 +21,7 @@ from primitives.evm import Address
 
 CONSOLE: Final = Address(b"console.log".rjust(20, b"\0"))
 
-_MOST_ARGUMENTS: Final = 4
+_MAX_ARGUMENTS: Final = 4
 _ALONE: Final = ("int256", "bytes", *(f"bytes{size}" for size in range(1, 33)))
 """Types that only occur as the single argument, except for a string together with an int256."""
 
@@ -37,7 +37,7 @@ _SCHEMA: Final = re.compile(rf"\((?:{_ELEMENT})(?:,(?:{_ELEMENT})){{0,15}}\)")
 
 def _overloads() -> Iterator[tuple[str, ...]]:
     """Yield the argument types of each existing function."""
-    for count in range(_MOST_ARGUMENTS + 1):
+    for count in range(_MAX_ARGUMENTS + 1):
         yield from product(("string", "uint256", "bool", "address"), repeat=count)
     yield from ((one,) for one in _ALONE)
     yield ("string", "int256")

@@ -9,29 +9,29 @@ from cchain_app.blocks.receipt import Receipt
 from cchain_app.evm.tracing import Frame
 from cchain_app.transaction_log.console import messages_of
 from cchain_app.transaction_log.known import KnownSignatures
-from cchain_app.transaction_log.reasons import Failure, failure_of
+from cchain_app.transaction_log.reasons import FailureText, failure_of
 from cchain_app.txs.transaction import Transaction, contract_address
 from primitives.evm import Address, Hash
 
 TRANSFER_GAS: Final = 21_000
 """Gas of a transaction that only transfers coins."""
 
-_MOST_TEXT: Final = 65_536
+_MAX_TEXT: Final = 65_536
 """Maximum length of all messages of one transaction or call, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class ExecutionDetails:
     """The recorded details of a transaction's execution."""
 
-    failure: Failure | None = None
+    failure: FailureText | None = None
     messages: tuple[str, ...] = ()
     """Messages of console.log, in order."""
     missing: str | None = None
     """Why it could not be recorded, as text."""
 
 
-NOTHING: Final = Recorded()
+NOTHING: Final = ExecutionDetails()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class TransactionEntry:
     block_number: int
     block_hash: Hash
     succeeded: bool
-    recorded: Recorded
+    recorded: ExecutionDetails
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,15 +110,15 @@ def to_record(block: AcceptedBlock) -> range:
     return range(found[0], found[-1] + 1) if found else range(0)
 
 
-def recorded(frames: Sequence[Frame], known: KnownSignatures) -> Recorded:
+def recorded(frames: Sequence[Frame], known: KnownSignatures) -> ExecutionDetails:
     """Return the details of a transaction from its frames."""
-    return Recorded(failure_of(frames, known), shown_messages(frames))
+    return ExecutionDetails(failure_of(frames, known), shown_messages(frames))
 
 
 def shown_messages(frames: Sequence[Frame]) -> tuple[str, ...]:
     """Return the messages of a transaction or call, up to the maximum length."""
     messages: list[str] = []
-    room = _MOST_TEXT
+    room = _MAX_TEXT
     for message in messages_of(frames):
         if len(message) > room:
             messages += (message[:room] + "…", "(more than a log can take)")
@@ -129,7 +129,7 @@ def shown_messages(frames: Sequence[Frame]) -> tuple[str, ...]:
 
 
 def entries_of(
-    block: AcceptedBlock, inside: Sequence[Recorded], known: KnownSignatures
+    block: AcceptedBlock, inside: Sequence[ExecutionDetails], known: KnownSignatures
 ) -> list[Entry]:
     """Return a block's log entries: one for each transaction, or a single one for an empty block.
 

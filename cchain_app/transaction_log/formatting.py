@@ -24,9 +24,9 @@ _BLANKS: Final = " \t\n\v\f\r\u00a0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" +
 """Characters that JavaScript skips before a number."""
 
 _ESCAPES: Final = {"\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r", "\\": "\\\\"}
-_MOST_DIGITS: Final = 21
+_MAX_DIGITS: Final = 21
 """Digits before the point; JavaScript writes larger numbers with an exponent."""
-_MOST_ZEROS: Final = 5
+_MAX_ZEROS: Final = 5
 """Zeros after the point, before the first other digit; smaller numbers have an exponent, too."""
 
 
@@ -141,11 +141,11 @@ def _shown(number: float) -> str:
 
 def _placed(digits: str, exponent: int) -> str:
     """Write 0.DIGITS times ten to the power of an exponent."""
-    if len(digits) <= exponent <= _MOST_DIGITS:
+    if len(digits) <= exponent <= _MAX_DIGITS:
         return digits.ljust(exponent, "0")
-    if 0 < exponent <= _MOST_DIGITS:
+    if 0 < exponent <= _MAX_DIGITS:
         return f"{digits[:exponent]}.{digits[exponent:]}"
-    if -_MOST_ZEROS <= exponent <= 0:
+    if -_MAX_ZEROS <= exponent <= 0:
         return f"0.{'0' * -exponent}{digits}"
     mantissa = digits if len(digits) == 1 else f"{digits[0]}.{digits[1:]}"
     return f"{mantissa}e{exponent - 1:+d}"

@@ -14,7 +14,7 @@ from cchain_app.transaction_log.abi import (
 from cchain_app.transaction_log.declarations import Declaration, listed
 from cchain_app.transaction_log.errors import Undecodable
 
-_MOST_SHOWN: Final = 4096
+_MAX_SHOWN: Final = 4096
 """Bytes of an error's arguments that are decoded at most."""
 
 
@@ -45,7 +45,7 @@ class KnownSignatures:
     def error(self, output: bytes) -> str | None:
         """Return an error with its arguments; None for an unknown error or a malformed encoding."""
         found = self._errors.get(output[:SELECTOR_BYTES])
-        if found is None or len(output) > _MOST_SHOWN:
+        if found is None or len(output) > _MAX_SHOWN:
             return None
         try:
             values = decode(found.types, output[SELECTOR_BYTES:])

@@ -4,18 +4,18 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from cchain_app.evm import failures
-from cchain_app.evm.reverts import ERROR, PANIC, reason_of
+from cchain_app.evm.reverts import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.evm.tracing import Frame
 from cchain_app.transaction_log.abi import SELECTOR_BYTES
 from cchain_app.transaction_log.known import KnownSignatures
 from primitives.hexadecimal import checksum_address
 
 _PANIC_BYTES: Final = 36
-_MOST_BYTES: Final = 256
+_MAX_BYTES: Final = 256
 """Bytes of an unknown error that are shown."""
 
 
-class Failure(NamedTuple):
+class FailureText(NamedTuple):
     """A failure as text."""
 
     reason: str
@@ -24,14 +24,14 @@ class Failure(NamedTuple):
     """The inner call in which the failure began; None: the transaction's own frame."""
 
 
-def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> Failure | None:
+def failure_of(frames: Sequence[Frame], known: KnownSignatures) -> FailureText | None:
     """Return why the outermost frame failed; None if it did not."""
     path = _path(frames)
     if not path:
         return None
     inner = path[-1]
     frame = _named(inner, known) if inner.depth else None
-    return Failure(_reason(inner, known), frame)
+    return FailureText(_reason(inner, known), frame)
 
 
 def _path(frames: Sequence[Frame]) -> list[Frame]:
@@ -72,9 +72,9 @@ def _reason(frame: Frame, known: KnownSignatures) -> str:
     if not output:
         return "reverted without a reason"
     reason = reason_of(output)
-    if reason is not None and output.startswith(ERROR):
+    if reason is not None and output.startswith(ERROR_SELECTOR):
         return f"reverted with reason string '{reason}'"
-    if reason is not None and output.startswith(PANIC):
+    if reason is not None and output.startswith(PANIC_SELECTOR):
         code = int.from_bytes(output[SELECTOR_BYTES:_PANIC_BYTES], "big")
         return f"reverted with panic code {code:#x} ({reason})"
     if len(output) < SELECTOR_BYTES:
@@ -83,8 +83,8 @@ def _reason(frame: Frame, known: KnownSignatures) -> str:
     if shown is None:
         shown = f"0x{output[:SELECTOR_BYTES].hex()}"
         if arguments := output[SELECTOR_BYTES:]:
-            cut = "…" if len(arguments) > _MOST_BYTES else ""
-            shown += f" with data 0x{arguments[:_MOST_BYTES].hex()}{cut}"
+            cut = "…" if len(arguments) > _MAX_BYTES else ""
+            shown += f" with data 0x{arguments[:_MAX_BYTES].hex()}{cut}"
     return f"reverted with custom error {shown}"
 
 

@@ -25,7 +25,7 @@ _WIDTH: Final = 21
 """Width of names before values."""
 
 
-class Written(NamedTuple):
+class LogText(NamedTuple):
     """An entry in the form that the log accepts."""
 
     text: str
@@ -34,11 +34,11 @@ class Written(NamedTuple):
     """The same as JSON fields; `event` names the kind of entry."""
 
 
-def write(entry: Entry) -> Written:
+def write(entry: Entry) -> LogText:
     """Return an entry in its written form."""
     match entry:
         case TransactionEntry():
-            return Written(_lines(_transaction_lines(entry)), _transaction_fields(entry))
+            return LogText(_lines(_transaction_lines(entry)), _transaction_fields(entry))
         case EmptyBlockEntry():
             return _empty_block(entry)
         case SummaryEntry():
@@ -131,7 +131,7 @@ def _inside_fields(messages: Sequence[str], missing: str | None) -> dict[str, An
     return fields
 
 
-def _empty_block(entry: EmptyBlockEntry) -> Written:
+def _empty_block(entry: EmptyBlockEntry) -> LogText:
     fee = "" if entry.base_fee is None else f" with base fee {entry.base_fee}"
     fields = {
         "event": "empty_block",
@@ -139,10 +139,10 @@ def _empty_block(entry: EmptyBlockEntry) -> Written:
         "block_hash": _hex(entry.hash),
         "base_fee": entry.base_fee,
     }
-    return Written(f"Mined empty block #{entry.number}{fee}", fields)
+    return LogText(f"Mined empty block #{entry.number}{fee}", fields)
 
 
-def _summary(entry: SummaryEntry) -> Written:
+def _summary(entry: SummaryEntry) -> LogText:
     parts = []
     if entry.first_block is not None:
         name = f"block #{entry.first_block}"
@@ -160,10 +160,10 @@ def _summary(entry: SummaryEntry) -> Written:
         "gas_used": entry.gas_used,
         "calls": entry.calls,
     }
-    return Written(f"Too many to show one by one: {', '.join(parts)}", fields)
+    return LogText(f"Too many to show one by one: {', '.join(parts)}", fields)
 
 
-def _call(entry: CallEntry) -> Written:
+def _call(entry: CallEntry) -> LogText:
     # The caller chooses the name: in quotes it cannot look like the beginning of another record.
     method = entry.method if _NAME.fullmatch(entry.method) else f'"{one_line(entry.method)}"'
     times = f" ({entry.count} times)" if entry.count > 1 else ""
@@ -175,7 +175,7 @@ def _call(entry: CallEntry) -> Written:
         "count": entry.count,
         "exists": entry.exists,
     }
-    return Written(text, fields | _inside_fields(entry.messages, entry.missing))
+    return LogText(text, fields | _inside_fields(entry.messages, entry.missing))
 
 
 def _hex(data: bytes) -> str:

@@ -10,10 +10,10 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.tracing import TransactionTrace
 from cchain_app.transaction_log.entries import SummaryEntry
 
-MOST_WAITING: Final = 256
+MAX_WAITING: Final = 256
 """Blocks and calls in the queue; further ones are only counted."""
 
-MOST_TRANSACTIONS: Final = 2000
+MAX_TRANSACTIONS: Final = 2000
 """Transactions of all blocks in the queue, whose rows are held in memory until they are logged."""
 
 
@@ -36,7 +36,7 @@ class WaitingCall:
 
 
 @dataclass(slots=True)
-class Counted:
+class RepeatCount:
     """Counts the blocks and calls that arrived while the queue was full."""
 
     first_block: int | None = None
@@ -60,7 +60,7 @@ class Counted:
         )
 
 
-Waiting = WaitingBlock | WaitingCall | Counted
+Waiting = WaitingBlock | WaitingCall | RepeatCount
 
 
 class WaitingLine:
@@ -71,9 +71,7 @@ class WaitingLine:
         most_transactions: Maximum number of transactions of all queued blocks.
     """
 
-    def __init__(
-        self, most: int = MOST_WAITING, most_transactions: int = MOST_TRANSACTIONS
-    ) -> None:
+    def __init__(self, most: int = MAX_WAITING, most_transactions: int = MAX_TRANSACTIONS) -> None:
         self._most = most
         self._most_transactions = most_transactions
         self._lock = threading.Lock()
@@ -130,10 +128,10 @@ class WaitingLine:
     def _is_full(self) -> bool:
         return len(self._line) >= self._most
 
-    def _counted(self) -> Counted:
+    def _counted(self) -> RepeatCount:
         """Return the counts at the end of the queue, adding them if they are not there yet."""
         last = self._line[-1] if self._line else None
-        if not isinstance(last, Counted):
-            last = Counted()
+        if not isinstance(last, RepeatCount):
+            last = RepeatCount()
             self._line.append(last)
         return last

@@ -47,7 +47,7 @@ _POSITIONED = (
     rlp.NonCanonicalSize,
     rlp.NonCanonicalInteger,
     rlp.InputTooLong,
-    rlp.InputTooShort,
+    rlp.RlpTooShort,
     rlp.TooFewElements,
     rlp.TooManyElements,
 )

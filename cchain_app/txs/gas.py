@@ -6,24 +6,24 @@ from cchain_app.config import at_least
 from cchain_app.txs.transaction import AccessList, Authorization
 from primitives.evm import Address
 
-TRANSACTION = 21_000
+TX_BASE_COST = 21_000
 """Gas of any transaction."""
-CREATION = 32_000
+TX_CREATE_COST = 32_000
 """Additional gas of a contract creation (since Homestead)."""
-ZERO_BYTE = 4
+TX_DATA_COST_PER_ZERO = 4
 """Gas of a zero byte of data."""
-OTHER_BYTE = 16
+TX_DATA_COST_PER_NON_ZERO = 16
 """Gas of any other byte of data (EIP-2028)."""
-OTHER_BYTE_BEFORE_ISTANBUL = 68
-INITCODE_WORD = 2
+TX_DATA_COST_PER_NON_ZERO_FRONTIER = 68
+INIT_CODE_WORD_COST = 2
 """Gas of 32 bytes of init code, rounded up (EIP-3860, since Shanghai)."""
-LISTED_ADDRESS = 2_400
+TX_ACCESS_LIST_ADDRESS_COST = 2_400
 """Gas of an address in the access list (EIP-2930)."""
-LISTED_SLOT = 1_900
+TX_ACCESS_LIST_STORAGE_KEY_COST = 1_900
 """Gas of a storage key in the access list."""
-AUTHORIZATION = 25_000
+PER_EMPTY_ACCOUNT_COST = 25_000
 """Gas of an authorization (EIP-7702)."""
-FLOOR_TOKEN = 10
+TOTAL_COST_FLOOR_PER_TOKEN = 10
 """Minimum gas of a token of data: a zero byte is one token, any other is four (EIP-7623)."""
 
 
@@ -49,14 +49,14 @@ class Chargeable(Protocol):
 
 def intrinsic_gas(transaction: Chargeable, fork: str) -> int:
     """Return the gas that is charged before execution under the fork's rules."""
-    gas = TRANSACTION + _data_gas(transaction.data, fork)
+    gas = TX_BASE_COST + _data_gas(transaction.data, fork)
     if transaction.to is None and at_least(fork, "homestead"):
-        gas += CREATION
+        gas += TX_CREATE_COST
     if transaction.to is None and at_least(fork, "shanghai"):
-        gas += INITCODE_WORD * -(-len(transaction.data) // 32)
+        gas += INIT_CODE_WORD_COST * -(-len(transaction.data) // 32)
     for _, slots in transaction.access_list:
-        gas += LISTED_ADDRESS + LISTED_SLOT * len(slots)
-    return gas + AUTHORIZATION * len(transaction.authorizations)
+        gas += TX_ACCESS_LIST_ADDRESS_COST + TX_ACCESS_LIST_STORAGE_KEY_COST * len(slots)
+    return gas + PER_EMPTY_ACCOUNT_COST * len(transaction.authorizations)
 
 
 def floor_gas(data: bytes, fork: str) -> int:
@@ -64,10 +64,14 @@ def floor_gas(data: bytes, fork: str) -> int:
     if not at_least(fork, "prague"):
         return 0
     zeros = data.count(0)
-    return TRANSACTION + FLOOR_TOKEN * (zeros + 4 * (len(data) - zeros))
+    return TX_BASE_COST + TOTAL_COST_FLOOR_PER_TOKEN * (zeros + 4 * (len(data) - zeros))
 
 
 def _data_gas(data: bytes, fork: str) -> int:
     zeros = data.count(0)
-    other = OTHER_BYTE if at_least(fork, "istanbul") else OTHER_BYTE_BEFORE_ISTANBUL
-    return ZERO_BYTE * zeros + other * (len(data) - zeros)
+    other = (
+        TX_DATA_COST_PER_NON_ZERO
+        if at_least(fork, "istanbul")
+        else TX_DATA_COST_PER_NON_ZERO_FRONTIER
+    )
+    return TX_DATA_COST_PER_ZERO * zeros + other * (len(data) - zeros)

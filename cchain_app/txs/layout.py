@@ -22,7 +22,7 @@ from primitives.evm import Address, Hash, Slot
 Element = TypeVar("Element")
 
 
-class Field(NamedTuple):
+class LayoutField(NamedTuple):
     """One field: its name, its type in messages, and its decoder."""
 
     name: str
@@ -30,11 +30,11 @@ class Field(NamedTuple):
     read: Callable[[bytes], Any]
 
 
-class Layout(NamedTuple):
+class ListLayout(NamedTuple):
     """A list of fixed length: its name in messages, and its fields."""
 
     type_name: str
-    fields: tuple[Field, ...]
+    fields: tuple[LayoutField, ...]
 
 
 class FieldError(Exception):
@@ -49,7 +49,7 @@ class FieldError(Exception):
         """Path from the transaction to the value: ".AccessList[0].Address"; empty for the whole transaction."""
 
 
-def read_fields(payload: bytes, layout: Layout) -> list[Any]:
+def read_fields(payload: bytes, layout: ListLayout) -> list[Any]:
     """Decode the fields of a layout from a list's payload.
 
     Raises:
@@ -68,14 +68,14 @@ def read_fields(payload: bytes, layout: Layout) -> list[Any]:
     return values
 
 
-def _locate(error: rlp.RlpError, layout: Layout, read: int) -> FieldError:
+def _locate(error: rlp.RlpError, layout: ListLayout, read: int) -> FieldError:
     if isinstance(error, rlp.TooFewElements | rlp.TooManyElements):
         return FieldError(error, layout.type_name, "")
     field = layout.fields[read if error.index is None else error.index]
     return FieldError(error, field.type_name, f".{field.name}")
 
 
-def read_struct(item: bytes, layout: Layout) -> list[Any]:
+def read_struct(item: bytes, layout: ListLayout) -> list[Any]:
     """Decode a list with the fields of a layout. Raises as `read_fields`."""
     if type(item) is not rlp.RlpList:
         raise FieldError(rlp.ExpectedList(), layout.type_name, "")
@@ -148,44 +148,44 @@ def _read_hashes(item: bytes) -> tuple[Hash, ...]:
     return read_list(item, _read_hash, ("[]common.Hash", "common.Hash"))
 
 
-def _uint64(name: str) -> Field:
-    return Field(name, "uint64", rlp.read_uint64)
+def _uint64(name: str) -> LayoutField:
+    return LayoutField(name, "uint64", rlp.read_uint64)
 
 
-def _integer(name: str) -> Field:
-    return Field(name, "*big.Int", rlp.read_uint256)
+def _integer(name: str) -> LayoutField:
+    return LayoutField(name, "*big.Int", rlp.read_uint256)
 
 
-def _uint256(name: str) -> Field:
-    return Field(name, "*uint256.Int", rlp.read_uint256)
+def _uint256(name: str) -> LayoutField:
+    return LayoutField(name, "*uint256.Int", rlp.read_uint256)
 
 
-_TO = Field("To", "common.Address", _read_recipient)
-_DATA = Field("Data", "[]uint8", rlp.read_bytes)
-_ACCESS_LIST = Field("AccessList", "types.AccessList", _read_access_list)
+_TO = LayoutField("To", "common.Address", _read_recipient)
+_DATA = LayoutField("Data", "[]uint8", rlp.read_bytes)
+_ACCESS_LIST = LayoutField("AccessList", "types.AccessList", _read_access_list)
 _SIGNATURE = (_integer("V"), _integer("R"), _integer("S"))
 
-_ACCESS_TUPLE = Layout(
+_ACCESS_TUPLE = ListLayout(
     "types.AccessTuple",
     (
-        Field("Address", "common.Address", _read_address),
-        Field("StorageKeys", "[]common.Hash", _read_slots),
+        LayoutField("Address", "common.Address", _read_address),
+        LayoutField("StorageKeys", "[]common.Hash", _read_slots),
     ),
 )
-_AUTHORIZATION = Layout(
+_AUTHORIZATION = ListLayout(
     "types.SetCodeAuthorization",
     (
-        Field("ChainID", "uint256.Int", rlp.read_uint256),
-        Field("Address", "common.Address", _read_address),
+        LayoutField("ChainID", "uint256.Int", rlp.read_uint256),
+        LayoutField("Address", "common.Address", _read_address),
         _uint64("Nonce"),
-        Field("V", "uint8", rlp.read_uint8),
-        Field("R", "uint256.Int", rlp.read_uint256),
-        Field("S", "uint256.Int", rlp.read_uint256),
+        LayoutField("V", "uint8", rlp.read_uint8),
+        LayoutField("R", "uint256.Int", rlp.read_uint256),
+        LayoutField("S", "uint256.Int", rlp.read_uint256),
     ),
 )
 
 LAYOUTS = {
-    LEGACY: Layout(
+    LEGACY: ListLayout(
         "types.LegacyTx",
         (
             _uint64("Nonce"),
@@ -197,7 +197,7 @@ LAYOUTS = {
             *_SIGNATURE,
         ),
     ),
-    ACCESS_LIST: Layout(
+    ACCESS_LIST: ListLayout(
         "types.AccessListTx",
         (
             _integer("ChainID"),
@@ -211,7 +211,7 @@ LAYOUTS = {
             *_SIGNATURE,
         ),
     ),
-    DYNAMIC_FEE: Layout(
+    DYNAMIC_FEE: ListLayout(
         "types.DynamicFeeTx",
         (
             _integer("ChainID"),
@@ -226,7 +226,7 @@ LAYOUTS = {
             *_SIGNATURE,
         ),
     ),
-    BLOB: Layout(
+    BLOB: ListLayout(
         "types.BlobTx",
         (
             _uint256("ChainID"),
@@ -234,18 +234,18 @@ LAYOUTS = {
             _uint256("GasTipCap"),
             _uint256("GasFeeCap"),
             _uint64("Gas"),
-            Field("To", "common.Address", _read_address),
+            LayoutField("To", "common.Address", _read_address),
             _uint256("Value"),
             _DATA,
             _ACCESS_LIST,
             _uint256("BlobFeeCap"),
-            Field("BlobHashes", "[]common.Hash", _read_hashes),
+            LayoutField("BlobHashes", "[]common.Hash", _read_hashes),
             _uint256("V"),
             _uint256("R"),
             _uint256("S"),
         ),
     ),
-    SET_CODE: Layout(
+    SET_CODE: ListLayout(
         "types.SetCodeTx",
         (
             _uint256("ChainID"),
@@ -253,11 +253,11 @@ LAYOUTS = {
             _uint256("GasTipCap"),
             _uint256("GasFeeCap"),
             _uint64("Gas"),
-            Field("To", "common.Address", _read_address),
+            LayoutField("To", "common.Address", _read_address),
             _uint256("Value"),
             _DATA,
             _ACCESS_LIST,
-            Field("AuthList", "[]types.SetCodeAuthorization", _read_authorizations),
+            LayoutField("AuthList", "[]types.SetCodeAuthorization", _read_authorizations),
             _uint256("V"),
             _uint256("R"),
             _uint256("S"),

@@ -15,7 +15,7 @@ GAS_PER_BLOB = 2**17
 
 AccessList = tuple[tuple[Address, tuple[Slot, ...]], ...]
 
-DELEGATION = bytes.fromhex("ef0100")
+DELEGATION_PREFIX = bytes.fromhex("ef0100")
 """Prefix of a delegating account's code; the address whose code it runs follows (EIP-7702)."""
 
 

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from chaindb.bulk import Question, Rows
 from chaindb.locks import BUSY_SECONDS
-from chaindb.postgresql.session import Connection, PostgresqlAway, server, set_parameters
+from chaindb.postgresql.session import PostgresqlAway, WatchedConnection, server, set_parameters
 
 _IDLE: Final = TransactionStatus.IDLE
 _BEGIN: Final[Question] = ("BEGIN", ())
@@ -114,7 +114,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
             return wrapped
 
 
-def _lives(connection: Connection, pool: ConnectionPool[Connection]) -> bool:
+def _lives(connection: WatchedConnection, pool: ConnectionPool[WatchedConnection]) -> bool:
     """Return whether a pooled connection is usable; else give it back so that the pool replaces it."""
     if connection.answered_within(TRUSTED):
         return True

@@ -13,7 +13,7 @@ from psycopg import pq, waiting
 from typing_extensions import override
 
 from chaindb.locks import BUSY_SECONDS
-from chaindb.servers import SILENCE, Server, ServerAway
+from chaindb.servers import SILENCE, ServerAway, WatchedServer
 
 _BEAT: Final = 0.1
 """Seconds after which a wait checks the clock."""
@@ -60,7 +60,7 @@ class PostgresqlAway(ServerAway, psycopg.OperationalError):
     """PostgreSQL does not answer."""
 
 
-class Connection(psycopg.Connection[Any]):
+class WatchedConnection(psycopg.Connection[Any]):
     """A connection whose waits end when the server is no longer alive."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -130,13 +130,15 @@ def _while_it_lives(
 
 
 @cache
-def server() -> Server:
+def server() -> WatchedServer:
     """Return the database server.
 
     One object for the process: Django opens a connection for each thread, and outages are shared
     knowledge.
     """
-    return Server("PostgreSQL", address(connections["default"].settings_dict), _ask, _explain)
+    return WatchedServer(
+        "PostgreSQL", address(connections["default"].settings_dict), _ask, _explain
+    )
 
 
 def address(settings: Mapping[str, Any]) -> str:

@@ -40,7 +40,7 @@ class NoSuchSnapshot(SnapshotRefused):
         self.name = name
 
 
-class OtherTables(SnapshotRefused):
+class SnapshotTablesDiffer(SnapshotRefused):
     """A table of the database is missing in the snapshot, or has other columns there."""
 
     def __init__(self, name: str, table: str) -> None:

@@ -9,7 +9,7 @@ from chaindb.snapshots.errors import BadName
 _NAME: Final = re.compile(r"[a-z0-9_-]{1,40}")
 
 
-class Stored(NamedTuple):
+class StoredCopy(NamedTuple):
     """A stored copy."""
 
     name: str
@@ -25,7 +25,7 @@ class Copies(Protocol):
     def names(self) -> list[str]:
         """Return the names of all copies, sorted."""
 
-    def read(self, name: str) -> Stored:
+    def read(self, name: str) -> StoredCopy:
         """Return name, description and size of a copy.
 
         Raises:

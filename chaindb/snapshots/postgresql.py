@@ -16,10 +16,10 @@ from chaindb.snapshots.errors import (
     NameTaken,
     NoSuchSnapshot,
     NotPermitted,
-    OtherTables,
+    SnapshotTablesDiffer,
     UnreadableSnapshot,
 )
-from chaindb.snapshots.port import Stored, is_name, verified
+from chaindb.snapshots.port import StoredCopy, is_name, verified
 
 _PREFIX: Final = "snapshot_"
 _LOCKS: Final = (
@@ -72,7 +72,7 @@ class PostgresqlCopies:
         found = (str(row[0]).removeprefix(_PREFIX) for row in self._db.rows(_NAMES))
         return sorted(filter(is_name, found))
 
-    def read(self, name: str) -> Stored:
+    def read(self, name: str) -> StoredCopy:
         """Return name, description and size of a copy; see `port.Copies`."""
         self._verify_there(name)
         try:
@@ -82,7 +82,7 @@ class PostgresqlCopies:
         if found is None:
             raise UnreadableSnapshot(name, "nothing is written down of it")
         size = self._db.row(_SIZE, [_schema(name)])
-        return Stored(name, str(found[0]), int(size[0]) if size else 0)
+        return StoredCopy(name, str(found[0]), int(size[0]) if size else 0)
 
     def save(
         self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
@@ -162,13 +162,13 @@ def fill(db: Database, name: str, table: str) -> None:
     """Replace the rows of a table in the database by those of a copy.
 
     Raises:
-        OtherTables: The table has other columns in the copy.
+        SnapshotTablesDiffer: The table has other columns in the copy.
     """
     found = db.row("SELECT current_schema()")
     assert found is not None
     columns = _columns(db, str(found[0]), table)
     if not columns or columns != _columns(db, _schema(name), table):
-        raise OtherTables(name, table)
+        raise SnapshotTablesDiffer(name, table)
     quote = db.connection.ops.quote_name
     own, kept = quote(table), f"{quote(_schema(name))}.{quote(table)}"
     listed = ", ".join(quote(one) for one in columns)

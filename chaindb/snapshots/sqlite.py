@@ -17,8 +17,13 @@ from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chaindb.database import Database
-from chaindb.snapshots.errors import NameTaken, NoSuchSnapshot, OtherTables, UnreadableSnapshot
-from chaindb.snapshots.port import Stored, is_name, verified
+from chaindb.snapshots.errors import (
+    NameTaken,
+    NoSuchSnapshot,
+    SnapshotTablesDiffer,
+    UnreadableSnapshot,
+)
+from chaindb.snapshots.port import StoredCopy, is_name, verified
 from primitives.whole_files import to_disk
 
 _ENDING: Final = ".sqlite3"
@@ -44,7 +49,7 @@ class SqliteCopies:
         found = (path.name.removesuffix(_ENDING) for path in self._directory.glob(f"*{_ENDING}"))
         return sorted(filter(is_name, found))
 
-    def read(self, name: str) -> Stored:
+    def read(self, name: str) -> StoredCopy:
         """Return name, description and size of a copy; see `port.Copies`."""
         path = self._existing(name)
         try:
@@ -52,7 +57,7 @@ class SqliteCopies:
                 (description,) = copy.execute("SELECT text FROM description").fetchone()
         except (sqlite3.DatabaseError, TypeError) as error:  # TypeError: the row is missing
             raise UnreadableSnapshot(name, error) from error
-        return Stored(name, str(description), path.stat().st_size)
+        return StoredCopy(name, str(description), path.stat().st_size)
 
     def save(
         self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
@@ -148,11 +153,11 @@ def fill(db: Database, name: str, table: str) -> None:
     """Replace the rows of a table in the database by those of the attached copy.
 
     Raises:
-        OtherTables: The table has other columns in the copy.
+        SnapshotTablesDiffer: The table has other columns in the copy.
     """
     columns = _columns(db, "main", table)
     if not columns or columns != _columns(db, "snapshot", table):
-        raise OtherTables(name, table)
+        raise SnapshotTablesDiffer(name, table)
     # SQLite has fast paths for statements as simple as these: it frees pages without visiting the rows,
     # and copies rows and index entries unchanged.
     db.execute(f'DELETE FROM main."{table}"')  # noqa: S608  # names come from the models

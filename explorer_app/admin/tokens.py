@@ -12,15 +12,15 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit import display
-from adminkit.links import Pages
+from adminkit.links import PageLinks
 from adminkit.read_only import ReadOnlyModelAdmin
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from chaindb.fields import HEIGHTS, HexBytes, height_of, row_id
 from explorer_app.apps import explorer
 from explorer_app.models import Token, TokenBalance, TokenKind, TokenTransfer
 from explorer_app.selectors import tokens
 
-_CHAIN: Final = Pages("cchain_app")
+_CHAIN: Final = PageLinks("cchain_app")
 
 
 class TokenRowsAdmin(ReadOnlyModelAdmin):
@@ -51,7 +51,7 @@ class TokenAdmin(TokenRowsAdmin):
     )  # fmt: skip
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         return [] if term.address is None else [Q(pk=term.address)]
 
     @admin.display(description="Contract")
@@ -121,7 +121,7 @@ class TokenTransferAdmin(TokenRowsAdmin):
     )  # fmt: skip
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.number is not None:
             if term.number >= HEIGHTS:
                 return []
@@ -208,7 +208,7 @@ class TokenBalanceAdmin(TokenRowsAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         if term.address is None:
             return []
         last = HexBytes(term.address + b"\xff" * 54)

@@ -9,10 +9,10 @@ from cchain_app.transaction_log.declarations import Declaration
 from explorer_app.api.replies import (
     LATEST,
     ActionError,
+    ActionReply,
     BadHash,
     Query,
     Range,
-    Reply,
     TooMuch,
     text_of,
 )
@@ -20,7 +20,7 @@ from explorer_app.selectors import ledger, mined
 from explorer_app.selectors.ledger import ListedTransaction, ListTooLong, Span
 from primitives.evm import Address
 
-MOST_BALANCES: Final = 20
+MAX_BALANCES: Final = 20
 _NOTHING: Final = "No transactions found"
 _NO_CALLS: Final = "No internal transactions found"
 _SELECTOR: Final = 4
@@ -37,32 +37,32 @@ def span_of(wanted: Range) -> Span:
     return Span(wanted.first, wanted.last, wanted.skip, wanted.most, wanted.descending)
 
 
-def balance(query: Query) -> Reply:
+def balance(query: Query) -> ActionReply:
     """Return an account's balance in wei: at the head, or at the height given by `tag`."""
-    return Reply.ok(str(_balance(query, query.address())))
+    return ActionReply.ok(str(_balance(query, query.address())))
 
 
-def balancemulti(query: Query) -> Reply:
+def balancemulti(query: Query) -> ActionReply:
     """Return the balances of several accounts."""
-    return Reply.ok(
+    return ActionReply.ok(
         [
             {"account": text_of(one), "balance": str(_balance(query, one))}
-            for one in query.addresses("address", MOST_BALANCES)
+            for one in query.addresses("address", MAX_BALANCES)
         ]
     )
 
 
-def txlist(query: Query) -> Reply:
+def txlist(query: Query) -> ActionReply:
     """Return transactions that an address sent or received, or that created it, including failed ones."""
     try:
         rows = ledger.transactions_of(query.site.evm, query.address(), span_of(query.range()))
     except ListTooLong as error:
         raise TooMuch from error
     head = blocks.head(query.site.evm).number
-    return Reply.rows([_transaction(query, row, head) for row in rows], _NOTHING)
+    return ActionReply.rows([_transaction(query, row, head) for row in rows], _NOTHING)
 
 
-def txlistinternal(query: Query) -> Reply:
+def txlistinternal(query: Query) -> ActionReply:
     """Return internal transactions (calls with value, creations, SELFDESTRUCTs) of an address, of a transaction, or all.
 
     Unspecified: a request for all is limited to as many blocks as a search for logs without an index.
@@ -73,7 +73,7 @@ def txlistinternal(query: Query) -> Reply:
         if found is None:
             raise BadHash
         rows = ledger.calls_in(evm, found[0])
-        return Reply.rows([_call(row, of_one=True) for row in rows], _NO_CALLS)
+        return ActionReply.rows([_call(row, of_one=True) for row in rows], _NO_CALLS)
     address = query.address() if query.text("address") else None
     span = span_of(query.range())
     if address is None:
@@ -81,10 +81,10 @@ def txlistinternal(query: Query) -> Reply:
         if span.last - span.first >= ledger.UNINDEXED_BLOCKS:
             raise TooMuch
     rows = ledger.calls_of(evm, address, span)
-    return Reply.rows([_call(row) for row in rows], _NO_CALLS)
+    return ActionReply.rows([_call(row) for row in rows], _NO_CALLS)
 
 
-def getminedblocks(query: Query) -> Reply:
+def getminedblocks(query: Query) -> ActionReply:
     """Return blocks whose coinbase is an address, the latest first.
 
     Unspecified: only the last 100,000 blocks are searched; the reward is the sum of tips, since nothing else is paid.
@@ -103,13 +103,13 @@ def getminedblocks(query: Query) -> Reply:
         {"blockNumber": str(number), "timeStamp": str(timestamp), "blockReward": str(paid[number])}
         for number, timestamp in rows
     ]
-    return Reply.rows(listed, _NOTHING)
+    return ActionReply.rows(listed, _NOTHING)
 
 
-def txsbeaconwithdrawal(query: Query) -> Reply:
+def txsbeaconwithdrawal(query: Query) -> ActionReply:
     """Return an empty list: this chain has no withdrawals."""
     query.address()
-    return Reply.rows([], _NOTHING)
+    return ActionReply.rows([], _NOTHING)
 
 
 def function_text(declaration: Declaration | None) -> str:

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Final
 
 from cchain_app.selectors import blocks
-from explorer_app.api.replies import ActionError, Query, Reply, text_of
+from explorer_app.api.replies import ActionError, ActionReply, Query, text_of
 from explorer_app.selectors import cchain, ledger, mined, traces
 
 RECENT: Final = 100
@@ -22,32 +22,32 @@ class BlockPassed(ActionError):
     text: ClassVar[str] = "Error! Block number already pass"
 
 
-def getstatus(query: Query) -> Reply:
+def getstatus(query: Query) -> ActionReply:
     """Return whether a transaction failed, and the engine's error; an unknown transaction counts as not failed."""
     evm = query.site.evm
     tx_hash = query.hash()
     row = cchain.transaction(evm, tx_hash)
     if row is None or row.succeeded:
-        return Reply.ok({"isError": "0", "errDescription": ""})
+        return ActionReply.ok({"isError": "0", "errDescription": ""})
     trace = traces.traced_in_turn(evm, query.site.executing, row.number, row.position).trace
     why = None if trace is None else trace.error
-    return Reply.ok({"isError": "1", "errDescription": why or "execution failed"})
+    return ActionReply.ok({"isError": "1", "errDescription": why or "execution failed"})
 
 
-def gettxreceiptstatus(query: Query) -> Reply:
+def gettxreceiptstatus(query: Query) -> ActionReply:
     """Return 1 for a successful transaction, 0 for a failed one, and an empty text for an unknown one."""
     found = ledger.receipt(query.site.evm, query.hash())
-    return Reply.ok({"status": "" if found is None else str(int(found[1]))})
+    return ActionReply.ok({"status": "" if found is None else str(int(found[1]))})
 
 
-def getblockreward(query: Query) -> Reply:
+def getblockreward(query: Query) -> ActionReply:
     """Return the reward of a block's coinbase: the tips."""
     evm = query.site.evm
     number = query.number("blockno")
     row = cchain.block(evm, number) if number <= blocks.head(evm).number else None
     if row is None:
         raise NoSuchBlock
-    return Reply.ok(
+    return ActionReply.ok(
         {
             "blockNumber": str(row.number),
             "timeStamp": str(row.timestamp),
@@ -60,7 +60,7 @@ def getblockreward(query: Query) -> Reply:
     )
 
 
-def getblockcountdown(query: Query) -> Reply:
+def getblockcountdown(query: Query) -> ActionReply:
     """Return the time until a height, estimated from the rate of the last hundred blocks."""
     evm = query.site.evm
     head = blocks.head(evm)
@@ -71,7 +71,7 @@ def getblockcountdown(query: Query) -> Reply:
     steps = max(1, recent[0].number - recent[-1].number)
     seconds = (recent[0].timestamp - recent[-1].timestamp) / steps
     left = wanted - head.number
-    return Reply.ok(
+    return ActionReply.ok(
         {
             "CurrentBlock": str(head.number),
             "CountdownBlock": str(wanted),
@@ -81,14 +81,14 @@ def getblockcountdown(query: Query) -> Reply:
     )
 
 
-def getblocknobytime(query: Query) -> Reply:
+def getblocknobytime(query: Query) -> ActionReply:
     """Return the height of the block closest to a time: before it (the default) or after it, as `closest` says."""
     before = query.text("closest").lower() != "after"
     timestamp = min(query.number("timestamp"), 2**63 - 1)
     found: Any = ledger.block_at(query.site.evm, timestamp, before=before)
     if found is None:
         raise NoSuchBlock
-    return Reply.ok(str(found))
+    return ActionReply.ok(str(found))
 
 
 OF_TRANSACTIONS: Final = {one.__name__: one for one in (getstatus, gettxreceiptstatus)}

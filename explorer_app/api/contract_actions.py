@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer_app.api.replies import Query, Reply, TooMuch, text_of
+from explorer_app.api.replies import ActionReply, Query, TooMuch, text_of
 from explorer_app.api.waiting import when_over
 from explorer_app.selectors import creations, proxies, verified
-from explorer_app.selectors.verified import ContractsTooLong, Known, ListedContract
+from explorer_app.selectors.verified import CodeInfo, ContractsTooLong, ListedContract
 from explorer_app.services import supplied_abis, verification
 from explorer_app.verification.errors import (
     AlreadyVerified,
@@ -30,8 +30,8 @@ FAILED: Final = "Fail - Unable to verify"
 """Clients compare this text exactly, and retry once."""
 WRONG_ARGUMENTS: Final = f"{FAILED}. Please check for correct constructor argument"
 BUSY: Final = "Max rate limit reached"
-MOST_CREATIONS: Final = 5
-MOST_LISTED: Final = 100
+MAX_CREATIONS: Final = 5
+MAX_LISTED: Final = 100
 LICENSES: Final[Mapping[str, str]] = {
     "1": "None", "2": "Unlicense", "3": "MIT", "4": "GNU GPLv2", "5": "GNU GPLv3", "6": "GNU LGPLv2.1",
     "7": "GNU LGPLv3", "8": "BSD-2-Clause", "9": "BSD-3-Clause", "10": "MPL-2.0", "11": "OSL-3.0",
@@ -41,14 +41,14 @@ LICENSES: Final[Mapping[str, str]] = {
 _PROXY_GUID: Final = "proxy-"
 
 
-def getabi(query: Query) -> Reply:
+def getabi(query: Query) -> ActionReply:
     """Return the ABI of a contract as text: its own, that of a contract with the same code, or a supplied one."""
     known = verified.known(query.site.evm, query.address())
     text = None if known is None else known.abi_text
-    return Reply.refusal(NOT_VERIFIED) if text is None else Reply.ok(text)
+    return ActionReply.refusal(NOT_VERIFIED) if text is None else ActionReply.ok(text)
 
 
-def getsourcecode(query: Query) -> Reply:
+def getsourcecode(query: Query) -> ActionReply:
     """Return the sources of a contract, including sources of the same code, and whether it is a proxy."""
     address = query.address()
     evm = query.site.evm
@@ -56,20 +56,20 @@ def getsourcecode(query: Query) -> Reply:
     proxy = None if known is None else proxies.proxy(evm, address)
     target = "" if proxy is None else text_of(proxy.implementations[0])
     row = {**_sources(known), "Proxy": "0" if proxy is None else "1", "Implementation": target}
-    return Reply.ok([row])
+    return ActionReply.ok([row])
 
 
-def getcontractcreation(query: Query) -> Reply:
+def getcontractcreation(query: Query) -> ActionReply:
     """Return creator and transaction of contracts; genesis contracts are only named as such, other addresses omitted."""
     found = [
         row
-        for address in query.addresses("contractaddresses", MOST_CREATIONS)
+        for address in query.addresses("contractaddresses", MAX_CREATIONS)
         if (row := _creation(query, address)) is not None
     ]
-    return Reply.ok(found or None)
+    return ActionReply.ok(found or None)
 
 
-def verifysourcecode(query: Query) -> Reply:
+def verifysourcecode(query: Query) -> ActionReply:
     """Queue sources for compilation, and return the GUID for status queries."""
     query.must_post()
     site = query.site
@@ -79,34 +79,34 @@ def verifysourcecode(query: Query) -> Reply:
         submission = from_form(address, query.form, most=site.settings.source_limit)
         key = verification.submit(site, submission, client=query.client)
     except SubmittedAlready as waiting:
-        return Reply.ok(waiting.key)
+        return ActionReply.ok(waiting.key)
     except NotDeployed:
-        return Reply.refusal(f"Unable to locate ContractCode at {text_of(address)}")
+        return ActionReply.refusal(f"Unable to locate ContractCode at {text_of(address)}")
     except AlreadyVerified:
-        return Reply.refusal(ALREADY)
+        return ActionReply.refusal(ALREADY)
     except (TooManyWaiting, TooManyOfClient) as refusal:
-        return Reply.refusal(BUSY, reason=str(refusal))
+        return ActionReply.refusal(BUSY, reason=str(refusal))
     except BadSubmission as refusal:
-        return Reply.refusal(str(refusal))
-    return Reply.ok(key)
+        return ActionReply.refusal(str(refusal))
+    return ActionReply.ok(key)
 
 
-def checkverifystatus(query: Query) -> Reply:
+def checkverifystatus(query: Query) -> ActionReply:
     """Return the state of a verification; the reason is a separate member, because clients compare the whole result."""
     found = when_over(query.site, query.text("guid"))
     if found is None:
-        return Reply.refusal("Unknown UID")
+        return ActionReply.refusal("Unknown UID")
     if not found.is_over:
-        return Reply.refusal(PENDING)
+        return ActionReply.refusal(PENDING)
     if found.has_passed:
-        return Reply.ok(PASSED)
+        return ActionReply.ok(PASSED)
     if found.reason == AlreadyVerified.code:
-        return Reply.refusal("Already Verified")
+        return ActionReply.refusal("Already Verified")
     text = WRONG_ARGUMENTS if found.reason == OtherArguments.code else FAILED
-    return Reply.refusal(text, reason=found.message)
+    return ActionReply.refusal(text, reason=found.message)
 
 
-def verifyproxycontract(query: Query) -> Reply:
+def verifyproxycontract(query: Query) -> ActionReply:
     """Accept a proxy, and return the GUID for status queries.
 
     Unspecified: proxies are resolved on each request, so nothing is stored: the GUID contains the address.
@@ -114,10 +114,10 @@ def verifyproxycontract(query: Query) -> Reply:
     query.must_post()
     address = query.address()
     expected = query.text("expectedimplementation").lower()
-    return Reply.ok(_PROXY_GUID + address.hex() + expected.removeprefix("0x"))
+    return ActionReply.ok(_PROXY_GUID + address.hex() + expected.removeprefix("0x"))
 
 
-def checkproxyverification(query: Query) -> Reply:
+def checkproxyverification(query: Query) -> ActionReply:
     """Return the implementation of a proxy, by the GUID of `verifyproxycontract`."""
     digits = query.text("guid").removeprefix(_PROXY_GUID)
     address, expected = digits[:40], digits[40:]
@@ -125,26 +125,26 @@ def checkproxyverification(query: Query) -> Reply:
     found = proxies.proxy(query.site.evm, query.address())
     names = [] if found is None else [one.hex() for one in found.implementations]
     if not names or (expected and expected not in names):
-        return Reply.refusal(
+        return ActionReply.refusal(
             "A corresponding implementation contract was unfortunately not detected for the proxy address."
         )
-    return Reply.ok(
+    return ActionReply.ok(
         f"The proxy's (0x{address}) implementation contract is found at 0x{expected or names[0]} and is "
         "successfully updated."
     )
 
 
-def listcontracts(query: Query) -> Reply:
-    """Return verified contracts, the latest first, as Blockscout does: at most `MOST_LISTED` per page."""
-    wanted = query.range(count=10, most=MOST_LISTED)
+def listcontracts(query: Query) -> ActionReply:
+    """Return verified contracts, the latest first, as Blockscout does: at most `MAX_LISTED` per page."""
+    wanted = query.range(count=10, most=MAX_LISTED)
     try:
         rows = verified.listed(query.site.evm, skip=wanted.skip, count=wanted.most)
     except ContractsTooLong as error:
         raise TooMuch from error
-    return Reply.ok([_listed(row) for row in rows])
+    return ActionReply.ok([_listed(row) for row in rows])
 
 
-def supplyabi(query: Query) -> Reply:
+def supplyabi(query: Query) -> ActionReply:
     """Store an ABI for a contract without sources: `address`, `abi` (JSON), `contractname`.
 
     Unspecified: Etherscan has no such action; its name follows the style of the others. The ABI is used for names of
@@ -157,13 +157,13 @@ def supplyabi(query: Query) -> Reply:
             query.site, address, query.text("abi"), name=query.text("contractname")
         )
     except NotDeployed:
-        return Reply.refusal(f"Unable to locate ContractCode at {text_of(address)}")
+        return ActionReply.refusal(f"Unable to locate ContractCode at {text_of(address)}")
     except BadSubmission as refusal:
-        return Reply.refusal(str(refusal))
-    return Reply.ok("ABI supplied, not verified")
+        return ActionReply.refusal(str(refusal))
+    return ActionReply.ok("ABI supplied, not verified")
 
 
-def _sources(known: Known | None) -> dict[str, str]:
+def _sources(known: CodeInfo | None) -> dict[str, str]:
     contract = None if known is None else known.contract
     if known is None or contract is None:
         return dict(_NOTHING)

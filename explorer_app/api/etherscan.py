@@ -18,7 +18,7 @@ from explorer_app.api import (
     stats_actions,
     token_actions,
 )
-from explorer_app.api.door import (
+from explorer_app.api.endpoint import (
     BodyTooLarge,
     client_of,
     door,
@@ -28,17 +28,17 @@ from explorer_app.api.door import (
 from explorer_app.api.forms import most_fields
 from explorer_app.api.replies import (
     ActionError,
+    ActionReply,
     Bare,
     Query,
-    Reply,
     UnknownAction,
     UnknownModule,
     WrongChain,
 )
 from explorer_app.site import Explorer
-from explorer_app.verification.errors import TooLarge
+from explorer_app.verification.errors import SubmissionTooLarge
 
-Action = Callable[[Query], Reply | Bare]
+Action = Callable[[Query], ActionReply | Bare]
 
 MODULES: Final[Mapping[str, Mapping[str, Action]]] = {
     "account": {**account_actions.ACTIONS, **token_actions.OF_ACCOUNTS},
@@ -91,15 +91,17 @@ def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
     except ActionError as error:
         found = error.reply
     except BodyTooLarge:
-        found = Reply.refusal(f"The request is longer than {site.settings.source_limit} bytes")
-    except TooLarge as refusal:
-        found = Reply.refusal(str(refusal))
+        found = ActionReply.refusal(
+            f"The request is longer than {site.settings.source_limit} bytes"
+        )
+    except SubmissionTooLarge as refusal:
+        found = ActionReply.refusal(str(refusal))
     except TooManyFieldsSent:
-        found = Reply.refusal(f"The form has more than {most_fields()} fields")
+        found = ActionReply.refusal(f"The form has more than {most_fields()} fields")
     return json_response(found.json())
 
 
-def _act(site: Explorer, request: HttpRequest) -> Reply | Bare:
+def _act(site: Explorer, request: HttpRequest) -> ActionReply | Bare:
     form = read_form(site, request)
     _verify_chain(site, form)
     module = MODULES.get(form.get("module", "").lower())
@@ -119,16 +121,16 @@ def _verify_chain(site: Explorer, form: Mapping[str, str]) -> None:
 
 
 def _limited() -> HttpResponse:
-    return json_response(Reply.refusal("Max rate limit reached").json())
+    return json_response(ActionReply.refusal("Max rate limit reached").json())
 
 
 def _away(error: Exception) -> HttpResponse:
     words = unavailable(error) or error
-    return json_response(Reply.refusal(f"The chain cannot be read now: {words}").json())
+    return json_response(ActionReply.refusal(f"The chain cannot be read now: {words}").json())
 
 
 def _malformed() -> HttpResponse:
-    return json_response(Reply.refusal("The form cannot be read").json())
+    return json_response(ActionReply.refusal("The form cannot be read").json())
 
 
 _door: Final = partial(door, limited=_limited, away=_away, malformed=_malformed)

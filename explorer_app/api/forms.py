@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.exceptions import TooManyFieldsSent
 
 from explorer_app.verification.counting import has_more_strings
-from explorer_app.verification.errors import TooLarge
+from explorer_app.verification.errors import SubmissionTooLarge
 from primitives.json_limits import is_utf8
 
 PIECE: Final = 8 * 1024
@@ -47,11 +47,11 @@ def from_urlencoded(body: bytes, *, most: int) -> dict[str, str]:
 
     Raises:
         TooManyFieldsSent: The form has more fields than Django allows.
-        TooLarge: A name or value is longer than the limit.
+        SubmissionTooLarge: A name or value is longer than the limit.
     """
     if body.count(b"&") >= most_fields():
         raise TooManyFieldsSent
-    read = _Reader(body, most)
+    read = _FormDecoder(body, most)
     found: dict[str, str] = {}
     for start, end in _fields(body):
         middle = body.find(b"=", start, end)
@@ -70,14 +70,14 @@ def from_json(body: bytes, *, most: int) -> dict[str, str]:
         most: Limit of its bytes. JSON needs few escapes, so no allowance for them is made.
 
     Raises:
-        TooLarge: The body is longer than the limit.
+        SubmissionTooLarge: The body is longer than the limit.
         TooManyFieldsSent: The form has more fields than Django allows.
         MalformedForm: The body is not a JSON object of strings.
     """
     if not body:
         return {}
     if len(body) > most:
-        raise TooLarge(most)
+        raise SubmissionTooLarge(most)
     # The strings are counted before any of them is decoded.
     if has_more_strings(body, 2 * most_fields()):
         raise TooManyFieldsSent
@@ -101,7 +101,7 @@ def _fields(body: bytes) -> Iterator[tuple[int, int]]:
         start = end + 1
 
 
-class _Reader:
+class _FormDecoder:
     """Decodes names and values of one body."""
 
     def __init__(self, body: bytes, most: int) -> None:
@@ -110,7 +110,7 @@ class _Reader:
         self._is_utf8 = is_utf8(body)
 
     def text(self, start: int, end: int) -> str:
-        """Return the decoded text between two offsets. Raises `TooLarge`."""
+        """Return the decoded text between two offsets. Raises `SubmissionTooLarge`."""
         decoder = _utf8("replace")
         parts: list[str] = []
         length = 0
@@ -118,7 +118,7 @@ class _Reader:
             parts.append(self._decoded(piece, decoder))
             length += len(parts[-1])
             if length > self._most:
-                raise TooLarge(self._most)
+                raise SubmissionTooLarge(self._most)
         parts.append(decoder.decode(b"", final=True))
         return "".join(parts)
 

@@ -4,7 +4,15 @@ from itertools import combinations
 from typing import ClassVar, Final
 
 from cchain_app.selectors import blocks
-from explorer_app.api.replies import LATEST, WINDOW, ActionError, Query, Reply, TooMuch, text_of
+from explorer_app.api.replies import (
+    LATEST,
+    WINDOW,
+    ActionError,
+    ActionReply,
+    Query,
+    TooMuch,
+    text_of,
+)
 from explorer_app.selectors import ledger
 from explorer_app.selectors.ledger import ListedLog, ListTooLong, LogSearch, RangeTooLong, Span
 from primitives.hexadecimal import HexError, decode_fixed
@@ -25,16 +33,16 @@ class BadTopic(ActionError):
     text: ClassVar[str] = "Error! Invalid topic format"
 
 
-class TooManyBlocks(ActionError):
+class RangeTooLarge(ActionError):
     """The range has more blocks than are searched without an index."""
 
     text: ClassVar[str] = (
         f"Error! More than {ledger.UNINDEXED_BLOCKS} blocks can be searched by topic0 only, or by the address of a "
-        f"contract with at most {ledger.MOST_EVENTS} events"
+        f"contract with at most {ledger.MAX_EVENTS} events"
     )
 
 
-def getlogs(query: Query) -> Reply:
+def getlogs(query: Query) -> ActionReply:
     """Return logs in the order of the chain.
 
     Unspecified: topics connected by `or`, directly or through other topics, form a group of which any must match;
@@ -52,10 +60,10 @@ def getlogs(query: Query) -> Reply:
     try:
         rows = ledger.logs(query.site.evm, LogSearch(address, groups), span)
     except RangeTooLong as error:
-        raise TooManyBlocks from error
+        raise RangeTooLarge from error
     except ListTooLong as error:
         raise TooMuch from error
-    return Reply.rows([_log(row) for row in rows], "No records found")
+    return ActionReply.rows([_log(row) for row in rows], "No records found")
 
 
 def _groups(query: Query) -> list[list[tuple[int, bytes]]]:

@@ -11,10 +11,10 @@ WINDOW: Final = 10_000
 """Limit of rows in a list that can be requested, over all pages and per request."""
 LATEST: Final = 2**39 - 1
 """A height above all others: used for `latest` and for larger numbers."""
-_MOST_DIGITS: Final = 20
+_MAX_DIGITS: Final = 20
 
 
-class Reply(NamedTuple):
+class ActionReply(NamedTuple):
     """A reply; its HTTP status is always 200."""
 
     status: str
@@ -61,9 +61,9 @@ class ActionError(Exception):
     text: ClassVar[str] = ""
 
     @property
-    def reply(self) -> Reply:
+    def reply(self) -> ActionReply:
         """The error reply."""
-        return Reply.refusal(self.text)
+        return ActionReply.refusal(self.text)
 
 
 class UnknownModule(ActionError):
@@ -244,7 +244,7 @@ def read_number(text: str) -> int:
     """Parse a whole number that is not negative, decimal or 0x. Raises `BadNumber`."""
     digits = text.lower().removeprefix("0x")
     is_hex = len(digits) < len(text)
-    if not digits.isascii() or not digits.isalnum() or len(digits) > _MOST_DIGITS:
+    if not digits.isascii() or not digits.isalnum() or len(digits) > _MAX_DIGITS:
         raise BadNumber
     try:
         return int(digits, 16 if is_hex else 10)

@@ -10,11 +10,11 @@ import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from explorer_app.api.door import BodyTooLarge, client_of, door, json_response, read_body
+from explorer_app.api.endpoint import BodyTooLarge, client_of, door, json_response, read_body
 from explorer_app.api.sourcify_contract import FIELDS, FieldsUnknown, fields_of, minimal, nothing
 from explorer_app.api.waiting import when_over
 from explorer_app.selectors import verified
-from explorer_app.selectors.verified import Progress
+from explorer_app.selectors.verified import VerificationProgress
 from explorer_app.services import verification
 from explorer_app.site import Explorer
 from explorer_app.verification.errors import (
@@ -30,8 +30,8 @@ from explorer_app.verification.submission import Submission, from_metadata, from
 from primitives.evm import Address
 from primitives.hexadecimal import HexError, decode_address
 
-MOST_LISTED: Final = 200
-MOST_LOOKED_UP: Final = 20
+MAX_LISTED: Final = 200
+MAX_LOOKED_UP: Final = 20
 _STATUS: Final[Mapping[type[Refusal], int]] = {
     AlreadyVerified: 409,
     SubmittedAlready: 429,
@@ -140,7 +140,7 @@ def contracts(site: Explorer, request: HttpRequest, chain: str) -> HttpResponse:
     rows = verified.contracts(
         site.evm,
         before=int(after) if after else None,
-        count=min(int(limit or MOST_LISTED), MOST_LISTED),
+        count=min(int(limit or MAX_LISTED), MAX_LISTED),
     )
     return json_response(
         {"results": [minimal(chain, Address(bytes(row.address)), row) for row in rows]}
@@ -155,7 +155,7 @@ def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
     chain = _chain_id(site)
     asked = chain in request.GET.get("chainIds", "").split(",")
     answers: list[dict[str, Any]] = []
-    for text in request.GET.get("addresses", "").split(",")[:MOST_LOOKED_UP]:
+    for text in request.GET.get("addresses", "").split(",")[:MAX_LOOKED_UP]:
         try:
             row = verified.own_contract(site.evm, decode_address(text))
         except HexError:
@@ -209,7 +209,7 @@ def _submit(
     return json_response({"verificationId": key}, 202)
 
 
-def _outcome(site: Explorer, found: Progress) -> dict[str, Any]:
+def _outcome(site: Explorer, found: VerificationProgress) -> dict[str, Any]:
     chain = _chain_id(site)
     if found.contract is None:
         return nothing(chain, found.address)

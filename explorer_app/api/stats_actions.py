@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from explorer_app.api.proxy_actions import ask_for_text
-from explorer_app.api.replies import ActionError, Query, Reply, TooMuch
+from explorer_app.api.replies import ActionError, ActionReply, Query, TooMuch
 from explorer_app.selectors import cchain, supply
 
 GWEI: Final = 10**9
@@ -22,14 +22,14 @@ class SupplyUnknown(ActionError):
     )
 
 
-def ethsupply(query: Query) -> Reply:
+def ethsupply(query: Query) -> ActionReply:
     """Return the supply of the coin in wei: the sum of all balances."""
-    return Reply.ok(str(_summed(supply.total, query)))
+    return ActionReply.ok(str(_summed(supply.total, query)))
 
 
-def ethsupply2(query: Query) -> Reply:
+def ethsupply2(query: Query) -> ActionReply:
     """Return the supply, the burnt fees, and zeros for amounts that only exist on other chains."""
-    return Reply.ok(
+    return ActionReply.ok(
         {
             "EthSupply": str(_summed(supply.total, query)),
             "Eth2Staking": "0",
@@ -39,27 +39,27 @@ def ethsupply2(query: Query) -> Reply:
     )
 
 
-def ethprice(query: Query) -> Reply:
+def ethprice(query: Query) -> ActionReply:
     """Return zeros: this node does not know a price."""
     now = str(blocks.head(query.site.evm).header.timestamp)
-    return Reply.ok(
+    return ActionReply.ok(
         {"ethbtc": "0", "ethbtc_timestamp": now, "ethusd": "0", "ethusd_timestamp": now}
     )
 
 
-def nodecount(query: Query) -> Reply:
+def nodecount(query: Query) -> ActionReply:
     """Return 1, for this node: it knows only its own peers of the network, and those are not public."""
     timestamp = blocks.head(query.site.evm).header.timestamp
-    return Reply.ok({"UTCDate": str(timestamp), "TotalNodeCount": "1"})
+    return ActionReply.ok({"UTCDate": str(timestamp), "TotalNodeCount": "1"})
 
 
-def gasoracle(query: Query) -> Reply:
+def gasoracle(query: Query) -> ActionReply:
     """Return gas prices in gwei: the next block's base fee plus half the usual tip, plus the tip, plus twice the tip."""
     evm = query.site.evm
     price, tip = (_number(query, name) for name in ("eth_gasPrice", "eth_maxPriorityFeePerGas"))
     base = max(0, price - tip)
     recent = cchain.blocks(evm, count=RECENT)
-    return Reply.ok(
+    return ActionReply.ok(
         {
             "LastBlock": str(blocks.head(evm).number),
             "SafeGasPrice": _gwei(base + tip // 2),
@@ -71,7 +71,7 @@ def gasoracle(query: Query) -> Reply:
     )
 
 
-def gasestimate(query: Query) -> Reply:
+def gasestimate(query: Query) -> ActionReply:
     """Return in how many seconds a transaction with a price in wei is mined: in the next block if it pays the base fee.
 
     Unspecified: for a price below the base fee the answer is an hour.
@@ -80,7 +80,7 @@ def gasestimate(query: Query) -> Reply:
     recent = cchain.blocks(query.site.evm)
     steps = max(1, len(recent) - 1)
     seconds = (recent[0].timestamp - recent[-1].timestamp) // steps
-    return Reply.ok(str(max(1, seconds) if query.number("gasprice") >= price - tip else 3600))
+    return ActionReply.ok(str(max(1, seconds) if query.number("gasprice") >= price - tip else 3600))
 
 
 def _summed(add: Callable[[EvmChain], int], query: Query) -> int:

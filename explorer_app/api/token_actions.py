@@ -9,19 +9,19 @@ from explorer_app.api.account_actions import span_of
 from explorer_app.api.proxy_actions import ask_for_text
 from explorer_app.api.replies import (
     ActionError,
+    ActionReply,
     BadAddress,
     NotIndexed,
     Query,
-    Reply,
     TooMuch,
     text_of,
 )
 from explorer_app.selectors import token_ledger, tokens
 from explorer_app.selectors.ledger import ListTooLong
 from explorer_app.selectors.tokens import BalanceRow, TokenRow, TransferRow
-from explorer_app.tokens.events import Kind
+from explorer_app.tokens.events import TokenStandard
 
-_COLLECTIONS: Final = (Kind.ERC721, Kind.ERC1155)
+_COLLECTIONS: Final = (TokenStandard.ERC721, TokenStandard.ERC1155)
 _BALANCE_OF: Final = "0x70a08231"
 _TOTAL_SUPPLY: Final = "0x18160ddd"
 _WORD: Final = 66
@@ -34,15 +34,15 @@ class NoToken(ActionError):
     text: ClassVar[str] = "Error! The contract is no token"
 
 
-def tokenbalance(query: Query) -> Reply:
+def tokenbalance(query: Query) -> ActionReply:
     """Return an account's balance of a token, as the contract reports it; at the height of `tag`, if given."""
     account = query.address("address")
-    return Reply.ok(str(_asked(query, f"{_BALANCE_OF}{account.hex():0>64}")))
+    return ActionReply.ok(str(_asked(query, f"{_BALANCE_OF}{account.hex():0>64}")))
 
 
-def tokensupply(query: Query) -> Reply:
+def tokensupply(query: Query) -> ActionReply:
     """Return a token's total supply, as the contract reports it."""
-    return Reply.ok(str(_asked(query, _TOTAL_SUPPLY)))
+    return ActionReply.ok(str(_asked(query, _TOTAL_SUPPLY)))
 
 
 def _asked(query: Query, data: str) -> int:
@@ -54,7 +54,7 @@ def _asked(query: Query, data: str) -> int:
     return int(found, 16)
 
 
-def transfers(kind: Kind, query: Query) -> Reply:
+def transfers(kind: TokenStandard, query: Query) -> ActionReply:
     """Return transfers of one standard, by address, by contract, or by both."""
     address = query.address() if query.text("address") else None
     contract = query.address("contractaddress") if query.text("contractaddress") else None
@@ -69,31 +69,31 @@ def transfers(kind: Kind, query: Query) -> Reply:
     receipts = token_ledger.receipts(evm, rows)
     head = blocks.head(evm).number
     listed = [_transfer(kind, row, receipts[row.transaction_id], head) for row in rows]
-    return Reply.rows(listed, "No transactions found")
+    return ActionReply.rows(listed, "No transactions found")
 
 
-def balances(query: Query, *, collections: bool) -> Reply:
+def balances(query: Query, *, collections: bool) -> ActionReply:
     """Return an address's token balances: ERC-20 amounts, or the numbers of NFTs."""
     _need_index(query)
     wanted = query.range(count=100)
     part, rest = tokens.balances_of(
         query.site.evm,
         query.address(),
-        kinds=_COLLECTIONS if collections else (Kind.ERC20,),
+        kinds=_COLLECTIONS if collections else (TokenStandard.ERC20,),
         first=wanted.skip,
         count=wanted.most,
     )
     if rest is not None and len(part) < wanted.most:
         raise TooMuch
-    return Reply.rows([_balance(one) for one in part], "No tokens found")
+    return ActionReply.rows([_balance(one) for one in part], "No tokens found")
 
 
-def tokeninfo(query: Query) -> Reply:
+def tokeninfo(query: Query) -> ActionReply:
     """Return a token's own description."""
-    return Reply.ok([_info(_token(query))])
+    return ActionReply.ok([_info(_token(query))])
 
 
-def tokenholderlist(query: Query) -> Reply:
+def tokenholderlist(query: Query) -> ActionReply:
     """Return the holders of a token, the largest first."""
     wanted = query.range()
     token = _token(query)
@@ -105,12 +105,12 @@ def tokenholderlist(query: Query) -> Reply:
         }
         for one in found
     ]
-    return Reply.rows(listed, "No token holder found")
+    return ActionReply.rows(listed, "No token holder found")
 
 
-def tokenholdercount(query: Query) -> Reply:
+def tokenholdercount(query: Query) -> ActionReply:
     """Return the number of holders of a token. Unspecified: counted up to ten thousand and one, as on pages."""
-    return Reply.ok(str(tokens.count_holders(query.site.evm, _token(query))))
+    return ActionReply.ok(str(tokens.count_holders(query.site.evm, _token(query))))
 
 
 def _need_index(query: Query) -> None:
@@ -132,12 +132,12 @@ def _token(query: Query) -> TokenRow:
     return found
 
 
-def _transfer(kind: Kind, row: TransferRow, receipt: Any, head: int) -> dict[str, str]:
+def _transfer(kind: TokenStandard, row: TransferRow, receipt: Any, head: int) -> dict[str, str]:
     sent, token = row.transaction, row.contract
     moved = {
-        Kind.ERC20: {"value": str(row.value), "tokenDecimal": _text(token.decimals)},
-        Kind.ERC721: {"tokenID": _text(row.token_id), "tokenDecimal": "0"},
-        Kind.ERC1155: {"tokenID": _text(row.token_id), "tokenValue": str(row.value)},
+        TokenStandard.ERC20: {"value": str(row.value), "tokenDecimal": _text(token.decimals)},
+        TokenStandard.ERC721: {"tokenID": _text(row.token_id), "tokenDecimal": "0"},
+        TokenStandard.ERC1155: {"tokenID": _text(row.token_id), "tokenValue": str(row.value)},
     }[kind]
     return {
         "blockNumber": str(sent.block_id),
@@ -169,7 +169,9 @@ def _balance(one: BalanceRow) -> dict[str, str]:
         "TokenSymbol": token.symbol or "",
         "TokenQuantity": str(one.amount),
     }
-    return found | ({"TokenDivisor": _text(token.decimals)} if one.kind == Kind.ERC20 else {})
+    return found | (
+        {"TokenDivisor": _text(token.decimals)} if one.kind == TokenStandard.ERC20 else {}
+    )
 
 
 def _info(token: TokenRow) -> dict[str, str]:
@@ -189,16 +191,16 @@ def _text(number: int | None) -> str:
     return "" if number is None else str(number)
 
 
-OF_ACCOUNTS: Final[dict[str, Callable[[Query], Reply]]] = {
+OF_ACCOUNTS: Final[dict[str, Callable[[Query], ActionReply]]] = {
     "tokenbalance": tokenbalance,
-    "tokentx": partial(transfers, Kind.ERC20),
-    "tokennfttx": partial(transfers, Kind.ERC721),
-    "token1155tx": partial(transfers, Kind.ERC1155),
+    "tokentx": partial(transfers, TokenStandard.ERC20),
+    "tokennfttx": partial(transfers, TokenStandard.ERC721),
+    "token1155tx": partial(transfers, TokenStandard.ERC1155),
     "addresstokenbalance": partial(balances, collections=False),
     "addresstokennftbalance": partial(balances, collections=True),
 }
 OF_SUPPLY: Final = {"tokensupply": tokensupply}
-ACTIONS: Final[dict[str, Callable[[Query], Reply]]] = {
+ACTIONS: Final[dict[str, Callable[[Query], ActionReply]]] = {
     "tokeninfo": tokeninfo,
     "tokenholderlist": tokenholderlist,
     "tokenholdercount": tokenholdercount,

@@ -4,14 +4,14 @@ import time
 from typing import Final
 
 from explorer_app.selectors import verified
-from explorer_app.selectors.verified import Progress
+from explorer_app.selectors.verified import VerificationProgress
 from explorer_app.site import Explorer
 
 SECONDS: Final = 10.0
 _LOOK: Final = 0.1
 
 
-def when_over(site: Explorer, key: str) -> Progress | None:
+def when_over(site: Explorer, key: str) -> VerificationProgress | None:
     """Return a verification when it is over, or its state after `SECONDS`; None if it is unknown.
 
     Only a few requests may wait, because each occupies one of Django's threads.

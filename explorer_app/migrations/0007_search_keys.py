@@ -5,13 +5,13 @@ import unicodedata
 import chaindb.fields
 from django.db import migrations, models
 
-MOST_NAME, MOST_KEY, AT_ONCE = 255, 64, 1000
+MAX_NAME, MAX_KEY, AT_ONCE = 255, 64, 1000
 
 
 def key_of(text):
-    """Return the key of a name, as `explorer_app.tokens.texts` defined it at the time of this migration."""
+    """Return the key of a name, as `explorer_app.tokens.strings` defined it at the time of this migration."""
     folded = unicodedata.normalize("NFKC", text or "").casefold()
-    return "".join(folded.split())[:MOST_NAME].encode()[:MOST_KEY] or None
+    return "".join(folded.split())[:MAX_NAME].encode()[:MAX_KEY] or None
 
 
 def write_keys(apps, schema_editor):

@@ -9,15 +9,15 @@ from typing_extensions import override
 
 from cchain_app.models import Transaction
 from chaindb.fields import AddressField, BytesField, RowIdField, UInt256Field
-from explorer_app.tokens.events import Kind
+from explorer_app.tokens.events import TokenStandard
 
 
 class TokenKind(models.IntegerChoices):
     """The standard of a token, by its number."""
 
-    ERC20 = Kind.ERC20.value, "ERC-20"
-    ERC721 = Kind.ERC721.value, "ERC-721"
-    ERC1155 = Kind.ERC1155.value, "ERC-1155"
+    ERC20 = TokenStandard.ERC20.value, "ERC-20"
+    ERC721 = TokenStandard.ERC721.value, "ERC-721"
+    ERC1155 = TokenStandard.ERC1155.value, "ERC-1155"
 
 
 class Token(models.Model):

@@ -13,9 +13,9 @@ from typing import Any, Final
 from cchain_app.transaction_log.declarations import Declaration, Parameter
 from explorer_app.names.book import Abi
 
-MOST_ENTRIES: Final = 4096
+MAX_ENTRIES: Final = 4096
 """Limit of entries in an ABI: a contract's code has 24 KiB, and each function has a selector in it."""
-_MOST_PARAMETERS: Final = 256
+_MAX_PARAMETERS: Final = 256
 _DEEPEST: Final = 16
 """Nesting limit of arrays and tuples, because a page's templates recurse for each level."""
 _LONGEST_TYPE: Final = 100
@@ -33,7 +33,7 @@ _OF_LIBRARY: Final = re.compile(
     r"|[A-Za-z_$][\w$.]*(?:\[\d*\])* storage|mapping\([\w$.\[\] =>()]+\) storage",
     re.ASCII,
 )
-_MOST_BITS: Final = 256
+_MAX_BITS: Final = 256
 _WORD: Final = 32
 
 
@@ -50,7 +50,7 @@ def read_abi(given: Any) -> Abi:
     Raises:
         MalformedAbi: The value is not an ABI.
     """
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > MOST_ENTRIES:
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > MAX_ENTRIES:
         raise MalformedAbi("an ABI is a list of objects")
     found: dict[str, list[Declaration]] = {"function": [], "event": [], "error": []}
     for entry in given:
@@ -92,7 +92,7 @@ def _verify_name(name: str) -> None:
 
 
 def _parameters(given: Any, depth: int) -> Iterator[Parameter]:
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > _MOST_PARAMETERS:
+    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > _MAX_PARAMETERS:
         raise MalformedAbi("parameters are a list of objects")
     if depth > _DEEPEST:
         raise MalformedAbi("tuples are nested too deeply")
@@ -130,5 +130,5 @@ def _has_size(type_: re.Match[str]) -> bool:
     """Return whether a type's size exists: whole bytes for integers, and at most one word."""
     bits, size = type_["bits"], type_["size"]
     if bits is not None:
-        return 0 < int(bits) <= _MOST_BITS and int(bits) % 8 == 0 and not bits.startswith("0")
+        return 0 < int(bits) <= _MAX_BITS and int(bits) % 8 == 0 and not bits.startswith("0")
     return size is None or (0 < int(size) <= _WORD and not size.startswith("0"))

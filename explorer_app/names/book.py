@@ -7,7 +7,7 @@ from typing import Self
 
 from cchain_app.transaction_log.abi import SELECTOR_BYTES
 from cchain_app.transaction_log.declarations import Declaration, listed
-from explorer_app.names.decoding import Decoded, decode_call, decode_event
+from explorer_app.names.decoding import DecodedCall, decode_call, decode_event
 
 
 @dataclass(frozen=True)
@@ -59,15 +59,15 @@ class NameBook:
         known = (*abi.functions, *self._functions.get(selector, ()))
         return next((one for one in known if one.selector == selector), None)
 
-    def call(self, data: bytes, abi: Abi = NO_ABI) -> Decoded | None:
+    def call(self, data: bytes, abi: Abi = NO_ABI) -> DecodedCall | None:
         """Return a call with its arguments; None if the function is unknown or the arguments do not fit."""
         return _first(data, abi.functions, self._functions.get(bytes(data[:SELECTOR_BYTES]), ()))
 
-    def error(self, output: bytes, abi: Abi = NO_ABI) -> Decoded | None:
+    def error(self, output: bytes, abi: Abi = NO_ABI) -> DecodedCall | None:
         """Return an error with its arguments; None as for `call`."""
         return _first(output, abi.errors, self._errors.get(bytes(output[:SELECTOR_BYTES]), ()))
 
-    def event(self, topics: Sequence[bytes], data: bytes, abi: Abi = NO_ABI) -> Decoded | None:
+    def event(self, topics: Sequence[bytes], data: bytes, abi: Abi = NO_ABI) -> DecodedCall | None:
         """Return an event with its arguments; None as for `call`. An anonymous event has no name."""
         if not topics:
             return None
@@ -84,7 +84,7 @@ class NameBook:
 
 def _first(
     data: bytes, own: Iterable[Declaration], common: Iterable[Declaration]
-) -> Decoded | None:
+) -> DecodedCall | None:
     for declarations, guess in ((own, False), (common, True)):
         for one in declarations:
             found = decode_call(one, data, guess=guess)

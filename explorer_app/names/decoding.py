@@ -14,17 +14,17 @@ from cchain_app.transaction_log.errors import Undecodable
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
-MOST_BYTES: Final = 128 * 1024
+MAX_BYTES: Final = 128 * 1024
 """Limit of bytes of arguments that are decoded for a page."""
 
 _DYNAMIC: Final = ("string", "bytes")
 
-Value = str | tuple["Argument", ...]
+Value = str | tuple["DecodedArgument", ...]
 """A decoded value as text; for arrays and tuples their elements. Addresses have EIP-55's checksum."""
 
 
 @dataclass(frozen=True)
-class Argument:
+class DecodedArgument:
     """An argument, or a part of one."""
 
     name: str
@@ -45,17 +45,17 @@ class Argument:
         return self.value == ()
 
     @property
-    def parts(self) -> tuple["Argument", ...]:
+    def parts(self) -> tuple["DecodedArgument", ...]:
         """The elements of an array or tuple."""
         return self.value if isinstance(self.value, tuple) else ()
 
 
 @dataclass(frozen=True)
-class Decoded:
+class DecodedCall:
     """A decoded call, event or error."""
 
     declaration: Declaration
-    arguments: tuple[Argument, ...]
+    arguments: tuple[DecodedArgument, ...]
     is_guess: bool
     """Whether the name comes from the lists of common ones, by selector or topic, and not from the contract's ABI."""
 
@@ -70,7 +70,7 @@ class Decoded:
         return self.declaration.signature
 
 
-def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[Argument, ...]:
+def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[DecodedArgument, ...]:
     """Decode arguments.
 
     Args:
@@ -78,27 +78,29 @@ def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[Argument
         data: The encoded arguments, without a selector.
 
     Raises:
-        Undecodable: The data does not fit, is longer than `MOST_BYTES`, or refers to the same part too often.
+        Undecodable: The data does not fit, is longer than `MAX_BYTES`, or refers to the same part too often.
     """
     # Imported here, because the import takes a fifth of a second, and many processes show no page.
     from cchain_app.transaction_log import bounded_abi
 
-    found = bounded_abi.decode([one.type for one in parameters], data, most=MOST_BYTES)
+    found = bounded_abi.decode([one.type for one in parameters], data, most=MAX_BYTES)
     return tuple(_argument(one, value) for one, value in zip(parameters, found, strict=True))
 
 
-def count(arguments: Sequence[Argument]) -> int:
+def count(arguments: Sequence[DecodedArgument]) -> int:
     """Return how many lines a page needs for arguments: one for each argument and for each part."""
     return sum(1 + count(one.parts) for one in arguments)
 
 
-def first(arguments: Sequence[Argument], most: int) -> tuple[Argument, ...]:
+def first(arguments: Sequence[DecodedArgument], most: int) -> tuple[DecodedArgument, ...]:
     """Return the first arguments that fit into `most` lines (`count`); the last one may be truncated."""
     return _first(arguments, most)[0]
 
 
-def _first(arguments: Sequence[Argument], left: int) -> tuple[tuple[Argument, ...], int]:
-    found: list[Argument] = []
+def _first(
+    arguments: Sequence[DecodedArgument], left: int
+) -> tuple[tuple[DecodedArgument, ...], int]:
+    found: list[DecodedArgument] = []
     for one in arguments:
         if left <= 0:
             break
@@ -117,10 +119,10 @@ def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:
     """
     from cchain_app.transaction_log import bounded_abi
 
-    return bounded_abi.is_canonical([one.type for one in parameters], data, most=MOST_BYTES)
+    return bounded_abi.is_canonical([one.type for one in parameters], data, most=MAX_BYTES)
 
 
-def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> Decoded | None:
+def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> DecodedCall | None:
     """Decode a call or an error; return None if the data does not fit the declaration.
 
     Args:
@@ -135,14 +137,14 @@ def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> Decode
     try:
         if guess and not is_canonical(declaration.parameters, arguments):
             return None
-        return Decoded(declaration, arguments_of(declaration.parameters, arguments), guess)
+        return DecodedCall(declaration, arguments_of(declaration.parameters, arguments), guess)
     except Undecodable:
         return None
 
 
 def decode_event(
     declaration: Declaration, topics: Sequence[bytes], data: bytes, *, guess: bool
-) -> Decoded | None:
+) -> DecodedCall | None:
     """Decode an event; return None if topics or data do not fit the declaration. Arguments are in declared order.
 
     Indexed values that do not fit into a topic (strings, bytes, arrays, tuples) are returned as hashes.
@@ -161,21 +163,21 @@ def decode_event(
     except Undecodable:
         return None
     kinds = {True: iter(of_topics), False: iter(of_data)}
-    return Decoded(
+    return DecodedCall(
         declaration, tuple(next(kinds[one.indexed]) for one in declaration.parameters), guess
     )
 
 
-def _of_topic(parameter: Parameter, word: bytes) -> Argument:
+def _of_topic(parameter: Parameter, word: bytes) -> DecodedArgument:
     type_ = parameter.type
     if type_ in _DYNAMIC or type_.endswith((")", "]")):
-        return Argument(parameter.name, type_, "0x" + word.hex(), is_hash=True)
+        return DecodedArgument(parameter.name, type_, "0x" + word.hex(), is_hash=True)
     (found,) = arguments_of((parameter._replace(indexed=False),), word)
     return found
 
 
-def _argument(parameter: Parameter, value: object) -> Argument:
-    return Argument(parameter.name, parameter.type, _value(parameter, value))
+def _argument(parameter: Parameter, value: object) -> DecodedArgument:
+    return DecodedArgument(parameter.name, parameter.type, _value(parameter, value))
 
 
 def _value(parameter: Parameter, value: object) -> Value:
@@ -183,7 +185,7 @@ def _value(parameter: Parameter, value: object) -> Value:
     if type_.endswith("]") and isinstance(value, list | tuple):
         element = parameter._replace(type=type_.rpartition("[")[0])
         return tuple(
-            Argument(str(place), element.type, _value(element, one))
+            DecodedArgument(str(place), element.type, _value(element, one))
             for place, one in enumerate(value)
         )
     if isinstance(value, list | tuple):

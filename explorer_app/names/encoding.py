@@ -16,14 +16,14 @@ from cchain_app.transaction_log.errors import Unencodable
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
-MOST_TEXT: Final = 128 * 1024
+MAX_TEXT: Final = 128 * 1024
 """Limit of characters of all texts of a call: no transaction has more bytes."""
-MOST_VALUES: Final = 4096
+MAX_VALUES: Final = 4096
 """Limit of values in all arrays and tuples of a call: each takes a word or more, and no transaction has more words."""
 _DEEPEST: Final = 32
-_MOST_DIGITS: Final = 80
+_MAX_DIGITS: Final = 80
 _COIN_DECIMALS: Final = 18
-_MOST_COINS: Final = 2**256
+_MAX_COINS: Final = 2**256
 
 _INTEGER: Final = re.compile(r"(u?)int(\d{1,3})")
 _NUMBER: Final = re.compile(r"[+-]?(?:\d+|0x[0-9a-fA-F]+)", re.ASCII)
@@ -71,13 +71,13 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
 
     if sum(map(len, declaration.types)) > bounded_abi.LONGEST_TYPE:
         raise BadFields({0: "and the other fields have types that are too long to be encoded here"})
-    if sum(map(len, texts)) > MOST_TEXT:
-        raise BadFields({0: f"has more than {MOST_TEXT:,} characters, with the other fields"})
+    if sum(map(len, texts)) > MAX_TEXT:
+        raise BadFields({0: f"has more than {MAX_TEXT:,} characters, with the other fields"})
     listed = [
         text for one, text in zip(declaration.parameters, texts, strict=True) if _is_nested(one)
     ]
-    if sum(_STRING.sub("", text).count(",") for text in listed) >= MOST_VALUES:
-        raise BadFields({0: f"has more than {MOST_VALUES:,} values, with the other fields"})
+    if sum(_STRING.sub("", text).count(",") for text in listed) >= MAX_VALUES:
+        raise BadFields({0: f"has more than {MAX_VALUES:,} values, with the other fields"})
     found: list[Any] = []
     reasons: dict[int, str] = {}
     for place, (parameter, text) in enumerate(zip(declaration.parameters, texts, strict=True)):
@@ -101,8 +101,8 @@ def encode_key(type_: str, text: str) -> bytes:
     """
     from cchain_app.transaction_log import bounded_abi
 
-    if len(text) > MOST_TEXT:
-        raise BadText(f"has more than {MOST_TEXT:,} characters")
+    if len(text) > MAX_TEXT:
+        raise BadText(f"has more than {MAX_TEXT:,} characters")
     value = read_value(Parameter(type_, ""), text)
     if type_ == "string":
         return str(value).encode()
@@ -135,13 +135,13 @@ def read_coins(text: str) -> int:
     """
     stripped = text.strip()
     found = _COINS.fullmatch(stripped)
-    if len(stripped) > _MOST_DIGITS + _COIN_DECIMALS or found is None or stripped == ".":
+    if len(stripped) > _MAX_DIGITS + _COIN_DECIMALS or found is None or stripped == ".":
         raise BadText("must be an amount, such as 0.5")
     whole, part = found[1] or "0", found[2] or ""
     if len(part.rstrip("0")) > _COIN_DECIMALS:
         raise BadText(f"has more than {_COIN_DECIMALS} decimals")
     amount = int(whole) * 10**_COIN_DECIMALS + int(part[:_COIN_DECIMALS].ljust(_COIN_DECIMALS, "0"))
-    if amount >= _MOST_COINS:
+    if amount >= _MAX_COINS:
         raise BadText("is more than there can be")
     return amount
 
@@ -256,7 +256,7 @@ def _integer(text: str, bits: int, *, signed: bool) -> int:
         if bits <= 64
         else f"must be a whole number of {bits} bits"
     )
-    if len(text) > _MOST_DIGITS or not _NUMBER.fullmatch(text):
+    if len(text) > _MAX_DIGITS or not _NUMBER.fullmatch(text):
         raise BadText(words)
     value = int(text, 16 if "x" in text else 10)
     if not low <= value <= high:

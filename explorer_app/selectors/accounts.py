@@ -7,7 +7,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.models import Call, CallType, StorageSlot
 from cchain_app.selectors import blocks, calls
 from cchain_app.selectors.state import state_at
-from cchain_app.txs.transaction import DELEGATION
+from cchain_app.txs.transaction import DELEGATION_PREFIX
 from chaindb.fields import HexBytes
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
@@ -18,7 +18,7 @@ SLOTS: Final = 50
 LAST_SLOT: Final = b"\xff" * 32
 
 
-class AccountFacts(NamedTuple):
+class AccountInfo(NamedTuple):
     """An account at the head."""
 
     address: Address
@@ -33,8 +33,8 @@ class AccountFacts(NamedTuple):
     def delegate(self) -> HexBytes | None:
         """The address whose code the account runs (EIP-7702), or None."""
         code = self.code
-        is_one = len(code) == len(DELEGATION) + 20 and code.startswith(DELEGATION)
-        return HexBytes(code[len(DELEGATION) :]) if is_one else None
+        is_one = len(code) == len(DELEGATION_PREFIX) + 20 and code.startswith(DELEGATION_PREFIX)
+        return HexBytes(code[len(DELEGATION_PREFIX) :]) if is_one else None
 
     @property
     def is_contract(self) -> bool:
@@ -51,14 +51,14 @@ class Creator(NamedTuple):
     """The account or contract that executed the creation."""
 
 
-def account(chain: EvmChain, address: Address) -> AccountFacts:
+def account(chain: EvmChain, address: Address) -> AccountInfo:
     """Return an account at the head; an empty one if the chain never touched it."""
     state = state_at(chain, blocks.head(chain).number)
     found = state.account(address)
     if found is None:
-        return AccountFacts(address, 0, 0, b"", exists=False)
+        return AccountInfo(address, 0, 0, b"", exists=False)
     code = b"" if found.code_hash == EMPTY_HASH else state.code(found.code_hash)
-    return AccountFacts(address, found.balance, found.nonce, code, exists=True)
+    return AccountInfo(address, found.balance, found.nonce, code, exists=True)
 
 
 def creator(chain: EvmChain, address: Address) -> Creator | None:

@@ -18,10 +18,10 @@ from cchain_app.evm.engine import (
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import prefetch_accounts, state_at
-from cchain_app.txs.transaction import DELEGATION
+from cchain_app.txs.transaction import DELEGATION_PREFIX
 from explorer_app.tokens import questions
-from explorer_app.tokens.questions import GAS, MOST_ANSWER, gas_limit
-from explorer_app.tokens.texts import read_text
+from explorer_app.tokens.questions import GAS, MAX_ANSWER, gas_limit
+from explorer_app.tokens.strings import read_text
 from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import EMPTY_HASH
 
@@ -29,7 +29,7 @@ SECONDS: Final = 0.5
 """Time limit of a call."""
 
 
-class NotTold(Exception):
+class DetailsUnavailable(Exception):
     """The answer of a contract could not be determined, which is different from a contract that does not answer.
 
     The call took too long, or the chain is a fork whose remote node did not return the state.
@@ -63,15 +63,15 @@ class Contracts:
             gas: Limit of gas for the contract's code.
 
         Raises:
-            NotTold: The answer could not be determined. Fetched state is cached, so the next call takes less time.
+            DetailsUnavailable: The answer could not be determined. Fetched state is cached, so the next call takes less time.
         """
         try:
             result = self.call(to, question, gas_limit(question, gas), self._seconds)
         except CallRejected:
             return None
         except (CallInterrupted, UpstreamError) as error:
-            raise NotTold(str(error)) from error
-        if result.error is not None or len(result.output) > MOST_ANSWER:
+            raise DetailsUnavailable(str(error)) from error
+        if result.error is not None or len(result.output) > MAX_ANSWER:
             return None
         return result.output
 
@@ -97,19 +97,19 @@ class Contracts:
         """Return the accounts that can sign transactions, which means that they have no code of their own.
 
         Raises:
-            NotTold: The chain is a fork, and the remote node did not return the state.
+            DetailsUnavailable: The chain is a fork, and the remote node did not return the state.
         """
         try:
             prefetch_accounts(self._chain, sorted(addresses), self.height)
             return {one for one in addresses if self._signs(one)}
         except UpstreamError as error:
-            raise NotTold(str(error)) from error
+            raise DetailsUnavailable(str(error)) from error
 
     def _signs(self, address: Address) -> bool:
         found = self._state.account(address)
         if found is None or found.code_hash == EMPTY_HASH:
             return True
-        return self._state.code(found.code_hash).startswith(DELEGATION)
+        return self._state.code(found.code_hash).startswith(DELEGATION_PREFIX)
 
     @property
     def _seconds(self) -> float:
@@ -135,6 +135,6 @@ def uri_of(chain: EvmChain, address: Address, token_id: int, *, is_collection: b
     question = questions.uri(token_id, is_collection=is_collection)
     try:
         answer = Contracts(chain, blocks.head(chain)).ask(address, question)
-    except NotTold:
+    except DetailsUnavailable:
         return None
-    return None if answer is None else read_text(answer, questions.MOST_ANSWER)
+    return None if answer is None else read_text(answer, questions.MAX_ANSWER)

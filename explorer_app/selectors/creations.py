@@ -11,7 +11,7 @@ from primitives.evm import Address
 _CREATIONS = frozenset({"CREATE", "CREATE2"})
 
 
-class Creation(NamedTuple):
+class ContractOrigin(NamedTuple):
     """The creation of a contract."""
 
     transaction: TransactionRow
@@ -19,7 +19,7 @@ class Creation(NamedTuple):
     """The contract that executed the creation; None if the transaction itself was a creation."""
 
 
-def creation(chain: EvmChain, address: Address) -> Creation | None:
+def creation(chain: EvmChain, address: Address) -> ContractOrigin | None:
     """Return the latest creation of a contract; None for genesis contracts, and if there is no row for it."""
     found = accounts.creator(chain, address)
     if found is None:
@@ -28,14 +28,14 @@ def creation(chain: EvmChain, address: Address) -> Creation | None:
     if row is None:
         return None
     creator = Address(bytes(found.creator))
-    return Creation(row, None if creator == row.sender and row.to is None else creator)
+    return ContractOrigin(row, None if creator == row.sender and row.to is None else creator)
 
 
 def init_code(
     chain: EvmChain,
     places: Semaphore,
     address: Address,
-    found: Creation | None,
+    found: ContractOrigin | None,
     *,
     waits: bool = False,
 ) -> bytes | None:

@@ -13,18 +13,18 @@ from cchain_app.selectors.state import prefetch_slots, state_at
 from explorer_app.names.abi_json import MalformedAbi
 from explorer_app.names.functions import Function, read_functions
 from explorer_app.selectors import proxies, verified
-from explorer_app.selectors.verified import Known
-from explorer_app.storage.layout import Layout, MalformedLayout, read_layout
+from explorer_app.selectors.verified import CodeInfo
+from explorer_app.storage.layout import MalformedLayout, VariableLayout, read_layout
 from explorer_app.storage.reading import Fetch
 from primitives.evm import Address, Slot, Word
 
 SECONDS: Final = 2.0
 """Time limit for the storage of one page: a fork requests each slot from its remote node."""
-MOST_PARTS: Final = 8
+MAX_PARTS: Final = 8
 """Limit of contracts whose functions are combined; some diamonds have more."""
 
 
-class Interface(NamedTuple):
+class ContractInterface(NamedTuple):
     """The functions of a contract that come from one ABI."""
 
     address: Address
@@ -44,18 +44,18 @@ class StorageLayout(NamedTuple):
     address: Address
     """The contract itself or its implementation."""
     name: str
-    layout: Layout
+    layout: VariableLayout
 
 
-def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
+def interfaces(chain: EvmChain, address: Address) -> list[ContractInterface]:
     """Return the functions of a contract, without duplicates: those of its implementations first.
 
     Unspecified: an implementation that the contract merely claims to have comes after the contract's own functions.
-    Implementations are included while their ABIs have together at most `MOST_ABI` characters.
+    Implementations are included while their ABIs have together at most `MAX_ABI` characters.
     """
-    found: list[Interface] = []
+    found: list[ContractInterface] = []
     taken: set[str] = set()
-    left = verified.MOST_ABI
+    left = verified.MAX_ABI
     targets, is_claimed = _targets(chain, address)
     for known in _known(chain, (address, *targets) if is_claimed else (*targets, address)):
         if known.abi_text is None:
@@ -67,7 +67,7 @@ def interfaces(chain: EvmChain, address: Address) -> list[Interface]:
         taken.update(one.selector for one in functions)
         name = known.contract.name if known.contract else known.supplied and known.supplied.name
         found.append(
-            Interface(
+            ContractInterface(
                 known.address, name or "", known.contract is not None, tuple(functions),
                 is_claimed=is_claimed and known.address != address,
             )
@@ -107,13 +107,13 @@ def slots_reader(chain: EvmChain, address: Address) -> Fetch:
     return fetch
 
 
-def _targets(chain: EvmChain, address: Address) -> proxies.Followed:
+def _targets(chain: EvmChain, address: Address) -> proxies.FollowedProxy:
     """Return the implementations of a proxy, up to the limit."""
     found = proxies.followed(chain, address)
-    return found._replace(implementations=found.implementations[: MOST_PARTS - 1])
+    return found._replace(implementations=found.implementations[: MAX_PARTS - 1])
 
 
-def _known(chain: EvmChain, addresses: Iterable[Address]) -> Iterator[Known]:
+def _known(chain: EvmChain, addresses: Iterable[Address]) -> Iterator[CodeInfo]:
     found = (verified.known(chain, one) for one in addresses)
     return (one for one in found if one is not None)
 
@@ -125,7 +125,7 @@ def _functions(text: str) -> tuple[Function, ...]:
         return ()
 
 
-def _layout(known: Known) -> StorageLayout | None:
+def _layout(known: CodeInfo) -> StorageLayout | None:
     """Return the layout from the compiler's output; compilers before 0.5.13 do not write one."""
     if known.contract is None:
         return None

@@ -19,9 +19,9 @@ from chaindb.fields import row_id
 from explorer_app.selectors import cchain
 from primitives.evm import Address, Hash
 
-MOST_BYTES: Final = 25_000_000
+MAX_BYTES: Final = 25_000_000
 """Limit of bytes of transactions, or of logs' data, in one list."""
-MOST_EVENTS: Final = 24
+MAX_EVENTS: Final = 24
 """Limit of event kinds of one contract that are searched separately."""
 UNINDEXED_BLOCKS: Final = 10_000
 """Limit of blocks for a search of logs that no index supports."""
@@ -139,7 +139,7 @@ def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[Liste
     """Return transactions that an address sent or received, or that created it.
 
     Raises:
-        ListTooLong: They have more than `MOST_BYTES`.
+        ListTooLong: They have more than `MAX_BYTES`.
     """
     rows = chain.db.objects(models.Transaction)
     created = chain.db.objects(models.Receipt).filter(contract_address=address)
@@ -158,7 +158,7 @@ def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[Liste
         for row in part.iterator():
             found.append(ListedTransaction(*row))
             size += len(found[-1].raw)
-            if size > MOST_BYTES:
+            if size > MAX_BYTES:
                 raise ListTooLong
     return sorted(found, key=lambda one: one.id, reverse=span.descending)
 
@@ -186,7 +186,7 @@ def logs(chain: EvmChain, search: LogSearch, span: Span) -> list[ListedLog]:
 
     Raises:
         RangeTooLong: No index supports the search, and the range has too many blocks.
-        ListTooLong: The logs have more than `MOST_BYTES`.
+        ListTooLong: The logs have more than `MAX_BYTES`.
     """
     rows = chain.db.objects(models.Log)
     keys = merged_keys(_log_branches(chain, search, span), span)
@@ -197,7 +197,7 @@ def logs(chain: EvmChain, search: LogSearch, span: Span) -> list[ListedLog]:
         for row in part.values_list(*_LOGGED).iterator(chunk_size=_LONG_ROWS):
             found.append(ListedLog(*row))
             size += len(found[-1].data)
-            if size > MOST_BYTES:
+            if size > MAX_BYTES:
                 raise ListTooLong
     return found
 
@@ -215,8 +215,8 @@ def _log_branches(chain: EvmChain, search: LogSearch, span: Span) -> list[QueryS
     if search.names_event:
         return [rows]
     if search.address is not None:
-        topics = cchain.first_topics(chain, search.address, MOST_EVENTS + 1)
-        if len(topics) <= MOST_EVENTS:
+        topics = cchain.first_topics(chain, search.address, MAX_EVENTS + 1)
+        if len(topics) <= MAX_EVENTS:
             named = [rows.filter(topic0=topic) for topic in topics]
             return [*named, rows.filter(topic0__isnull=True)]
     if span.last - span.first >= UNINDEXED_BLOCKS:

@@ -15,7 +15,7 @@ from primitives.evm import Address
 
 MINED_BLOCKS: Final = 100_000
 """Blocks below the head that are searched for those of a miner, without an index."""
-MOST_PAYING: Final = 50_000
+MAX_PAYING: Final = 50_000
 """Limit of transactions whose tips are summed for one answer."""
 _AT_ONCE: Final = 50
 """Blocks whose receipts are read in one statement."""
@@ -37,12 +37,12 @@ def tips(chain: EvmChain, heights: Iterable[int]) -> dict[int, int]:
     Only receipts of these blocks are read, even if the blocks are far apart.
 
     Raises:
-        ListTooLong: The blocks have more than `MOST_PAYING` transactions.
+        ListTooLong: The blocks have more than `MAX_PAYING` transactions.
     """
     sums = dict.fromkeys(heights, 0)
     blocks = chain.db.objects(models.Block).filter(number__in=list(sums), transaction_count__gt=0)
     fees = {}
-    left = MOST_PAYING
+    left = MAX_PAYING
     for number, base_fee, count in blocks.values_list("number", "base_fee", "transaction_count"):
         fees[number] = base_fee or 0
         left -= count

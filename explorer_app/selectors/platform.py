@@ -30,7 +30,7 @@ from primitives.codec_errors import CodecError
 from primitives.ids import ID, ShortID, utxo_id
 
 PAGE: Final = 25
-MOST_OUTPUTS: Final = 100
+MAX_OUTPUTS: Final = 100
 """Limit of inputs and of outputs of a transaction on a page."""
 
 _ALIAS: Final = "P"
@@ -157,7 +157,7 @@ def read(raw: bytes) -> SignedTx | None:
 
 def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     """Return the inputs of a transaction, with owners if the transaction that created the output is known."""
-    spent = rows.inputs_of(signed)[:MOST_OUTPUTS]
+    spent = rows.inputs_of(signed)[:MAX_OUTPUTS]
     imported = len(getattr(signed.unsigned, "imported_inputs", ()))
     own = len(rows.inputs_of(signed)) - imported
     made = _made_by(chain, {one.tx_id for one in spent[:own]})
@@ -186,7 +186,7 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
 
 def made(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     """Return the outputs of a transaction and their states."""
-    found = list(_outputs_of(signed))[:MOST_OUTPUTS]
+    found = list(_outputs_of(signed))[:MAX_OUTPUTS]
     keys = [utxo_id(signed.tx_id, place) for place in range(len(found))]
     unspent = _present(chain, UTXO, keys)
     exported = _present(chain, SharedUTXO, keys)

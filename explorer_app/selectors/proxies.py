@@ -21,7 +21,7 @@ from explorer_app.verification.proxies import (
     IMPLEMENTATION,
     MASTER_COPY,
     SLOTS,
-    Kind,
+    ProxyKind,
     address_of,
     addresses_of,
     delegates,
@@ -32,7 +32,7 @@ from primitives.hashing import EMPTY_HASH
 
 GAS: Final = 100_000
 SECONDS: Final = 0.2
-MOST_STEPS: Final = 3
+MAX_STEPS: Final = 3
 """Limit of chained proxies that are followed."""
 _INTRINSIC: Final = 25_000
 """Intrinsic gas of a transaction: added, so that the contract has all of `GAS`."""
@@ -41,7 +41,7 @@ _INTRINSIC: Final = 25_000
 class Proxy(NamedTuple):
     """A contract that runs the code of other contracts."""
 
-    kind: Kind
+    kind: ProxyKind
     implementations: tuple[Address, ...]
     """A single address; for a diamond its facets."""
     beacon: Address | None = None
@@ -57,7 +57,7 @@ def proxy(chain: EvmChain, address: Address) -> Proxy | None:
     return _Contracts(chain).proxy(address)
 
 
-class Followed(NamedTuple):
+class FollowedProxy(NamedTuple):
     """The contracts whose code is finally run, after chained proxies."""
 
     implementations: tuple[Address, ...] = ()
@@ -71,17 +71,17 @@ def implementations(chain: EvmChain, address: Address) -> tuple[Address, ...]:
     return followed(chain, address).implementations
 
 
-def followed(chain: EvmChain, address: Address) -> Followed:
+def followed(chain: EvmChain, address: Address) -> FollowedProxy:
     """Return the implementations, and whether they are only claimed."""
     contracts = _Contracts(chain)
-    found = Followed()
+    found = FollowedProxy()
     wanted = address
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         step = contracts.proxy(wanted)
         if step is None:
             break
-        is_claimed = found.is_claimed or step.kind is Kind.CLAIMED
-        found = Followed(step.implementations, is_claimed)
+        is_claimed = found.is_claimed or step.kind is ProxyKind.CLAIMED
+        found = FollowedProxy(step.implementations, is_claimed)
         if len(step.implementations) != 1 or step.implementations[0] == address:
             break
         (wanted,) = step.implementations
@@ -113,7 +113,7 @@ class _Contracts:
             named = self._contract(self._state.storage(address, slot))
             if named is None:
                 continue
-            if kind is not Kind.BEACON:
+            if kind is not ProxyKind.BEACON:
                 yield Proxy(kind, (named,), admin=self._admin(address))
                 continue
             behind = self._contract(self._ask(named, IMPLEMENTATION))
@@ -121,14 +121,14 @@ class _Contracts:
                 yield Proxy(kind, (behind,), beacon=named, admin=self._admin(address))
         singleton = self._contract(self._state.storage(address, FIRST_SLOT))
         if singleton is not None and self._contract(self._ask(address, MASTER_COPY)) == singleton:
-            yield Proxy(Kind.SAFE, (singleton,))
+            yield Proxy(ProxyKind.SAFE, (singleton,))
         facets = addresses_of(self._ask(address, FACETS))
         prefetch_accounts(self._chain, facets, self._head.number)
         if facets and all(self._has_code(one) for one in facets):
-            yield Proxy(Kind.DIAMOND, tuple(facets))
+            yield Proxy(ProxyKind.DIAMOND, tuple(facets))
         claimed = self._contract(self._ask(address, IMPLEMENTATION))
         if claimed is not None and claimed != address:
-            yield Proxy(Kind.CLAIMED, (claimed,))
+            yield Proxy(ProxyKind.CLAIMED, (claimed,))
 
     def _contract(self, word: bytes) -> Address | None:
         """Return the contract at the address in a word, or None."""

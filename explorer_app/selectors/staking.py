@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from chaindb import clock
 from chaindb.database import Rows
 from platform_app.chain import PlatformChain
-from platform_app.memory.stakers import Validator
+from platform_app.memory.stakers import ValidatorRecord
 from platform_app.models import RewardUTXO, Staker
 from platform_app.models.staking import Outcome, Phase
 from platform_app.selectors import accepted, stakers
@@ -35,7 +35,7 @@ class ValidatorRow(NamedTuple):
 
     place: int
     """Rank by stake, from 1."""
-    validator: Validator
+    validator: ValidatorRecord
     node: str
     """Its NodeID."""
     stake: int
@@ -149,11 +149,11 @@ def _sums(moves: list[tuple[int, int]], now: int) -> list[Point]:
     return [Point(time, value) for (time, _), value in zip(moves, sums, strict=True)][-_POINTS:]
 
 
-def _stake(validator: Validator) -> int:
+def _stake(validator: ValidatorRecord) -> int:
     return validator.weight + validator.delegator_weight
 
 
-def _capacity(chain: PlatformChain, validator: Validator) -> int:
+def _capacity(chain: PlatformChain, validator: ValidatorRecord) -> int:
     config = chain.config
     most = min(config.max_validator_stake, validator.weight * config.max_weight_factor)
     return max(0, most - _stake(validator))

@@ -5,7 +5,7 @@ from typing import Final
 from cchain_app import models
 from cchain_app.chain import EvmChain
 
-MOST_ROWS: Final = 100_000
+MAX_ROWS: Final = 100_000
 """Limit of accounts, or of blocks, that are summed for one answer."""
 
 
@@ -22,13 +22,13 @@ def total(chain: EvmChain) -> int:
 
     Raises:
         OnlyPart: The chain is a fork.
-        TooManyRows: There are more than `MOST_ROWS` accounts.
+        TooManyRows: There are more than `MAX_ROWS` accounts.
     """
     if chain.fork is not None:
         raise OnlyPart
     rows = chain.db.objects(models.Account).order_by("address")
-    found = list(rows.values_list("balance", flat=True)[: MOST_ROWS + 1])
-    if len(found) > MOST_ROWS:
+    found = list(rows.values_list("balance", flat=True)[: MAX_ROWS + 1])
+    if len(found) > MAX_ROWS:
         raise TooManyRows
     return sum(found)
 
@@ -38,7 +38,7 @@ def burnt(chain: EvmChain) -> int:
     if chain.fork is not None:
         raise OnlyPart
     rows = chain.db.objects(models.Block).filter(gas_used__gt=0, base_fee__isnull=False)
-    found = list(rows.order_by("number").values_list("gas_used", "base_fee")[: MOST_ROWS + 1])
-    if len(found) > MOST_ROWS:
+    found = list(rows.order_by("number").values_list("gas_used", "base_fee")[: MAX_ROWS + 1])
+    if len(found) > MAX_ROWS:
         raise TooManyRows
     return sum(gas * (base_fee or 0) for gas, base_fee in found)

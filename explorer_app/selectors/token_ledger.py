@@ -9,15 +9,19 @@ from cchain_app import models
 from cchain_app.chain import EvmChain
 from explorer_app.models import TokenTransfer
 from explorer_app.selectors.ledger import ListTooLong, Span, merged_keys
-from explorer_app.tokens.events import Kind
+from explorer_app.tokens.events import TokenStandard
 from primitives.evm import Address
 
-MOST_LOOKED_AT: Final = 100_000
+MAX_LOOKED_AT: Final = 100_000
 """Limit of rows of an address or contract that are examined for one list."""
 
 
 def transfers(
-    chain: EvmChain, kind: Kind, address: Address | None, contract: Address | None, span: Span
+    chain: EvmChain,
+    kind: TokenStandard,
+    address: Address | None,
+    contract: Address | None,
+    span: Span,
 ) -> list[TokenTransfer]:
     """Return indexed transfers of one standard, with their tokens and transactions.
 
@@ -29,7 +33,7 @@ def transfers(
         span: The requested part of the list.
 
     Raises:
-        ListTooLong: After `MOST_LOOKED_AT` rows the list is not full, because many rows do not match.
+        ListTooLong: After `MAX_LOOKED_AT` rows the list is not full, because many rows do not match.
     """
     rows = chain.db.objects(TokenTransfer)
     branches = (
@@ -58,7 +62,7 @@ def _looked_at(branches: Iterable[QuerySet[TokenTransfer]], span: Span) -> Q:
     for branch in branches:
         rows = branch.filter(id__gte=first, id__lt=stop)
         keys = rows.order_by("-id" if span.descending else "id").values_list("id", flat=True)
-        ends += keys[MOST_LOOKED_AT : MOST_LOOKED_AT + 1]
+        ends += keys[MAX_LOOKED_AT : MAX_LOOKED_AT + 1]
     if not ends:
         return Q()
     return Q(id__gt=max(ends)) if span.descending else Q(id__lt=min(ends))

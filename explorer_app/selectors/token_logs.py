@@ -6,13 +6,13 @@ from typing import Any, Final, NamedTuple
 from cchain_app.chain import EvmChain
 from chaindb.fields import height_of, row_id
 from explorer_app import models
-from explorer_app.tokens.events import GAS_OF_AN_OWNER, MOST_DATA, TOPICS, TRANSFER, Kind
+from explorer_app.tokens.events import GAS_OF_AN_OWNER, MAX_DATA, TOPICS, TRANSFER, TokenStandard
 from primitives.evm import Address
 
 # Each branch uses the index of one topic, in order. Data is truncated to the maximum of a batch.
 _BRANCH: Final = f"""
 SELECT * FROM (
-    SELECT id, transaction_id, address, topic0, topic1, topic2, topic3, substr(data, 1, {MOST_DATA}) AS data
+    SELECT id, transaction_id, address, topic0, topic1, topic2, topic3, substr(data, 1, {MAX_DATA}) AS data
     FROM cchain_app_log WHERE topic0 = %s AND id >= %s AND id < %s ORDER BY id LIMIT %s
 ) found
 """  # noqa: S608  # the number is ours
@@ -34,7 +34,7 @@ WHERE transaction_id IN ({keys}) AND last_token_id IS NOT NULL GROUP BY transact
 _KINDS: Final = "SELECT address, kind FROM explorer_app_token WHERE asked_height IS NOT NULL AND address IN ({keys})"
 
 
-class FoundLog(NamedTuple):
+class TransferLog(NamedTuple):
     """A log that may contain transfers."""
 
     key: int
@@ -65,7 +65,7 @@ class ToAsk(NamedTuple):
     """Number of consecutive attempts without complete answers."""
 
 
-class Held(NamedTuple):
+class BalanceQuery(NamedTuple):
     """A balance that must be queried from its contract."""
 
     key: bytes
@@ -76,7 +76,7 @@ class Held(NamedTuple):
     """Whether the contract is a token of this kind; otherwise its answer would be meaningless."""
 
 
-def next_logs(chain: EvmChain, first: int, before: int, most: int) -> list[FoundLog]:
+def next_logs(chain: EvmChain, first: int, before: int, most: int) -> list[TransferLog]:
     """Return the next logs that may contain transfers, in order.
 
     Args:
@@ -89,7 +89,7 @@ def next_logs(chain: EvmChain, first: int, before: int, most: int) -> list[Found
     return [_log(row) for row in chain.db.rows(_LOGS, [*params, most])]
 
 
-def beside(chain: EvmChain, logs: Sequence[FoundLog]) -> set[WrappedCoins]:
+def beside(chain: EvmChain, logs: Sequence[TransferLog]) -> set[WrappedCoins]:
     """Return the ERC-20 transfers by the same contracts in the same transactions as some logs."""
     if not logs:
         return set()
@@ -130,11 +130,14 @@ def rooms(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
     }
 
 
-def known_kinds(chain: EvmChain, contracts: Iterable[Address]) -> dict[Address, Kind | None]:
+def known_kinds(
+    chain: EvmChain, contracts: Iterable[Address]
+) -> dict[Address, TokenStandard | None]:
     """Return the kinds of contracts that have been queried; None if a contract is not a token."""
     found = chain.db.rows_by_keys(_KINDS, sorted(set(contracts)))
     return {
-        Address(bytes(address)): None if kind is None else Kind(kind) for address, kind in found
+        Address(bytes(address)): None if kind is None else TokenStandard(kind)
+        for address, kind in found
     }
 
 
@@ -153,7 +156,7 @@ def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
     return None if row is None else ToAsk(Address(bytes(row[0])), row[1] is not None, row[2])
 
 
-def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[Held]:
+def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[BalanceQuery]:
     """Return at most `most` balances that have changed since they were last queried, after a key.
 
     Balances of contracts that have not been queried themselves are omitted.
@@ -163,17 +166,19 @@ def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[Held]:
     )
     columns = ("key", "contract_id", "holder", "token_id", "kind", "contract__kind")
     return [
-        Held(bytes(key), Address(bytes(contract)), Address(bytes(holder)), token_id, kind == own)
+        BalanceQuery(
+            bytes(key), Address(bytes(contract)), Address(bytes(holder)), token_id, kind == own
+        )
         for key, contract, holder, token_id, kind, own in due.order_by("key").values_list(*columns)[
             :most
         ]
     ]
 
 
-def _log(row: tuple[Any, ...]) -> FoundLog:
+def _log(row: tuple[Any, ...]) -> TransferLog:
     key, transaction, address, *words, data = row
     topics = tuple(bytes(one) for one in words if one is not None)
-    return FoundLog(
+    return TransferLog(
         key, transaction, Address(bytes(address)), topics, bytes(data or b"")
     )  # in SQLite substr of an empty value is null
 

@@ -11,9 +11,9 @@ from explorer_app.models import Token, TokenBalance, TokenItem, TokenTransfer
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.store import tokens as rows
 from explorer_app.store.token_holdings import item_key
-from explorer_app.store.tokens import Progress
-from explorer_app.tokens.events import Kind
-from explorer_app.tokens.texts import likeness, search_key
+from explorer_app.store.tokens import TransferIndexProgress
+from explorer_app.tokens.events import TokenStandard
+from explorer_app.tokens.strings import likeness, search_key
 from primitives.evm import ZERO_ADDRESS, Address
 
 TokenRow = Token
@@ -25,16 +25,16 @@ TransferRow = TokenTransfer
 BalanceRow = TokenBalance
 """A balance, for modules that display it."""
 
-MOST_COUNTED: Final = 10_000
+MAX_COUNTED: Final = 10_000
 """Limit up to which rows are counted for a page."""
 
-MOST_HELD: Final = 100
+MAX_HELD: Final = 100
 """Limit of balances on an address's page, and of transfers on a transaction's."""
 
-MOST_LOOKED_AT: Final = 5_000
+MAX_LOOKED_AT: Final = 5_000
 """Limit of rows of an address examined for a page: any contract can create rows that belong to no token."""
 
-MOST_RANGES: Final = 100
+MAX_RANGES: Final = 100
 """Limit of a token's latest ranges (ERC-2309) in which a token ID is searched."""
 
 
@@ -58,7 +58,7 @@ NATIVE: Final = ("AVAX", "Avalanche")
 """Names of the chain's own coin: a token with such a name may be an imitation."""
 
 
-def progress(chain: EvmChain) -> Progress | None:
+def progress(chain: EvmChain) -> TransferIndexProgress | None:
     """Return the progress of the transfer index; None if it was never started."""
     return rows.progress(chain.db)
 
@@ -72,7 +72,11 @@ def how_far(chain: EvmChain) -> str:
 
 
 def tokens(
-    chain: EvmChain, kind: Kind | None = None, *, before: int | None = None, count: int = PAGE
+    chain: EvmChain,
+    kind: TokenStandard | None = None,
+    *,
+    before: int | None = None,
+    count: int = PAGE,
 ) -> list[Token]:
     """Return tokens, the latest first, each with `is_copy`: whether an earlier token has its name or symbol.
 
@@ -146,7 +150,7 @@ def transfers_of_token(
     own = _transfers(chain).filter(contract=token.address)
     if token_id is None:
         return _page([own], before, count)
-    ranges = own.filter(last_token_id__isnull=False).order_by("-id")[:MOST_RANGES]
+    ranges = own.filter(last_token_id__isnull=False).order_by("-id")[:MAX_RANGES]
     with_it = [one.id for one in ranges if _is_in(one, token_id)]
     return _page([own.filter(token_id=token_id), own.filter(id__in=with_it)], before, count)
 
@@ -161,7 +165,7 @@ def transfers_of(
 ) -> TransferPage:
     """Return token transfers from or to an address, the latest first, with their tokens (marked) and transactions.
 
-    At most `MOST_LOOKED_AT` rows in each direction are examined, whether they belong to tokens or not.
+    At most `MAX_LOOKED_AT` rows in each direction are examined, whether they belong to tokens or not.
 
     Args:
         chain: The chain.
@@ -181,7 +185,7 @@ def transfers_of(
 
 
 def transfers_in(
-    chain: EvmChain, transaction: int, *, count: int = MOST_HELD
+    chain: EvmChain, transaction: int, *, count: int = MAX_HELD
 ) -> list[TokenTransfer]:
     """Return the token transfers in a transaction, by its key, in order."""
     found = _transfers(chain).filter(transaction_id=transaction, contract__kind__isnull=False)
@@ -194,14 +198,14 @@ def balances_of(
     chain: EvmChain,
     address: Address,
     *,
-    kinds: Collection[Kind] = tuple(Kind),
+    kinds: Collection[TokenStandard] = tuple(TokenStandard),
     after: bytes = b"",
     first: int = 0,
-    count: int = MOST_HELD,
+    count: int = MAX_HELD,
 ) -> BalancePage:
     """Return token balances of an address, with their tokens; for ERC-1155 per token ID.
 
-    At most `MOST_LOOKED_AT` rows are examined.
+    At most `MAX_LOOKED_AT` rows are examined.
 
     Args:
         chain: The chain.
@@ -214,7 +218,7 @@ def balances_of(
     own = chain.db.objects(TokenBalance).filter(holder=address, key__gt=after).order_by("key")
     held = own.filter(amount__gt=0, contract__kind=F("kind"), kind__in=kinds)
     # The key of the last row to examine, and whether there are more rows.
-    ends = list(own.values_list("key", flat=True)[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT + 1])
+    ends = list(own.values_list("key", flat=True)[MAX_LOOKED_AT - 1 : MAX_LOOKED_AT + 1])
     goes_on = len(ends) > 1
     if goes_on:
         held = held.filter(key__lte=ends[0])
@@ -228,9 +232,9 @@ def balances_of(
 def holders(
     chain: EvmChain, token: Token, *, token_id: int | None = None, first: int = 0, count: int = PAGE
 ) -> list[TokenBalance]:
-    """Return the holders of a token (or of a token ID), the largest first; at most `MOST_COUNTED` are shown."""
+    """Return the holders of a token (or of a token ID), the largest first; at most `MAX_COUNTED` are shown."""
     found = _held(chain, token, token_id).order_by("-amount", "-key")
-    last = min(first + count, MOST_COUNTED)
+    last = min(first + count, MAX_COUNTED)
     return list(found[min(first, last) : last])
 
 
@@ -263,18 +267,18 @@ def owner(chain: EvmChain, token: Token, token_id: int) -> Address | None:
 
 
 def count_transfers(chain: EvmChain, token: Token) -> int:
-    """Return the number of a token's transfers, counted up to `MOST_COUNTED` plus one."""
+    """Return the number of a token's transfers, counted up to `MAX_COUNTED` plus one."""
     found = chain.db.objects(TokenTransfer).filter(contract=token.address)
-    return found.order_by("-id")[: MOST_COUNTED + 1].count()
+    return found.order_by("-id")[: MAX_COUNTED + 1].count()
 
 
 def count_holders(chain: EvmChain, token: Token, token_id: int | None = None) -> int:
-    """Return the number of holders of a token (or of a token ID), counted up to `MOST_COUNTED` plus one.
+    """Return the number of holders of a token (or of a token ID), counted up to `MAX_COUNTED` plus one.
 
     A holder of several token IDs of an ERC-1155 counts once per ID.
     """
     found = _held(chain, token, token_id).order_by("amount")
-    return found[: MOST_COUNTED + 1].count()
+    return found[: MAX_COUNTED + 1].count()
 
 
 def _held(chain: EvmChain, token: Token, token_id: int | None) -> QuerySet[TokenBalance]:
@@ -319,7 +323,7 @@ def _looked_at(branch: QuerySet[TokenTransfer], before: int | None) -> int:
     """Return the key of the last row to examine; 0 if all are examined."""
     earlier = branch if before is None else branch.filter(id__lt=before)
     keys = earlier.order_by("-id").values_list("id", flat=True)
-    ends = list(keys[MOST_LOOKED_AT - 1 : MOST_LOOKED_AT + 1])
+    ends = list(keys[MAX_LOOKED_AT - 1 : MAX_LOOKED_AT + 1])
     return ends[0] if len(ends) > 1 else 0
 
 

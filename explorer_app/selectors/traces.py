@@ -14,10 +14,10 @@ from explorer_app.selectors.places import place
 SECONDS: Final = 2.0
 """Time limit of an execution for a page."""
 
-MOST_BYTES: Final = 16_000_000
+MAX_BYTES: Final = 16_000_000
 
 
-class Traced(NamedTuple):
+class TracedTransaction(NamedTuple):
     """A transaction's trace, or the reason why it is missing."""
 
     trace: TransactionTrace | None
@@ -32,7 +32,7 @@ def traced_in_turn(
     *,
     state: bool = False,
     waits: bool = False,
-) -> Traced:
+) -> TracedTransaction:
     """Return the result of `traced`, with a limit on concurrent executions, because each occupies a thread.
 
     Args:
@@ -50,7 +50,7 @@ def traced_in_turn(
         return traced(chain, number, index, state=state)
 
 
-def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> Traced:
+def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> TracedTransaction:
     """Return the call frames of a transaction, and with `state` the state that it read and changed.
 
     Args:
@@ -61,13 +61,19 @@ def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> 
     """
     block = blocks.by_number(chain, number)
     if block is None or index >= len(block.transactions):
-        return Traced(None, "The chain has gone back, and the transaction is in no block.")
-    recording = Recording(frames=True, state=state, most_bytes=MOST_BYTES)
+        return TracedTransaction(
+            None, "The chain has gone back, and the transaction is in no block."
+        )
+    recording = Recording(frames=True, state=state, most_bytes=MAX_BYTES)
     try:
-        return Traced(tracing.trace_transaction(chain, block, index, recording, time_limit=SECONDS))
+        return TracedTransaction(
+            tracing.trace_transaction(chain, block, index, recording, time_limit=SECONDS)
+        )
     except (TraceTimedOut, TraceTooLarge):
-        return Traced(None, "It does too much to be executed again in the time of a page.")
+        return TracedTransaction(
+            None, "It does too much to be executed again in the time of a page."
+        )
     except HistoryPruned:
-        return Traced(None, "The state before it was given up (NODE_HISTORY_STATE).")
+        return TracedTransaction(None, "The state before it was given up (NODE_HISTORY_STATE).")
     except (TraceDiffers, InvalidTransaction, GenesisNotTraceable):
-        return Traced(None, "It cannot be executed again.")
+        return TracedTransaction(None, "It cannot be executed again.")

@@ -15,19 +15,19 @@ from explorer_app.models import SuppliedAbi, Verification, VerificationState, Ve
 from explorer_app.names.abi_json import MalformedAbi, read_abi
 from explorer_app.names.book import NO_ABI, Abi
 from explorer_app.selectors import accounts, proxies
-from explorer_app.tokens.texts import search_key
+from explorer_app.tokens.strings import search_key
 from explorer_app.verification.comparing import Match
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH, keccak256
 
 PAGE: Final = 25
-MOST_ABI: Final = 1_000_000
+MAX_ABI: Final = 1_000_000
 """Limit of characters of the ABIs of all of a contract's facets."""
-MOST_LISTED: Final = 25_000_000
+MAX_LISTED: Final = 25_000_000
 """Limit of characters that are read for a list of contracts with their compilers."""
 
 
-class Known(NamedTuple):
+class CodeInfo(NamedTuple):
     """The sources or the ABI of the code at an address."""
 
     address: Address
@@ -66,7 +66,7 @@ class Known(NamedTuple):
         return NO_ABI if self.abi_text is None else read_abi_text(self.abi_text)
 
 
-def known(chain: EvmChain, address: Address) -> Known | None:
+def known(chain: EvmChain, address: Address) -> CodeInfo | None:
     """Return the sources or ABI of the contract that is currently at an address; None if there is no code."""
     found = accounts.account(chain, address)
     if not found.is_contract:
@@ -74,7 +74,7 @@ def known(chain: EvmChain, address: Address) -> Known | None:
     return known_code(chain, address, Hash(keccak256(found.code)))
 
 
-def known_code(chain: EvmChain, address: Address, code_hash: Hash) -> Known:
+def known_code(chain: EvmChain, address: Address, code_hash: Hash) -> CodeInfo:
     """Return the sources or ABI for an address and the hash of its code."""
     rows = chain.db.objects(VerifiedContract).filter(code_hash=code_hash)
     contract = rows.filter(address=address).first() or _best(chain, code_hash)
@@ -82,7 +82,7 @@ def known_code(chain: EvmChain, address: Address, code_hash: Hash) -> Known:
     if contract is None:
         given = chain.db.objects(SuppliedAbi).filter(address=address, code_hash=code_hash)
         supplied = given.first()
-    return Known(address, code_hash, contract, supplied)
+    return CodeInfo(address, code_hash, contract, supplied)
 
 
 def own_contract(chain: EvmChain, address: Address) -> VerifiedContract | None:
@@ -96,7 +96,7 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
 
     For a proxy the implementation's ABI comes first, then its own. A contract without verified sources has the ABI
     of a contract with the same code, else a supplied one. Facets of a diamond are included while their ABIs have
-    together at most `MOST_ABI` characters.
+    together at most `MAX_ABI` characters.
     """
     if not accounts.account(chain, address).is_contract:
         return NO_ABI
@@ -104,7 +104,7 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
     texts = _abi_texts(chain, [*targets, address])
     own = texts.get(address, "")
     read: list[Abi] = []
-    left = MOST_ABI
+    left = MAX_ABI
     for target in targets:
         left -= len(texts.get(target, ""))
         if target != address and target in texts and left >= 0:
@@ -211,7 +211,7 @@ class ContractsTooLong(Exception):
     """The contracts of the list have more characters than are read for it."""
 
 
-class _Input(msgspec.Struct):
+class _CompilerInput(msgspec.Struct):
     """The part of a standard JSON input that is needed."""
 
     settings: dict[str, Any] = {}
@@ -221,7 +221,7 @@ def listed(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
     """Return contracts with sources, the last verified first. Only one input is in memory at a time.
 
     Raises:
-        ContractsTooLong: Inputs and ABIs have more than `MOST_LISTED` characters.
+        ContractsTooLong: Inputs and ABIs have more than `MAX_LISTED` characters.
     """
     rows = chain.db.objects(VerifiedContract).order_by("-id")
     columns = rows.values_list("address", "name", "compiler", "abi", "input")
@@ -229,15 +229,15 @@ def listed(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
     size = 0
     for address, name, compiler, abi, given in columns[skip : skip + count].iterator(chunk_size=1):
         size += len(abi) + len(given)
-        if size > MOST_LISTED:
+        if size > MAX_LISTED:
             raise ContractsTooLong
-        optimizer = msgspec.json.decode(given, type=_Input).settings.get("optimizer") or {}
+        optimizer = msgspec.json.decode(given, type=_CompilerInput).settings.get("optimizer") or {}
         is_optimized = bool(optimizer.get("enabled"))
         found.append(ListedContract(Address(bytes(address)), name, compiler, abi, is_optimized))
     return found
 
 
-class Progress(NamedTuple):
+class VerificationProgress(NamedTuple):
     """The state of a verification."""
 
     key: str
@@ -265,7 +265,7 @@ class Progress(NamedTuple):
         return self.state == VerificationState.PASSED
 
 
-def verification(chain: EvmChain, key: str) -> Progress | None:
+def verification(chain: EvmChain, key: str) -> VerificationProgress | None:
     """Return the state of a verification by its GUID; None if it is unknown or was deleted."""
     if not key.isalnum():  # PostgreSQL rejects NUL characters
         return None
@@ -273,7 +273,7 @@ def verification(chain: EvmChain, key: str) -> Progress | None:
     row = rows.select_related("contract").first()
     if row is None:
         return None
-    return Progress(
+    return VerificationProgress(
         row.id,
         Address(bytes(row.address)),
         VerificationState(row.state),

@@ -17,20 +17,20 @@ from typing import Final
 import msgspec
 from typing_extensions import override
 
-from explorer_app.services.compiling import MOST_OUTPUT, NpmCompilers, output_of
+from explorer_app.services.compiling import MAX_OUTPUT, NpmCompilers, output_of
 from explorer_app.verification.errors import (
     BadSubmission,
     CompilersAway,
     CompilerStopped,
     UnknownCompiler,
 )
-from explorer_app.verification.port import Output
-from explorer_app.verification.versions import Version
+from explorer_app.verification.port import CompilerOutput
+from explorer_app.verification.versions import CompilerVersion
 
 ENOUGH_SECONDS: Final = 10.0
 """Time limit for operations without a compiler: connecting, sending a request, listing the versions."""
-_MOST_REQUEST: Final = 64 * 1024 * 1024
-_MOST_ANSWER: Final = MOST_OUTPUT + 65_536
+_MAX_REQUEST: Final = 64 * 1024 * 1024
+_MAX_ANSWER: Final = MAX_OUTPUT + 65_536
 _PIECE: Final = 65_536
 _WAITING: Final = 16
 """Limit of connections that wait to be accepted."""
@@ -38,7 +38,7 @@ _WAITING: Final = 16
 _log: Final = logging.getLogger(__name__)
 
 
-class _Request(msgspec.Struct):
+class _CompilerRequest(msgspec.Struct):
     """A compilation, or a request for the list of versions if `version` is empty."""
 
     version: str = ""
@@ -46,7 +46,7 @@ class _Request(msgspec.Struct):
     text: bytes = b""
 
 
-class _Answer(msgspec.Struct):
+class _CompilerAnswer(msgspec.Struct):
     """The versions, the compiler's output, or the reason why it is missing."""
 
     versions: list[str] = []
@@ -65,14 +65,14 @@ class SocketCompilers:
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[CompilerVersion]:
         """Return the installed versions, the newest first; an empty list if the process does not answer."""
         try:
             return self._installed()
         except CompilersAway:
             return []
 
-    def require(self, version: Version) -> None:
+    def require(self, version: CompilerVersion) -> None:
         """Check that a version is installed.
 
         Raises:
@@ -82,32 +82,35 @@ class SocketCompilers:
         if version.number not in {one.number for one in self._installed()}:
             raise UnknownCompiler(version.short)
 
-    def compile(self, version: Version, text: bytes, *, until: float) -> Output:
+    def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
         """Run a compiler in the other process; see `verification.port.Compilers`.
 
         Raises:
             CompilersAway: The process does not answer.
         """
         seconds = max(until - time.monotonic(), 0.0)
-        answer = self._ask(_Request(version.long, seconds, text), seconds + ENOUGH_SECONDS)
+        answer = self._ask(_CompilerRequest(version.long, seconds, text), seconds + ENOUGH_SECONDS)
         if answer.is_unknown:
             raise UnknownCompiler(version.short)
         if answer.stopped:
             raise CompilerStopped(answer.stopped)
         return output_of(answer.output, version)
 
-    def _installed(self) -> list[Version]:
-        return [Version.parse(text) for text in self._ask(_Request(), ENOUGH_SECONDS).versions]
+    def _installed(self) -> list[CompilerVersion]:
+        return [
+            CompilerVersion.parse(text)
+            for text in self._ask(_CompilerRequest(), ENOUGH_SECONDS).versions
+        ]
 
-    def _ask(self, request: _Request, seconds: float) -> _Answer:
+    def _ask(self, request: _CompilerRequest, seconds: float) -> _CompilerAnswer:
         try:
             with socket.socket(socket.AF_UNIX) as connection:
                 connection.settimeout(seconds)
                 connection.connect(str(self._path))
                 connection.sendall(msgspec.msgpack.encode(request))
                 connection.shutdown(socket.SHUT_WR)
-                found = _read(connection, _MOST_ANSWER, time.monotonic() + seconds)
-            return msgspec.msgpack.decode(found, type=_Answer)
+                found = _read(connection, _MAX_ANSWER, time.monotonic() + seconds)
+            return msgspec.msgpack.decode(found, type=_CompilerAnswer)
         except (OSError, msgspec.DecodeError, BadSubmission) as error:
             raise CompilersAway from error
 
@@ -139,20 +142,20 @@ class CompilerServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer)
         del request, client_address
         _log.exception("a request for a compiler could not be answered")
 
-    def answer(self, request: _Request) -> _Answer:
+    def answer(self, request: _CompilerRequest) -> _CompilerAnswer:
         """Return the answer to a request."""
         if not request.version:
-            return _Answer([one.short for one in self.compilers.versions()])
+            return _CompilerAnswer([one.short for one in self.compilers.versions()])
         until = time.monotonic() + request.seconds
         if not self.compiling.acquire(timeout=request.seconds):
-            return _Answer(stopped="The compilation took too long")
+            return _CompilerAnswer(stopped="The compilation took too long")
         try:
-            version = Version.parse(request.version)
-            return _Answer(output=self.compilers.run(version, request.text, until=until))
+            version = CompilerVersion.parse(request.version)
+            return _CompilerAnswer(output=self.compilers.run(version, request.text, until=until))
         except BadSubmission:
-            return _Answer(is_unknown=True)
+            return _CompilerAnswer(is_unknown=True)
         except CompilerStopped as error:
-            return _Answer(stopped=str(error))
+            return _CompilerAnswer(stopped=str(error))
         finally:
             self.compiling.release()
 
@@ -164,8 +167,8 @@ class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         connection: socket.socket = self.request
         try:
-            found = _read(connection, _MOST_REQUEST, time.monotonic() + ENOUGH_SECONDS)
-            request = msgspec.msgpack.decode(found, type=_Request)
+            found = _read(connection, _MAX_REQUEST, time.monotonic() + ENOUGH_SECONDS)
+            request = msgspec.msgpack.decode(found, type=_CompilerRequest)
         except (OSError, msgspec.DecodeError) as error:
             _log.warning("a request for a compiler cannot be read: %s", error)
             return

@@ -27,8 +27,8 @@ from explorer_app.verification.errors import (
     UnknownCompiler,
     WrongCommit,
 )
-from explorer_app.verification.port import Output
-from explorer_app.verification.versions import Version
+from explorer_app.verification.port import CompilerOutput
+from explorer_app.verification.versions import CompilerVersion
 from primitives import json_limits
 from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues
 
@@ -36,16 +36,16 @@ _SCRIPT: Final = Path(__file__).with_name("compile.cjs")
 _PACKAGE: Final = "solc"
 _LOOK: Final = 0.05
 """Seconds between checks of a compiler's memory."""
-MOST_OUTPUT: Final = 16 * 1024 * 1024
+MAX_OUTPUT: Final = 16 * 1024 * 1024
 _BYTES_FOR_VALUE: Final = 16
 """Bytes of a long output per value in it: an error has more than 30, including the commas of its message."""
-_MOST_WORDS: Final = 500
+_MAX_WORDS: Final = 500
 _NICE: Final = 10
 _HEAP: Final = 512
 """MiB of JavaScript's own heap: it contains input and output, but not the compiler's memory."""
 
 
-class Limits(NamedTuple):
+class CompilationLimits(NamedTuple):
     """Limits of a compilation."""
 
     seconds: float
@@ -62,18 +62,20 @@ class NpmCompilers:
         path: Directories to search for the program `node`, in the format of PATH; by default PATH.
     """
 
-    def __init__(self, directory: Path | None, limits: Limits, *, path: str | None = None) -> None:
+    def __init__(
+        self, directory: Path | None, limits: CompilationLimits, *, path: str | None = None
+    ) -> None:
         self._directory = directory
         self._limits = limits
         self._path = path
 
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[CompilerVersion]:
         """Return the installed versions, the newest first, without their commits."""
         if self._node() is None:
             return []
         return sorted({version for version, _ in self._packages()}, reverse=True)
 
-    def require(self, version: Version) -> Path:
+    def require(self, version: CompilerVersion) -> Path:
         """Return the package of a version.
 
         Raises:
@@ -85,11 +87,11 @@ class NpmCompilers:
                     return package
         raise UnknownCompiler(version.short)
 
-    def compile(self, version: Version, text: bytes, *, until: float) -> Output:
+    def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
         """Run a compiler; see `verification.port.Compilers`. The limits of a compilation also apply."""
         return output_of(self.run(version, text, until=until), version)
 
-    def run(self, version: Version, text: bytes, *, until: float) -> bytes:
+    def run(self, version: CompilerVersion, text: bytes, *, until: float) -> bytes:
         """Run a compiler and return its answer, which `output_of` parses.
 
         Raises:
@@ -105,7 +107,7 @@ class NpmCompilers:
     def _node(self) -> str | None:
         return shutil.which("node", path=self._path)
 
-    def _packages(self) -> Iterator[tuple[Version, Path]]:
+    def _packages(self) -> Iterator[tuple[CompilerVersion, Path]]:
         """Yield each installed package with its version."""
         if self._directory is None:
             return
@@ -113,10 +115,10 @@ class NpmCompilers:
             with suppress(OSError, ValueError, KeyError, TypeError, MalformedVersion):
                 found = json.loads(manifest.read_text())
                 if found["name"] == _PACKAGE:
-                    yield Version.parse(found["version"]), manifest.parent
+                    yield CompilerVersion.parse(found["version"]), manifest.parent
 
 
-def output_of(answer: bytes, version: Version) -> Output:
+def output_of(answer: bytes, version: CompilerVersion) -> CompilerOutput:
     """Return the output in a compiler's answer.
 
     Args:
@@ -130,7 +132,7 @@ def output_of(answer: bytes, version: Version) -> Output:
     try:
         json_limits.verify(answer, values=MAX_VALUES + len(answer) // _BYTES_FOR_VALUE)
         found = msgspec.json.decode(answer)
-        output = Output(Version.parse(found["version"]), found["output"])
+        output = CompilerOutput(CompilerVersion.parse(found["version"]), found["output"])
     except (
         ValueError, KeyError, TypeError, RecursionError, MalformedVersion, TooManyValues, TooDeep
     ) as error:  # fmt: skip
@@ -140,7 +142,7 @@ def output_of(answer: bytes, version: Version) -> Output:
     return output
 
 
-def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes:
+def _run(command: list[str], text: bytes, limits: CompilationLimits, until: float) -> bytes:
     """Run a program on an input and return its output. Raises `CompilerStopped`."""
     until = min(until, time.monotonic() + limits.seconds)
     # The input is a file, not a pipe: after a timeout `communicate` loses input that it has not yet written.
@@ -164,12 +166,12 @@ def _run(command: list[str], text: bytes, limits: Limits, until: float) -> bytes
             process.kill()  # has no effect if the process has exited
     if process.returncode:
         raise CompilerStopped(f"The compiler failed: {_last_words(words)}")
-    if len(answer) > MOST_OUTPUT:
-        raise CompilerStopped(f"The compiler's output is longer than {MOST_OUTPUT} bytes")
+    if len(answer) > MAX_OUTPUT:
+        raise CompilerStopped(f"The compiler's output is longer than {MAX_OUTPUT} bytes")
     return answer
 
 
-def _bound(pid: int, limits: Limits) -> None:
+def _bound(pid: int, limits: CompilationLimits) -> None:
     """Set limits that hold even if this process dies, and a lower priority, so that blocks take precedence."""
     seconds = math.ceil(limits.seconds)
     with suppress(OSError):  # the process has already exited
@@ -203,4 +205,4 @@ def _resident(pid: int) -> int:
 
 def _last_words(words: bytes) -> str:
     lines = [one for one in words.decode("utf-8", "replace").splitlines() if "Error" in one]
-    return (lines[-1] if lines else "it said nothing")[:_MOST_WORDS]
+    return (lines[-1] if lines else "it said nothing")[:_MAX_WORDS]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from explorer_app.services.compiler_socket import SocketCompilers
-from explorer_app.services.compiling import Limits, NpmCompilers
+from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.services.faucet import Faucet, read_key
 from explorer_app.site import Explorer
 from explorer_app.verification.port import Compilers
@@ -28,7 +28,7 @@ def _compilers(site: Explorer) -> Compilers:
     if settings.solc_socket:
         return SocketCompilers(Path(settings.solc_socket))
     directory = Path(settings.solc_directory) if settings.solc_directory else None
-    return NpmCompilers(directory, Limits(settings.solc_seconds, settings.solc_memory))
+    return NpmCompilers(directory, CompilationLimits(settings.solc_seconds, settings.solc_memory))
 
 
 def _faucet(site: Explorer) -> Faucet | None:

@@ -26,7 +26,7 @@ from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
 from chaindb.locks import Lock
-from explorer_app.site import Given
+from explorer_app.site import SiteContext
 from explorer_app.store import faucet as rows
 from explorer_app.store.faucet import RecentPayments
 from platform_app.chain import PlatformChain
@@ -57,7 +57,7 @@ HOUR: Final = timedelta(hours=1)
 _ATTEMPTS: Final = 5
 """Number of further nonces that are tried if other processes send from the same account."""
 _TAKEN: Final = (AlreadyKnown, NonceTooLow, ReplacementUnderpriced)
-_MOST_COINS: Final = 1024
+_MAX_COINS: Final = 1024
 """Limit of outputs that are read for a payment: the largest ones."""
 
 
@@ -124,7 +124,7 @@ class Faucet:
         self._key = key
         self._one_at_a_time = threading.Lock()
 
-    def give(self, text: str, client: str) -> Given:
+    def give(self, text: str, client: str) -> SiteContext:
         """Send coins to an address of either chain.
 
         Raises:
@@ -139,11 +139,11 @@ class Faucet:
             raise NoAddress
         return self._in_turn(b"P" + short_id, client, text, lambda: self._on_platform(short_id))
 
-    def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> Given:
+    def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> SiteContext:
         with self._one_at_a_time:
             payment = self.count(key, client, datetime.now(UTC))
             try:
-                return Given(key[:1].decode(), text, pay(), self.coins)
+                return SiteContext(key[:1].decode(), text, pay(), self.coins)
             except BaseException:
                 with self._platform.db.atomic(durable=True):
                     rows.remove(self._platform.db, payment)
@@ -220,7 +220,7 @@ class Faucet:
             asset_id=network.asset_id,
             keychain=keychain,
             utxos=coins.largest_free_coins(
-                chain, own, asset_id=network.asset_id, now=now, most=_MOST_COINS
+                chain, own, asset_id=network.asset_id, now=now, most=_MAX_COINS
             ),
             change_address=own,
             now=now,

@@ -17,8 +17,8 @@ from primitives.evm import Address
 from primitives.json_limits import MAX_DEPTH, MAX_VALUES, TooDeep, TooManyValues
 from primitives.networks import LOCAL
 
-MOST_ABIS: Final = 10_000
-MOST_ABI: Final = 256 * 1024
+MAX_ABIS: Final = 10_000
+MAX_ABI: Final = 256 * 1024
 """Size limit of a supplied ABI in bytes."""
 
 
@@ -45,8 +45,8 @@ def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -
         there = rows.is_supplied(db, address, code_hash)
         if there and site.settings.network_id != LOCAL:
             raise HasAbi
-        if not there and rows.count_supplied(db) >= MOST_ABIS:
-            raise TooManyAbis(MOST_ABIS)
+        if not there and rows.count_supplied(db) >= MAX_ABIS:
+            raise TooManyAbis(MAX_ABIS)
         rows.supply(
             db,
             address,
@@ -58,8 +58,8 @@ def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -
 
 
 def _abi(text: str) -> Any:
-    if len(text) > MOST_ABI:
-        raise NoAbi(f"it has more than {MOST_ABI} characters")
+    if len(text) > MAX_ABI:
+        raise NoAbi(f"it has more than {MAX_ABI} characters")
     try:
         json_limits.verify(text.encode("utf-8", "surrogatepass"))
         found = msgspec.json.decode(text)

@@ -3,23 +3,23 @@
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from explorer_app.selectors.contracts import Contracts, NotTold
-from explorer_app.selectors.token_logs import Held, ToAsk
-from explorer_app.store.tokens import Asked, Facts
-from explorer_app.tokens import questions, texts
-from explorer_app.tokens.events import Kind
+from explorer_app.selectors.contracts import Contracts, DetailsUnavailable
+from explorer_app.selectors.token_logs import BalanceQuery, ToAsk
+from explorer_app.store.tokens import MetadataQuery, TokenMetadata
+from explorer_app.tokens import questions, strings
+from explorer_app.tokens.events import TokenStandard
 from primitives.evm import Address
 
 FIRST_PAUSE: Final = 60
 """Seconds until a contract with incomplete answers is queried again; doubled each time."""
 
-MOST_ATTEMPTS: Final = 12
+MAX_ATTEMPTS: Final = 12
 """Limit of consecutive incomplete attempts, reached after two days; later only news triggers another query."""
 
 T = TypeVar("T")
 
 
-def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> Asked:
+def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> MetadataQuery:
     """Query a contract's token data.
 
     Unspecified: an attempt counts as failed if the contract is no token, or lacks a name, a symbol or, for ERC-20,
@@ -31,19 +31,19 @@ def ask_contract(contracts: Contracts, token: ToAsk, now: int) -> Asked:
         now: Wall time in Unix seconds.
 
     Raises:
-        NotTold: The answers could not be determined.
+        DetailsUnavailable: The answers could not be determined.
     """
     facts = _facts(contracts, token)
     if _says_all(facts):
-        return Asked(facts, contracts.height, None, 0)
-    return Asked(facts, contracts.height, *next_attempt(token, now))
+        return MetadataQuery(facts, contracts.height, None, 0)
+    return MetadataQuery(facts, contracts.height, *next_attempt(token, now))
 
 
 def next_attempt(token: ToAsk, now: int) -> tuple[int | None, int]:
     """Return when a contract with incomplete answers is queried again (None: never), and its failed attempts."""
     attempts = token.attempts + 1
     pause = FIRST_PAUSE * 2**token.attempts
-    return (now + pause if attempts < MOST_ATTEMPTS else None), attempts
+    return (now + pause if attempts < MAX_ATTEMPTS else None), attempts
 
 
 def is_collection(contracts: Contracts, address: Address) -> bool:
@@ -52,58 +52,61 @@ def is_collection(contracts: Contracts, address: Address) -> bool:
     Unspecified: false if the answer could not be determined, because all later transfers wait for the result.
     """
     try:
-        return _standard(contracts, address) is Kind.ERC721
-    except NotTold:
+        return _standard(contracts, address) is TokenStandard.ERC721
+    except DetailsUnavailable:
         return False
 
 
-def read_balance(contracts: Contracts, held: Held) -> int | None:
+def read_balance(contracts: Contracts, held: BalanceQuery) -> int | None:
     """Return the balance that a contract reports; None if it reports none. Raises as `ask_contract`."""
     question = questions.balance(held.holder, held.token_id)
-    return _read(contracts, held.contract, question, texts.read_number)
+    return _read(contracts, held.contract, question, strings.read_number)
 
 
-def _facts(contracts: Contracts, token: ToAsk) -> Facts:
+def _facts(contracts: Contracts, token: ToAsk) -> TokenMetadata:
     address = token.address
-    supply = _read(contracts, address, questions.TOTAL_SUPPLY, texts.read_number)
+    supply = _read(contracts, address, questions.TOTAL_SUPPLY, strings.read_number)
     kind = _standard(contracts, address)
     if kind is None and token.may_be_erc20 and supply is not None:
-        kind = Kind.ERC20
+        kind = TokenStandard.ERC20
     if kind is None:
-        return Facts(None, None, None, None, None)
+        return TokenMetadata(None, None, None, None, None)
     name = _read(
-        contracts, address, questions.NAME, lambda one: texts.read_text(one, texts.MOST_NAME)
+        contracts, address, questions.NAME, lambda one: strings.read_text(one, strings.MAX_NAME)
     )
     symbol = _read(
-        contracts, address, questions.SYMBOL, lambda one: texts.read_text(one, texts.MOST_SYMBOL)
+        contracts,
+        address,
+        questions.SYMBOL,
+        lambda one: strings.read_text(one, strings.MAX_SYMBOL),
     )
     decimals = None
-    if kind is Kind.ERC20:
-        decimals = _read(contracts, address, questions.DECIMALS, texts.read_decimals)
-    return Facts(kind, name, symbol, decimals, supply)
+    if kind is TokenStandard.ERC20:
+        decimals = _read(contracts, address, questions.DECIMALS, strings.read_decimals)
+    return TokenMetadata(kind, name, symbol, decimals, supply)
 
 
-def _says_all(facts: Facts) -> bool:
-    if facts.kind is None or facts.kind is Kind.ERC1155:
+def _says_all(facts: TokenMetadata) -> bool:
+    if facts.kind is None or facts.kind is TokenStandard.ERC1155:
         return facts.kind is not None
     named = facts.name is not None and facts.symbol is not None
-    return named and (facts.kind is Kind.ERC721 or facts.decimals is not None)
+    return named and (facts.kind is TokenStandard.ERC721 or facts.decimals is not None)
 
 
-def _standard(contracts: Contracts, address: Address) -> Kind | None:
+def _standard(contracts: Contracts, address: Address) -> TokenStandard | None:
     """Return the standard that a contract claims by ERC-165, if its answers are consistent."""
     if not _supports(contracts, address, questions.ERC165):
         return None
     if _supports(contracts, address, questions.NO_INTERFACE) is not False:
         return None
     if _supports(contracts, address, questions.ERC721):
-        return Kind.ERC721
-    return Kind.ERC1155 if _supports(contracts, address, questions.ERC1155) else None
+        return TokenStandard.ERC721
+    return TokenStandard.ERC1155 if _supports(contracts, address, questions.ERC1155) else None
 
 
 def _supports(contracts: Contracts, address: Address, interface: bytes) -> bool | None:
     question, gas = questions.supports(interface), questions.GAS_OF_INTERFACES
-    return _read(contracts, address, question, texts.read_bool, gas)
+    return _read(contracts, address, question, strings.read_bool, gas)
 
 
 def _read(

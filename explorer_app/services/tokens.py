@@ -15,8 +15,8 @@ from cchain_app.selectors import blocks
 from chaindb import clock
 from chaindb.fields import row_id
 from explorer_app.selectors import token_logs
-from explorer_app.selectors.contracts import Contracts, NotTold
-from explorer_app.selectors.token_logs import FoundLog, WrappedCoins
+from explorer_app.selectors.contracts import Contracts, DetailsUnavailable
+from explorer_app.selectors.token_logs import TransferLog, WrappedCoins
 from explorer_app.services.token_facts import (
     ask_contract,
     is_collection,
@@ -25,9 +25,14 @@ from explorer_app.services.token_facts import (
 )
 from explorer_app.store import token_rewinding
 from explorer_app.store import tokens as rows
-from explorer_app.store.tokens import BalanceAnswer, PlacedTransfer, Progress, ProgressMoved
+from explorer_app.store.tokens import (
+    BalanceAnswer,
+    PlacedTransfer,
+    TransferIndexProgress,
+    TransferProgressMoved,
+)
 from explorer_app.tokens.events import (
-    Kind,
+    TokenStandard,
     Transfer,
     is_of_erc20,
     is_range,
@@ -83,14 +88,14 @@ def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
         _ask_tokens(contracts, chain, written, began + seconds, now)
         if written.is_between_blocks and written.height == head.number:
             _ask_for_balances(contracts, chain, written, began + seconds)
-    except ProgressMoved:
+    except TransferProgressMoved:
         return 0
     return written.height - before.height
 
 
 def _write_transfers(
-    contracts: Contracts, chain: EvmChain, written: Progress, until: float, now: int
-) -> Progress:
+    contracts: Contracts, chain: EvmChain, written: TransferIndexProgress, until: float, now: int
+) -> TransferIndexProgress:
     end = row_id(contracts.height + 1)
     while written.next_log < end:
         written = _Part(contracts, chain, written, end).write(now)
@@ -102,7 +107,9 @@ def _write_transfers(
 class _Part:
     """A batch of consecutive logs, limited to one database transaction."""
 
-    def __init__(self, contracts: Contracts, chain: EvmChain, before: Progress, end: int) -> None:
+    def __init__(
+        self, contracts: Contracts, chain: EvmChain, before: TransferIndexProgress, end: int
+    ) -> None:
         self._contracts = contracts
         self._chain = chain
         self._before = before
@@ -115,18 +122,20 @@ class _Part:
         self._rooms = token_logs.rooms(chain, ranges)
         unindexed = [one.address for one in self._logs if is_unindexed(one.topics)]
         kinds = token_logs.known_kinds(chain, unindexed)
-        self._collections = {address: kind is Kind.ERC721 for address, kind in kinds.items()}
+        self._collections = {
+            address: kind is TokenStandard.ERC721 for address, kind in kinds.items()
+        }
 
-    def write(self, now: int) -> Progress:
+    def write(self, now: int) -> TransferIndexProgress:
         """Write the transfers in the logs; return the new progress. Raises as `rows.write_transfers`."""
         found, next_log = self._read()
         return rows.write_transfers(
             self._chain.db, list(self._placed(found)), self._before, next_log, now
         )
 
-    def _read(self) -> tuple[list[tuple[FoundLog, Transfer]], int]:
+    def _read(self) -> tuple[list[tuple[TransferLog, Transfer]], int]:
         """Return the transfers, and the key after the last log that they come from."""
-        found: list[tuple[FoundLog, Transfer]] = []
+        found: list[tuple[TransferLog, Transfer]] = []
         size, asked = 0, False
         for log in self._logs:
             if is_unindexed(log.topics) and log.address not in self._collections:
@@ -142,7 +151,7 @@ class _Part:
         whole = len(self._logs) < LOGS_AT_ONCE
         return found, self._end if whole else self._logs[-1].key + 1
 
-    def _transfers(self, log: FoundLog) -> Sequence[Transfer]:
+    def _transfers(self, log: TransferLog) -> Sequence[Transfer]:
         collection = self._collections.get(log.address, False)
         found = read_transfers(log.topics, log.data, is_collection=collection)
         if is_range(log.topics):
@@ -162,7 +171,7 @@ class _Part:
         self._rooms[transaction] -= noted
         return one._replace(noted=noted)
 
-    def _placed(self, found: Sequence[tuple[FoundLog, Transfer]]) -> Iterator[PlacedTransfer]:
+    def _placed(self, found: Sequence[tuple[TransferLog, Transfer]]) -> Iterator[PlacedTransfer]:
         accounts = self._that_sign(found)
         for log, one in found:
             signed = one.sender == self._signers.get(log.transaction)
@@ -171,7 +180,7 @@ class _Part:
                 log.key, log.transaction, log.address, one, hidden, is_of_erc20(log.topics)
             )
 
-    def _that_sign(self, found: Sequence[tuple[FoundLog, Transfer]]) -> set[Address]:
+    def _that_sign(self, found: Sequence[tuple[TransferLog, Transfer]]) -> set[Address]:
         """Return the senders that can sign transactions: a transfer that such a sender did not sign is suspicious.
 
         Unspecified: if this could not be determined, no sender is returned, so that their transfers are shown.
@@ -181,7 +190,7 @@ class _Part:
         } - {ZERO_ADDRESS}
         try:
             return self._contracts.that_sign(senders)
-        except NotTold as error:
+        except DetailsUnavailable as error:
             _log.warning(
                 "transfers of %d accounts are shown, signed or not: %s", len(senders), error
             )
@@ -189,12 +198,12 @@ class _Part:
 
 
 def _ask_tokens(
-    contracts: Contracts, chain: EvmChain, written: Progress, until: float, now: int
+    contracts: Contracts, chain: EvmChain, written: TransferIndexProgress, until: float, now: int
 ) -> None:
     while (token := token_logs.to_ask(chain, now)) is not None:
         try:
             asked = ask_contract(contracts, token, now)
-        except NotTold as error:
+        except DetailsUnavailable as error:
             _log.warning("token 0x%s is asked later: %s", token.address.hex(), error)
             rows.put_off(chain.db, token.address, *next_attempt(token, now), written)
         else:
@@ -204,7 +213,7 @@ def _ask_tokens(
 
 
 def _ask_for_balances(
-    contracts: Contracts, chain: EvmChain, written: Progress, until: float
+    contracts: Contracts, chain: EvmChain, written: TransferIndexProgress, until: float
 ) -> None:
     after = b""
     while held := token_logs.balances_to_ask(chain, after, BALANCES_AT_ONCE):
@@ -214,7 +223,7 @@ def _ask_for_balances(
             try:
                 amount = read_balance(contracts, one) if one.is_asked else None
                 answers.append(BalanceAnswer(one.key, amount))
-            except NotTold as error:
+            except DetailsUnavailable as error:
                 _log.warning("a balance of 0x%s is asked for later: %s", one.contract.hex(), error)
             if time.monotonic() >= until:
                 break

@@ -20,7 +20,7 @@ from explorer_app.selectors import accounts, creations
 from explorer_app.site import VERIFY, Explorer
 from explorer_app.store import contracts as rows
 from explorer_app.store.contracts import Job
-from explorer_app.verification.attempts import Verified, verify
+from explorer_app.verification.attempts import VerificationResult, verify
 from explorer_app.verification.comparing import Match, OnChain
 from explorer_app.verification.errors import (
     AlreadyVerified,
@@ -33,13 +33,13 @@ from explorer_app.verification.errors import (
     TooManyWaiting,
 )
 from explorer_app.verification.submission import Submission
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
 KEPT: Final = timedelta(days=1)
 """Time for which finished verifications are kept."""
-MOST_TRIES: Final = 3
+MAX_TRIES: Final = 3
 """Limit of attempts at a verification whose process ended before it was finished."""
 PATIENCE: Final = timedelta(minutes=10)
 """Time after submission for which a verification waits for a fork's remote node to return the state."""
@@ -171,7 +171,7 @@ def _take(site: Explorer) -> Job | None:
 
 def _do(site: Explorer, job: Job) -> bool:
     """Process a verification. Return False if the next one cannot be processed now either."""
-    if rows.tries_of(site.evm.db, job.id) > MOST_TRIES:
+    if rows.tries_of(site.evm.db, job.id) > MAX_TRIES:
         _fail(site, job, GivenUp())
         return True
     found = _Run(site, job)
@@ -197,10 +197,10 @@ class _Run:
         self._site = site
         self._job = job
         self._until = time.monotonic() + site.settings.solc_seconds
-        self.version: Version = job.submission.version
+        self.version: CompilerVersion = job.submission.version
         """The version; after the first compilation with the compiler's own commit."""
 
-    def verify(self) -> Verified:
+    def verify(self) -> VerificationResult:
         """Return the verified sources. Raises `VerificationFailed`, `UnknownCompiler`, and on a fork `UpstreamError`."""
         return verify(self._job.submission, self._on_chain(), self._compile)
 
@@ -234,7 +234,9 @@ def _fail(site: Explorer, job: Job, refusal: Refusal) -> None:
         rows.fail(site.evm.db, job.id, refusal, datetime.now(UTC))
 
 
-def _write(site: Explorer, job: Job, verified: Verified, version: Version) -> None:
+def _write(
+    site: Explorer, job: Job, verified: VerificationResult, version: CompilerVersion
+) -> None:
     """Store the verified sources, unless the stored ones match equally well."""
     db, now = site.evm.db, datetime.now(UTC)
     with db.atomic(durable=True):

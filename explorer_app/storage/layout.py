@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 LONGEST_NAME: Final = 200
 """Limit of characters kept of a variable's name, because a page may repeat it for each element."""
-MOST_KEYS: Final = 16
+MAX_KEYS: Final = 16
 """Limit of nested mappings that can be looked up."""
 _COUNT: Final = re.compile(r"\[(\d+)\]$")
 
@@ -20,7 +20,7 @@ class MalformedLayout(Exception):
     """The JSON is not a storage layout."""
 
 
-class Encoding(StrEnum):
+class StorageEncoding(StrEnum):
     """The encoding of a type in storage."""
 
     INPLACE = "inplace"
@@ -49,7 +49,7 @@ class Type:
 
     label: str
     """The name in source code."""
-    encoding: Encoding
+    encoding: StorageEncoding
     size: int
     """Size in bytes; a larger type occupies a multiple of 32."""
     base: str | None = None
@@ -71,16 +71,20 @@ class Type:
     def count(self) -> int | None:
         """The length of an array of a fixed length; None for other types."""
         found = _COUNT.search(self.label)
-        return int(found[1]) if self.encoding is Encoding.INPLACE and self.base and found else None
+        return (
+            int(found[1])
+            if self.encoding is StorageEncoding.INPLACE and self.base and found
+            else None
+        )
 
     @property
     def is_plain(self) -> bool:
         """Whether it is a single value in (a part of) one slot."""
-        return self.encoding is Encoding.INPLACE and self.base is None and not self.members
+        return self.encoding is StorageEncoding.INPLACE and self.base is None and not self.members
 
 
 @dataclass(frozen=True)
-class Layout:
+class VariableLayout:
     """The variables of a contract and their types."""
 
     variables: tuple[Variable, ...]
@@ -89,19 +93,19 @@ class Layout:
     def key_types(self, mapping: str) -> list[Type]:
         """Return the types of the keys that lead from a mapping to a value that is not a mapping.
 
-        If there are more than `MOST_KEYS`, one more than that is returned.
+        If there are more than `MAX_KEYS`, one more than that is returned.
         """
         found: list[Type] = []
         type_ = self.types[mapping]
-        while type_.encoding is Encoding.MAPPING and type_.key and type_.value:
-            if len(found) > MOST_KEYS:
+        while type_.encoding is StorageEncoding.MAPPING and type_.key and type_.value:
+            if len(found) > MAX_KEYS:
                 break
             found.append(self.types[type_.key])
             type_ = self.types[type_.value]
         return found
 
 
-def read_layout(given: Any) -> Layout:
+def read_layout(given: Any) -> VariableLayout:
     """Read a layout.
 
     Args:
@@ -112,7 +116,7 @@ def read_layout(given: Any) -> Layout:
     """
     try:
         types = {key: _type(one) for key, one in (given["types"] or {}).items()}
-        layout = Layout(_variables(given["storage"] or ()), types)
+        layout = VariableLayout(_variables(given["storage"] or ()), types)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MalformedLayout("it has another shape") from error
     missing = set(_named(layout)) - set(types)
@@ -124,14 +128,14 @@ def read_layout(given: Any) -> Layout:
 def _type(given: Mapping[str, Any]) -> Type:
     size = int(given["numberOfBytes"])
     found = Type(
-        str(given["label"]), Encoding(given["encoding"]), size, given.get("base"), given.get("key"),
+        str(given["label"]), StorageEncoding(given["encoding"]), size, given.get("base"), given.get("key"),
         given.get("value"), _variables(given.get("members", ())),
     )  # fmt: skip
     if size < 1 or (found.is_plain and size > 32):
         raise MalformedLayout("a type has no size of a value")
-    if found.encoding is Encoding.INPLACE and found.base and found.count is None:
+    if found.encoding is StorageEncoding.INPLACE and found.base and found.count is None:
         raise MalformedLayout("an array has no length")
-    if found.encoding is Encoding.ARRAY and not found.base:
+    if found.encoding is StorageEncoding.ARRAY and not found.base:
         raise MalformedLayout("an array has no elements")
     return found
 
@@ -145,7 +149,7 @@ def _variables(given: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
     )
 
 
-def _named(layout: Layout) -> Iterator[str]:
+def _named(layout: VariableLayout) -> Iterator[str]:
     """Yield the key of each type that is used."""
     yield from (one.type for one in layout.variables)
     for type_ in layout.types.values():

@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from explorer_app.storage import values
-from explorer_app.storage.layout import MOST_KEYS, Encoding, Layout, Type, Variable
+from explorer_app.storage.layout import MAX_KEYS, StorageEncoding, Type, Variable, VariableLayout
 from explorer_app.storage.values import WORD, Corrupt
 from primitives.evm import Slot, Word
 from primitives.hashing import keccak256
 
-MOST_SLOTS: Final = 256
+MAX_SLOTS: Final = 256
 """Limit of slots that are read for a page."""
-MOST_ITEMS: Final = 10
+MAX_ITEMS: Final = 10
 """Limit of an array's elements that are shown."""
-MOST_TEXT: Final = 1024
+MAX_TEXT: Final = 1024
 """Limit of a string's bytes that are shown."""
-MOST_LINES: Final = 1000
+MAX_LINES: Final = 1000
 """Limit of variables on a page, including their parts."""
-MOST_INPUTS: Final = 1500
+MAX_INPUTS: Final = 1500
 """Limit of input fields for mappings' keys on a page."""
 _LONGEST_MAPPING: Final = 1000
 """Limit of characters of the key of a mapping's type: a page contains it once per mapping."""
@@ -35,7 +35,7 @@ Fetch = Callable[[Sequence[Slot]], Mapping[Slot, Word]]
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredVariable:
     """A variable with its value, or a part of one."""
 
     name: str
@@ -46,7 +46,7 @@ class Stored:
     """Offset in bytes from the low-order end of the slot."""
     value: str | None = None
     """The value as text; None if it has parts, is a mapping, or was not read."""
-    parts: tuple["Stored", ...] = ()
+    parts: tuple["StoredVariable", ...] = ()
     """Elements of an array, or members of a struct."""
     remark: str = ""
     """A note, such as the number of elements, or that the value was not read."""
@@ -57,14 +57,14 @@ class Stored:
     is_address: bool = False
 
 
-def read_all(layout: Layout, fetch: Fetch) -> list[Stored]:
-    """Return all variables of a contract, up to `MOST_SLOTS` and `MOST_LINES`."""
-    return _read(fetch, lambda words: _Walk(layout, words).members(layout.variables, 0))
+def read_all(layout: VariableLayout, fetch: Fetch) -> list[StoredVariable]:
+    """Return all variables of a contract, up to `MAX_SLOTS` and `MAX_LINES`."""
+    return _read(fetch, lambda words: _Traversal(layout, words).members(layout.variables, 0))
 
 
 def look_up(
-    layout: Layout, mapping: str, slot: Slot, keys: Sequence[bytes], fetch: Fetch
-) -> Stored:
+    layout: VariableLayout, mapping: str, slot: Slot, keys: Sequence[bytes], fetch: Fetch
+) -> StoredVariable:
     """Return the value of a mapping for some keys.
 
     Args:
@@ -79,17 +79,17 @@ def look_up(
     for one in keys:
         place = _hashed(one, place)
         key = layout.types[key].value or key
-    (found,) = _read(fetch, lambda words: [_Walk(layout, words).variable("value", key, place)])
+    (found,) = _read(fetch, lambda words: [_Traversal(layout, words).variable("value", key, place)])
     return found
 
 
-def _read(fetch: Fetch, walk: Callable[["_Words"], list[Stored]]) -> list[Stored]:
+def _read(fetch: Fetch, walk: Callable[["_Words"], list[StoredVariable]]) -> list[StoredVariable]:
     """Repeat the traversal until all words are known, or until the limit of slots is reached."""
     words = _Words()
     found = walk(words)
     goes_on = True
-    while goes_on and words.missed and len(words.known) < MOST_SLOTS:
-        wanted = [_slot(one) for one in words.missed][: MOST_SLOTS - len(words.known)]
+    while goes_on and words.missed and len(words.known) < MAX_SLOTS:
+        wanted = [_slot(one) for one in words.missed][: MAX_SLOTS - len(words.known)]
         fetched = fetch(wanted)
         words.known.update((int.from_bytes(slot, "big"), word) for slot, word in fetched.items())
         goes_on = len(fetched) == len(wanted)
@@ -118,65 +118,71 @@ class _Words:
         return b"".join(known)[:length] if len(known) == len(found) else None
 
 
-class _Walk:
+class _Traversal:
     """One traversal of variables with the known words."""
 
-    def __init__(self, layout: Layout, words: _Words) -> None:
+    def __init__(self, layout: VariableLayout, words: _Words) -> None:
         self._layout = layout
         self._types = layout.types
         self._words = words
         self._lines = 0
         self._inputs = 0
 
-    def members(self, variables: Iterable[Variable], slot: int, depth: int = 0) -> list[Stored]:
+    def members(
+        self, variables: Iterable[Variable], slot: int, depth: int = 0
+    ) -> list[StoredVariable]:
         """Return the variables of a contract, or of a struct that starts at a slot."""
         found = []
         for one in variables:
-            if self._lines >= MOST_LINES:
+            if self._lines >= MAX_LINES:
                 break
             place = slot + one.slot
             found.append(self.variable(one.name, one.type, place, one.offset, depth))
         return found
 
-    def variable(self, name: str, key: str, slot: int, offset: int = 0, depth: int = 0) -> Stored:
+    def variable(
+        self, name: str, key: str, slot: int, offset: int = 0, depth: int = 0
+    ) -> StoredVariable:
         """Return the variable at a slot and offset."""
         self._lines += 1
         type_ = self._types[key]
-        bare = Stored(name, type_.short, _slot(slot), offset, is_address=values.is_address(type_))
-        if type_.encoding is Encoding.MAPPING:
+        bare = StoredVariable(
+            name, type_.short, _slot(slot), offset, is_address=values.is_address(type_)
+        )
+        if type_.encoding is StorageEncoding.MAPPING:
             return self._mapping(bare, key)
         if depth >= _DEEPEST:
             return replace(bare, remark="nested too deeply")
         if type_.is_plain:
             return self._plain(bare, type_, slot, offset)
-        if type_.encoding is Encoding.BYTES:
+        if type_.encoding is StorageEncoding.BYTES:
             return self._text(bare, type_, slot)
         return self._nested(bare, type_, slot, depth)
 
-    def _mapping(self, bare: Stored, key: str) -> Stored:
+    def _mapping(self, bare: StoredVariable, key: str) -> StoredVariable:
         keys = self._layout.key_types(key)
-        if len(keys) > MOST_KEYS or len(key) > _LONGEST_MAPPING:
+        if len(keys) > MAX_KEYS or len(key) > _LONGEST_MAPPING:
             return replace(bare, remark="nested too deeply to be looked up")
         self._inputs += len(keys)
-        if self._inputs > MOST_INPUTS:
+        if self._inputs > MAX_INPUTS:
             return replace(bare, remark="there are more mappings than a page can look up")
         return replace(bare, mapping=key, keys=tuple(values.hint(one) for one in keys))
 
-    def _nested(self, bare: Stored, type_: Type, slot: int, depth: int) -> Stored:
-        if type_.encoding is Encoding.ARRAY:
+    def _nested(self, bare: StoredVariable, type_: Type, slot: int, depth: int) -> StoredVariable:
+        if type_.encoding is StorageEncoding.ARRAY:
             return self._array(bare, type_, slot, depth)
         if (count := type_.count) is not None:
             return self._elements(bare, type_, slot, count, depth)
         return replace(bare, parts=tuple(self.members(type_.members, slot, depth + 1)))
 
-    def _plain(self, bare: Stored, type_: Type, slot: int, offset: int) -> Stored:
+    def _plain(self, bare: StoredVariable, type_: Type, slot: int, offset: int) -> StoredVariable:
         word = self._words.at(slot)
         if word is None:
             return _unread(bare)
         end = WORD - offset
         return replace(bare, value=values.text_of(type_, word[max(0, end - type_.size) : end]))
 
-    def _text(self, bare: Stored, type_: Type, slot: int) -> Stored:
+    def _text(self, bare: StoredVariable, type_: Type, slot: int) -> StoredVariable:
         word = self._words.at(slot)
         if word is None:
             return _unread(bare)
@@ -186,26 +192,28 @@ class _Walk:
             return replace(bare, value="0x" + word.hex(), remark="not as a compiler stores it")
         if values.is_short(length):
             return replace(bare, value=values.bytes_as_text(type_, word[:length]))
-        data = self._words.run(_hashed(b"", slot), min(length, MOST_TEXT))
+        data = self._words.run(_hashed(b"", slot), min(length, MAX_TEXT))
         if data is None:
             return _unread(bare)
-        remark = f"the first {MOST_TEXT:,} of {length:,} bytes" if length > MOST_TEXT else ""
+        remark = f"the first {MAX_TEXT:,} of {length:,} bytes" if length > MAX_TEXT else ""
         return replace(bare, value=values.bytes_as_text(type_, data), remark=remark)
 
-    def _array(self, bare: Stored, type_: Type, slot: int, depth: int) -> Stored:
+    def _array(self, bare: StoredVariable, type_: Type, slot: int, depth: int) -> StoredVariable:
         word = self._words.at(slot)
         if word is None:
             return _unread(bare)
         count = int.from_bytes(word, "big")
         return self._elements(bare, type_, _hashed(b"", slot), count, depth)
 
-    def _elements(self, bare: Stored, type_: Type, slot: int, count: int, depth: int) -> Stored:
+    def _elements(
+        self, bare: StoredVariable, type_: Type, slot: int, count: int, depth: int
+    ) -> StoredVariable:
         """Return an array whose elements start at a slot; several elements share a slot if they fit."""
         assert type_.base is not None
         size = self._types[type_.base].size
-        found: list[Stored] = []
-        for place in range(min(count, MOST_ITEMS)):
-            if self._lines >= MOST_LINES:
+        found: list[StoredVariable] = []
+        for place in range(min(count, MAX_ITEMS)):
+            if self._lines >= MAX_LINES:
                 break
             if size <= WORD:
                 step, rest = divmod(place, WORD // size)
@@ -226,5 +234,5 @@ def _slot(number: int) -> Slot:
     return Slot((number % _ALL).to_bytes(WORD, "big"))
 
 
-def _unread(bare: Stored) -> Stored:
+def _unread(bare: StoredVariable) -> StoredVariable:
     return replace(bare, remark="not read: there is more than a page can read")

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from explorer_app.storage.layout import Encoding, Type
+from explorer_app.storage.layout import StorageEncoding, Type
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
@@ -77,7 +77,7 @@ def abi_type(type_: Type) -> str:
     Unspecified: the layout does not contain the underlying type of a user-defined type (`type Tag is bytes4`), which
     determines the alignment of its bytes; so a key of less than 32 bytes must be entered as the word that is hashed.
     """
-    if type_.encoding is Encoding.BYTES or _ABI.fullmatch(type_.label):
+    if type_.encoding is StorageEncoding.BYTES or _ABI.fullmatch(type_.label):
         return type_.label
     if type_.label.startswith("enum ") or type_.size == WORD:
         return f"uint{8 * type_.size}"

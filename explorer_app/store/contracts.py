@@ -8,17 +8,17 @@ from django.db.models import F, QuerySet
 
 from chaindb.database import Database
 from explorer_app.models import SuppliedAbi, Verification, VerificationState, VerifiedContract
-from explorer_app.tokens.texts import search_key
-from explorer_app.verification.attempts import Verified
+from explorer_app.tokens.strings import search_key
+from explorer_app.verification.attempts import VerificationResult
 from explorer_app.verification.comparing import placed
 from explorer_app.verification.errors import Refusal
 from explorer_app.verification.submission import Submission
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address, Hash
 
 _OPEN = VerificationState.PASSED
 """States below this one belong to verifications that are not finished."""
-_MOST_WORDS = 10_000
+_MAX_WORDS = 10_000
 
 
 class Job(NamedTuple):
@@ -151,7 +151,7 @@ def succeed(db: Database, key: str, contract: VerifiedContract, now: datetime) -
 
 
 def write_contract(
-    db: Database, job: Job, verified: Verified, version: Version, now: datetime
+    db: Database, job: Job, verified: VerificationResult, version: CompilerVersion, now: datetime
 ) -> VerifiedContract:
     """Add or replace a contract's sources. The caller holds the lock and the transaction."""
     compiled, comparison = verified.compiled, verified.comparison
@@ -214,7 +214,7 @@ def _open(db: Database) -> QuerySet[Verification]:
     return db.objects(Verification).filter(state__lt=_OPEN)
 
 
-def printable(text: str, most: int = _MOST_WORDS) -> str:
+def printable(text: str, most: int = _MAX_WORDS) -> str:
     """Return a text that every database accepts: without NUL and lone surrogates, and limited in length."""
     return text[:most].encode("utf-8", "replace").decode().replace("\0", "")
 
@@ -228,7 +228,7 @@ def _submission(row: Verification) -> Submission:
     return Submission(
         Address(bytes(row.address)),
         msgspec.json.decode(row.input),
-        Version.parse(row.compiler),
+        CompilerVersion.parse(row.compiler),
         row.path,
         row.name,
         None if row.arguments is None else bytes(row.arguments),

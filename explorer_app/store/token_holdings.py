@@ -9,7 +9,7 @@ from typing import Final
 
 from chaindb.database import Database, Row
 from explorer_app import models
-from explorer_app.tokens.events import Change
+from explorer_app.tokens.events import BalanceChange
 from primitives.evm import ZERO_ADDRESS, Address
 
 _BALANCES: Final = "SELECT key, summed, amount FROM explorer_app_tokenbalance WHERE key IN ({keys})"
@@ -23,7 +23,7 @@ MODULUS: Final = 2**256
 """Sums are kept modulo this, like arithmetic in contracts, so false amounts cause no overflow."""
 
 
-def balance_key(contract: Address, change: Change) -> bytes:
+def balance_key(contract: Address, change: BalanceChange) -> bytes:
     """Return the key of the balance that a change belongs to."""
     token_id = b"" if change.token_id is None else change.token_id.to_bytes(32, "big")
     return contract + change.holder + change.kind.to_bytes(2, "big") + token_id
@@ -34,10 +34,10 @@ def item_key(contract: Address, token_id: int) -> bytes:
     return contract + token_id.to_bytes(32, "big")
 
 
-def add(db: Database, changed: Iterable[tuple[Address, Change]]) -> None:
+def add(db: Database, changed: Iterable[tuple[Address, BalanceChange]]) -> None:
     """Add changes to balances."""
     added: defaultdict[bytes, int] = defaultdict(int)
-    whose: dict[bytes, tuple[Address, Change]] = {}
+    whose: dict[bytes, tuple[Address, BalanceChange]] = {}
     for contract, change in changed:
         key = balance_key(contract, change)
         added[key] += change.amount

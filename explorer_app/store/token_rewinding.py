@@ -16,7 +16,7 @@ from chaindb.database import Database
 from chaindb.fields import UInt256Field, for_database, row_id
 from explorer_app import models
 from explorer_app.store import token_holdings
-from explorer_app.tokens.events import MOST_OWNERS, Kind, Transfer, changes
+from explorer_app.tokens.events import MAX_OWNERS, TokenStandard, Transfer, changes
 from primitives.evm import ZERO_ADDRESS, Address
 
 _ROWS_AT_ONCE: Final = 2000
@@ -84,7 +84,7 @@ def _transfers_from(db: Database, first: int) -> Iterator[tuple[Address, Transfe
     found = rows.order_by("id").values_list(*columns)
     for contract, kind, sender, to, *numbers, noted in found.iterator(_ROWS_AT_ONCE):
         parties = Address(bytes(sender)), Address(bytes(to))
-        transfer = Transfer(Kind(kind), *parties, *numbers)
+        transfer = Transfer(TokenStandard(kind), *parties, *numbers)
         yield (
             Address(bytes(contract)),
             transfer if noted is None else transfer._replace(noted=noted),
@@ -129,10 +129,10 @@ def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, A
     """Return the last recipients of NFTs according to the remaining transfers."""
     wanted = sorted(token_ids)
     keys = [_number(db, one) for one in wanted]
-    found = db.rows_by_keys(_OF_ITEMS, keys, [contract, Kind.ERC721])
+    found = db.rows_by_keys(_OF_ITEMS, keys, [contract, TokenStandard.ERC721])
     for first, last in _neighbours(wanted):
         # Ranges that start earlier have no recorded owners for these token IDs.
-        ends = _number(db, max(first - MOST_OWNERS + 1, 0)), _number(db, last)
+        ends = _number(db, max(first - MAX_OWNERS + 1, 0)), _number(db, last)
         found += db.rows(_OF_RANGES, [contract, *ends])
     owners: dict[int, Address] = {}
     for _, token_id, noted, to, is_range in sorted(found, key=itemgetter(0)):
@@ -147,7 +147,7 @@ def _neighbours(token_ids: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield first and last of groups of sorted token IDs that a single range may cover."""
     start = 0
     for place, one in enumerate(token_ids):
-        if place + 1 == len(token_ids) or token_ids[place + 1] - one >= MOST_OWNERS:
+        if place + 1 == len(token_ids) or token_ids[place + 1] - one >= MAX_OWNERS:
             yield token_ids[start], one
             start = place + 1
 

@@ -14,8 +14,8 @@ from chaindb.database import Database, Row
 from chaindb.fields import height_of, row_id
 from explorer_app import models
 from explorer_app.store import token_holdings
-from explorer_app.tokens.events import Kind, Transfer, changes
-from explorer_app.tokens.texts import likeness, search_key
+from explorer_app.tokens.events import TokenStandard, Transfer, changes
+from explorer_app.tokens.strings import likeness, search_key
 from primitives.evm import Address
 
 _ONLY: Final = 1
@@ -55,11 +55,11 @@ _TRANSFER: Final = (
 FIRST: Final = row_id(1)
 """The first key: the genesis block has no transactions."""
 
-MOST_ASKED_AGAIN: Final = 1000
+MAX_ASKED_AGAIN: Final = 1000
 """Limit of holders that are queried when a contract becomes a token: the largest ones."""
 
 
-class Progress(NamedTuple):
+class TransferIndexProgress(NamedTuple):
     """The progress of the index of transfers."""
 
     next_log: int
@@ -82,7 +82,7 @@ class Progress(NamedTuple):
         return self.next_log == row_id(self.height + 1)
 
 
-class ProgressMoved(Exception):
+class TransferProgressMoved(Exception):
     """Another writer has written the same rows, or the chain was reverted and may have other blocks now."""
 
 
@@ -101,20 +101,20 @@ class PlacedTransfer(NamedTuple):
     """Whether its log is a Transfer event as ERC-20 requires it."""
 
 
-class Facts(NamedTuple):
+class TokenMetadata(NamedTuple):
     """A contract's own token data; None for a value that is missing or unreadable."""
 
-    kind: Kind | None
+    kind: TokenStandard | None
     name: str | None
     symbol: str | None
     decimals: int | None
     total_supply: int | None
 
 
-class Asked(NamedTuple):
+class MetadataQuery(NamedTuple):
     """The result of querying a contract's token data."""
 
-    facts: Facts
+    facts: TokenMetadata
     height: int
     """The height at which it was queried."""
     asks_at: int | None
@@ -132,13 +132,13 @@ class BalanceAnswer(NamedTuple):
     """None if the contract does not answer."""
 
 
-def progress(db: Database) -> Progress | None:
+def progress(db: Database) -> TransferIndexProgress | None:
     """Return the progress of the index, or None if it was never started."""
     found = db.row(_READ, [_ONLY])
-    return None if found is None else Progress(*found)
+    return None if found is None else TransferIndexProgress(*found)
 
 
-def begin(db: Database) -> Progress:
+def begin(db: Database) -> TransferIndexProgress:
     """Start the index unless it was started before; return its progress."""
     found = progress(db)
     if found is None:
@@ -150,8 +150,12 @@ def begin(db: Database) -> Progress:
 
 
 def write_transfers(
-    db: Database, placed: Sequence[PlacedTransfer], before: Progress, next_log: int, now: int
-) -> Progress:
+    db: Database,
+    placed: Sequence[PlacedTransfer],
+    before: TransferIndexProgress,
+    next_log: int,
+    now: int,
+) -> TransferIndexProgress:
     """Write transfers with all rows derived from them, and update the progress.
 
     Args:
@@ -165,7 +169,7 @@ def write_transfers(
         The new progress.
 
     Raises:
-        ProgressMoved: The progress has changed meanwhile; nothing is written.
+        TransferProgressMoved: The progress has changed meanwhile; nothing is written.
     """
     keys = list(_keys(placed, before.next_transfer))
     next_transfer = max(keys[-1] + 1 if keys else before.next_transfer, row_id(height_of(next_log)))
@@ -183,7 +187,9 @@ def write_transfers(
     return after
 
 
-def write_facts(db: Database, address: Address, asked: Asked, before: Progress) -> None:
+def write_facts(
+    db: Database, address: Address, asked: MetadataQuery, before: TransferIndexProgress
+) -> None:
     """Write a contract's own token data.
 
     Args:
@@ -193,7 +199,7 @@ def write_facts(db: Database, address: Address, asked: Asked, before: Progress) 
         before: The progress before the contract was queried.
 
     Raises:
-        ProgressMoved: The progress has changed meanwhile; nothing is written.
+        TransferProgressMoved: The progress has changed meanwhile; nothing is written.
     """
     facts = asked.facts
     row = (
@@ -206,11 +212,15 @@ def write_facts(db: Database, address: Address, asked: Asked, before: Progress) 
         db.update(models.Token, ("address",), _FACTS, [(*row, address)])
         if known is not None and known[0] != facts.kind:
             # Balances could not be queried before the contract became a token of this kind.
-            db.execute(_ASK_HOLDERS, [True, address, facts.kind, MOST_ASKED_AGAIN])
+            db.execute(_ASK_HOLDERS, [True, address, facts.kind, MAX_ASKED_AGAIN])
 
 
 def put_off(
-    db: Database, address: Address, asks_at: int | None, attempts: int, before: Progress
+    db: Database,
+    address: Address,
+    asks_at: int | None,
+    attempts: int,
+    before: TransferIndexProgress,
 ) -> None:
     """Postpone the query of a contract, and keep its known data. Arguments and errors as for `write_facts`."""
     with db.atomic():
@@ -221,7 +231,7 @@ def put_off(
 
 
 def write_balances(
-    db: Database, answers: Sequence[BalanceAnswer], height: int, before: Progress
+    db: Database, answers: Sequence[BalanceAnswer], height: int, before: TransferIndexProgress
 ) -> None:
     """Write the balances that contracts reported; for balances without an answer the sums stay.
 
@@ -232,7 +242,7 @@ def write_balances(
         before: The progress before the contracts were queried.
 
     Raises:
-        ProgressMoved: The progress has changed meanwhile; nothing is written.
+        TransferProgressMoved: The progress has changed meanwhile; nothing is written.
     """
     with db.atomic():
         hold(db, before)
@@ -248,17 +258,17 @@ def write_balances(
         db.update(models.TokenBalance, ("key",), ("to_ask",), silent)
 
 
-def hold(db: Database, before: Progress) -> None:
+def hold(db: Database, before: TransferIndexProgress) -> None:
     """Lock out other writers and reverts of the chain until the transaction ends.
 
     Raises:
-        ProgressMoved: The progress is not `before`.
+        TransferProgressMoved: The progress is not `before`.
     """
     # A revert locks this row before it deletes anything derived from blocks, so the values read here are valid until
     # the commit.
     list(db.objects(models.TokenProgress).select_for_update().filter(id=_ONLY))
     if progress(db) != before:
-        raise ProgressMoved
+        raise TransferProgressMoved
 
 
 def _owners(db: Database, placed: Iterable[PlacedTransfer]) -> dict[tuple[Address, int], Address]:

@@ -8,13 +8,13 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
 from adminkit import formats
-from explorer_app.selectors.tokens import MOST_COUNTED, TokenRow
+from explorer_app.selectors.tokens import MAX_COUNTED, TokenRow
 from explorer_app.templatetags.explorer import checksummed
-from explorer_app.tokens.texts import looks_like_a_link
+from explorer_app.tokens.strings import looks_like_a_link
 
 register = template.Library()
 
-_MOST_SHOWN: Final = 24
+_MAX_SHOWN: Final = 24
 """Limit of characters of a name in a list."""
 
 _ALIKE: Final = mark_safe(
@@ -63,10 +63,10 @@ def token_item(token: TokenRow, token_id: int) -> SafeString:
 @register.filter
 def capped(count: int) -> str:
     """Return a number of rows; `10,000+` if counting stopped at the limit."""
-    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
+    return f"{MAX_COUNTED:,}+" if count > MAX_COUNTED else f"{count:,}"
 
 
 def _said(text: str, *, cut: bool) -> SafeString:
-    short = f"{text[:_MOST_SHOWN]}…" if cut and len(text) > _MOST_SHOWN else text
+    short = f"{text[:_MAX_SHOWN]}…" if cut and len(text) > _MAX_SHOWN else text
     kind = "said wary" if looks_like_a_link(text) else "said"
     return format_html('<bdi class="{}" title="{}">{}</bdi>', kind, text, short)

@@ -10,23 +10,23 @@ from typing import Final, NamedTuple
 from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import keccak256
 
-MOST_ROWS: Final = 1000
+MAX_ROWS: Final = 1000
 """Limit of transfers in a batch; a larger batch is ignored."""
 
-MOST_OWNERS: Final = 5000
+MAX_OWNERS: Final = 5000
 """Limit of tokens of a range (ERC-2309) whose owner is recorded; for a larger range the first ones."""
 
 GAS_OF_AN_OWNER: Final = 100
 """Gas of a transaction per owner that its ranges may record: a log costs 2,000 gas and may claim any number."""
 
-MOST_DATA: Final = 32 * (2 * MOST_ROWS + 4)
+MAX_DATA: Final = 32 * (2 * MAX_ROWS + 4)
 """Limit of bytes of a log's data that are read: those of the largest batch."""
 
 _WORD: Final = 32
 _UNINDEXED: Final = 3 * _WORD
 
 
-class Kind(IntEnum):
+class TokenStandard(IntEnum):
     """The standard of a token, by its number."""
 
     ERC20 = 20
@@ -50,7 +50,7 @@ TOPICS: Final = (
 class Transfer(NamedTuple):
     """A movement of a token, or of an amount of it, from one holder to another."""
 
-    kind: Kind
+    kind: TokenStandard
     sender: Address
     """The zero address if tokens were minted."""
     to: Address
@@ -61,7 +61,7 @@ class Transfer(NamedTuple):
     """None for ERC-20; for a range its first token ID."""
     last_token_id: int | None = None
     """The last token ID of a range; None for a single token."""
-    noted: int = MOST_OWNERS
+    noted: int = MAX_OWNERS
     """Limit of tokens of a range, from the first one, whose owner is recorded."""
 
     @property
@@ -82,30 +82,30 @@ class Transfer(NamedTuple):
     @property
     def token_ids(self) -> range:
         """The ERC-721 tokens whose owner it changes, limited to those that are recorded."""
-        if self.kind is not Kind.ERC721 or self.token_id is None:
+        if self.kind is not TokenStandard.ERC721 or self.token_id is None:
             return range(0)
         last = self.token_id if self.last_token_id is None else self.last_token_id
         return range(self.token_id, min(last + 1, self.token_id + self.noted))
 
 
-class Change(NamedTuple):
+class BalanceChange(NamedTuple):
     """A change of a holder's balance by a transfer."""
 
     holder: Address
-    kind: Kind
+    kind: TokenStandard
     token_id: int | None
     """For ERC-1155, whose balances are per token ID; None for other standards."""
     amount: int
     """The amount added; negative if it is subtracted."""
 
 
-def changes(transfer: Transfer) -> Iterator[Change]:
+def changes(transfer: Transfer) -> Iterator[BalanceChange]:
     """Yield the balance changes of a transfer. The zero address has no balance."""
-    token_id = transfer.token_id if transfer.kind is Kind.ERC1155 else None
+    token_id = transfer.token_id if transfer.kind is TokenStandard.ERC1155 else None
     if transfer.sender != ZERO_ADDRESS:
-        yield Change(transfer.sender, transfer.kind, token_id, -transfer.value)
+        yield BalanceChange(transfer.sender, transfer.kind, token_id, -transfer.value)
     if transfer.to != ZERO_ADDRESS:
-        yield Change(transfer.to, transfer.kind, token_id, transfer.value)
+        yield BalanceChange(transfer.to, transfer.kind, token_id, transfer.value)
 
 
 def is_wrapping(topics: Sequence[bytes]) -> bool:
@@ -137,7 +137,7 @@ def read_transfers(
 
     Args:
         topics: The log's topics.
-        data: Its data, up to `MOST_DATA` bytes.
+        data: Its data, up to `MAX_DATA` bytes.
         is_collection: Whether its contract is an ERC-721, for events whose number may be a token ID or an amount.
     """
     if not topics:
@@ -150,8 +150,8 @@ def read_transfers(
         sender, to = _address(data[:_WORD]), _address(data[_WORD : 2 * _WORD])
         number = _number(data[2 * _WORD : _UNINDEXED])
         if is_collection:
-            return [Transfer(Kind.ERC721, sender, to, 1, number)]
-        return [Transfer(Kind.ERC20, sender, to, number)]
+            return [Transfer(TokenStandard.ERC721, sender, to, 1, number)]
+        return [Transfer(TokenStandard.ERC20, sender, to, number)]
     return []
 
 
@@ -159,12 +159,12 @@ def _erc20(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
     if not data:
         return []
     sender, to = map(_address, topics)
-    return [Transfer(Kind.ERC20, sender, to, _number(data[:_WORD]))]
+    return [Transfer(TokenStandard.ERC20, sender, to, _number(data[:_WORD]))]
 
 
 def _erc721(topics: Sequence[bytes], _data: bytes) -> list[Transfer]:
     sender, to, token_id = topics
-    return [Transfer(Kind.ERC721, _address(sender), _address(to), 1, _number(token_id))]
+    return [Transfer(TokenStandard.ERC721, _address(sender), _address(to), 1, _number(token_id))]
 
 
 def _single(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
@@ -172,7 +172,7 @@ def _single(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
         return []
     _, sender, to = map(_address, topics)
     token_id, value = _number(data[:_WORD]), _number(data[_WORD : 2 * _WORD])
-    return [Transfer(Kind.ERC1155, sender, to, value, token_id)]
+    return [Transfer(TokenStandard.ERC1155, sender, to, value, token_id)]
 
 
 def _batch(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
@@ -181,7 +181,9 @@ def _batch(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
     if token_ids is None or values is None or len(token_ids) != len(values):
         return []
     pairs = zip(token_ids, values, strict=True)
-    return [Transfer(Kind.ERC1155, sender, to, value, token_id) for token_id, value in pairs]
+    return [
+        Transfer(TokenStandard.ERC1155, sender, to, value, token_id) for token_id, value in pairs
+    ]
 
 
 def _deposit(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
@@ -199,7 +201,9 @@ def _consecutive(topics: Sequence[bytes], data: bytes) -> list[Transfer]:
     if last < first:
         return []
     sender, to = _address(topics[1]), _address(topics[2])
-    return [Transfer(Kind.ERC721, sender, to, min(last - first + 1, 2**256 - 1), first, last)]
+    return [
+        Transfer(TokenStandard.ERC721, sender, to, min(last - first + 1, 2**256 - 1), first, last)
+    ]
 
 
 _READERS: Final[dict[tuple[bytes, int], Callable[[Sequence[bytes], bytes], list[Transfer]]]] = {
@@ -220,7 +224,7 @@ def _array(data: bytes, place: int) -> list[int] | None:
         return None
     count = _number(data[start : start + _WORD])
     first = start + _WORD
-    if count > MOST_ROWS or first + count * _WORD > len(data):
+    if count > MAX_ROWS or first + count * _WORD > len(data):
         return None
     return [_number(data[at : at + _WORD]) for at in range(first, first + count * _WORD, _WORD)]
 

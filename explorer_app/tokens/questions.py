@@ -11,7 +11,7 @@ GAS: Final = 200_000
 GAS_OF_INTERFACES: Final = 30_000
 """Gas for supportsInterface, as ERC-165 specifies it."""
 
-MOST_ANSWER: Final = 4096
+MAX_ANSWER: Final = 4096
 """Limit of bytes of an answer; a longer answer is ignored."""
 
 INTRINSIC_GAS: Final = 21_000

@@ -5,16 +5,16 @@ import binascii
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from explorer_app.tokens.texts import cleaned
+from explorer_app.tokens.strings import cleaned
 
-MOST_TEXT: Final = 4096
+MAX_TEXT: Final = 4096
 """Limit of bytes of a description that are shown."""
 
 _IMAGES: Final = ("png", "jpeg", "gif", "webp", "svg+xml")
 _DATA: Final = "data:"
 
 
-class Described(NamedTuple):
+class TokenDescription(NamedTuple):
     """The displayable parts of a token's URI."""
 
     uri: str
@@ -24,19 +24,19 @@ class Described(NamedTuple):
     """The content of another kind of data URI."""
 
 
-def described(uri: str) -> Described:
+def described(uri: str) -> TokenDescription:
     """Return the displayable parts of a URI: for `data:` the content, for others the URI as text."""
     if not uri.lower().startswith(_DATA):
-        return Described(uri)
+        return TokenDescription(uri)
     head, comma, body = uri[len(_DATA) :].partition(",")
     if not comma:
-        return Described(uri)
+        return TokenDescription(uri)
     kind, *parameters = head.lower().split(";")
     if kind in {f"image/{one}" for one in _IMAGES}:
-        return Described(uri, image=uri)
+        return TokenDescription(uri, image=uri)
     try:
         raw = unquote_to_bytes(body)
         content = base64.b64decode(raw, validate=True) if "base64" in parameters else raw
     except (binascii.Error, ValueError):
-        return Described(uri)
-    return Described(uri, text=cleaned(content, MOST_TEXT))
+        return TokenDescription(uri)
+    return TokenDescription(uri, text=cleaned(content, MAX_TEXT))

@@ -8,7 +8,7 @@ from cchain_app.transaction_log.errors import Undecodable
 if TYPE_CHECKING:
     from eth_typing import ABIConstructor
 
-MOST_BYTES: Final = 128 * 1024
+MAX_BYTES: Final = 128 * 1024
 """Limit of bytes of arguments: more than any creation code may have (EIP-3860)."""
 
 
@@ -26,7 +26,7 @@ def are_arguments(abi: Sequence[Mapping[str, Any]], data: bytes) -> bool:
     from cchain_app.transaction_log import bounded_abi
 
     try:
-        return bounded_abi.is_canonical(types, data, most=MOST_BYTES)
+        return bounded_abi.is_canonical(types, data, most=MAX_BYTES)
     except Undecodable:
         return False
 

@@ -15,7 +15,7 @@ from explorer_app.verification.errors import (
     VerificationFailed,
 )
 from explorer_app.verification.metadata import section_of
-from explorer_app.verification.output import Compiled, read_output
+from explorer_app.verification.output import CompilationResult, read_output
 from explorer_app.verification.standard_json import (
     Attempt,
     alternatives,
@@ -30,18 +30,18 @@ Compile = Callable[[bytes], Any]
 
 
 @dataclass(frozen=True)
-class Verified:
+class VerificationResult:
     """Sources that were verified as a contract's."""
 
     comparison: Comparison
-    compiled: Compiled
+    compiled: CompilationResult
     input: Mapping[str, Any]
     """The standard JSON input that matches."""
     note: str
     """How it differs from the submitted input; empty if it does not."""
 
 
-def verify(submission: Submission, chain: OnChain, run: Compile) -> Verified:
+def verify(submission: Submission, chain: OnChain, run: Compile) -> VerificationResult:
     """Verify that a submission belongs to a contract.
 
     Args:
@@ -59,7 +59,7 @@ def verify(submission: Submission, chain: OnChain, run: Compile) -> Verified:
     return max((found, *better), key=lambda one: one.comparison.rank)
 
 
-def _first(submission: Submission, chain: OnChain, run: Compile) -> Verified:
+def _first(submission: Submission, chain: OnChain, run: Compile) -> VerificationResult:
     try:
         return _attempt(submission, chain, run, Attempt(submission.input, ""))
     except OtherArguments:
@@ -78,9 +78,9 @@ def _attempts(
     attempts: Iterable[Attempt],
     *,
     exact: bool = True,
-) -> list[Verified]:
+) -> list[VerificationResult]:
     """Return the matches among some attempts, up to the first exact one, or up to the first one if not `exact`."""
-    found: list[Verified] = []
+    found: list[VerificationResult] = []
     for attempt in attempts:
         try:
             found.append(_attempt(submission, chain, run, attempt))
@@ -91,7 +91,9 @@ def _attempts(
     return found
 
 
-def _attempt(submission: Submission, chain: OnChain, run: Compile, attempt: Attempt) -> Verified:
+def _attempt(
+    submission: Submission, chain: OnChain, run: Compile, attempt: Attempt
+) -> VerificationResult:
     compiled = _compiled(submission, run, attempt.input)
     try:
         comparison = compare(compiled, chain, given=submission.arguments)
@@ -102,15 +104,15 @@ def _attempt(submission: Submission, chain: OnChain, run: Compile, attempt: Atte
             raise
         twin = _compiled(submission, run, with_other_texts(attempt.input))
         comparison = compare(compiled, chain, given=submission.arguments, twin=twin)
-    return Verified(comparison, compiled, attempt.input, attempt.what)
+    return VerificationResult(comparison, compiled, attempt.input, attempt.what)
 
 
-def _compiled(submission: Submission, run: Compile, given: Mapping[str, Any]) -> Compiled:
+def _compiled(submission: Submission, run: Compile, given: Mapping[str, Any]) -> CompilationResult:
     path, name = submission.path, submission.name
     return read_output(run(prepared(given, submission.version, path, name)), path, name)
 
 
-def _has_hash(found: Verified, chain: OnChain) -> bool:
+def _has_hash(found: VerificationResult, chain: OnChain) -> bool:
     """Return whether both codes contain a hash of metadata, so that another input may match better."""
     sections = section_of(found.compiled.runtime.code), section_of(chain.runtime)
     return all(one is not None and one.hash for one in sections)

@@ -13,7 +13,7 @@ from explorer_app.verification.errors import (
     OtherLength,
 )
 from explorer_app.verification.metadata import hashes_in, section_of
-from explorer_app.verification.output import Code, Compiled, Place
+from explorer_app.verification.output import CodeRange, CompilationResult, CompiledCode
 
 _PUSH20: Final = 0x73
 _PROTECTION: Final = bytes([_PUSH20]) + bytes(20)
@@ -69,7 +69,7 @@ class Comparison:
         return Match.EXACT in {self.runtime, self.creation}
 
 
-class _Filled(NamedTuple):
+class _FilledRange(NamedTuple):
     code: bytes
     libraries: Mapping[str, bytes]
     immutables: Mapping[str, bytes]
@@ -80,11 +80,11 @@ class _Differs(Exception):
 
 
 def compare(
-    compiled: Compiled,
+    compiled: CompilationResult,
     chain: OnChain,
     *,
     given: bytes | None = None,
-    twin: Compiled | None = None,
+    twin: CompilationResult | None = None,
 ) -> Comparison:
     """Compare a compiled contract with the code on the chain.
 
@@ -116,14 +116,14 @@ def compare(
     return Comparison(runtime, creation, arguments, linked, immutables)
 
 
-def may_need_twin(compiled: Compiled) -> bool:
+def may_need_twin(compiled: CompilationResult) -> bool:
     """Return whether the code contains hashes that only a second compilation can distinguish from data."""
     return any(len(hashes_in(one.code)) > 1 for one in (compiled.runtime, compiled.creation))
 
 
 def _runtime(
-    compiled: Compiled, theirs: bytes, twin: Compiled | None
-) -> tuple[Match | None, _Filled | None]:
+    compiled: CompilationResult, theirs: bytes, twin: CompilationResult | None
+) -> tuple[Match | None, _FilledRange | None]:
     try:
         filled = _fill(compiled.runtime, theirs)
     except _Differs:
@@ -142,7 +142,7 @@ def _runtime(
 
 
 def _creation(
-    compiled: Compiled, theirs: bytes, twin: Compiled | None
+    compiled: CompilationResult, theirs: bytes, twin: CompilationResult | None
 ) -> tuple[Match, bytes, Mapping[str, bytes]] | None:
     """Return match, constructor arguments and libraries of the creation code; None if it does not match."""
     try:
@@ -168,7 +168,7 @@ def _how_exact(ours: bytes) -> Match:
     return Match.EXACT if section is not None and section.hash else Match.PARTIAL
 
 
-def _fill(code: Code, theirs: bytes) -> _Filled:
+def _fill(code: CompiledCode, theirs: bytes) -> _FilledRange:
     """Fill in values that are only known after compilation: steps 1 to 3.
 
     Raises:
@@ -181,10 +181,10 @@ def _fill(code: Code, theirs: bytes) -> _Filled:
         key: _fill_places(filled, theirs, places) for key, places in code.immutables.items()
     }
     libraries = {name: _fill_places(filled, theirs, places) for name, places in code.links.items()}
-    return _Filled(bytes(filled), libraries, immutables)
+    return _FilledRange(bytes(filled), libraries, immutables)
 
 
-def _fill_places(filled: bytearray, theirs: bytes, places: Sequence[Place]) -> bytes:
+def _fill_places(filled: bytearray, theirs: bytes, places: Sequence[CodeRange]) -> bytes:
     values = {theirs[start : start + length] for start, length in places}
     if len(values) != 1:
         raise _Differs
@@ -196,7 +196,7 @@ def _fill_places(filled: bytearray, theirs: bytes, places: Sequence[Place]) -> b
     return value
 
 
-def _hash_places(code: Code, twin: Code | None) -> list[Place]:
+def _hash_places(code: CompiledCode, twin: CompiledCode | None) -> list[CodeRange]:
     """Return the places of metadata hashes: at the end, and inside the code if the twin differs there."""
     ours = code.code
     found = []
@@ -209,11 +209,11 @@ def _hash_places(code: Code, twin: Code | None) -> list[Place]:
             and twin.code[start:stop] != ours[start:stop]
         )
         if at_end or shown:
-            found.append(Place(start, stop - start))
+            found.append(CodeRange(start, stop - start))
     return found
 
 
-def _with_their_hashes(ours: bytes, theirs: bytes, places: Sequence[Place]) -> bytes:
+def _with_their_hashes(ours: bytes, theirs: bytes, places: Sequence[CodeRange]) -> bytes:
     """Return a code with the chain's bytes at some places: step 5."""
     changed = bytearray(ours)
     for start, length in places:
@@ -237,7 +237,7 @@ def _without_tail(code: bytes) -> bytes:
     return rest[:-1] if rest[-1:] == bytes([_INVALID]) else rest
 
 
-def _reason(compiled: Compiled, chain: OnChain) -> NoMatch:
+def _reason(compiled: CompilationResult, chain: OnChain) -> NoMatch:
     ours, theirs = section_of(compiled.runtime.code), section_of(chain.runtime)
     if ours is not None and theirs is not None and ours.hash and ours.hash == theirs.hash:
         return FilesMissing()

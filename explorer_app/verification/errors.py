@@ -138,7 +138,7 @@ class MalformedArguments(BadSubmission):
         super().__init__("The constructor arguments are not hexadecimal")
 
 
-class TooLarge(BadSubmission):
+class SubmissionTooLarge(BadSubmission):
     """The submission is larger than allowed."""
 
     def __init__(self, most: int) -> None:

@@ -14,11 +14,11 @@ from explorer_app.verification.errors import (
 )
 
 _LIBRARY: Final = re.compile(r"__.{36}__", re.DOTALL)
-_MOST_ERRORS: Final = 20
-_MOST_ERROR: Final = 1000
+_MAX_ERRORS: Final = 20
+_MAX_ERROR: Final = 1000
 
 
-class Place(NamedTuple):
+class CodeRange(NamedTuple):
     """A range of bytes that is filled in after compilation."""
 
     start: int
@@ -26,24 +26,24 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Code:
+class CompiledCode:
     """A compiled code, with zeros at places that are filled in later."""
 
     code: bytes
-    links: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    links: Mapping[str, Sequence[CodeRange]] = field(default_factory=dict)
     """Places of libraries' addresses, by `path:Name`."""
-    immutables: Mapping[str, Sequence[Place]] = field(default_factory=dict)
+    immutables: Mapping[str, Sequence[CodeRange]] = field(default_factory=dict)
     """Places of immutables, by the ID of their declaration."""
 
 
 @dataclass(frozen=True)
-class Compiled:
+class CompilationResult:
     """One contract of a compiler's output."""
 
     path: str
     name: str
-    creation: Code
-    runtime: Code
+    creation: CompiledCode
+    runtime: CompiledCode
     abi: Sequence[Mapping[str, Any]]
     metadata: str
     """As JSON, exactly as it was hashed."""
@@ -51,7 +51,7 @@ class Compiled:
     """`devdoc`, `userdoc`, `storageLayout` and `methodIdentifiers`, if the compiler generates them."""
 
 
-def read_output(output: Any, path: str, name: str) -> Compiled:
+def read_output(output: Any, path: str, name: str) -> CompilationResult:
     """Return a contract of a compiler's standard JSON output.
 
     Args:
@@ -69,12 +69,12 @@ def read_output(output: Any, path: str, name: str) -> Compiled:
     if not isinstance(output, Mapping):
         raise NoCompilerOutput
     errors = [
-        str(one.get("formattedMessage") or one.get("message"))[:_MOST_ERROR]
+        str(one.get("formattedMessage") or one.get("message"))[:_MAX_ERROR]
         for one in output.get("errors", ())
         if one.get("severity") == "error"
     ]
     if errors:
-        raise CompilerErrors(errors[:_MOST_ERRORS])
+        raise CompilerErrors(errors[:_MAX_ERRORS])
     contracts = output.get("contracts", {})
     files = [one for one in ([path] if path else contracts) if name in contracts.get(one, {})]
     if not files:
@@ -87,19 +87,19 @@ def read_output(output: Any, path: str, name: str) -> Compiled:
         raise NoCompilerOutput from error
 
 
-def _compiled(path: str, name: str, found: Mapping[str, Any]) -> Compiled:
+def _compiled(path: str, name: str, found: Mapping[str, Any]) -> CompilationResult:
     evm = found["evm"]
     creation, runtime = _code(evm["bytecode"]), _code(evm["deployedBytecode"])
     if not creation.code:
         raise NothingCompiled
     others = {key: found[key] for key in ("devdoc", "userdoc", "storageLayout") if found.get(key)}
     others["methodIdentifiers"] = evm.get("methodIdentifiers", {})
-    return Compiled(
+    return CompilationResult(
         path, name, creation, runtime, found.get("abi", []), found.get("metadata", ""), others
     )
 
 
-def _code(found: Mapping[str, Any]) -> Code:
+def _code(found: Mapping[str, Any]) -> CompiledCode:
     digits = _LIBRARY.sub("0" * 40, found["object"])
     links = {
         f"{path}:{name}": _places(places)
@@ -109,8 +109,8 @@ def _code(found: Mapping[str, Any]) -> Code:
     immutables = {
         key: _places(places) for key, places in found.get("immutableReferences", {}).items()
     }
-    return Code(bytes.fromhex(digits), links, immutables)
+    return CompiledCode(bytes.fromhex(digits), links, immutables)
 
 
-def _places(places: Sequence[Mapping[str, int]]) -> tuple[Place, ...]:
-    return tuple(Place(one["start"], one["length"]) for one in places)
+def _places(places: Sequence[Mapping[str, int]]) -> tuple[CodeRange, ...]:
+    return tuple(CodeRange(one["start"], one["length"]) for one in places)

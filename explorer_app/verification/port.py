@@ -2,13 +2,13 @@
 
 from typing import Any, NamedTuple, Protocol
 
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 
 
-class Output(NamedTuple):
+class CompilerOutput(NamedTuple):
     """A compiler's output."""
 
-    version: Version
+    version: CompilerVersion
     """The version that the compiler reports."""
     output: Any
     """The standard JSON output."""
@@ -17,17 +17,17 @@ class Output(NamedTuple):
 class Compilers(Protocol):
     """The compilers of a node."""
 
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[CompilerVersion]:
         """Return the installed versions, the newest first, without their commits."""
 
-    def require(self, version: Version) -> object:
+    def require(self, version: CompilerVersion) -> object:
         """Check that a version is installed.
 
         Raises:
             UnknownCompiler: The version is not installed, or there is no Node.js to run it.
         """
 
-    def compile(self, version: Version, text: bytes, *, until: float) -> Output:
+    def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
         """Run a compiler.
 
         Args:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from primitives.evm import Address, Slot, Word
 
 
-class Kind(StrEnum):
+class ProxyKind(StrEnum):
     """The kinds of proxies, by their usual names."""
 
     MINIMAL = "EIP1167"
@@ -27,7 +27,7 @@ class Kind(StrEnum):
 class SlotRule(NamedTuple):
     """A slot that contains the implementation, or a beacon that names it."""
 
-    kind: Kind
+    kind: ProxyKind
     slot: Slot
 
 
@@ -36,10 +36,10 @@ def _slot(text: str) -> Slot:
 
 
 SLOTS: Final = (
-    SlotRule(Kind.EIP1967, _slot("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")),
-    SlotRule(Kind.BEACON, _slot("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")),
-    SlotRule(Kind.EIP1822, _slot("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")),
-    SlotRule(Kind.OPEN_ZEPPELIN, _slot("7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")),
+    SlotRule(ProxyKind.EIP1967, _slot("360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")),
+    SlotRule(ProxyKind.BEACON, _slot("a3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50")),
+    SlotRule(ProxyKind.EIP1822, _slot("c5f16f0fcc639fa48a6947836d9850f504798523bf8c9a3a87d5876cf622bcf7")),
+    SlotRule(ProxyKind.OPEN_ZEPPELIN, _slot("7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3")),
 )  # fmt: skip
 """In order of precedence."""
 
@@ -53,7 +53,7 @@ MASTER_COPY: Final = bytes.fromhex("a619486e")
 """The selector of masterCopy(), which a Safe's proxy answers itself."""
 FACETS: Final = bytes.fromhex("52ef6b2c")
 """The selector of facetAddresses() of a diamond."""
-MOST_FACETS: Final = 16
+MAX_FACETS: Final = 16
 """Limit of a diamond's facets; a contract can return as many as its gas allows."""
 
 _DELEGATECALL: Final = 0xF4
@@ -69,16 +69,16 @@ _CLONES: Final = (
 _WITH_ARGUMENTS: Final = bytes.fromhex("3d3d3d3d363d3d3761")
 
 
-class Target(NamedTuple):
+class ProxyTarget(NamedTuple):
     """The implementation that a contract's own code names."""
 
-    kind: Kind
+    kind: ProxyKind
     address: Address
     arguments: bytes = b""
     """The bytes after the code of a clone."""
 
 
-def target_in_code(code: bytes) -> Target | None:
+def target_in_code(code: bytes) -> ProxyTarget | None:
     """Return the implementation in the code of a minimal proxy or clone; None for other code."""
     return _minimal(code) or _clone(code)
 
@@ -91,7 +91,7 @@ def address_of(word: Word | bytes) -> Address | None:
 
 
 def addresses_of(data: bytes) -> list[Address]:
-    """Return the addresses of an answer that is an array of addresses, without duplicates, the first `MOST_FACETS`.
+    """Return the addresses of an answer that is an array of addresses, without duplicates, the first `MAX_FACETS`.
 
     For other answers the list is empty.
     """
@@ -102,7 +102,7 @@ def addresses_of(data: bytes) -> list[Address]:
     if not 0 < count <= len(words):
         return []
     found = dict.fromkeys(map(address_of, words[:count]))
-    return [one for one in found if one is not None][:MOST_FACETS] if None not in found else []
+    return [one for one in found if one is not None][:MAX_FACETS] if None not in found else []
 
 
 def delegates(code: bytes) -> bool:
@@ -116,7 +116,7 @@ def delegates(code: bytes) -> bool:
     return False
 
 
-def _minimal(code: bytes) -> Target | None:
+def _minimal(code: bytes) -> ProxyTarget | None:
     """Match EIP-1167 with an address of 20 bytes, or of fewer if it begins with zeros."""
     if not code.startswith(_MINIMAL_START) or len(code) < len(_MINIMAL_START) + 1:
         return None
@@ -124,7 +124,9 @@ def _minimal(code: bytes) -> Target | None:
     first = len(_MINIMAL_START) + 1
     if not 0 < size <= _ADDRESS or code[first + size :] != _end(size):
         return None
-    return Target(Kind.MINIMAL, Address(code[first : first + size].rjust(_ADDRESS, b"\0")))
+    return ProxyTarget(
+        ProxyKind.MINIMAL, Address(code[first : first + size].rjust(_ADDRESS, b"\0"))
+    )
 
 
 def _end(size: int) -> bytes:
@@ -133,21 +135,21 @@ def _end(size: int) -> bytes:
     return _MINIMAL_END.replace(b"\x60\x2b", bytes([0x60, jump]))
 
 
-def _clone(code: bytes) -> Target | None:
+def _clone(code: bytes) -> ProxyTarget | None:
     for start, end in _CLONES:
         stop = len(start) + _ADDRESS
         if code.startswith(start) and code[stop : stop + len(end)] == end:
             rest = code[stop + len(end) :]
-            kind = Kind.CLONE if rest else Kind.MINIMAL
-            return Target(kind, Address(code[len(start) : stop]), rest)
+            kind = ProxyKind.CLONE if rest else ProxyKind.MINIMAL
+            return ProxyTarget(kind, Address(code[len(start) : stop]), rest)
     if code.startswith(_WITH_ARGUMENTS):
         return _clone_with_arguments(code)
     return None
 
 
-def _clone_with_arguments(code: bytes) -> Target | None:
+def _clone_with_arguments(code: bytes) -> ProxyTarget | None:
     """Find the address before the DELEGATECALL of a clone that appends its arguments to the call data."""
     at = code.find(bytes([0x5A, _DELEGATECALL]))
     if at < _ADDRESS + 1 or code[at - _ADDRESS - 1] != 0x73:
         return None
-    return Target(Kind.CLONE, Address(code[at - _ADDRESS : at]), code[at + 2 :])
+    return ProxyTarget(ProxyKind.CLONE, Address(code[at - _ADDRESS : at]), code[at + 2 :])

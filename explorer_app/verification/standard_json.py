@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from explorer_app.verification.submission import Submission
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 
 _SINCE_LAYOUT: Final = (0, 5, 13)
 _SINCE_IMMUTABLES: Final = (0, 6, 5)
@@ -15,7 +15,7 @@ _ALWAYS: Final = (
     "evm.bytecode.object", "evm.bytecode.linkReferences",
     "evm.deployedBytecode.object", "evm.deployedBytecode.linkReferences",
 )  # fmt: skip
-MOST_EVM_VERSIONS: Final = 5
+MAX_EVM_VERSIONS: Final = 5
 """Limit of EVM versions that are tried if a single file was submitted without one."""
 
 
@@ -27,7 +27,7 @@ class Attempt(NamedTuple):
     """How it differs from the submission; empty if it does not."""
 
 
-def prepared(given: Mapping[str, Any], version: Version, path: str, name: str) -> bytes:
+def prepared(given: Mapping[str, Any], version: CompilerVersion, path: str, name: str) -> bytes:
     """Return the text for the compiler: the submitted input with our own output selection.
 
     The output selection is not part of the metadata, and a small one saves work.
@@ -76,7 +76,7 @@ def other_rules(submission: Submission) -> Iterator[Attempt]:
     if not submission.is_single_file or submission.knows_evm_version:
         return
     given = submission.input
-    for name in submission.version.evm_versions()[1 : MOST_EVM_VERSIONS + 1]:
+    for name in submission.version.evm_versions()[1 : MAX_EVM_VERSIONS + 1]:
         settings = {**given["settings"], "evmVersion": name}
         yield Attempt({**given, "settings": settings}, f"for the rules of {name}")
 

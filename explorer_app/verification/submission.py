@@ -14,28 +14,28 @@ from explorer_app.verification.errors import (
     NoSources,
     NotAnObject,
     SourceElsewhere,
-    TooLarge,
+    SubmissionTooLarge,
     TooManyStrings,
     UnknownCodeFormat,
     UnsupportedLanguage,
 )
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
 from primitives.json_limits import may_hold_more
 
 STANDARD_JSON: Final = "solidity-standard-json-input"
 SINGLE_FILE: Final = "solidity-single-file"
 LANGUAGES: Final = ("Solidity", "Yul")
-MOST_NAME: Final = 1024
+MAX_NAME: Final = 1024
 """Limit of characters of a contract's name with its path."""
-MOST_ARGUMENTS: Final = 256 * 1024
+MAX_ARGUMENTS: Final = 256 * 1024
 """Limit of digits of constructor arguments."""
-MOST_SOURCES: Final = 10_000
-MOST_STRINGS: Final = 4 * MOST_SOURCES
+MAX_SOURCES: Final = 10_000
+MAX_STRINGS: Final = 4 * MAX_SOURCES
 """Limit of strings in a submission, including names of members: path, `content` and text per source, and others."""
-MOST_SETTINGS: Final = 512 * 1024
+MAX_SETTINGS: Final = 512 * 1024
 """Limit of bytes of a compiler's settings: there may be many remappings and libraries."""
-MOST_VALUES: Final = 30_000
+MAX_VALUES: Final = 30_000
 """Limit of values in settings, or in metadata with them; commas and brackets in strings are counted too."""
 _LIBRARIES: Final = 10
 _DEFAULT: Final = ("", "default")
@@ -48,7 +48,7 @@ class Submission:
     address: Address
     input: Mapping[str, Any]
     """The compiler's standard JSON input."""
-    version: Version
+    version: CompilerVersion
     path: str
     """The path of the contract's file; empty if only the name is known."""
     name: str
@@ -72,17 +72,17 @@ class Submission:
         return found if isinstance(found, Mapping) else {}
 
 
-class _Source(msgspec.Struct):
+class _SubmittedSource(msgspec.Struct):
     content: str | None = None
 
 
-class _Input(msgspec.Struct):
+class _SubmittedInput(msgspec.Struct):
     language: str = "Solidity"
-    sources: dict[str, _Source] = {}
+    sources: dict[str, _SubmittedSource] = {}
     settings: msgspec.Raw = msgspec.Raw(b"{}")
 
 
-class _Request(msgspec.Struct, rename="camel"):
+class _SourcifyRequest(msgspec.Struct, rename="camel"):
     """Sourcify's request."""
 
     std_json_input: msgspec.Raw = msgspec.Raw(b"null")
@@ -99,8 +99,8 @@ def read_json(text: str | bytes, type_: Any = Any) -> Any:
         NoJson: The text is not JSON, or is nested too deeply.
         NotAnObject: The JSON has another form.
     """
-    if has_more_strings(text, MOST_STRINGS):
-        raise TooManyStrings(MOST_STRINGS)
+    if has_more_strings(text, MAX_STRINGS):
+        raise TooManyStrings(MAX_STRINGS)
     try:
         return msgspec.json.decode(text, type=type_)
     except msgspec.ValidationError as error:
@@ -125,7 +125,7 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
     """
     source = form.get("sourceCode", "")
     if len(source) > most:
-        raise TooLarge(most)
+        raise SubmissionTooLarge(most)
     if not source.strip():
         raise NoSources
     code_format = form.get("codeformat", SINGLE_FILE).strip().lower()
@@ -133,7 +133,7 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
         raise UnsupportedLanguage("Vyper")
     if code_format not in {STANDARD_JSON, SINGLE_FILE}:
         raise UnknownCodeFormat
-    version = Version.parse(form.get("compilerversion", "").strip())
+    version = CompilerVersion.parse(form.get("compilerversion", "").strip())
     path, name = split_name(form.get("contractname", ""))
     arguments = read_arguments(form)
     rest = (version, path, name, arguments)
@@ -160,14 +160,14 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
 def from_sourcify(address: Address, body: bytes, *, most: int) -> Submission:
     """Parse Sourcify's form of a submission (explorer.md 5). Raises as `from_form`."""
     if len(body) > most:
-        raise TooLarge(most)
-    request: _Request = read_json(body, _Request)
+        raise SubmissionTooLarge(most)
+    request: _SourcifyRequest = read_json(body, _SourcifyRequest)
     given = bytes(request.std_json_input)
     if given.startswith(b'"'):
         given = read_json(given, str).encode()
     if given == b"null":
         raise NoSources
-    version = Version.parse(request.compiler_version)
+    version = CompilerVersion.parse(request.compiler_version)
     path, name = split_name(request.contract_identifier)
     return Submission(address, read_input(given), version, path, name)
 
@@ -197,7 +197,7 @@ def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
         BadSubmission: The submission cannot be parsed; the class says why.
     """
     if len(body) > most:
-        raise TooLarge(most)
+        raise SubmissionTooLarge(most)
     request: _WithMetadata = read_json(body, _WithMetadata)
     metadata: _Metadata = _read_bounded(request.metadata, _Metadata, "the metadata")
     target = metadata.settings.get("compilationTarget")
@@ -212,7 +212,7 @@ def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
         "sources": {one: {"content": request.sources.get(one)} for one in metadata.sources},
         "settings": settings,
     }
-    version = Version.parse(metadata.compiler.version)
+    version = CompilerVersion.parse(metadata.compiler.version)
     path, name = split_name(f"{path}:{name}")
     return Submission(address, read_input(msgspec.json.encode(given)), version, path, name)
 
@@ -228,13 +228,13 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
         NoSources: The input has no source.
         SourceElsewhere: A source has no content.
     """
-    found: _Input = read_json(text, _Input)
+    found: _SubmittedInput = read_json(text, _SubmittedInput)
     if found.language not in LANGUAGES:
         raise UnsupportedLanguage(found.language)
     if not found.sources:
         raise NoSources
-    if len(found.sources) > MOST_SOURCES:
-        raise NotAnObject(f"more than {MOST_SOURCES} sources")
+    if len(found.sources) > MAX_SOURCES:
+        raise NotAnObject(f"more than {MAX_SOURCES} sources")
     sources = {}
     for path, source in found.sources.items():
         if source.content is None:
@@ -249,8 +249,8 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
 def _read_bounded(raw: msgspec.Raw, type_: Any, what: str) -> Any:
     """Parse a part that is kept completely. Raises as `read_json`."""
     text = bytes(raw)
-    if len(text) > MOST_SETTINGS or may_hold_more(text, MOST_VALUES):
-        raise NotAnObject(f"{what} have more than {MOST_SETTINGS} bytes, or {MOST_VALUES} values")
+    if len(text) > MAX_SETTINGS or may_hold_more(text, MAX_VALUES):
+        raise NotAnObject(f"{what} have more than {MAX_SETTINGS} bytes, or {MAX_VALUES} values")
     return read_json(text, type_)
 
 
@@ -261,7 +261,7 @@ def split_name(text: str) -> tuple[str, str]:
         NoContractName: The name is missing, too long, or has unprintable characters.
     """
     path, _, name = text.strip().rpartition(":")
-    if not name or len(text) > MOST_NAME or not text.isprintable():
+    if not name or len(text) > MAX_NAME or not text.isprintable():
         raise NoContractName
     return path, name
 
@@ -271,12 +271,12 @@ def read_arguments(form: Mapping[str, str]) -> bytes | None:
 
     Raises:
         MalformedArguments: The arguments are not hexadecimal.
-        TooLarge: The arguments are longer than init code can be.
+        SubmissionTooLarge: The arguments are longer than init code can be.
     """
     for name in ("constructorArguements", "constructorArguments"):
         digits = form.get(name, "").strip().removeprefix("0x")
-        if len(digits) > MOST_ARGUMENTS:
-            raise TooLarge(MOST_ARGUMENTS // 2)
+        if len(digits) > MAX_ARGUMENTS:
+            raise SubmissionTooLarge(MAX_ARGUMENTS // 2)
         if digits:
             try:
                 return bytes.fromhex(digits)

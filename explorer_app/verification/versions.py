@@ -19,7 +19,7 @@ EVM_VERSIONS: Final = (
 """EVM versions, each with the compiler version since which it is the default, or known."""
 
 
-class Version(NamedTuple):
+class CompilerVersion(NamedTuple):
     """A compiler's version."""
 
     major: int
@@ -55,7 +55,7 @@ class Version(NamedTuple):
         """`0.8.37+commit.f401782d`, or without the commit if it is unknown."""
         return f"{self.short}+commit.{self.commit}" if self.commit else self.short
 
-    def is_built_as(self, other: "Version") -> bool:
+    def is_built_as(self, other: "CompilerVersion") -> bool:
         """Return whether it may be the same build; if either has no commit, the numbers decide."""
         if self.number != other.number:
             return False

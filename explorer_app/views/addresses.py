@@ -8,11 +8,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from adminkit.terms import parse_term
 from cchain_app.selectors import calls as chain_calls
-from explorer_app.names.decoding import Decoded
+from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import accounts, cchain, platform, proxies, tokens, verified
-from explorer_app.selectors.accounts import AccountFacts
+from explorer_app.selectors.accounts import AccountInfo
 from explorer_app.selectors.cchain import PAGE
-from explorer_app.selectors.verified import Known
+from explorer_app.selectors.verified import CodeInfo
 from explorer_app.site import Explorer
 from explorer_app.views.cchain import lines
 from explorer_app.views.page import (
@@ -29,15 +29,15 @@ from primitives.evm import Address
 from primitives.ids import ShortID
 
 SHOWN: Final = {"": "All", "sent": "Sent", "received": "Received"}
-MOST_SOURCE: Final = 64 * 1024
+MAX_SOURCE: Final = 64 * 1024
 """Limit of characters of a source file on a page."""
 
-MOST_FILES: Final = 60
+MAX_FILES: Final = 60
 
 _LONGEST_KEY: Final = 74
 """Bytes of the longest key of a balance."""
 
-MOST_CODE: Final = 24 * 1024
+MAX_CODE: Final = 24 * 1024
 """Limit of bytes of code on a page: the maximum size of a contract."""
 
 _NO_ADDRESS: Final = "This is no address of the C-Chain: one is 0x and 40 hexadecimal digits."
@@ -51,7 +51,7 @@ class LoggedEvent(NamedTuple):
     """Height of its block."""
     topics: Sequence[bytes]
     data: bytes
-    decoded: Decoded | None
+    decoded: DecodedCall | None
 
 
 @cchain_page
@@ -65,7 +65,7 @@ def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     return rendered(site, request, "address.html", {**context, **show(site, request, found)})
 
 
-def framed(site: Explorer, text: str, tab: str) -> tuple[AccountFacts, dict[str, Any]]:
+def framed(site: Explorer, text: str, tab: str) -> tuple[AccountInfo, dict[str, Any]]:
     """Return an account and the context that all tabs of its page share.
 
     Raises:
@@ -90,12 +90,12 @@ def framed(site: Explorer, text: str, tab: str) -> tuple[AccountFacts, dict[str,
     }
 
 
-def _tabs(found: AccountFacts) -> dict[str, str]:
+def _tabs(found: AccountInfo) -> dict[str, str]:
     tabs = {"": "Transactions", "tokens": "Tokens", "inner": "Inside of transactions"}
     return {**tabs, "events": "Events", "contract": "Contract"} if found.is_contract else tabs
 
 
-def _creator(site: Explorer, found: AccountFacts) -> dict[str, Any]:
+def _creator(site: Explorer, found: AccountInfo) -> dict[str, Any]:
     """Return the creator of a contract, and the transaction of the creation."""
     made = accounts.creator(site.evm, found.address) if found.is_contract else None
     if made is None:
@@ -105,7 +105,7 @@ def _creator(site: Explorer, found: AccountFacts) -> dict[str, Any]:
     return {"creator": made.creator, "created_by": row}
 
 
-def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+def _transactions(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
     show = request.GET.get("show", "")
     if show not in SHOWN:
         raise Http404(NO_PART)
@@ -130,7 +130,7 @@ def _transactions(site: Explorer, request: HttpRequest, found: AccountFacts) -> 
     }
 
 
-def _tokens(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+def _tokens(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
     listed, rest = tokens.transfers_of(site.evm, found.address, before=before, count=PAGE + 1)
     rows, goes_on = shown_of(listed, PAGE)
@@ -152,7 +152,7 @@ def _read_key(text: str | None) -> bytes:
         return b""
 
 
-def _inner(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+def _inner(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
     listed = accounts.inner_calls(site.evm, found.address, before=before, count=PAGE + 1)
     rows, goes_on = shown_of(listed, PAGE)
@@ -160,7 +160,7 @@ def _inner(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[st
     return {"inner": rows, "how_far": chain_calls.how_far(site.evm), **more}
 
 
-def _events(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+def _events(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
     listed = cchain.logs_by(site.evm, found.address, before=before, count=PAGE + 1)
     rows, goes_on = shown_of(listed, PAGE)
@@ -175,24 +175,24 @@ def _events(site: Explorer, request: HttpRequest, found: AccountFacts) -> dict[s
     return {"events": events, **list_pages(request, rows, lambda row: row.pk, goes_on=goes_on)}
 
 
-def _contract(site: Explorer, _request: HttpRequest, found: AccountFacts) -> dict[str, Any]:
+def _contract(site: Explorer, _request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
     slots = accounts.slots(site.evm, found.address)
     known = verified.known(site.evm, found.address)
     return {
         "known": known,
         "sources": _sources(known),
         "proxy": proxies.proxy(site.evm, found.address),
-        "code": found.code[:MOST_CODE],
+        "code": found.code[:MAX_CODE],
         "slots": slots[: accounts.SLOTS],
         "has_more_slots": len(slots) > accounts.SLOTS,
     }
 
 
-def _sources(known: Known | None) -> list[tuple[str, str]]:
+def _sources(known: CodeInfo | None) -> list[tuple[str, str]]:
     """Return the files of a verified contract: paths and contents, each truncated."""
     if known is None or known.contract is None:
         return []
     given = loads(known.contract.input).get("sources", {})
-    return [(path, str(one.get("content", ""))[:MOST_SOURCE]) for path, one in given.items()][
-        :MOST_FILES
+    return [(path, str(one.get("content", ""))[:MAX_SOURCE]) for path, one in given.items()][
+        :MAX_FILES
     ]

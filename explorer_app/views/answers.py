@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from cchain_app.evm.engine import CallInterrupted, CallRejected, CallResult
-from cchain_app.evm.reverts import ERROR, PANIC, reason_of
+from cchain_app.evm.reverts import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.selectors import blocks
 from cchain_app.transaction_log.errors import Undecodable
-from explorer_app.names.decoding import Argument, Decoded, arguments_of, count, first
+from explorer_app.names.decoding import DecodedArgument, DecodedCall, arguments_of, count, first
 from explorer_app.names.functions import Function
 from explorer_app.selectors import verified
 from explorer_app.selectors.contracts import Contracts
@@ -21,26 +21,26 @@ GAS: Final = 30_000_000
 """Gas limit of a call, unless the node's limit is lower (NODE_RPC_GAS_CAP)."""
 SECONDS: Final = 1.0
 """Time limit of all calls for a page."""
-MOST_VALUES: Final = 1000
+MAX_VALUES: Final = 1000
 """Limit of values in all answers on a page, including their parts."""
 _KEPT_FREE: Final = 20
 """Values reserved for each later answer; enough for an answer with several levels."""
-_MOST_SHOWN: Final = 256
+_MAX_SHOWN: Final = 256
 """Limit of bytes shown of unknown revert data."""
 
 
-class Answer(NamedTuple):
+class ReadResult(NamedTuple):
     """The result of a call."""
 
-    values: tuple[Argument, ...] = ()
+    values: tuple[DecodedArgument, ...] = ()
     trouble: str = ""
     """Why there are no values; empty if there are."""
-    error: Decoded | None = None
+    error: DecodedCall | None = None
     """The error with which the contract reverted, if it is known."""
     remark: str = ""
     """How many of the values are included, if not all."""
 
-    def cut(self, most: int) -> "Answer":
+    def cut(self, most: int) -> "ReadResult":
         """Return the same answer with at most `most` values, or arguments of the error."""
         if self.lines <= most:
             return self
@@ -56,7 +56,7 @@ class Answer(NamedTuple):
         return count(self._told)
 
     @property
-    def _told(self) -> tuple[Argument, ...]:
+    def _told(self) -> tuple[DecodedArgument, ...]:
         return self.values if self.error is None else self.error.arguments
 
 
@@ -75,7 +75,7 @@ class Asker:
         self._until = time.monotonic() + SECONDS
         self._gas = min(GAS, site.evm.gas_cap(GAS) or GAS)
 
-    def ask(self, function: Function, data: bytes) -> Answer:
+    def ask(self, function: Function, data: bytes) -> ReadResult:
         """Call a function.
 
         Args:
@@ -87,21 +87,21 @@ class Asker:
         """
         left = self._until - time.monotonic()
         if left <= 0:
-            return Answer(trouble="There was no time left to ask.")
+            return ReadResult(trouble="There was no time left to ask.")
         try:
             result = self._contracts.call(self._address, data, self._gas, left)
         except CallInterrupted:
-            return Answer(trouble="It took longer than a page may take.")
+            return ReadResult(trouble="It took longer than a page may take.")
         except CallRejected as error:
-            return Answer(trouble=f"It could not begin: {error}.")
+            return ReadResult(trouble=f"It could not begin: {error}.")
         if result.reverted:
             return failed(self._site, self._address, result.output)
         if result.error is not None:
-            return Answer(trouble=f"It failed: {result.error}.")
+            return ReadResult(trouble=f"It failed: {result.error}.")
         return _decoded(function, result)
 
 
-def failed(site: Explorer, address: Address, output: bytes) -> Answer:
+def failed(site: Explorer, address: Address, output: bytes) -> ReadResult:
     """Return the reason of a revert, by the contract's own errors first, then by common ones.
 
     Args:
@@ -110,31 +110,33 @@ def failed(site: Explorer, address: Address, output: bytes) -> Answer:
         output: The revert data.
     """
     if not output:
-        return Answer(trouble="It reverted without a reason.")
+        return ReadResult(trouble="It reverted without a reason.")
     reason = reason_of(output)
-    if reason is not None and output.startswith((ERROR, PANIC)):
-        return Answer(trouble=f"It reverted: {reason}")
+    if reason is not None and output.startswith((ERROR_SELECTOR, PANIC_SELECTOR)):
+        return ReadResult(trouble=f"It reverted: {reason}")
     error = site.names.error(output, verified.abi_of(site.evm, address))
     if error is not None:
-        return Answer(trouble=f"It reverted with {error.name}.", error=error)
-    cut = "…" if len(output) > _MOST_SHOWN else ""
-    return Answer(trouble=f"It reverted with 0x{output[:_MOST_SHOWN].hex()}{cut}")
+        return ReadResult(trouble=f"It reverted with {error.name}.", error=error)
+    cut = "…" if len(output) > _MAX_SHOWN else ""
+    return ReadResult(trouble=f"It reverted with 0x{output[:_MAX_SHOWN].hex()}{cut}")
 
 
-def ask(site: Explorer, address: Address, questions: list[tuple[Function, bytes]]) -> list[Answer]:
+def ask(
+    site: Explorer, address: Address, questions: list[tuple[Function, bytes]]
+) -> list[ReadResult]:
     """Call a contract several times while holding one place (`Asker.ask`); without a place all answers say so."""
     try:
         with place(site.executing):
             asker = Asker(site, address)
             return fitted([asker.ask(function, data) for function, data in questions])
     except Busy as error:
-        return [Answer(trouble=str(error))] * len(questions)
+        return [ReadResult(trouble=str(error))] * len(questions)
 
 
-def fitted(answers: Sequence[Answer]) -> list[Answer]:
-    """Return answers with at most `MOST_VALUES` values in total; longer answers are truncated."""
+def fitted(answers: Sequence[ReadResult]) -> list[ReadResult]:
+    """Return answers with at most `MAX_VALUES` values in total; longer answers are truncated."""
     found = []
-    room = MOST_VALUES
+    room = MAX_VALUES
     for later, one in zip(reversed(range(len(answers))), answers, strict=True):
         cut = one.cut(room - later * _KEPT_FREE)
         room -= cut.lines
@@ -142,10 +144,12 @@ def fitted(answers: Sequence[Answer]) -> list[Answer]:
     return found
 
 
-def _decoded(function: Function, result: CallResult) -> Answer:
+def _decoded(function: Function, result: CallResult) -> ReadResult:
     try:
-        return Answer(arguments_of(function.outputs, result.output))
+        return ReadResult(arguments_of(function.outputs, result.output))
     except Undecodable:
         types = ", ".join(one.type for one in function.outputs)
         size = len(result.output)
-        return Answer(trouble=f"It answered {size:,} bytes that are not an encoding of ({types}).")
+        return ReadResult(
+            trouble=f"It answered {size:,} bytes that are not an encoding of ({types})."
+        )

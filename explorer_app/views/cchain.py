@@ -17,7 +17,7 @@ from network_app.selectors import outer
 from primitives.evm import Address, Hash
 
 _HASH_DIGITS = 66
-_MOST_WAITING = 200
+_MAX_WAITING = 200
 _NO_BLOCK: Final = "The C-Chain has no block of this height or hash: its head may be below."
 
 
@@ -31,7 +31,7 @@ class TransactionLine(NamedTuple):
     """On the page of an address: `in`, `out` or `self`."""
 
 
-class Waiting(NamedTuple):
+class PendingRow(NamedTuple):
     """A transaction in the pool."""
 
     tx: Transaction
@@ -107,8 +107,8 @@ def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
         "section": "pool",
         "base_fee": fee,
         "parts": [
-            ("Pending", pending[:_MOST_WAITING], len(pending)),
-            ("Queued", queued[:_MOST_WAITING], len(queued)),
+            ("Pending", pending[:_MAX_WAITING], len(pending)),
+            ("Queued", queued[:_MAX_WAITING], len(queued)),
         ],
     }
     return rendered(site, request, "pool.html", context)
@@ -167,9 +167,9 @@ def _header(raw: bytes) -> list[tuple[str, str]]:
     return [(name, "0x" + value.hex()) for name, value in shown if value is not None]
 
 
-def _waiting(site: Explorer, one: Transaction, reason: str) -> Waiting:
+def _waiting(site: Explorer, one: Transaction, reason: str) -> PendingRow:
     named = site.names.method(one.data) if one.to is not None else "Contract creation"
-    return Waiting(one, named or "Transfer", reason)
+    return PendingRow(one, named or "Transfer", reason)
 
 
 def _pending_reason(one: Transaction, base_fee: int) -> str:

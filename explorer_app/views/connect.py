@@ -10,7 +10,7 @@ from explorer_app.views.page import page, rendered
 from primitives.networks import LOCAL
 
 
-class Door(NamedTuple):
+class WalletEndpoint(NamedTuple):
     """A URL of an interface for programs."""
 
     name: str
@@ -22,12 +22,12 @@ class Door(NamedTuple):
 
 
 _CCHAIN: Final = (
-    Door("C-Chain JSON-RPC", "http", "/", "/ext/bc/C/rpc"),
-    Door("C-Chain WebSocket", "ws", "/", "/ext/bc/C/ws"),
+    WalletEndpoint("C-Chain JSON-RPC", "http", "/", "/ext/bc/C/rpc"),
+    WalletEndpoint("C-Chain WebSocket", "ws", "/", "/ext/bc/C/ws"),
 )
 _ALWAYS: Final = (
-    Door("P-Chain JSON-RPC", "http", "/ext/bc/P"),
-    Door("Info", "http", "/ext/info"),
+    WalletEndpoint("P-Chain JSON-RPC", "http", "/ext/bc/P"),
+    WalletEndpoint("Info", "http", "/ext/info"),
 )
 
 

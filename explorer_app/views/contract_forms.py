@@ -15,23 +15,23 @@ from django.urls import reverse
 from explorer_app.names.encoding import BadFields, BadText, encode_call, example, read_coins
 from explorer_app.names.functions import Function
 from explorer_app.selectors import interfaces
-from explorer_app.selectors.interfaces import Interface
+from explorer_app.selectors.interfaces import ContractInterface
 from explorer_app.site import Explorer
 from explorer_app.views.addresses import framed
-from explorer_app.views.answers import MOST_VALUES, Answer, ask, failed
+from explorer_app.views.answers import MAX_VALUES, ReadResult, ask, failed
 from explorer_app.views.page import cchain_form_page, is_part, rendered
 from primitives.hexadecimal import encode_data
 from primitives.networks import name_of
 from primitives.product import NAME
 
-MOST_INPUTS: Final = 1500
+MAX_INPUTS: Final = 1500
 """Limit of inputs on a page, counting a button as one: functions beyond it have no form."""
-MOST_GETTERS: Final = 30
+MAX_GETTERS: Final = 30
 """Limit of functions whose values are queried together; further functions have a form each."""
 _COINS: Final = "coins"
 
 
-class Field(NamedTuple):
+class FormField(NamedTuple):
     """An input of a form, for one parameter."""
 
     name: str
@@ -53,7 +53,7 @@ class Field(NamedTuple):
         return self.type in {"string", "bytes"} or self.type.endswith(("]", ")"))
 
 
-class Prepared(NamedTuple):
+class PreparedCallData(NamedTuple):
     """A transaction for the visitor to send."""
 
     data: str
@@ -67,14 +67,14 @@ class Prepared(NamedTuple):
         return hex(self.value)
 
 
-class Form(NamedTuple):
+class FunctionForm(NamedTuple):
     """A form for a function, with the result of its submission."""
 
     function: Function
-    fields: Sequence[Field]
+    fields: Sequence[FormField]
     is_sent: bool = False
-    answer: Answer | None = None
-    prepared: Prepared | None = None
+    answer: ReadResult | None = None
+    prepared: PreparedCallData | None = None
 
     @property
     def is_refused(self) -> bool:
@@ -85,15 +85,15 @@ class Form(NamedTuple):
 class Group(NamedTuple):
     """The forms of functions that come from one ABI."""
 
-    interface: Interface
-    forms: Sequence[Form]
+    interface: ContractInterface
+    forms: Sequence[FunctionForm]
 
 
 class Getters(NamedTuple):
     """Functions from one ABI that take no arguments."""
 
-    interface: Interface
-    rows: Sequence[tuple[Function, Answer | None]]
+    interface: ContractInterface
+    rows: Sequence[tuple[Function, ReadResult | None]]
     """Functions with their answers; None if they were not called."""
 
 
@@ -102,9 +102,9 @@ def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show the view functions of a contract; `?values` calls those without arguments, a POST calls the submitted one."""
     found, context = framed(site, text, "contract")
     parts = interfaces.interfaces(site.evm, found.address)
-    getters = list(islice(_functions(parts, lambda one: one.is_getter), MOST_GETTERS))
+    getters = list(islice(_functions(parts, lambda one: one.is_getter), MAX_GETTERS))
     is_asked = "values" in request.GET
-    answers: Sequence[Answer | None] = [None] * len(getters)
+    answers: Sequence[ReadResult | None] = [None] * len(getters)
     if is_asked:
         answers = ask(site, found.address, [(one, one.declaration.selector) for one in getters])
     context |= {
@@ -115,7 +115,7 @@ def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     if is_asked and is_part(request):
         return rendered(site, request, "_contract_values.html", context)
 
-    def answered(form: Form, data: bytes) -> Form:
+    def answered(form: FunctionForm, data: bytes) -> FunctionForm:
         (answer,) = ask(site, found.address, [(form.function, data)])
         return form._replace(answer=answer)
 
@@ -132,7 +132,7 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     found, context = framed(site, text, "contract")
     if is_part(request) and "reverted" in request.GET:
         answer = failed(site, found.address, _bytes(request.GET["reverted"]))
-        context = {"answer": answer.cut(MOST_VALUES)}
+        context = {"answer": answer.cut(MAX_VALUES)}
         return rendered(site, request, "_trouble.html", context)
     parts = interfaces.interfaces(site.evm, found.address)
     chain_name = f"{NAME} {name_of(site.settings.network_id)}"
@@ -143,9 +143,9 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "host": site.base_url.partition("://")[2],
     }
 
-    def prepared(form: Form, data: bytes) -> Form:
+    def prepared(form: FunctionForm, data: bytes) -> FunctionForm:
         coins = next((one.text for one in form.fields if one.name == _COINS), "")
-        return form._replace(prepared=Prepared(encode_data(data), read_coins(coins)))
+        return form._replace(prepared=PreparedCallData(encode_data(data), read_coins(coins)))
 
     return _forms(site, request, _groups(parts, lambda one: not one.only_reads), prepared, context)
 
@@ -154,7 +154,7 @@ def _forms(
     site: Explorer,
     request: HttpRequest,
     groups: Sequence[Group],
-    outcome: Callable[[Form, bytes], Form],
+    outcome: Callable[[FunctionForm, bytes], FunctionForm],
     context: dict[str, Any],
 ) -> HttpResponse:
     """Return the page with its forms; a submitted one has its result, and for htmx is returned alone."""
@@ -177,7 +177,9 @@ def _forms(
     return rendered(site, request, "contract_forms.html", context, status)
 
 
-def _filled(form: Form, request: HttpRequest, outcome: Callable[[Form, bytes], Form]) -> Form:
+def _filled(
+    form: FunctionForm, request: HttpRequest, outcome: Callable[[FunctionForm, bytes], FunctionForm]
+) -> FunctionForm:
     """Return a form as submitted, with its result, or with the errors of its fields."""
     # Browsers send line breaks of a textarea as CRLF, whatever the user typed.
     texts = [request.POST.get(one.name, "").replace("\r\n", "\n") for one in form.fields]
@@ -208,13 +210,13 @@ def _bytes(text: str) -> bytes:
 
 
 def _functions(
-    parts: Sequence[Interface], is_meant: Callable[[Function], bool]
+    parts: Sequence[ContractInterface], is_meant: Callable[[Function], bool]
 ) -> Iterator[Function]:
     return (one for part in parts for one in part.functions if is_meant(one))
 
 
 def _getters(
-    parts: Sequence[Interface], answers: Mapping[Function, Answer | None]
+    parts: Sequence[ContractInterface], answers: Mapping[Function, ReadResult | None]
 ) -> list[Getters]:
     """Return functions with their answers, grouped by ABI; ABIs without such functions are omitted."""
     found = [
@@ -224,12 +226,14 @@ def _getters(
     return [one for one in found if one.rows]
 
 
-def _groups(parts: Sequence[Interface], is_meant: Callable[[Function], bool]) -> list[Group]:
+def _groups(
+    parts: Sequence[ContractInterface], is_meant: Callable[[Function], bool]
+) -> list[Group]:
     """Return empty forms for some functions, up to the limit of inputs; ABIs without such functions are omitted."""
     found: list[Group] = []
-    room = MOST_INPUTS
+    room = MAX_INPUTS
     for part in parts:
-        forms: list[Form] = []
+        forms: list[FunctionForm] = []
         for one in _functions([part], is_meant):
             room -= len(one.parameters) + 1
             if room >= 0:
@@ -239,11 +243,11 @@ def _groups(parts: Sequence[Interface], is_meant: Callable[[Function], bool]) ->
     return found
 
 
-def _form(function: Function) -> Form:
+def _form(function: Function) -> FunctionForm:
     fields = [
-        Field(f"a{place}", one.name or f"input {place}", one.type, example(one))
+        FormField(f"a{place}", one.name or f"input {place}", one.type, example(one))
         for place, one in enumerate(function.parameters)
     ]
     if function.is_payable:
-        fields.append(Field(_COINS, "Coins to send", "", "0"))
-    return Form(function, fields)
+        fields.append(FormField(_COINS, "Coins to send", "", "0"))
+    return FunctionForm(function, fields)

@@ -9,8 +9,8 @@ from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.selectors import interfaces
 from explorer_app.selectors.places import Busy, place
 from explorer_app.site import Explorer
-from explorer_app.storage.layout import MOST_KEYS, Encoding, Layout
-from explorer_app.storage.reading import Fetch, Stored, look_up, read_all
+from explorer_app.storage.layout import MAX_KEYS, StorageEncoding, VariableLayout
+from explorer_app.storage.reading import Fetch, StoredVariable, look_up, read_all
 from explorer_app.storage.values import abi_type
 from explorer_app.views.addresses import framed
 from explorer_app.views.page import cchain_page, is_part, rendered
@@ -28,11 +28,11 @@ class LookedUp(NamedTuple):
     """The mapping's type."""
     keys: list[str]
     """The keys as they were entered."""
-    found: Stored | None = None
+    found: StoredVariable | None = None
     error: str = ""
 
     @property
-    def shown(self) -> list[Stored]:
+    def shown(self) -> list[StoredVariable]:
         """The result as a list of variables."""
         return [] if self.found is None else [self.found]
 
@@ -66,7 +66,7 @@ def _shown(site: Explorer, request: HttpRequest, context: dict[str, Any]) -> Htt
     return rendered(site, request, "contract_storage.html", context, status)
 
 
-def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:
+def _looked_up(request: HttpRequest, layout: VariableLayout, fetch: Fetch) -> LookedUp:
     """Look a value up.
 
     Raises:
@@ -74,11 +74,11 @@ def _looked_up(request: HttpRequest, layout: Layout, fetch: Fetch) -> LookedUp:
     """
     key = request.GET["mapping"]
     type_ = layout.types.get(key)
-    if type_ is None or type_.encoding is not Encoding.MAPPING:
+    if type_ is None or type_.encoding is not StorageEncoding.MAPPING:
         raise Http404(_NO_MAPPING)
     slot = _slot(request.GET.get("slot", ""))
     types = layout.key_types(key)
-    if len(types) > MOST_KEYS:
+    if len(types) > MAX_KEYS:
         raise Http404(_NO_MAPPING)
     texts = [request.GET.get(f"k{place}", "") for place in range(len(types))]
     result = LookedUp(type_.short, texts)

@@ -20,7 +20,7 @@ from jsonrpc.dispatch.caller import is_named
 from jsonrpc.http.replies import read_head
 
 _JSON: Final = "application/json"
-_MOST_TEXT: Final = 120
+_MAX_TEXT: Final = 120
 _STATUS: Final[Mapping[type[FaucetError], HTTPStatus]] = {
     NoAddress: HTTPStatus.BAD_REQUEST,
     TooOften: HTTPStatus.TOO_MANY_REQUESTS,
@@ -74,10 +74,10 @@ def _verify_page(site: Explorer, request: HttpRequest) -> None:
 def _address(request: HttpRequest, *, wants_json: bool) -> str:
     """Return the submitted address, truncated; empty if it is missing."""
     if not wants_json:
-        return request.POST.get("address", "").strip()[:_MOST_TEXT]
+        return request.POST.get("address", "").strip()[:_MAX_TEXT]
     try:
         found = loads(request.body)
     except (JSONDecodeError, UnicodeDecodeError, RecursionError):
         return ""
     text = found.get("address", "") if isinstance(found, dict) else ""
-    return text.strip()[:_MOST_TEXT] if isinstance(text, str) else ""
+    return text.strip()[:_MAX_TEXT] if isinstance(text, str) else ""

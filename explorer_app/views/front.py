@@ -18,7 +18,7 @@ from health_app.result import CheckResult
 
 _LISTED: Final = 8
 _GWEI: Final = 10**9
-_MOST_WORDS: Final = 300
+_MAX_WORDS: Final = 300
 
 _ACTIONS: Final = {
     "C": "Look at the log and at the free disk space; restart the node if blocks do not come.",
@@ -31,7 +31,7 @@ _ACTIONS: Final = {
 """Recommended actions for an operator, by check: specification 7."""
 
 
-class Check(NamedTuple):
+class CheckText(NamedTuple):
     """The result of a health check as text."""
 
     name: str
@@ -133,9 +133,11 @@ def _platform(site: Explorer) -> dict[str, Any]:
     }
 
 
-def _check(name: str, result: CheckResult) -> Check:
+def _check(name: str, result: CheckResult) -> CheckText:
     words = result.error or _short(result.message)
-    return Check(name, result.healthy, words[:_MOST_WORDS], _ACTIONS.get(name, "Look at the log."))
+    return CheckText(
+        name, result.healthy, words[:_MAX_WORDS], _ACTIONS.get(name, "Look at the log.")
+    )
 
 
 def _short(message: object) -> str:

@@ -17,7 +17,7 @@ from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors.blocks import NoGenesis
 from explorer_app.apps import explorer
 from explorer_app.site import Explorer
-from platform_app.chain import NoGenesis as NoPlatformGenesis
+from platform_app.chain import NoPlatformGenesis
 from primitives.networks import LOCAL, name_of
 from primitives.product import NAME
 
@@ -25,7 +25,7 @@ _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-_MOST_DIGITS: Final = 19
+_MAX_DIGITS: Final = 19
 _SCRIPT: Final = "HX-Request"
 """The header that htmx sends with its requests."""
 
@@ -147,7 +147,7 @@ def rendered(
 
 def read_number(text: str | None) -> int | None:
     """Return a number from a query parameter; None if it is missing, or not a number below 10^19."""
-    if text is None or not text.isdecimal() or len(text) > _MOST_DIGITS:
+    if text is None or not text.isdecimal() or len(text) > _MAX_DIGITS:
         return None
     return min(int(text), 2**63 - 1)
 

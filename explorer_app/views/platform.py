@@ -9,13 +9,13 @@ from adminkit.identifier_terms import read_term
 from explorer_app.selectors import platform, staking
 from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer
+from explorer_app.views.format import sentence
 from explorer_app.views.page import list_pages, page, read_number, rendered, shown_of
-from explorer_app.views.words import sentence
 from network_app.selectors import outer
 from platform_app.txs.render import render_tx
 from primitives.ids import ID
 
-MOST_JSON: Final = 64 * 1024
+MAX_JSON: Final = 64 * 1024
 _NO_BLOCK: Final = "The P-Chain has no block of this height or ID: its head may be below."
 _NO_ID: Final = (
     "This is no transaction's ID of the P-Chain: one is some 50 letters and digits (CB58)."
@@ -83,7 +83,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     row, raw = found
     signed = platform.read(raw)
     context = _with_unit(
-        site, section="p-txs", row=row, raw=raw[:MOST_JSON], size=len(raw), looked_at=str(wanted),
+        site, section="p-txs", row=row, raw=raw[:MAX_JSON], size=len(raw), looked_at=str(wanted),
         stay=staking.stay_of(site.platform, wanted),
     )  # fmt: skip
     if signed is not None:
@@ -93,7 +93,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
             "memo": _memo(getattr(signed.unsigned, "memo", b"")),
             "spends": platform.inputs(site.platform, signed),
             "makes": platform.made(site.platform, signed),
-            "json": dumps(shown, indent=2, ensure_ascii=False)[:MOST_JSON],
+            "json": dumps(shown, indent=2, ensure_ascii=False)[:MAX_JSON],
         }
     return rendered(site, request, "p_tx.html", context)
 

@@ -19,12 +19,12 @@ from primitives.evm import Address, Hash
 from primitives.hexadecimal import checksum_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
-_MOST_TEXT: Final = 200
+_MAX_TEXT: Final = 200
 _SUGGESTED: Final = 6
 _NAMED: Final = 3
 """Limit of tokens by symbol, of tokens by name, and of contracts, whose name begins with the text."""
 _SHORTEST_NAME: Final = 2
-_MOST_NAME: Final = 40
+_MAX_NAME: Final = 40
 """Limit of characters of a name that are shown."""
 _SHORTEST_PREFIX: Final = len(NodeID.PREFIX) + 1
 
@@ -44,7 +44,7 @@ class Hit(NamedTuple):
 @page
 def search(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Redirect to the item that the text refers to; list the items if there are several or none."""
-    query = request.GET.get("q", "").strip()[:_MOST_TEXT]
+    query = request.GET.get("q", "").strip()[:_MAX_TEXT]
     found = hits(site, query)
     if len(found) == 1 and not found[0].address:
         return HttpResponseRedirect(found[0].page)
@@ -55,7 +55,7 @@ def search(site: Explorer, request: HttpRequest) -> HttpResponse:
 @page
 def suggest(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Return suggestions for the text so far, while the user types."""
-    query = request.GET.get("q", "").strip()[:_MOST_TEXT]
+    query = request.GET.get("q", "").strip()[:_MAX_TEXT]
     return rendered(site, request, "_suggestions.html", {"hits": hits(site, query)[:_SUGGESTED]})
 
 
@@ -122,7 +122,7 @@ def _named(kind: str, text: str, page_of: str, address: bytes, *, is_copy: bool 
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= _MOST_NAME else f"{name[:_MOST_NAME]}…"
+    return name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
 
 
 def _on_platform(site: Explorer, query: str) -> list[Hit]:

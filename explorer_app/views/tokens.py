@@ -11,7 +11,7 @@ from explorer_app.selectors import tokens as rows
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.tokens import TokenRow, TransferRow
 from explorer_app.site import Explorer
-from explorer_app.tokens.events import Kind
+from explorer_app.tokens.events import TokenStandard
 from explorer_app.tokens.uris import described
 from explorer_app.views.page import (
     NO_PART,
@@ -26,8 +26,8 @@ from primitives.evm import ZERO_ADDRESS, Address
 
 KINDS: Final = {"": "All", "20": "ERC-20", "721": "ERC-721", "1155": "ERC-1155"}
 
-_MOST_DIGITS: Final = 78
-_MOST_ID: Final = 2**256 - 1
+_MAX_DIGITS: Final = 78
+_MAX_ID: Final = 2**256 - 1
 _NOT_INDEXED: Final = "No token is known at this address: nothing there has told of a transfer that this node has indexed."
 _NO_ITEM: Final = (
     "The token has nothing of this ID: none was ever moved, or its units are all alike."
@@ -62,7 +62,7 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
         raise Http404(NO_PART)
     listed = rows.tokens(
         site.evm,
-        Kind(int(kind)) if kind else None,
+        TokenStandard(int(kind)) if kind else None,
         before=read_number(request.GET.get("before")),
         count=PAGE + 1,
     )
@@ -103,7 +103,7 @@ def token(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> HttpResponse:
     """Show a token ID of an ERC-721 or ERC-1155."""
     found, number = _token(site, text), read_id(token_id)
-    if number is None or found.kind == Kind.ERC20:
+    if number is None or found.kind == TokenStandard.ERC20:
         raise Http404(_NO_ITEM)
     before = read_number(request.GET.get("before"))
     listed = rows.transfers_of_token(
@@ -112,7 +112,7 @@ def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> Http
     transfers, goes_on = shown_of(listed, PAGE)
     if not transfers and before is None:
         raise Http404(_NO_ITEM)
-    is_collection = found.kind == Kind.ERC721
+    is_collection = found.kind == TokenStandard.ERC721
     uri = contracts.uri_of(
         site.evm, Address(bytes(found.address)), number, is_collection=is_collection
     )
@@ -140,9 +140,9 @@ def transfer_lines(
 
 def read_id(text: str | None) -> int | None:
     """Return a token ID from a URL; None if it is missing, or not a number of 256 bits."""
-    if text is None or not (text.isascii() and text.isdecimal()) or len(text) > _MOST_DIGITS:
+    if text is None or not (text.isascii() and text.isdecimal()) or len(text) > _MAX_DIGITS:
         return None
-    return int(text) if int(text) <= _MOST_ID else None
+    return int(text) if int(text) <= _MAX_ID else None
 
 
 def _direction(transfer: TransferRow, address: Address | None) -> str:
@@ -166,7 +166,7 @@ def _tabs(site: Explorer, token: TokenRow) -> dict[str, tuple[str, int | None]]:
         "": ("Transfers", rows.count_transfers(site.evm, token)),
         "holders": ("Holders", rows.count_holders(site.evm, token)),
     }
-    return tabs if token.kind == Kind.ERC20 else {**tabs, "inventory": ("Inventory", None)}
+    return tabs if token.kind == TokenStandard.ERC20 else {**tabs, "inventory": ("Inventory", None)}
 
 
 def _transfers(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _holders(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str,
 
 def _inventory(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     after = read_id(request.GET.get("after"))
-    if token.kind == Kind.ERC721:
+    if token.kind == TokenStandard.ERC721:
         items = rows.inventory(site.evm, token, after=after, count=PAGE + 1)
         listed = [(one.token_id, one.owner) for one in items]
     else:

@@ -11,15 +11,15 @@ from cchain_app.evm.engine import AccountState
 from cchain_app.evm.tracing import Frame, TouchedState
 from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
-from cchain_app.transaction_log.reasons import Failure, failure_of
+from cchain_app.transaction_log.reasons import FailureText, failure_of
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.errors import InvalidTransaction
 from explorer_app.names.book import NO_ABI
-from explorer_app.names.decoding import Decoded
+from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import cchain, tokens, traces
 from explorer_app.selectors.cchain import TransactionRow
 from explorer_app.selectors.places import Busy
-from explorer_app.selectors.traces import Traced
+from explorer_app.selectors.traces import TracedTransaction
 from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
@@ -29,13 +29,13 @@ from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
 TABS: Final = {"": "Overview", "calls": "Calls", "state": "State changes", "raw": "Raw"}
-MOST_LOGS: Final = 100
-MOST_CALLS: Final = 300
-MOST_CHANGES: Final = 300
+MAX_LOGS: Final = 100
+MAX_CALLS: Final = 300
+MAX_CHANGES: Final = 300
 _DEEPEST: Final = 12
 """Call frames below this depth are not indented any further."""
 _HASH_BYTES: Final = 32
-_MOST_INPUT: Final = 16 * 1024
+_MAX_INPUT: Final = 16 * 1024
 _MOVING_NOTHING: Final = {"DELEGATECALL", "CALLCODE"}
 """Calls that transfer no value, because they run another contract's code in the caller's context."""
 _NO_HASH: Final = "This is no transaction's hash: one is 0x and 64 hexadecimal digits."
@@ -53,7 +53,7 @@ class Event(NamedTuple):
     """Index among the logs of its block."""
     topics: Sequence[bytes]
     data: bytes
-    decoded: Decoded | None
+    decoded: DecodedCall | None
 
 
 class CallLine(NamedTuple):
@@ -61,7 +61,7 @@ class CallLine(NamedTuple):
 
     frame: Frame
     indent: int
-    decoded: Decoded | None
+    decoded: DecodedCall | None
     method: str
     failure: str
     """The reason, if a failure originated in this frame; else empty."""
@@ -78,7 +78,7 @@ class CallLine(NamedTuple):
         return None if self.frame.type in _MOVING_NOTHING else self.frame.value
 
 
-class Change(NamedTuple):
+class AccountDifference(NamedTuple):
     """The changes of an account by a transaction."""
 
     address: Address
@@ -131,14 +131,14 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     abis = Abis(site)
     call = site.names.call(data, abis.of(row.to)) if row.to is not None else None
     before, after = cchain.neighbours(site.evm, row)
-    logs = cchain.logs_of(site.evm, row, count=MOST_LOGS)
+    logs = cchain.logs_of(site.evm, row, count=MAX_LOGS)
     head = chain_blocks.head(site.evm)
     events = [_event(site, abis, one) for one in logs]
     return {
         "method": method(site, row),
         "call": call,
         "message": "" if call or row.to is None else _text(data),
-        "data": data[:_MOST_INPUT],
+        "data": data[:_MAX_INPUT],
         "data_size": len(data),
         "kind": _TYPES[row.type] if row.type < len(_TYPES) else str(row.type),
         "envelope": decoded,
@@ -156,9 +156,9 @@ def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     frames = found.trace.frames if found.trace else ()
     return {
         "trouble": found.trouble,
-        "calls": list(_call_lines(site, frames[:MOST_CALLS])),
-        "moved": list(islice(_moving(frames), MOST_CALLS)),
-        "left_out": max(0, len(frames) - MOST_CALLS),
+        "calls": list(_call_lines(site, frames[:MAX_CALLS])),
+        "moved": list(islice(_moving(frames), MAX_CALLS)),
+        "left_out": max(0, len(frames) - MAX_CALLS),
     }
 
 
@@ -168,8 +168,8 @@ def _state(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     changes = list(_changes(touched)) if touched else []
     return {
         "trouble": found.trouble,
-        "changes": changes[:MOST_CHANGES],
-        "left_out": max(0, len(changes) - MOST_CHANGES),
+        "changes": changes[:MAX_CHANGES],
+        "left_out": max(0, len(changes) - MAX_CHANGES),
     }
 
 
@@ -177,14 +177,14 @@ def _raw(_site: Explorer, row: TransactionRow) -> dict[str, Any]:
     return {"envelope_hex": "0x" + bytes(row.raw).hex()}
 
 
-def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> Traced:
+def _traced(site: Explorer, row: TransactionRow, *, state: bool = False) -> TracedTransaction:
     """Execute a transaction again; return the error if all places for executions are taken."""
     try:
         return traces.traced_in_turn(
             site.evm, site.executing, row.number, row.position, state=state
         )
     except Busy as error:
-        return Traced(None, str(error))
+        return TracedTransaction(None, str(error))
 
 
 def _decode(raw: bytes) -> Any:
@@ -208,11 +208,11 @@ def _failure(site: Explorer, abis: Abis, row: TransactionRow) -> dict[str, Any]:
     found = _traced(site, row)
     frames = found.trace.frames if found.trace else ()
     named = failure_of(frames, site.known) if frames else None
-    failure = named or Failure(found.trouble or "It failed.")
+    failure = named or FailureText(found.trouble or "It failed.")
     return {"failure": failure, "error": _declared(site, abis, frames)}
 
 
-def _declared(site: Explorer, abis: Abis, frames: Sequence[Frame]) -> Decoded | None:
+def _declared(site: Explorer, abis: Abis, frames: Sequence[Frame]) -> DecodedCall | None:
     """Return the error of the outermost frame, by the ABI of a contract that raised or passed it on."""
     for frame in frames:
         if frame.error != failures.REVERTED or frame.output != frames[0].output:
@@ -283,7 +283,7 @@ def _alone(frames: Sequence[Frame], place: int) -> list[Frame]:
     return inside
 
 
-def _changes(touched: TouchedState) -> Iterator[Change]:
+def _changes(touched: TouchedState) -> Iterator[AccountDifference]:
     changed = touched.changes
     slots: dict[Address, list[tuple[bytes, bytes, bytes]]] = {}
     for (address, slot), one in changed.storage.items():
@@ -291,7 +291,7 @@ def _changes(touched: TouchedState) -> Iterator[Change]:
     for address in sorted({*changed.accounts, *slots}):
         account = changed.accounts.get(address)
         was, now = (account.before, account.after) if account else (None, None)
-        yield Change(
+        yield AccountDifference(
             address,
             _pair(was.balance if was else 0, now.balance if now else 0) if account else None,
             _pair(was.nonce if was else 0, now.nonce if now else 0) if account else None,

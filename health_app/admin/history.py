@@ -13,8 +13,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit import display
-from adminkit.changelist import Choice
-from adminkit.deeds import Deed, Target, ask
+from adminkit.actions import ActionTarget, AdminAction, ask
+from adminkit.changelist import ListChoice
 from adminkit.overview import Card, Overview, Panel, Way
 from adminkit.read_only import ReadOnlyModelAdmin
 from health_app import advice
@@ -63,9 +63,9 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
     search_fields = ("name",)
     search_help_text = "Check"
     choices = (
-        Choice("all", "All"),
-        Choice("failures", "Failures", (Q(healthy=False),)),
-        *(Choice(name, title_of(name), (Q(name=name),)) for name in TAGS),
+        ListChoice("all", "All"),
+        ListChoice("failures", "Failures", (Q(healthy=False),)),
+        *(ListChoice(name, title_of(name), (Q(name=name),)) for name in TAGS),
     )
     fieldsets = (
         (None, {"fields": ("check_name", "state", "when", "why")}),
@@ -171,7 +171,7 @@ def _run_again(checked: tuple[Reporter, str]) -> str:
     return f"Ran check {title_of(name)} again: it {state}."
 
 
-_AGAIN: Final = Deed(
+_AGAIN: Final = AdminAction(
     name="again",
     button="Run again",
     question="Run this check again?",
@@ -200,7 +200,7 @@ def ask_to_run(request: HttpRequest, reporter: Reporter, name: str) -> HttpRespo
     )
     front = reverse("admin:index")
     return ask(
-        request, _AGAIN, Target((reporter, name), f"health check {name}", facts, front, front)
+        request, _AGAIN, ActionTarget((reporter, name), f"health check {name}", facts, front, front)
     )
 
 

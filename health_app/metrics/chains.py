@@ -12,7 +12,7 @@ from chaindb import clock
 from chaindb.chains import Chain
 from health_app.metrics.instruments import gauge
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.executor.fees import price_of
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
@@ -55,7 +55,7 @@ def of_platform() -> Iterator[Metric]:
     now = clock.now()
     try:
         tip, present = platform_chain().tip(), stakers.current_validators(platform_chain())
-    except NoGenesis:
+    except NoPlatformGenesis:
         return
     yield from _names(Chain.P, platform_chain().aliases, platform_chain().blockchain_id)
     if Chain.C.is_here:  # its blockchain ID comes from the P-Chain's genesis

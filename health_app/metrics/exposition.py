@@ -21,8 +21,8 @@ from typing_extensions import override
 
 from cchain_app.apps import evm_chain
 from health_app.metrics.instruments import NAMESPACE, gauge, grouped
-from health_app.metrics.rows import Reader
-from health_app.metrics.sharing import Alone, Process, Shared
+from health_app.metrics.rows import RowCounts
+from health_app.metrics.sharing import Alone, Process, SharedProcesses
 from health_app.result import CheckResult
 from info_app.version import COMMIT, PRODUCT
 
@@ -32,7 +32,7 @@ Checks = Callable[[], tuple[Mapping[str, CheckResult], Mapping[str, Collection[s
 """Returns the results of this process's health checks, and their tags, both by name."""
 
 
-class Page(Collector):
+class MetricsCollector(Collector):
     """All metrics as a collector of the client library.
 
     Args:
@@ -41,7 +41,7 @@ class Page(Collector):
         checks: Returns the results of the health checks.
     """
 
-    def __init__(self, processes: Alone | Shared, rows: Reader, checks: Checks) -> None:
+    def __init__(self, processes: Alone | SharedProcesses, rows: RowCounts, checks: Checks) -> None:
         self._processes = processes
         self._rows = rows
         self._checks = checks
@@ -102,7 +102,7 @@ def of_processes(living: Iterable[Process]) -> Iterator[Metric]:
             yield metric
 
 
-class Before(PrometheusBeforeMiddleware):  # type: ignore[misc]  # untyped
+class BeforeMiddleware(PrometheusBeforeMiddleware):  # type: ignore[misc]  # untyped
     """Outermost middleware: measures a request including all other middleware."""
 
 

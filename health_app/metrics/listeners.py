@@ -14,7 +14,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.signals import connection_created
 
 from health_app.metrics.process import LONG_BOUNDS, ProcessMetrics
-from health_app.metrics.sharing import Alone, Shared
+from health_app.metrics.sharing import Alone, SharedProcesses
 from health_app.writing import Writes
 
 _WORDS: Final = {
@@ -59,7 +59,9 @@ class TaskListener:
     Write errors of tasks are passed on to the health checks, because tasks make the blocks.
     """
 
-    def __init__(self, process: ProcessMetrics, processes: Alone | Shared, writes: Writes) -> None:
+    def __init__(
+        self, process: ProcessMetrics, processes: Alone | SharedProcesses, writes: Writes
+    ) -> None:
         self._process = process
         self._processes = processes
         self._writes = writes

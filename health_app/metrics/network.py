@@ -14,12 +14,12 @@ from health_app.metrics.instruments import counter, gauge
 from network_app import selectors
 from network_app.selectors.network import is_fresh
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import subnets
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 _NANOSECONDS: Final = 1_000_000_000
-_MOST_SUBNETS: Final = 64
+_MAX_SUBNETS: Final = 64
 """Peers may claim to track any subnet; only the most tracked ones are counted, up to this number."""
 
 
@@ -101,7 +101,7 @@ def _stake(peers: Sequence[Any]) -> Iterator[Metric]:
     try:
         connected = selectors.connected_stake(peers)
         uptime = selectors.uptime_of_self(peers)
-    except NoGenesis:
+    except NoPlatformGenesis:
         return
     yield gauge("network_connected_stake_ratio", connected.fraction)
     if uptime is not None:
@@ -111,7 +111,7 @@ def _stake(peers: Sequence[Any]) -> Iterator[Metric]:
 
 def _existing(tracked: Counter[str], primary: str) -> list[str]:
     """Return those of the tracked subnets that exist; only the most tracked ones are considered."""
-    wanted = [ID.parse(text) for text, _ in tracked.most_common(_MOST_SUBNETS)]
+    wanted = [ID.parse(text) for text, _ in tracked.most_common(_MAX_SUBNETS)]
     found = [str(one.subnet_id) for one in subnets.subnets(platform_chain(), wanted)]
     return [text for text in found if text != primary]
 

@@ -76,7 +76,7 @@ def parts() -> tuple[Part, ...]:
     )
 
 
-class Reader:
+class RowCounts:
     """Reads the parts in a separate thread. If a read hangs, later requests wait for the same read."""
 
     def __init__(self, parts: Sequence[Part], seconds: float = SECONDS) -> None:

@@ -72,7 +72,7 @@ class Alone:
         yield from (one for one in REGISTRY.collect() if one.name.startswith(f"{NAMESPACE}_"))
 
 
-class Shared:
+class SharedProcesses:
     """The processes of a node that share a directory, as seen by one of them.
 
     Args:

@@ -13,11 +13,11 @@ from info_app.api.node import BOOTSTRAPPED_SECONDS, REPORTED_SECONDS, to_error_o
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api import params
-from platform_app.api.answers import Answers
+from platform_app.api.answers import CachedAnswers
 from primitives.ids import EMPTY_NODE_ID
 
 
-def methods(own: node.OwnNode, answers: Answers) -> MethodRegistry:
+def methods(own: node.OwnNode, answers: CachedAnswers) -> MethodRegistry:
     """Return the `info.*` methods of a node.
 
     Args:
@@ -31,7 +31,7 @@ def methods(own: node.OwnNode, answers: Answers) -> MethodRegistry:
     return table
 
 
-def _node(methods: MethodRegistry, own: node.OwnNode, answers: Answers) -> None:
+def _node(methods: MethodRegistry, own: node.OwnNode, answers: CachedAnswers) -> None:
     def add_reported(name: str, handler: Callable[..., object]) -> None:
         methods.add(name, answers.kept(name, handler, REPORTED_SECONDS), hot=True)
 
@@ -44,7 +44,7 @@ def _node(methods: MethodRegistry, own: node.OwnNode, answers: Answers) -> None:
     methods.add("info.getVMs", node.get_vms, hot=True)
 
 
-def _chains(methods: MethodRegistry, answers: Answers) -> None:
+def _chains(methods: MethodRegistry, answers: CachedAnswers) -> None:
     methods.add(
         "info.getBlockchainID",
         answers.kept("info.getBlockchainID", node.get_blockchain_id),

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from jsonrpc import errors
-from jsonrpc.dispatch.calls import LATE, REFUSED, Executor
-from jsonrpc.dispatch.envelope import Call
+from jsonrpc.dispatch.calls import LATE, REFUSED, CallExecutor
+from jsonrpc.dispatch.envelope import RpcCall
 from jsonrpc.dispatch.registry import Method
 from jsonrpc.errors import JsonRpcError
 
@@ -23,8 +23,8 @@ class Batch:
 
     def __init__(
         self,
-        executor: Executor,
-        calls: Sequence[Call],
+        executor: CallExecutor,
+        calls: Sequence[RpcCall],
         connection: object,
         *,
         room: int,

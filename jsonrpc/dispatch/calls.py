@@ -14,7 +14,7 @@ import msgspec
 from jsonrpc import errors
 from jsonrpc.dispatch.caller import INTERNAL_CALLER, UNKNOWN_CALLER, Caller
 from jsonrpc.dispatch.dialects import Dialect
-from jsonrpc.dispatch.envelope import MAX_METHOD_LENGTH, NULL, Call
+from jsonrpc.dispatch.envelope import MAX_METHOD_LENGTH, NULL, RpcCall
 from jsonrpc.dispatch.gate import HttpConnection
 from jsonrpc.dispatch.inflight import Inflight
 from jsonrpc.dispatch.registry import Method, MethodRegistry
@@ -22,7 +22,7 @@ from jsonrpc.errors import JsonRpcError
 from jsonrpc.limits.interpreter import Interpreter
 
 
-class Observer(Protocol):
+class CallObserver(Protocol):
     """Receives executed calls."""
 
     def __call__(self, method: str, seconds: float, code: int = 0, count: int = 1, /) -> None:
@@ -59,7 +59,7 @@ STOP: Final = (KeyboardInterrupt, SystemExit, GeneratorExit)
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Executor:
+class CallExecutor:
     """Executes calls of one interface. It has no state of its own and may run in any thread."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Executor:
         dialect: Dialect,
         *,
         clock: Callable[[], float],
-        observer: Observer | None,
+        observer: CallObserver | None,
         announcer: Announcer | None,
         inflight: Inflight | None,
         outage: Outage,
@@ -84,7 +84,7 @@ class Executor:
         self._outage = outage
         self._interpreter = interpreter
 
-    def find(self, call: Call) -> Method:
+    def find(self, call: RpcCall) -> Method:
         """Return the called method.
 
         Raises:
@@ -102,7 +102,7 @@ class Executor:
             raise self.dialect.unknown_method(name, self._methods)
         return method
 
-    def reject(self, call: Call, error: JsonRpcError, method: str = UNKNOWN) -> bytes | None:
+    def reject(self, call: RpcCall, error: JsonRpcError, method: str = UNKNOWN) -> bytes | None:
         """Return the answer to a call that is not executed; None for a notification."""
         identifier = self.dialect.identifier(call)
         if identifier is None:
@@ -132,7 +132,11 @@ class Executor:
             self._announce(name, count)
 
     def run_hot(
-        self, method: Method, call: Call, connection: object, passing: tuple[type[Exception], ...]
+        self,
+        method: Method,
+        call: RpcCall,
+        connection: object,
+        passing: tuple[type[Exception], ...],
     ) -> bytes | None:
         """Execute a call on the event loop; exceptions in `passing` are raised to the caller."""
         observer = self._observer
@@ -159,7 +163,7 @@ class Executor:
             self._announce(method.name)
         return answer if identifier else None
 
-    def run(self, method: Method, call: Call, connection: object) -> bytes | None:
+    def run(self, method: Method, call: RpcCall, connection: object) -> bytes | None:
         """Execute a call in a worker thread, and register it as running."""
         self._announce(method.name)
         with self._running(method), self._turn(method):

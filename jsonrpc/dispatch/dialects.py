@@ -7,7 +7,7 @@ dispatcher; there is no other difference between an `eth_` and a `platform.` int
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from jsonrpc.dispatch.envelope import Call, Raw
+from jsonrpc.dispatch.envelope import Raw, RpcCall
 from jsonrpc.dispatch.geth import GETH
 from jsonrpc.dispatch.gorilla import GORILLA
 from jsonrpc.dispatch.params import Param
@@ -31,22 +31,22 @@ class Dialect(Protocol):
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
         """Headers of every JSON answer."""
 
-    def read(self, body: bytes, most: int, /) -> Call | list[Call]:
+    def read(self, body: bytes, most: int, /) -> RpcCall | list[RpcCall]:
         """Read a body: one call, or several, of which at most `most` are needed.
 
         Raises a `JsonRpcError` for anything else.
         """
 
-    def identifier(self, call: Call) -> bytes | None:
+    def identifier(self, call: RpcCall) -> bytes | None:
         """Return the id to echo as JSON text, empty if there is no id; None for an invalid one."""
 
-    def is_notification(self, call: Call) -> bool:
+    def is_notification(self, call: RpcCall) -> bool:
         """Return whether a call gets no answer, whatever its outcome."""
 
     def bind(self, params: Sequence[Param], raw: Raw) -> Sequence[Any]:
         """Return arguments from the raw `params` member, which is empty if it is missing."""
 
-    def invalid_call(self, call: Call) -> JsonRpcError:
+    def invalid_call(self, call: RpcCall) -> JsonRpcError:
         """Return the error for a request of another version, or without a method."""
 
     def unknown_method(self, name: str, known: Mapping[str, object]) -> JsonRpcError:

@@ -15,12 +15,20 @@ from typing import Final, Literal
 
 from jsonrpc import errors
 from jsonrpc.dispatch.batch import Batch
-from jsonrpc.dispatch.calls import LATE, REFUSED, STOP, Announcer, Executor, Observer, Outage
+from jsonrpc.dispatch.calls import (
+    LATE,
+    REFUSED,
+    STOP,
+    Announcer,
+    CallExecutor,
+    CallObserver,
+    Outage,
+)
 from jsonrpc.dispatch.dialects import GETH, Dialect
-from jsonrpc.dispatch.envelope import NULL, Body, Call, Said, valid_id
+from jsonrpc.dispatch.envelope import NULL, Body, RpcCall, Said, valid_id
 from jsonrpc.dispatch.inflight import Inflight
 from jsonrpc.dispatch.registry import MethodRegistry
-from jsonrpc.dispatch.workers import Gone, Waiting
+from jsonrpc.dispatch.workers import Gone, WaitingClient
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.limits.interpreter import Interpreter
 from jsonrpc.limits.turn import LoopTurn
@@ -55,7 +63,7 @@ longer than receiving it, and simple calls must not wait for a thread behind the
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DispatchLimits:
     """The limits of one body.
 
     `batch` calls; `response` bytes of results in a batch; `seconds` for a call or a batch;
@@ -88,11 +96,11 @@ class Dispatcher:
         self,
         registry: MethodRegistry,
         dialect: Dialect = GETH,
-        limits: Limits = Limits(),
+        limits: DispatchLimits = DispatchLimits(),
         *,
         would_block: tuple[type[Exception], ...] = (),
         one_request: Callable[[], AbstractContextManager[object]] = nullcontext,
-        observer: Observer | None = None,
+        observer: CallObserver | None = None,
         announcer: Announcer | None = None,
         inflight: Inflight | None = None,
         outage: Outage = lambda _error: "",
@@ -134,7 +142,7 @@ class Dispatcher:
         self._shortcut = shortcut
         self._thread_shortcut = thread_shortcut
         self._small = min(SMALL_BODY, limits.hot_body)
-        self._executor = Executor(
+        self._executor = CallExecutor(
             registry,
             dialect,
             clock=clock,
@@ -245,7 +253,7 @@ class Dispatcher:
         if not text.startswith(b"{") or (len(text) > self._small and self._is_for_a_thread(text)):
             return None
         request = self._read(body)
-        if not isinstance(request, Call):
+        if not isinstance(request, RpcCall):
             return None
         method = self.registry.methods.get(request.method)
         if method is None or method.vectorized is None:
@@ -260,7 +268,7 @@ class Dispatcher:
         own answer and its own size limit.
         """
         waiting = self._waiting(None)
-        calls = [call for call in map(self._read, bodies) if isinstance(call, Call)]
+        calls = [call for call in map(self._read, bodies) if isinstance(call, RpcCall)]
         batch = Batch(
             self._executor,
             calls,
@@ -290,7 +298,7 @@ class Dispatcher:
         identifier = None
         if not self.is_long(body):
             request = self._read(body)
-            identifier = self.dialect.identifier(request) if isinstance(request, Call) else None
+            identifier = self.dialect.identifier(request) if isinstance(request, RpcCall) else None
         return self._executor.refuse(identifier or NULL, error, why)
 
     def give_up(self, body: bytes | Body) -> bytes | None:
@@ -328,7 +336,7 @@ class Dispatcher:
         """Return whether a body that is not small should not even be read on the event loop now."""
         return self.is_long(body) or self._turn.is_spent()
 
-    def _hot_call(self, call: Call, connection: object) -> HotAnswer:
+    def _hot_call(self, call: RpcCall, connection: object) -> HotAnswer:
         try:
             method = self._executor.find(call)
         except JsonRpcError as error:
@@ -340,7 +348,7 @@ class Dispatcher:
         except self._would_block:
             return MISS
 
-    def _hot_batch(self, calls: list[Call], connection: object) -> HotAnswer:
+    def _hot_batch(self, calls: list[RpcCall], connection: object) -> HotAnswer:
         refused = self._unfit(calls)
         if refused is not None:
             return refused
@@ -358,7 +366,7 @@ class Dispatcher:
             return MISS
 
     def _batch(
-        self, calls: list[Call], connection: object, expired: Callable[[], bool]
+        self, calls: list[RpcCall], connection: object, expired: Callable[[], bool]
     ) -> bytes | None:
         refused = self._unfit(calls)
         if refused is not None:
@@ -367,7 +375,7 @@ class Dispatcher:
 
     def _run(
         self,
-        calls: list[Call],
+        calls: list[RpcCall],
         connection: object,
         expired: Callable[[], bool],
         passing: tuple[type[Exception], ...],
@@ -382,7 +390,7 @@ class Dispatcher:
         )
         return batch.run()
 
-    def _unfit(self, calls: list[Call]) -> bytes | None:
+    def _unfit(self, calls: list[RpcCall]) -> bytes | None:
         """Return the error for a batch that is empty or too long, else None."""
         if not calls:
             return self._executor.refuse(NULL, errors.invalid_request("empty batch"))
@@ -398,8 +406,8 @@ class Dispatcher:
             raise _TooLong
         return False
 
-    def _waiting(self, connection: object) -> Waiting:
-        return Waiting(connection, self._clock() + self.limits.seconds, self._clock)
+    def _waiting(self, connection: object) -> WaitingClient:
+        return WaitingClient(connection, self._clock() + self.limits.seconds, self._clock)
 
 
 def _text(body: bytes | Body) -> bytes:

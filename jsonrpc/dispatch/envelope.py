@@ -24,8 +24,8 @@ from primitives.json_limits import (
 __all__ = [
     "NULL",
     "Body",
-    "Call",
     "Raw",
+    "RpcCall",
     "notification",
     "read",
     "valid_id",
@@ -49,7 +49,7 @@ _HARMLESS_CALLS: Final = 8
 first would take longer than decoding them."""
 
 
-class Call(msgspec.Struct, gc=False):
+class RpcCall(msgspec.Struct, gc=False):
     """A request object: an empty `id` means a notification, an empty `method` means that it is not a call."""
 
     jsonrpc: str = ""
@@ -58,7 +58,7 @@ class Call(msgspec.Struct, gc=False):
     params: Raw = _ABSENT
 
 
-Said = Call | list[Call] | errors.JsonRpcError
+Said = RpcCall | list[RpcCall] | errors.JsonRpcError
 """The content of a body: one call, the calls of a batch, or the error if it is neither."""
 
 
@@ -81,7 +81,7 @@ class Body:
         """The result of `says`, if it was called before."""
         return self._said
 
-    def says(self, read: Callable[[bytes, int], Call | list[Call]], most: int) -> Said:
+    def says(self, read: Callable[[bytes, int], RpcCall | list[RpcCall]], most: int) -> Said:
         """Return the content according to `read`; for a batch with more than `most` calls only a few more."""
         if self._said is None:
             try:
@@ -92,22 +92,22 @@ class Body:
 
 
 class _AnyMembers(msgspec.Struct, gc=False):
-    """A request object with members of any type, decoded if `Call` does not fit."""
+    """A request object with members of any type, decoded if `RpcCall` does not fit."""
 
     id: Raw = _ABSENT
 
 
-_call: Final = msgspec.json.Decoder(Call)
+_call: Final = msgspec.json.Decoder(RpcCall)
 _any_members: Final = msgspec.json.Decoder(_AnyMembers)
-_calls: Final = msgspec.json.Decoder(list[Call])
+_calls: Final = msgspec.json.Decoder(list[RpcCall])
 _elements: Final = msgspec.json.Decoder(list[Raw])
 _anything: Final = msgspec.json.Decoder(Raw)
 
 
-def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
+def read(body: bytes, most: int = MAX_VALUES) -> RpcCall | list[RpcCall]:
     """Read a body: one call, or the calls of a batch.
 
-    A JSON value that is not a request is returned as a `Call` without a method. If a member occurs twice, the last
+    A JSON value that is not a request is returned as a `RpcCall` without a method. If a member occurs twice, the last
     one counts. If a batch has more than `most` calls, only a few more are read.
 
     Raises:
@@ -138,7 +138,7 @@ def read(body: bytes, most: int = MAX_VALUES) -> Call | list[Call]:
         raise errors.parse_error() from error
 
 
-def _read_batch(body: bytes, brackets: int, most: int) -> list[Call]:
+def _read_batch(body: bytes, brackets: int, most: int) -> list[RpcCall]:
     """Read the elements of an array; the exact depth is counted only if the calls need it."""
     if brackets > _HARMLESS_BRACKETS:
         _check_depth(body)
@@ -150,7 +150,7 @@ def _read_batch(body: bytes, brackets: int, most: int) -> list[Call]:
             _check_depth(body)
         # The decoder has stopped at the first element that is not a call, so their number is still unknown.
         elements = _elements.decode(bounded(body, most, MAX_DEPTH))
-        return [_read_object(raw) if bytes(raw).startswith(b"{") else Call() for raw in elements]
+        return [_read_object(raw) if bytes(raw).startswith(b"{") else RpcCall() for raw in elements]
     if brackets > MAX_DEPTH:
         # Each call has an object, and another container if it has params; only the remaining brackets can nest.
         containers = sum(bytes(call.params).startswith((b"[", b"{")) for call in calls)
@@ -159,17 +159,17 @@ def _read_batch(body: bytes, brackets: int, most: int) -> list[Call]:
     return calls
 
 
-def _read_object(text: bytes | Raw) -> Call:
+def _read_object(text: bytes | Raw) -> RpcCall:
     """Read one request object; any other value, and members of wrong types, give a call without a method."""
     try:
         return _call.decode(text)
     except msgspec.ValidationError:
         pass
     try:
-        return Call(id=_any_members.decode(text).id)
+        return RpcCall(id=_any_members.decode(text).id)
     except msgspec.ValidationError:
         _anything.decode(text)
-        return Call()
+        return RpcCall()
 
 
 def _check_depth(body: bytes) -> None:
@@ -181,7 +181,7 @@ def _too_deep() -> errors.JsonRpcError:
     return errors.parse_error(f"nested deeper than {MAX_DEPTH}")
 
 
-def valid_id(call: Call) -> bytes | None:
+def valid_id(call: RpcCall) -> bytes | None:
     """Return the id to echo as JSON text: a number, a string or a literal; None if it is a container.
 
     It is empty if there is no `id` member.

@@ -48,7 +48,7 @@ class RequestHead(NamedTuple):
     peer: str
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """A reply; the transport adds `content-length`."""
 
     status: int
@@ -98,7 +98,7 @@ class Gate:
         """Return whether a Host header is allowed."""
         return len(host) <= _MAX_HOST and self._known_host_allowed(host)
 
-    def screen(self, head: RequestHead) -> Reply | None:
+    def screen(self, head: RequestHead) -> HttpReply | None:
         """Return the reply to a request that its head decides; None if its body must be read."""
         headers = head.headers
         if not self.host_allowed(headers.get(b"host", b"")):
@@ -114,7 +114,7 @@ class Gate:
             return self.refuse(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, text, head)
         return None
 
-    def preflight(self, head: RequestHead) -> Reply:
+    def preflight(self, head: RequestHead) -> HttpReply:
         """Return the reply to OPTIONS with the permissions of that origin; without an origin there are none."""
         headers = self._headers(_origin(head))
         if any(name == b"access-control-allow-origin" for name, _ in headers):
@@ -124,29 +124,29 @@ class Gate:
                 (b"access-control-allow-headers", asked),
                 (b"access-control-max-age", b"%d" % self.config.cors_max_age),
             )
-        return Reply(HTTPStatus.NO_CONTENT, headers, b"")
+        return HttpReply(HTTPStatus.NO_CONTENT, headers, b"")
 
     def origin_headers(self, head: RequestHead) -> tuple[Header, ...]:
         """Return the headers of every answer to a page of that origin, for transports with their own replies."""
         return self._headers(_origin(head))
 
-    def accept(self, head: RequestHead, answer: bytes, status: int = HTTPStatus.OK) -> Reply:
+    def accept(self, head: RequestHead, answer: bytes, status: int = HTTPStatus.OK) -> HttpReply:
         """Return a reply with JSON as its body."""
-        return Reply(status, self._json_headers(_origin(head)), answer)
+        return HttpReply(status, self._json_headers(_origin(head)), answer)
 
-    def refuse(self, status: HTTPStatus, text: str, head: RequestHead, *extra: Header) -> Reply:
+    def refuse(self, status: HTTPStatus, text: str, head: RequestHead, *extra: Header) -> HttpReply:
         """Return a reply with a line of text instead of JSON-RPC."""
         headers = self._headers(_origin(head))
         nosniff = (b"x-content-type-options", b"nosniff")
-        return Reply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
+        return HttpReply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
 
-    def too_large(self, head: RequestHead, most: int | None = None) -> Reply:
+    def too_large(self, head: RequestHead, most: int | None = None) -> HttpReply:
         """Return the reply to a body over the limit, by its declared or its real size."""
         most = self.config.max_body if most is None else most
         text = f"content length too large (more than {most} bytes)"
         return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, head)
 
-    def too_slow(self, head: RequestHead) -> Reply:
+    def too_slow(self, head: RequestHead) -> HttpReply:
         """Return the reply to a body that did not arrive in time."""
         return self.refuse(HTTPStatus.REQUEST_TIMEOUT, "request body did not arrive in time", head)
 
@@ -161,7 +161,7 @@ class Gate:
             origin.decode("latin-1").lower(), self.config.websocket_origins
         )
 
-    def _without_body(self, head: RequestHead) -> Reply:
+    def _without_body(self, head: RequestHead) -> HttpReply:
         """Reply to a request other than POST: GET is a load balancer's probe for geth, an error for gorilla.
 
         Unspecified: geth executes a GET that carries a JSON body; here it is a 405.

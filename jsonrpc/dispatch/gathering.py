@@ -12,7 +12,7 @@ from jsonrpc.dispatch.envelope import Body
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
 
-MOST_TOGETHER: Final = 256
+MAX_TOGETHER: Final = 256
 """Maximal number of bodies in one group."""
 
 LINGER_SECONDS: Final = 0.005
@@ -21,7 +21,7 @@ LINGER_SECONDS: Final = 0.005
 GRACE_SECONDS: Final = 1.0
 """Seconds by which a transport waits longer than the dispatcher's own limit, for answers that are ready."""
 
-MOST_WAITING: Final = 8192
+MAX_WAITING: Final = 8192
 """Maximal number of waiting bodies; more are refused as overload."""
 
 _Waiting = tuple[bytes | Body, "asyncio.Future[bytes | None]"]
@@ -47,7 +47,7 @@ class Gatherer:
             Overloaded: too many bodies wait already, here or for a thread.
             TimeoutError: the group took too long; its execution continues.
         """
-        if len(self._waiting) >= MOST_WAITING:
+        if len(self._waiting) >= MAX_WAITING:
             raise Overloaded
         loop = asyncio.get_running_loop()
         future: asyncio.Future[bytes | None] = loop.create_future()
@@ -62,8 +62,8 @@ class Gatherer:
         """Execute the waiting bodies, group by group, until none is left."""
         try:
             while self._waiting:
-                piece = self._waiting[:MOST_TOGETHER]
-                del self._waiting[:MOST_TOGETHER]
+                piece = self._waiting[:MAX_TOGETHER]
+                del self._waiting[:MAX_TOGETHER]
                 await self._work_off(piece)
                 await self._linger(len(piece))
         finally:

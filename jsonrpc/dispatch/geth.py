@@ -7,7 +7,7 @@ import msgspec
 
 from jsonrpc import errors
 from jsonrpc.dispatch import envelope
-from jsonrpc.dispatch.envelope import Call, Raw
+from jsonrpc.dispatch.envelope import Raw, RpcCall
 from jsonrpc.dispatch.params import Param, bind_positional
 from jsonrpc.errors import JsonRpcError
 
@@ -29,7 +29,7 @@ class Geth:
     read = staticmethod(envelope.read)
     identifier = staticmethod(envelope.valid_id)
 
-    def is_notification(self, call: Call) -> bool:
+    def is_notification(self, call: RpcCall) -> bool:
         """Return whether a call gets no answer: it is a valid call without an id."""
         return not bytes(call.id) and call.jsonrpc == "2.0" and bool(call.method)
 
@@ -51,7 +51,7 @@ class Geth:
             values = []
         return bind_positional(params, values)
 
-    def invalid_call(self, _call: Call) -> JsonRpcError:
+    def invalid_call(self, _call: RpcCall) -> JsonRpcError:
         """Return the error for a request without a method, or of another version."""
         return errors.invalid_request()
 

@@ -11,7 +11,7 @@ import msgspec
 
 from jsonrpc import errors
 from jsonrpc.dispatch import envelope
-from jsonrpc.dispatch.envelope import Call, Raw
+from jsonrpc.dispatch.envelope import Raw, RpcCall
 from jsonrpc.dispatch.params import Param, bind_named, unreadable_argument
 from jsonrpc.errors import JsonRpcError
 
@@ -22,7 +22,7 @@ _TRAILING: Final = re.compile(r"trailing characters \(byte (\d+)\)")
 _LONGEST_ECHO: Final = 16_384
 """Bytes of the longest id, and of the rest of a request, that errors echo; escaping can make them six times as long."""
 
-_MOST_COLONS: Final = 64
+_MAX_COLONS: Final = 64
 """Maximal colons of a request whose names are matched in any case, because each member is decoded for that."""
 
 _NAMES: Final = ("jsonrpc", "method", "id", "params")
@@ -58,7 +58,7 @@ class Gorilla:
         (b"x-content-type-options", b"nosniff"),
     )
 
-    def read(self, body: bytes, _most: int = 1, /) -> Call | list[Call]:
+    def read(self, body: bytes, _most: int = 1, /) -> RpcCall | list[RpcCall]:
         """Read the first JSON value of a body: one call.
 
         Raises:
@@ -80,14 +80,14 @@ class Gorilla:
             _check_members(text)
         return call
 
-    def identifier(self, call: Call) -> bytes | None:
+    def identifier(self, call: RpcCall) -> bytes | None:
         """Return the id to echo, of any JSON type; empty if missing or null; None if it is too long."""
         identifier = bytes(call.id)
         if len(identifier) > _LONGEST_ECHO:
             return None
         return b"" if identifier == envelope.NULL else identifier
 
-    def is_notification(self, call: Call) -> bool:
+    def is_notification(self, call: RpcCall) -> bool:
         """Return whether a call gets no answer: without an id there is no answer, not even an error."""
         return self.identifier(call) == b""
 
@@ -111,7 +111,7 @@ class Gorilla:
             raise unreadable_argument()
         return bind_named(params, members)
 
-    def invalid_call(self, call: Call) -> JsonRpcError:
+    def invalid_call(self, call: RpcCall) -> JsonRpcError:
         """Return the error for another version, or for a request without a method."""
         if call.jsonrpc == "2.0":
             return _ill_formed("")
@@ -148,7 +148,7 @@ class Gorilla:
         return f"rpc: unrecognized Content-Type: {content_type.partition(';')[0]}"
 
 
-def _read_first(body: bytes) -> tuple[Call, bytes]:
+def _read_first(body: bytes) -> tuple[RpcCall, bytes]:
     """Read the first value of a body, and return its text too; the rest of the body is ignored."""
     try:
         return _read_object(body), body
@@ -160,15 +160,15 @@ def _read_first(body: bytes) -> tuple[Call, bytes]:
         return _read_object(text), text
 
 
-def _read_object(text: bytes) -> Call:
+def _read_object(text: bytes) -> RpcCall:
     call = envelope.read(text)
-    assert isinstance(call, Call), "arrays are refused before"
+    assert isinstance(call, RpcCall), "arrays are refused before"
     return call
 
 
-def _lacks_member(call: Call, text: bytes) -> bool:
+def _lacks_member(call: RpcCall, text: bytes) -> bool:
     """Return whether a call may have a member whose name was not matched because of its case."""
-    if text.count(b":") > _MOST_COLONS:
+    if text.count(b":") > _MAX_COLONS:
         return False
     if not (call.jsonrpc and call.method and call.id):
         return True
@@ -221,13 +221,13 @@ def _kind(first: bytes) -> str:
 
 
 def _parse_error(text: str) -> JsonRpcError:
-    return JsonRpcError(errors.PARSE_ERROR, text, _request_object(Call()))
+    return JsonRpcError(errors.PARSE_ERROR, text, _request_object(RpcCall()))
 
 
-def _request_object(call: Call) -> dict[str, object]:
+def _request_object(call: RpcCall) -> dict[str, object]:
     """Return a request as shown in the data of errors; a long one as if it were empty."""
     if len(call.jsonrpc) + len(call.method) + len(bytes(call.params)) > _LONGEST_ECHO:
-        call = Call(id=call.id)
+        call = RpcCall(id=call.id)
     null = Raw(envelope.NULL)
     return {
         "jsonrpc": call.jsonrpc,

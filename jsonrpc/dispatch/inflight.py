@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 from primitives.counting import Counter
 
 
-class Running(NamedTuple):
+class CallInFlight(NamedTuple):
     """A call in progress: its method, and the clock's time of its start in seconds."""
 
     method: str
@@ -25,12 +25,12 @@ class Inflight:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._tickets = itertools.count()
-        self._running: dict[int, Running] = {}
+        self._running: dict[int, CallInFlight] = {}
         self._lock = threading.Lock()
 
     def begin(self, method: str) -> int:
         """Register a call; return the ticket for `end`."""
-        running = Running(method, self._clock())
+        running = CallInFlight(method, self._clock())
         with self._lock:
             ticket = next(self._tickets)
             self._running[ticket] = running
@@ -53,7 +53,7 @@ class Inflight:
     def __len__(self) -> int:
         return len(self._running)
 
-    def oldest(self) -> Running | None:
+    def oldest(self) -> CallInFlight | None:
         """Return the call that has been running longest, if any."""
         with self._lock:
             return next(iter(self._running.values()), None)

@@ -34,7 +34,7 @@ class Durations(NamedTuple):
         return sum(self.counts)
 
 
-class Totals(NamedTuple):
+class CallTotals(NamedTuple):
     """The counts of all threads."""
 
     durations: dict[str, Durations]
@@ -49,7 +49,7 @@ class Observe(Protocol):
         """Count pieces of work with the duration of each; a code that is not 0 or empty counts as an error."""
 
 
-class _Table:
+class _ThreadCounts:
     """The counts of one thread, which only that thread writes."""
 
     __slots__ = ("errors", "rows", "thread")
@@ -60,7 +60,7 @@ class _Table:
         """By name: the numbers in each range, and the sum of durations."""
         self.errors: dict[tuple[str, Code], int] = {}
 
-    def add(self, other: "_Table") -> None:
+    def add(self, other: "_ThreadCounts") -> None:
         for name, counted in other.rows.copy().items():
             row = counted.copy()
             own = self.rows.get(name)
@@ -76,7 +76,7 @@ class _Table:
 class _Own(threading.local):
     """The current thread's table, unpacked; each thread gets its own."""
 
-    def __init__(self, enrol: Callable[[], _Table]) -> None:
+    def __init__(self, enrol: Callable[[], _ThreadCounts]) -> None:
         table = enrol()
         self.rows = table.rows
         self.errors = table.errors
@@ -88,23 +88,23 @@ class Tally:
     def __init__(self, bounds: Sequence[float] = BOUNDS) -> None:
         self.bounds: Final = tuple(map(float, bounds))
         self._lock = threading.Lock()
-        self._tables: list[_Table] = []
-        self._retired = _Table()
+        self._tables: list[_ThreadCounts] = []
+        self._retired = _ThreadCounts()
         self.observe: Final[Observe] = self._observer()
         """Counts a piece of work, in a fifth of a microsecond."""
 
-    def read(self) -> Totals:
+    def read(self) -> CallTotals:
         """Return the counts of all threads so far."""
         with self._lock:
             self._retire()
-            total = _Table()
+            total = _ThreadCounts()
             for table in (self._retired, *self._tables):
                 total.add(table)
         durations = {
             name: Durations(tuple(map(int, counts)), seconds)
             for name, (*counts, seconds) in total.rows.items()
         }
-        return Totals(durations, total.errors)
+        return CallTotals(durations, total.errors)
 
     def reset(self) -> None:
         """Restart from zero in a forked process, because its parent reports the earlier counts."""
@@ -132,8 +132,8 @@ class Tally:
 
         return observe
 
-    def _enrol(self) -> _Table:
-        table = _Table(threading.current_thread())
+    def _enrol(self) -> _ThreadCounts:
+        table = _ThreadCounts(threading.current_thread())
         with self._lock:
             self._retire()
             self._tables.append(table)

@@ -191,7 +191,7 @@ class Gone(Exception):
     """The client has disconnected."""
 
 
-class Waiting:
+class WaitingClient:
     """A client that waits for an answer until a deadline of the clock.
 
     Its connection tells whether it has disconnected, if the connection can (see `HttpConnection`).

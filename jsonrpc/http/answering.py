@@ -7,7 +7,7 @@ from typing import Final
 
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.dispatch.envelope import Body
-from jsonrpc.dispatch.gate import HttpConnection, Reply, RequestHead
+from jsonrpc.dispatch.gate import HttpConnection, HttpReply, RequestHead
 from jsonrpc.dispatch.gathering import GRACE_SECONDS, Gatherers
 from jsonrpc.dispatch.workers import TimeLimit, Workers
 from jsonrpc.errors import Overloaded, handler_crashed
@@ -38,7 +38,7 @@ class Answering:
         connection: HttpConnection,
         *,
         missed: bool,
-    ) -> Reply:
+    ) -> HttpReply:
         """Return the reply to a body; failures are replies too.
 
         Args:
@@ -69,14 +69,14 @@ class Answering:
 
     async def _answer_in_thread(
         self, endpoint: Endpoint, head: RequestHead, body: Body, connection: HttpConnection
-    ) -> Reply:
+    ) -> HttpReply:
         """Answer, and compress, in a worker thread."""
         dispatcher = endpoint.dispatcher
         method = dispatcher.gathered_as(body)
         if method is not None:
             return endpoint.reply(head, await self._gatherers.of(dispatcher, method).answer(body))
 
-        def job() -> Reply:
+        def job() -> HttpReply:
             return endpoint.reply(head, dispatcher.answer(body, connection))
 
         return await self._workers.run(time_limit(dispatcher, body), job)
@@ -113,6 +113,6 @@ async def charge(endpoint: Endpoint, workers: Workers, head: RequestHead, body: 
     return await endpoint.charge(head, calls) if wait is None else wait
 
 
-def closing(reply: Reply) -> Reply:
+def closing(reply: HttpReply) -> HttpReply:
     """Return a reply that closes its connection, for example because the rest of a body was not read."""
     return reply._replace(headers=reply.headers + _CLOSE)

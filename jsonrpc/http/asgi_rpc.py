@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from jsonrpc.dispatch.envelope import Body
-from jsonrpc.dispatch.gate import Gate, HttpConnection, Reply, RequestHead
+from jsonrpc.dispatch.gate import Gate, HttpConnection, HttpReply, RequestHead
 from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.dispatch.workers import Workers
@@ -21,7 +21,7 @@ from jsonrpc.http.answering import Answering, closing
 from jsonrpc.http.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
 from jsonrpc.http.peer import is_gone
 from jsonrpc.http.replies import Endpoint
-from jsonrpc.limits.memory import SMALL, RequestMemory, Share
+from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Coroutine[Any, Any, Message]]
@@ -38,7 +38,7 @@ _DIGITS: Final = 18
 """Maximal digits of a content length that is parsed; a longer number is too large anyway."""
 
 
-class _Disconnected(Exception):
+class _ClientDisconnected(Exception):
     """The client disconnected before its request was complete."""
 
 
@@ -46,7 +46,7 @@ class _BodyTooLarge(Exception):
     """The body is longer than allowed."""
 
 
-class RawDoor:
+class AsgiRpc:
     """An ASGI application in front of another one.
 
     Args:
@@ -109,7 +109,7 @@ class RawDoor:
             endpoint.replies.count(head.method, reply.status)
             return await _send(send, reply, with_body=head.method != "HEAD")
         connection = HttpConnection(endpoint.gate, head, partial(is_gone, send))
-        share = Share(self._memory, lambda: connection.client)
+        share = MemoryShare(self._memory, lambda: connection.client)
         try:
             before = _read_before(scope)
             reply = await self._reply(endpoint, head, receive, connection, share, before=before)
@@ -118,7 +118,7 @@ class RawDoor:
                 share.give_back()
                 return await _send(send, reply)
             return await _send_long(send, reply, self._stall)
-        except _Disconnected:
+        except _ClientDisconnected:
             return None
         finally:
             share.give_back()
@@ -129,10 +129,10 @@ class RawDoor:
         head: RequestHead,
         receive: Receive,
         connection: HttpConnection,
-        share: Share,
+        share: MemoryShare,
         *,
         before: Body | None,
-    ) -> Reply:
+    ) -> HttpReply:
         """Read the body and answer it. The bytes of long bodies and answers are counted until `share` is released."""
         gate = endpoint.gate
         try:
@@ -158,24 +158,24 @@ class RawDoor:
             return await self._fallback(scope, receive, send)
         head = read_head(scope)
         reply = _guard(gate, head) or await self._loaded(gate, head)
-        share = Share(self._memory, lambda: gate.client(head))
+        share = MemoryShare(self._memory, lambda: gate.client(head))
         try:
             if reply is None and _has_body(head):
                 body = await self._read_other(gate, head, scope["path"], receive, share)
-                if isinstance(body, Reply):
+                if isinstance(body, HttpReply):
                     reply = closing(body)
                 else:
                     receive = _again(body, receive)
             if reply is None:
                 return await self._fallback(scope, receive, send)
-        except _Disconnected:
+        except _ClientDisconnected:
             return None
         finally:
             share.give_back()
         self._replies.count(scope["method"], reply.status)
         return await _send(send, reply, with_body=scope["method"] != "HEAD")
 
-    async def _loaded(self, gate: Gate, head: RequestHead) -> Reply | None:
+    async def _loaded(self, gate: Gate, head: RequestHead) -> HttpReply | None:
         """Wait until the other application is loaded; return the reply if that fails."""
         if self._load_others is None:
             return None
@@ -187,8 +187,8 @@ class RawDoor:
         return None
 
     async def _read_other(
-        self, gate: Gate, head: RequestHead, path: str, receive: Receive, share: Share
-    ) -> bytes | Reply:
+        self, gate: Gate, head: RequestHead, path: str, receive: Receive, share: MemoryShare
+    ) -> bytes | HttpReply:
         """Return the whole body, or the reply if it must not be read."""
         limit = self._other_body
         most = limit if isinstance(limit, int) else limit(path)
@@ -206,17 +206,17 @@ class RawDoor:
         except Overloaded:
             return _later(gate, head)
 
-    async def _read(self, receive: Receive, most: int, share: Share) -> bytes:
+    async def _read(self, receive: Receive, most: int, share: MemoryShare) -> bytes:
         """Return the whole body. Usually it has already arrived, and then no timer is set."""
         first = delivery.start(receive())
-        if not isinstance(first, delivery.Paused) and not first.get("more_body"):
+        if not isinstance(first, delivery.PausedWork) and not first.get("more_body"):
             part = _part(first, most)
             share.grow(len(part))
             return part
         parts: list[bytes] = []
         size = 0
         async with asyncio.timeout(self._body_seconds):
-            message = await first if isinstance(first, delivery.Paused) else first
+            message = await first if isinstance(first, delivery.PausedWork) else first
             while True:
                 parts.append(_part(message, most - size))
                 size += len(parts[-1])
@@ -250,7 +250,7 @@ def _read_before(scope: Scope) -> Body | None:
     return body
 
 
-def _guard(gate: Gate, head: RequestHead) -> Reply | None:
+def _guard(gate: Gate, head: RequestHead) -> HttpReply | None:
     """Return the reply to a request that must not reach the other application, else None."""
     # Browsers send a preflight before they call any path; the answer is the same for all paths.
     if head.method == "OPTIONS" and b"access-control-request-method" in head.headers:
@@ -260,7 +260,7 @@ def _guard(gate: Gate, head: RequestHead) -> Reply | None:
     return None
 
 
-def _later(gate: Gate, head: RequestHead) -> Reply:
+def _later(gate: Gate, head: RequestHead) -> HttpReply:
     retry = (b"retry-after", b"1")
     return gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
 
@@ -282,19 +282,19 @@ def _again(body: bytes, receive: Receive) -> Receive:
 
 def _part(message: Message, most: int) -> bytes:
     if message["type"] == "http.disconnect":
-        raise _Disconnected
+        raise _ClientDisconnected
     part: bytes = message.get("body", b"")
     if len(part) > most:
         raise _BodyTooLarge
     return part
 
 
-async def _send(send: Send, reply: Reply, *, with_body: bool = True) -> None:
+async def _send(send: Send, reply: HttpReply, *, with_body: bool = True) -> None:
     await send(_start(reply))
     await send({"type": "http.response.body", "body": reply.body if with_body else b""})
 
 
-async def _send_long(send: Send, reply: Reply, stall: float) -> None:
+async def _send_long(send: Send, reply: HttpReply, stall: float) -> None:
     """Send a reply in parts, since the server would keep all of it; cut off a client that stops reading."""
     try:
         await send_in_parts(_start(reply), send, stall)
@@ -303,7 +303,7 @@ async def _send_long(send: Send, reply: Reply, stall: float) -> None:
         await abandon(send)
 
 
-def _start(reply: Reply) -> Message:
+def _start(reply: HttpReply) -> Message:
     length = (b"content-length", b"%d" % len(reply.body))
     headers = [*reply.headers, length] if reply.status != 204 else [*reply.headers]
     return {"type": "http.response.start", "status": reply.status, "headers": headers}

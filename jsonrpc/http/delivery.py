@@ -67,7 +67,7 @@ def _parts(message: Message) -> list[Message]:
 T = TypeVar("T")
 
 
-class Paused(Generic[T]):
+class PausedWork(Generic[T]):
     """The rest of a coroutine that has paused. Await it once to run it to its end."""
 
     __slots__ = ("_coroutine", "_waits_for")
@@ -92,7 +92,7 @@ class Paused(Generic[T]):
             return result
 
 
-def start(coroutine: Coroutine[Any, Any, T]) -> T | Paused[T]:
+def start(coroutine: Coroutine[Any, Any, T]) -> T | PausedWork[T]:
     """Run a coroutine to its first pause; return its result, or the rest to await.
 
     The coroutine must not access the current task before it pauses.
@@ -102,7 +102,7 @@ def start(coroutine: Coroutine[Any, Any, T]) -> T | Paused[T]:
     except StopIteration as stop:
         result: T = stop.value
         return result
-    return Paused(coroutine, waits_for)
+    return PausedWork(coroutine, waits_for)
 
 
 DirectWrite = Callable[[bytes], bool]

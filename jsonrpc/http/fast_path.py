@@ -18,19 +18,19 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from jsonrpc.dispatch.calls import STOP
 from jsonrpc.dispatch.dispatcher import MISS
 from jsonrpc.dispatch.envelope import Body
-from jsonrpc.dispatch.gate import HttpConnection, Reply
+from jsonrpc.dispatch.gate import HttpConnection, HttpReply
 from jsonrpc.errors import Overloaded
 from jsonrpc.http.answering import Answering, closing
 from jsonrpc.http.asgi_rpc import READ_BEFORE
 from jsonrpc.http.current import Current
 from jsonrpc.http.delivery import PART, STALL_SECONDS
 from jsonrpc.http.peer import has_hung_up
-from jsonrpc.http.plain_heads import Known, RequestHeads, ending, head_of
-from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.plain_heads import ParsedHead, RequestHeads, ending, head_of
+from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import WholeRequests
 from jsonrpc.http.uvicorn_protocol import GuardedProtocol
 from jsonrpc.limits.interpreter import Interpreter
-from jsonrpc.limits.memory import SMALL, RequestMemory, Share
+from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
 from jsonrpc.limits.turn import LoopTurn
 
 MAX_HEAD: Final = 2048
@@ -41,10 +41,10 @@ _log: Final = logging.getLogger("jsonrpc")
 _END: Final = b"\r\n\r\n"
 
 
-class Pages(Protocol):
+class GetPages(Protocol):
     """Pages for GET that are available immediately."""
 
-    def get(self, head: bytes) -> Reply | None:
+    def get(self, head: bytes) -> HttpReply | None:
         """Return the reply to a request by its head without the empty line; None for any unusual request."""
 
 
@@ -54,11 +54,11 @@ class DirectProtocol(GuardedProtocol):
     heads: RequestHeads
     whole: WholeRequests | None = None
     """Tried first, for requests whose heads were parsed here before."""
-    pooled: Pooled | None = None
+    pooled: PooledRequests | None = None
     """Waits for the results of other threads; None disables them. Requests they cannot answer go to `answering`."""
     answering: Answering | None = None
     """Answers requests that have to wait; None: such requests are passed on to uvicorn."""
-    pages: Pages | None = None
+    pages: GetPages | None = None
     """Pages for GET requests, if any."""
     memory: RequestMemory | None = None
     """Counts long answers that are not read yet, if they are limited."""
@@ -90,7 +90,7 @@ class DirectProtocol(GuardedProtocol):
         DirectProtocol._all = self.connections
         self._http: HttpConnection | None = None
         """The connection with the head of the last request."""
-        self._known: Known | None = None
+        self._known: ParsedHead | None = None
         """The head of that request."""
         self._before: Body | None = None
         """The body of the request that is passed on, while it is passed on."""
@@ -100,7 +100,7 @@ class DirectProtocol(GuardedProtocol):
         """Time of the last answer given here, by the loop's clock."""
         self._number = 0 if self.pooled is None else self.pooled.number()
         """The number by which native code identifies this connection."""
-        self._unread: Share | None = None
+        self._unread: MemoryShare | None = None
         """The memory share of a long answer until it is read."""
 
     @override
@@ -169,7 +169,7 @@ class DirectProtocol(GuardedProtocol):
             return
         self._pass_on(data)
 
-    def _respond(self, data: bytes, known: Known, body: Body) -> None:
+    def _respond(self, data: bytes, known: ParsedHead, body: Body) -> None:
         """Answer a complete request, now or later; a long body is passed on to uvicorn."""
         if self._answer(known, body):
             return
@@ -178,14 +178,14 @@ class DirectProtocol(GuardedProtocol):
         else:
             self._answer_later(self.answering, known, body)
 
-    def _answer_later(self, answering: Answering, known: Known, body: Body) -> None:
+    def _answer_later(self, answering: Answering, known: ParsedHead, body: Body) -> None:
         """Start an answer that has to wait."""
         self._is_awaited = True
         task = self.loop.create_task(self._see_to_answer(answering, known, body))
         self.tasks.add(task)  # the server waits for them before it ends
         task.add_done_callback(self.tasks.discard)
 
-    async def _see_to_answer(self, answering: Answering, known: Known, body: Body) -> None:
+    async def _see_to_answer(self, answering: Answering, known: ParsedHead, body: Body) -> None:
         try:
             await self._answer_in_time(answering, known, body)
         except STOP:
@@ -196,7 +196,7 @@ class DirectProtocol(GuardedProtocol):
             _log.exception("the direct door failed")
             self.transport.abort()
 
-    async def _answer_in_time(self, answering: Answering, known: Known, body: Body) -> None:
+    async def _answer_in_time(self, answering: Answering, known: ParsedHead, body: Body) -> None:
         """Wait for an answer and write it, unless the client has left; then continue with later requests."""
         connection = self._know(known)
         endpoint = known.endpoint
@@ -219,7 +219,7 @@ class DirectProtocol(GuardedProtocol):
         elif self.flow.waiting:
             self._take_up()
 
-    async def _write_in_parts(self, reply: Reply) -> None:
+    async def _write_in_parts(self, reply: HttpReply) -> None:
         """Write a reply; cut off a client that takes too long for a part of it."""
         held, self._unread = self._unread, None
         start_of = head_of(reply, self.server_state.default_headers)
@@ -342,7 +342,7 @@ class DirectProtocol(GuardedProtocol):
             _log.exception("the direct door failed")
             self.transport.abort()
 
-    def _answer(self, known: Known, body: Body) -> bool:
+    def _answer(self, known: ParsedHead, body: Body) -> bool:
         """Answer a body if that is possible immediately; return whether it was."""
         connection = self._know(known)
         endpoint = known.endpoint
@@ -381,7 +381,7 @@ class DirectProtocol(GuardedProtocol):
         """Count an answer if it is long; return False if it exceeds the memory limit."""
         if size <= SMALL or self.memory is None:
             return True
-        share = Share(self.memory, lambda: connection.client)
+        share = MemoryShare(self.memory, lambda: connection.client)
         try:
             share.grow(size)
         except Overloaded:
@@ -394,7 +394,7 @@ class DirectProtocol(GuardedProtocol):
             self._unread.give_back()
             self._unread = None
 
-    def _know(self, known: Known) -> HttpConnection:
+    def _know(self, known: ParsedHead) -> HttpConnection:
         """Return the connection with a request's own head: a browser sends requests of several pages on one.
 
         Heads are cached for all connections. None of them has an X-Forwarded-For header.

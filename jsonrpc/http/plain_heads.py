@@ -10,7 +10,7 @@ from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
-from jsonrpc.dispatch.gate import Reply, RequestHead
+from jsonrpc.dispatch.gate import HttpReply, RequestHead
 from jsonrpc.http.replies import Endpoint
 
 _HEADS: Final = 4096
@@ -29,7 +29,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 """Names and values."""
 
 
-class Known:
+class ParsedHead:
     """A parsed head, and the beginning of the answers to it.
 
     Args:
@@ -79,7 +79,7 @@ class RequestHeads:
         }
         self.read = lru_cache(maxsize=_HEADS)(self._read)
 
-    def _read(self, text: bytes) -> Known | None:
+    def _read(self, text: bytes) -> ParsedHead | None:
         """Parse a head without its empty line; return None for anything unusual."""
         line, *lines = text.split(b"\r\n")
         method, _, rest = line.partition(b" ")
@@ -94,10 +94,10 @@ class RequestHeads:
         head = RequestHead("POST", headers, has_query=False, peer="")
         if not length.isdigit() or endpoint.gate.screen(head) is not None:
             return None
-        return Known(text, endpoint, head, int(length))
+        return ParsedHead(text, endpoint, head, int(length))
 
 
-def head_of(reply: Reply, defaults: Headers) -> bytes:
+def head_of(reply: HttpReply, defaults: Headers) -> bytes:
     """Return a reply's head exactly as uvicorn writes it, up to the content length."""
     content = [STATUS_LINE[reply.status]]
     for name, value in (*defaults, *reply.headers):

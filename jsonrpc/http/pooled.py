@@ -14,7 +14,7 @@ Take = Callable[[bytes | None], None]
 """Receives a response, or None if there is no response."""
 
 
-class Pooled:
+class PooledRequests:
     """The connections that wait for responses of one interface. Belongs to one event loop at a time.
 
     Args:

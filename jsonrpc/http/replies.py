@@ -18,7 +18,7 @@ from django.http import HttpRequest, HttpResponse
 from jsonrpc.dispatch.calls import LIMITED, OVERLOADED
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.envelope import Body
-from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, Reply, RequestHead
+from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, HttpReply, RequestHead
 from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.errors import rate_limit_exceeded, server_busy
 from jsonrpc.limits.memory import SMALL
@@ -124,13 +124,13 @@ class Endpoint:
             return 0.0
         return await self.throttle.take(self.gate.client(head), calls)
 
-    def limited(self, head: RequestHead, body: Body, wait: float) -> Reply:
+    def limited(self, head: RequestHead, body: Body, wait: float) -> HttpReply:
         """Return the reply to a client beyond its rate limit. `Retry-After` has whole seconds."""
         seconds = max(1, math.ceil(wait))
         text = self.dispatcher.refuse(body, rate_limit_exceeded(), LIMITED)
         return self._later(head, text, HTTPStatus.TOO_MANY_REQUESTS, seconds)
 
-    def busy(self, head: RequestHead, body: bytes | Body) -> Reply:
+    def busy(self, head: RequestHead, body: bytes | Body) -> HttpReply:
         """Return the reply while too many calls wait for a worker.
 
         Unspecified: geth queues without a limit. Clients retry after a 503 with `Retry-After`.
@@ -138,7 +138,7 @@ class Endpoint:
         text = self.dispatcher.refuse(body, server_busy(), OVERLOADED)
         return self._later(head, text, HTTPStatus.SERVICE_UNAVAILABLE, 1)
 
-    def reply(self, head: RequestHead, answer: bytes | None) -> Reply:
+    def reply(self, head: RequestHead, answer: bytes | None) -> HttpReply:
         """Return the reply with an answer; a body of notifications only gets an empty one."""
         if answer is None:
             return self.gate.accept(head, b"")
@@ -159,7 +159,7 @@ class Endpoint:
         long = answer is not None and self._gzip_from and len(answer) > _LONG
         return bool(long) and accepts_gzip(head)
 
-    def _later(self, head: RequestHead, text: bytes, status: HTTPStatus, seconds: int) -> Reply:
+    def _later(self, head: RequestHead, text: bytes, status: HTTPStatus, seconds: int) -> HttpReply:
         reply = self.gate.accept(head, text, status)
         retry = ((b"retry-after", b"%d" % seconds),)
         return reply._replace(headers=reply.headers + retry)
@@ -182,10 +182,10 @@ def accepts_gzip(head: RequestHead) -> bool:
     return _GZIP_WANTED.search(head.headers.get(b"accept-encoding", b"")) is not None
 
 
-def _compressed(reply: Reply) -> Reply:
+def _compressed(reply: HttpReply) -> HttpReply:
     """Compress with the fastest level, which halves JSON with hex in it and costs about 10 ns per byte."""
     body = zlib.compress(reply.body, 1, _GZIP)
-    return Reply(reply.status, reply.headers + GZIPPED, body)
+    return HttpReply(reply.status, reply.headers + GZIPPED, body)
 
 
 def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
@@ -196,7 +196,7 @@ def respond(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
     return to_response(reply)
 
 
-def _reply(request: HttpRequest, endpoint: Endpoint, head: RequestHead) -> Reply:
+def _reply(request: HttpRequest, endpoint: Endpoint, head: RequestHead) -> HttpReply:
     gate = endpoint.gate
     reply = gate.screen(head)
     if reply is not None:
@@ -227,7 +227,7 @@ def read_head(request: HttpRequest) -> RequestHead:
     )
 
 
-def to_response(reply: Reply) -> HttpResponse:
+def to_response(reply: HttpReply) -> HttpResponse:
     """Return a reply as a Django response, with the reply's own headers only."""
     response = HttpResponse(reply.body, status=reply.status)
     del response.headers["Content-Type"]

@@ -17,7 +17,7 @@ _WEBSOCKET_LINES: Final = 120
 _TOO_LARGE: Final = "request head too large"
 
 
-class Refused(Exception):
+class HeadRefused(Exception):
     """A head that is refused."""
 
     def __init__(self, status: HTTPStatus, text: str) -> None:
@@ -32,22 +32,22 @@ def check(version: str, target: bytes, headers: Headers, most: int | None) -> No
     Each request outside of the fast path is checked here.
 
     Raises:
-        Refused: the head is refused.
+        HeadRefused: the head is refused.
     """
     if version not in {"1.0", "1.1"}:
-        raise Refused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 is spoken here")
+        raise HeadRefused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 is spoken here")
     if (
         most is not None
         and len(target) + sum(len(name) + len(value) + 4 for name, value in headers) > most
     ):
-        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
+        raise HeadRefused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
     names = [name for name, _ in headers]
     if b"transfer-encoding" in names:
         codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
         if codings != [b"chunked"] or version == "1.0":
-            raise Refused(HTTPStatus.NOT_IMPLEMENTED, "no transfer coding but chunked is known")
+            raise HeadRefused(HTTPStatus.NOT_IMPLEMENTED, "no transfer coding but chunked is known")
     if names.count(b"host") > 1:
-        raise Refused(HTTPStatus.BAD_REQUEST, "more than one Host")
+        raise HeadRefused(HTTPStatus.BAD_REQUEST, "more than one Host")
 
 
 def opens_websocket(
@@ -63,7 +63,7 @@ def opens_websocket(
         paths: the paths with WebSockets; None for all.
 
     Raises:
-        Refused: the head is larger than the WebSocket library accepts.
+        HeadRefused: the head is larger than the WebSocket library accepts.
     """
     names = {name for name, _ in headers}
     fits = method == "GET" and version == "1.1" and target.isascii()
@@ -73,7 +73,7 @@ def opens_websocket(
         return False
     longest = max(len(name) + len(value) + 2 for name, value in headers)
     if max(longest, len(target)) > _WEBSOCKET_LINE or len(headers) > _WEBSOCKET_LINES:
-        raise Refused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
+        raise HeadRefused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
     return True
 
 

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import (
 
 from jsonrpc.http import request_head
 from jsonrpc.http.peer import LeastRate, WriteWatch
-from jsonrpc.http.request_head import Refused, opens_websocket, without_upgrade
+from jsonrpc.http.request_head import HeadRefused, opens_websocket, without_upgrade
 from jsonrpc.limits.connections import Connections
 
 LINGER_SECONDS: Final = 0.5
@@ -41,7 +41,7 @@ _INVALID: Final = "Invalid HTTP request received."
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class ReadTimeouts:
     """Limits of a connection outside of requests.
 
     `head` bytes and `head_seconds` for a request's head, from its first byte on; `least_rate`: how fast a peer must
@@ -87,7 +87,7 @@ class _Flow(FlowControl):
 class GuardedProtocol(HttpToolsProtocol):
     """uvicorn's protocol with limits. A subclass provides the limits and the WebSocket paths."""
 
-    patience = Patience()
+    patience = ReadTimeouts()
     held: Connections | None = None
     """Counts the connections of the process, if they are limited."""
     websocket_paths: Container[str] | None = None
@@ -199,12 +199,12 @@ class GuardedProtocol(HttpToolsProtocol):
             self._overhead += len(data)
         try:
             self._feed(data)
-        except Refused as refused:
+        except HeadRefused as refused:
             self._refuse(refused.status, refused.text)
             return
         except httptools.HttpParserError as error:
             cause = error.__context__
-            if isinstance(cause, Refused):
+            if isinstance(cause, HeadRefused):
                 self._refuse(cause.status, cause.text)
             else:
                 self._refuse(HTTPStatus.BAD_REQUEST, _INVALID)

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, client_key, is_proxy
 from jsonrpc.limits.recurring import RecurringWarning
 
-MOST_LOOKED_AT: Final = 32
+MAX_LOOKED_AT: Final = 32
 """Connections that are checked for being idle before a new one is refused."""
 
 _MAKES_ROOM: Final = "for a new one the oldest idle one is closed, or it is refused"
@@ -22,7 +22,7 @@ _MAKES_ROOM: Final = "for a new one the oldest idle one is closed, or it is refu
 _log: Final = logging.getLogger("jsonrpc")
 
 
-class Held(Protocol):
+class CountedConnection(Protocol):
     """A counted connection."""
 
     def is_idle(self) -> bool:
@@ -51,9 +51,9 @@ class Connections:
     ) -> None:
         self.limits = limits
         self._proxies = proxies
-        self._keys: dict[Held, str] = {}
+        self._keys: dict[CountedConnection, str] = {}
         """All connections, oldest first."""
-        self._of: dict[str, dict[Held, None]] = {}
+        self._of: dict[str, dict[CountedConnection, None]] = {}
         """The connections of each address, oldest first. Unix sockets, which have no address, are not counted,
         nor are trusted proxies."""
         self._flood = RecurringWarning(_log, clock)
@@ -65,7 +65,7 @@ class Connections:
         """Return the number of connections of an address, for IPv6 of its /64."""
         return len(self._of.get(client_key(peer, b"", NO_PROXIES), ()))
 
-    def enter(self, connection: Held, peer: str) -> bool:
+    def enter(self, connection: CountedConnection, peer: str) -> bool:
         """Count a new connection; return False if there is no place and no idle connection to close."""
         counted = peer and not is_proxy(peer, self._proxies)
         key = client_key(peer, b"", NO_PROXIES) if counted else ""
@@ -91,7 +91,7 @@ class Connections:
         self._of.setdefault(key, own)[connection] = None
         return True
 
-    def replace(self, old: Held, new: Held) -> None:
+    def replace(self, old: CountedConnection, new: CountedConnection) -> None:
         """Replace the object of a connection, after a change of its protocol."""
         key = self._keys.get(old)
         if key is not None:
@@ -99,7 +99,7 @@ class Connections:
             self._keys[new] = key
             self._of.setdefault(key, {})[new] = None
 
-    def leave(self, connection: Held) -> None:
+    def leave(self, connection: CountedConnection) -> None:
         """Note that a connection has ended. Can be called twice."""
         key = self._keys.pop(connection, None)
         if key is None:
@@ -109,9 +109,11 @@ class Connections:
         if not own:
             del self._of[key]
 
-    def _make_room(self, candidates: dict[Held, None] | dict[Held, str]) -> bool:
+    def _make_room(
+        self, candidates: dict[CountedConnection, None] | dict[CountedConnection, str]
+    ) -> bool:
         """Close the oldest idle connection among those checked; move the others to the end."""
-        for connection in tuple(islice(candidates, MOST_LOOKED_AT)):
+        for connection in tuple(islice(candidates, MAX_LOOKED_AT)):
             if connection.is_idle():
                 self.leave(connection)
                 connection.make_room()

@@ -58,7 +58,7 @@ class RequestMemory:
         self.held -= size
 
 
-class Share:
+class MemoryShare:
     """The memory of one body; released after its answer."""
 
     __slots__ = ("_client", "_client_of", "_memory", "_size")
@@ -87,7 +87,7 @@ class Share:
             self._size = 0
 
 
-class Reader(Protocol):
+class MemoryReader(Protocol):
     """A connection with queued output."""
 
     def shed(self) -> int:
@@ -97,16 +97,16 @@ class Reader(Protocol):
         """
 
 
-class _Readers:
+class _MemoryReaders:
     """The queued bytes of some readers."""
 
     __slots__ = ("held", "of")
 
     def __init__(self) -> None:
-        self.of: dict[Reader, int] = {}
+        self.of: dict[MemoryReader, int] = {}
         self.held = 0
 
-    def set(self, reader: Reader, size: int) -> None:
+    def set(self, reader: MemoryReader, size: int) -> None:
         """Set the queued bytes of a reader."""
         self.held += size - self.of.get(reader, 0)
         if size:
@@ -123,20 +123,20 @@ class UnreadMemory:
 
     def __init__(self, limits: MemoryLimits = MemoryLimits()) -> None:
         self._limits = limits
-        self._all = _Readers()
-        self._of: dict[str, _Readers] = {}
+        self._all = _MemoryReaders()
+        self._of: dict[str, _MemoryReaders] = {}
 
     @property
     def held(self) -> int:
         """Bytes in total."""
         return self._all.held
 
-    def count(self, reader: Reader, client: str, size: int) -> None:
+    def count(self, reader: MemoryReader, client: str, size: int) -> None:
         """Set a reader's queued bytes; if that exceeds a limit, close the readers with the longest queues.
 
         A client without a name (a Unix socket) counts only in the total.
         """
-        own = self._of.setdefault(client, _Readers())
+        own = self._of.setdefault(client, _MemoryReaders())
         is_more = size > own.of.get(reader, 0)
         own.set(reader, size)
         self._all.set(reader, size)
@@ -148,7 +148,7 @@ class UnreadMemory:
             self._of.pop(client, None)
 
 
-def _relieve(readers: _Readers, most: int) -> None:
+def _relieve(readers: _MemoryReaders, most: int) -> None:
     """If readers exceed the limit, make those with most bytes drop them, until part of the limit is free."""
     if readers.held <= most:
         return

@@ -38,7 +38,7 @@ class OutboundLimits:
     seconds: float = 10.0
 
 
-class Connection:
+class SocketWriter:
     """Writes to one socket.
 
     `send` is that of the server; `abandon` is called if the socket cannot be closed cleanly. Queued bytes are
@@ -110,7 +110,7 @@ class Connection:
             # The server reports this itself, with a disconnect message.
             self._drop()
         else:
-            if isinstance(rest, delivery.Paused):
+            if isinstance(rest, delivery.PausedWork):
                 self._hold(len(text))
                 self._writer = asyncio.get_running_loop().create_task(self._write(rest))
 
@@ -198,7 +198,7 @@ class Connection:
         self._queued += len(text)
         self._count()
 
-    async def _write(self, rest: delivery.Paused[None]) -> None:
+    async def _write(self, rest: delivery.PausedWork[None]) -> None:
         """Finish a paused write and the queued messages; close the peer if it is too slow."""
         try:
             await self._within_limit(rest)

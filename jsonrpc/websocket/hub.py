@@ -253,7 +253,7 @@ def _push(subscription: Subscription, results: Sequence[Result]) -> None:
         subscription.sink.push_all(subscription.prefix, results, b"}}")
 
 
-class Exchange:
+class SocketExchange:
     """The connection as seen by a handler: one message's view of its socket, and its client.
 
     Subscriptions made here are activated by `confirm`, after the answer with their ids has been sent, so that no

@@ -31,9 +31,9 @@ from jsonrpc.http.asgi_rpc import Receive, Scope, read_head
 from jsonrpc.http.delivery import PART, STALL_SECONDS, Message
 from jsonrpc.http.peer import transport_of
 from jsonrpc.http.replies import Endpoint
-from jsonrpc.limits.memory import SMALL, RequestMemory, Share
-from jsonrpc.websocket.connection import TRY_AGAIN_LATER, Connection, OutboundLimits, Send
-from jsonrpc.websocket.hub import Exchange, Hub
+from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
+from jsonrpc.websocket.connection import TRY_AGAIN_LATER, OutboundLimits, Send, SocketWriter
+from jsonrpc.websocket.hub import Hub, SocketExchange
 from jsonrpc.websocket.uvicorn_protocol import AnswerAtOnce, GuardedWebSocket
 
 INVALID_TEXT: Final = 1007
@@ -41,7 +41,7 @@ MESSAGE_TOO_BIG: Final = 1009
 
 _log: Final = logging.getLogger("jsonrpc")
 
-_MOST_SHOWN: Final = 100
+_MAX_SHOWN: Final = 100
 """Bytes of a header that are logged."""
 
 _PATIENCE: Final = 6
@@ -84,7 +84,7 @@ class Session:
         self._memory = memory
         self._send = send
         self._tasks: set[asyncio.Task[None]] = set()
-        self._connection = Connection(send, limits.outbound, self._abandon, memory.unread)
+        self._connection = SocketWriter(send, limits.outbound, self._abandon, memory.unread)
         self._client = ""
         """The key under which the client is counted."""
         self._caller = UNKNOWN_CALLER
@@ -173,9 +173,10 @@ class Session:
         if len(answer) <= SMALL:
             self._connection.push(answer)
         else:
-            exchange = Exchange(self._hub, self._connection, self._client, self._caller)
+            exchange = SocketExchange(self._hub, self._connection, self._client, self._caller)
             self._spawn(
-                self._deliver(exchange, answer, text), Share(self._memory, lambda: self._client)
+                self._deliver(exchange, answer, text),
+                MemoryShare(self._memory, lambda: self._client),
             )
         return True
 
@@ -199,7 +200,7 @@ class Session:
             self._endpoint.gate.client(head),
             text,
             *(
-                head.headers.get(name, b"")[:_MOST_SHOWN].decode("latin-1")
+                head.headers.get(name, b"")[:_MAX_SHOWN].decode("latin-1")
                 for name in (b"host", b"origin")
             ),
         )
@@ -230,8 +231,8 @@ class Session:
 
     async def _handle(self, head: RequestHead, body: Body) -> None:
         """Answer immediately, or let a worker answer, within the limit of the socket's calls in progress."""
-        exchange = Exchange(self._hub, self._connection, self._client, self._caller)
-        share = Share(self._memory, lambda: self._client)
+        exchange = SocketExchange(self._hub, self._connection, self._client, self._caller)
+        share = MemoryShare(self._memory, lambda: self._client)
         try:
             share.grow(len(body.text))
         except Overloaded:
@@ -256,7 +257,7 @@ class Session:
             if not handed_on:
                 share.give_back()
 
-    def _answer_hot(self, exchange: Exchange, body: Body) -> HotAnswer:
+    def _answer_hot(self, exchange: SocketExchange, body: Body) -> HotAnswer:
         """Answer on the event loop if possible; the shortcut is not tried twice."""
         tried, self._tried = self._tried, None
         if tried is None or tried[0] != body.text:
@@ -272,7 +273,7 @@ class Session:
             return refuse(body, server_busy(), OVERLOADED)
         return refuse(body, rate_limit_exceeded(), LIMITED) if wait else None
 
-    async def _work(self, exchange: Exchange, body: Body) -> None:
+    async def _work(self, exchange: SocketExchange, body: Body) -> None:
         answer: bytes | None
         try:
             answer = await self._answer(exchange, body)
@@ -282,7 +283,7 @@ class Session:
             answer = await give_up(self._dispatcher, body)
         await self._deliver(exchange, answer, body)
 
-    async def _answer(self, exchange: Exchange, body: Body) -> bytes | None:
+    async def _answer(self, exchange: SocketExchange, body: Body) -> bytes | None:
         """Have a worker answer. Gathered methods do not know the connection."""
         dispatcher = self._dispatcher
         method = dispatcher.gathered_as(body)
@@ -292,7 +293,7 @@ class Session:
         return await self._workers.run(limit, dispatcher.answer, body, exchange)
 
     async def _deliver(
-        self, exchange: Exchange, answer: bytes | None, body: bytes | Body = b""
+        self, exchange: SocketExchange, answer: bytes | None, body: bytes | Body = b""
     ) -> None:
         """Send the answer, then activate the subscriptions made in it.
 
@@ -302,12 +303,12 @@ class Session:
         if answer is None or len(answer) <= SMALL:
             await self._push(exchange, answer)
             return
-        share = Share(self._memory, lambda: exchange.client)
+        share = MemoryShare(self._memory, lambda: exchange.client)
         try:
             share.grow(len(answer))
         except Overloaded:
             refusal = self._dispatcher.refuse(body, server_busy(), OVERLOADED)
-            await self._push(Exchange(self._hub, self._connection), refusal)
+            await self._push(SocketExchange(self._hub, self._connection), refusal)
             return
         try:
             size = len(answer)
@@ -321,7 +322,7 @@ class Session:
         finally:
             share.give_back()
 
-    async def _push(self, exchange: Exchange, answer: bytes | None) -> None:
+    async def _push(self, exchange: SocketExchange, answer: bytes | None) -> None:
         if answer is not None:
             self._connection.push(answer)
             if answer.startswith(self._parse_error):
@@ -329,7 +330,7 @@ class Session:
                 await self._connection.close(INVALID_TEXT, "parse error")
         exchange.confirm()
 
-    def _spawn(self, work: Coroutine[Any, Any, None], share: Share) -> None:
+    def _spawn(self, work: Coroutine[Any, Any, None], share: MemoryShare) -> None:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)

@@ -23,7 +23,7 @@ from jsonrpc.http.peer import LeastRate, WriteWatch
 from jsonrpc.http.uvicorn_protocol import LINGER_BYTES, LINGER_SECONDS
 from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter
-from jsonrpc.limits.memory import RequestMemory, Share
+from jsonrpc.limits.memory import MemoryShare, RequestMemory
 
 FRAGMENT_COST: Final = 64
 """Bytes of memory for each fragment in addition to its content."""
@@ -91,7 +91,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._fragments = 0
-        self._share = Share(self.memory, self._client)
+        self._share = MemoryShare(self.memory, self._client)
         """Memory of the incoming message."""
         self._unparsed = 0
         """Parsed bytes that belong to no complete frame; an upper bound."""
@@ -99,7 +99,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         """Whether the parsed bytes end like an opening handshake."""
         self._queued = 0
         """Bytes of complete messages that the application has not taken."""
-        self._queued_share = Share(self.memory, self._client)
+        self._queued_share = MemoryShare(self.memory, self._client)
         self._idle_frames = 0
         self._idle_since = 0.0
         self._eventful = False

@@ -9,8 +9,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Branch, Choice, KeysetChangeList
-from adminkit.identifier_terms import Term
+from adminkit.changelist import Branch, KeysetChangeList, ListChoice
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from cchain_app.models import Block as CChainBlock
@@ -23,7 +23,9 @@ _HEIGHT_BITS = 62
 """Number of bits of the heights that keys can hold."""
 
 _OPTION = 1
-_CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items())
+_CHAINS = tuple(
+    ListChoice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items()
+)
 
 
 class OuterBlockList(KeysetChangeList):
@@ -50,7 +52,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     search_help_text = "Height, block ID or node ID"
     choices = (
         *_CHAINS,
-        Choice("all", "All", tuple(branch for one in _CHAINS for branch in one.branches)),
+        ListChoice("all", "All", tuple(branch for one in _CHAINS for branch in one.branches)),
     )
     unique_hash = "block_id"
     found_by = (
@@ -67,7 +69,7 @@ class OuterBlockAdmin(IdentifierAdmin):
         return OuterBlockList
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         if term.node_id is not None:
             return [Q(proposer=term.node_id)]
         if term.number is not None:

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import Term
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from network_app import selectors
 from network_app.admin import display
@@ -30,7 +30,7 @@ class ChainSyncAdmin(IdentifierAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         return [Q(pk=term.text.upper()[:1])]
 
     @override

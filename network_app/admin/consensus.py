@@ -13,8 +13,8 @@ from django.template.response import TemplateResponse
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Choice
-from adminkit.identifier_terms import Term
+from adminkit.changelist import ListChoice
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from chaindb import clock
 from network_app import selectors
@@ -22,11 +22,13 @@ from network_app.admin import display, voting
 from network_app.apps import node_network
 from network_app.models import BlockDecision, ChainConsensus
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors.accepted import NoFirstValidator
 from primitives.ids import NodeID
 
-_CHAINS = tuple(Choice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items())
+_CHAINS = tuple(
+    ListChoice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items()
+)
 
 
 @admin.register(ChainConsensus)
@@ -37,7 +39,7 @@ class ChainConsensusAdmin(IdentifierAdmin):
     fieldsets = ((None, {"fields": ("chain", "updated_at")}),)
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         return []
 
     @override
@@ -83,7 +85,7 @@ def who_decides() -> SafeString:
     try:
         maker, own = node_network().producer.node_id, platform_chain().node_id
     except (
-        NoGenesis,
+        NoPlatformGenesis,
         NoFirstValidator,
         OSError,
     ):  # genesis and certificate are created on the first start
@@ -106,9 +108,9 @@ class BlockDecisionAdmin(IdentifierAdmin):
     search_fields = ("height", "block_id", "proposer")
     search_help_text = "Height, block ID or node ID"
     choices = (
-        Choice("all", "All"),
+        ListChoice("all", "All"),
         *_CHAINS,
-        Choice("rejected", "Rejected", (Q(accepted=False),)),
+        ListChoice("rejected", "Rejected", (Q(accepted=False),)),
     )
     fieldsets = (
         (None, {"fields": ("chain_name", "place", "outcome", "full_id", "full_parent")}),
@@ -117,7 +119,7 @@ class BlockDecisionAdmin(IdentifierAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> Sequence[Q]:
+    def branches(self, term: IdentifierTerm) -> Sequence[Q]:
         if term.node_id is not None:
             return [Q(proposer=str(term.node_id))]
         if term.number is not None:

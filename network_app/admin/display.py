@@ -23,7 +23,7 @@ from adminkit.display import (
     stack,
 )
 from adminkit.formats import format_age
-from adminkit.links import Pages
+from adminkit.links import PageLinks
 from cchain_app.admin import links as cchain
 from network_app import selectors
 from network_app.models import ChainSync, SyncPhase
@@ -31,7 +31,7 @@ from platform_app.admin import links as platform
 from platform_app.admin.display import NODE, amount, full_amount, share_bar, short_node
 from primitives.ids import NodeID
 
-_PAGES: Final = Pages("network_app")
+_PAGES: Final = PageLinks("network_app")
 page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 

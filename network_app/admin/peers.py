@@ -11,9 +11,9 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Choice
-from adminkit.deeds import Deed, Refused
-from adminkit.identifier_terms import Term
+from adminkit.actions import ActionRefused, AdminAction
+from adminkit.changelist import ListChoice
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from chaindb import clock
 from network_app import selectors
@@ -23,7 +23,7 @@ from network_app.services import pardons
 from network_app.services.pardons import PardonRefused
 from platform_app.admin.display import format_fraction
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.config import MILLION
 from platform_app.models import Phase, Validator
 from platform_app.selectors import stakers
@@ -31,7 +31,7 @@ from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class PeerDetails:
     """Facts about one peer; None where they do not apply."""
 
     now: datetime
@@ -45,7 +45,7 @@ class Facts:
     """Whether this node is a current validator; otherwise no peer has observed its uptime."""
 
 
-def read(found: Sequence[Peer]) -> list[Facts]:
+def read(found: Sequence[Peer]) -> list[PeerDetails]:
     """Return the facts about peers, in their order, in at most four statements."""
     if not found:
         return []
@@ -55,7 +55,7 @@ def read(found: Sequence[Peer]) -> list[Facts]:
     uptimes = _uptimes([peer.node_id for peer in found if peer.node_id in stakes])
     validating = _is_ours(stakes)
     return [
-        Facts(now, reported, stakes.get(peer.node_id), uptimes.get(peer.node_id), validating)
+        PeerDetails(now, reported, stakes.get(peer.node_id), uptimes.get(peer.node_id), validating)
         for peer in found
     ]
 
@@ -70,7 +70,7 @@ def _is_ours(stakes: Mapping[NodeID, int]) -> bool:
 def _stakes() -> dict[NodeID, int]:
     try:
         current = stakers.current_validators(platform_chain())
-    except NoGenesis:
+    except NoPlatformGenesis:
         return {}
     return {one.node_id: one.weight + one.delegator_weight for one in current.validators}
 
@@ -103,7 +103,7 @@ def _ask_again(peer: Peer) -> str:
     try:
         pardons.pardon(platform_chain().db, peer.node_id)
     except PardonRefused as error:
-        raise Refused(f"{error}.") from error
+        raise ActionRefused(f"{error}.") from error
     return f"{peer.node_id} is to be asked again on all chains."
 
 
@@ -117,7 +117,7 @@ class PeerAdmin(IdentifierAdmin):
     )  # fmt: skip
     ordering = ("node_id",)
     deeds = (
-        Deed(
+        AdminAction(
             name="ask-again",
             button="Ask again",
             question="Ask this peer again?",
@@ -131,10 +131,10 @@ class PeerAdmin(IdentifierAdmin):
     search_fields = ("node_id", "ip", "public_ip")
     search_help_text = "Node ID, IP address, or IP:port"
     choices = (
-        Choice("connected", "Connected", (Q(connected_since__isnull=False),)),
-        Choice("validators", "Validators", (Q(node_id__in=_VALIDATING.values("node_id")),)),
-        Choice("gone", "Not connected", (Q(connected_since__isnull=True),)),
-        Choice("all", "All"),
+        ListChoice("connected", "Connected", (Q(connected_since__isnull=False),)),
+        ListChoice("validators", "Validators", (Q(node_id__in=_VALIDATING.values("node_id")),)),
+        ListChoice("gone", "Not connected", (Q(connected_since__isnull=True),)),
+        ListChoice("all", "All"),
     )
     fieldsets = (
         (None, {"fields": ("full_node", "state", "times", "connected", "first", "last")}),
@@ -146,7 +146,7 @@ class PeerAdmin(IdentifierAdmin):
     )  # fmt: skip
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         if term.node_id is not None:
             return [Q(pk=term.node_id)]
         return [_at(term.text)]
@@ -179,7 +179,7 @@ class PeerAdmin(IdentifierAdmin):
     @admin.display(description="State")
     def state(self, peer: Any) -> SafeString:
         """Return whether the peer is connected and since when, or when it was last connected."""
-        facts: Facts = peer.facts
+        facts: PeerDetails = peer.facts
         if peer.connected_since is None:
             last = display.age_of(peer.last_seen, facts.now)
             return display.pair(display.badge("not connected"), f"last {last}")

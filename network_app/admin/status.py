@@ -10,7 +10,7 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.formats import with_unit
-from adminkit.identifier_terms import Term
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.overview import Card, Overview
 from network_app import selectors
@@ -18,7 +18,7 @@ from network_app.admin import display
 from network_app.models import ChainSync, NetworkStatus, SyncPhase
 from network_app.ports import DialFailure
 from platform_app.admin.display import round_coins
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 
 
 @admin.register(NetworkStatus)
@@ -34,7 +34,7 @@ class NetworkStatusAdmin(IdentifierAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         return [Q(ip=term.text)]
 
     @override
@@ -163,7 +163,7 @@ def _stake_cards() -> tuple[Card, ...]:
     try:
         found = selectors.peers()
         stake, seen = selectors.connected_stake(found), selectors.uptime_of_self(found)
-    except (NoGenesis, OSError):  # genesis and certificate are created on the first start
+    except (NoPlatformGenesis, OSError):  # genesis and certificate are created on the first start
         return ()
     connected = Card(
         "Stake connected",

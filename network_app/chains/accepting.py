@@ -14,10 +14,10 @@ from chainvm.processing import NotProcessing, UnknownParent
 from network_app.chains.backend import ChainBackend
 from network_app.chains.consensus import OuterConsensus
 from network_app.chains.outer_blocks import HIGHEST, OuterRows
-from network_app.ports import Accepted, BlockRef, InvalidBlock, NotYet
+from network_app.ports import AcceptResult, BlockRef, InvalidBlock, NotYet
 from network_app.proposervm.block import SignedBlock, parse
-from network_app.proposervm.errors import CutOff, NotYetValid, OuterBlockError, WrongSignature
-from network_app.proposervm.verification import ParentFacts
+from network_app.proposervm.errors import CutOff, NotYetValid, OuterBlockError, WrongBlockSignature
+from network_app.proposervm.verification import ParentContext
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.services import clock as network_clock
 from primitives.hashing import sha256
@@ -27,20 +27,20 @@ B = TypeVar("B", bound=Block)
 
 
 @dataclass(frozen=True, slots=True)
-class _Verified(Generic[B]):
+class _Verification(Generic[B]):
     """A block whose outer block is valid."""
 
     block: ProposerBlock[B]
-    facts: ParentFacts
+    facts: ParentContext
     """Facts that are needed to verify its child."""
     now: int
     """The node's time after the block is accepted, Unix seconds."""
 
 
-class _Line(NamedTuple, Generic[B]):
+class _NewBlocks(NamedTuple, Generic[B]):
     """New blocks, each the child of the one before it, the first of the last accepted block."""
 
-    blocks: list[_Verified[B]]
+    blocks: list[_Verification[B]]
     stopped_by: Exception | None
     """Why the blocks that were given after them are missing."""
 
@@ -73,7 +73,7 @@ class Acceptor(Generic[B]):
         self._inner = inner
         self._building = building
 
-    def accept(self, raws: Sequence[bytes]) -> Accepted:
+    def accept(self, raws: Sequence[bytes]) -> AcceptResult:
         """Verify and accept blocks in order; see `ports.AcceptedChain.accept`."""
         with self.consensus.lock:
             vm = self.consensus.outer
@@ -89,18 +89,18 @@ class Acceptor(Generic[B]):
         return accepted
 
     def _accept_all(
-        self, vm: ProposerVM[B], verified: Sequence[_Verified[B]], now: int
-    ) -> tuple[Accepted, InvalidBlock | None]:
+        self, vm: ProposerVM[B], verified: Sequence[_Verification[B]], now: int
+    ) -> tuple[AcceptResult, InvalidBlock | None]:
         """Accept blocks up to the first invalid inner block; return the accepted ones and the reason to stop.
 
         Raises:
             HeadMoved: Another process has accepted a block in the meantime.
         """
         if not verified:
-            return Accepted(), None
+            return AcceptResult(), None
         with self._building(verified[0].block.height):
             verified, refused = self._verify(vm, verified)
-            return self._accept(vm, verified, now) if verified else Accepted(), refused
+            return self._accept(vm, verified, now) if verified else AcceptResult(), refused
 
     def parse(self, raw: bytes) -> ProposerBlock[B]:
         """Parse a block as far as its height; the rest is not validated.
@@ -120,26 +120,26 @@ class Acceptor(Generic[B]):
             raise invalid(block, "no chain is so high")
         return block
 
-    def _verify_outer(self, vm: ProposerVM[B], raws: Sequence[bytes], now: int) -> _Line[B]:
+    def _verify_outer(self, vm: ProposerVM[B], raws: Sequence[bytes], now: int) -> _NewBlocks[B]:
         """Return the blocks whose outer blocks are valid.
 
         On a local network with a single block producer the clock follows the blocks.
         """
         parent, leaps = vm.last, network_clock.follows()
-        found: list[_Verified[B]] = []
+        found: list[_Verification[B]] = []
         reason: Exception | None = None
         try:
             for block in self._new(vm, raws):
                 if leaps and isinstance(block.outer, SignedBlock):
                     now = max(now, block.outer.time)
                 parent = _facts_of(vm, block, parent, now)
-                found.append(_Verified(block, parent, now))
+                found.append(_Verification(block, parent, now))
         except (InvalidBlock, UnknownParent, NotYet) as stopped_by:
             reason = stopped_by
         if found and found[-1].facts.options:
             found.pop()
             reason = reason or NotYet("the option of a proposal is missing")
-        return _Line(found, reason)
+        return _NewBlocks(found, reason)
 
     def _new(self, vm: ProposerVM[B], raws: Sequence[bytes]) -> Iterator[ProposerBlock[B]]:
         """Parse blocks in order, and skip those that are already accepted.
@@ -157,15 +157,15 @@ class Acceptor(Generic[B]):
                 raise invalid(block, f"at its height the block {accepted} is accepted")
 
     def _verify(
-        self, vm: ProposerVM[B], new: Sequence[_Verified[B]]
-    ) -> tuple[list[_Verified[B]], InvalidBlock | None]:
+        self, vm: ProposerVM[B], new: Sequence[_Verification[B]]
+    ) -> tuple[list[_Verification[B]], InvalidBlock | None]:
         """Verify inner blocks together, up to the first invalid one; return the valid ones and the reason to stop.
 
         Raises:
             HeadMoved: Another process has accepted a block in the meantime.
         """
         refused: InvalidBlock | None = None
-        line: list[_Verified[B]] = []
+        line: list[_Verification[B]] = []
         for one in new:
             try:
                 inner = self._inner.read(one.block.inner)
@@ -177,7 +177,7 @@ class Acceptor(Generic[B]):
             line.pop()
         if not line or self._verify_together(vm, line) is None:
             return line, refused
-        verified: list[_Verified[B]] = []
+        verified: list[_Verification[B]] = []
         for unit in _units(line):
             reason = self._verify_together(vm, unit)
             if reason is not None:
@@ -185,7 +185,9 @@ class Acceptor(Generic[B]):
             verified += unit
         return verified, refused
 
-    def _verify_together(self, vm: ProposerVM[B], line: Sequence[_Verified[B]]) -> Exception | None:
+    def _verify_together(
+        self, vm: ProposerVM[B], line: Sequence[_Verification[B]]
+    ) -> Exception | None:
         """Verify inner blocks, all or none; return why they are rejected.
 
         Raises:
@@ -206,7 +208,9 @@ class Acceptor(Generic[B]):
             return error
         return None
 
-    def _accept(self, vm: ProposerVM[B], verified: Sequence[_Verified[B]], now: int) -> Accepted:
+    def _accept(
+        self, vm: ProposerVM[B], verified: Sequence[_Verification[B]], now: int
+    ) -> AcceptResult:
         """Accept verified blocks in one transaction, which also moves the clock to their time.
 
         Raises:
@@ -219,15 +223,15 @@ class Acceptor(Generic[B]):
                 network_clock.follow(last.now)
 
         vm.accept([one.block.block_id for one in verified], written=written)
-        return Accepted(
+        return AcceptResult(
             tuple(BlockRef(one.block.height, one.block.block_id) for one in verified),
             sum(self._inner.transactions_in(one.block.inner) for one in verified),
         )
 
 
 def _facts_of(
-    vm: ProposerVM[B], block: ProposerBlock[B], parent: ParentFacts, now: int
-) -> ParentFacts:
+    vm: ProposerVM[B], block: ProposerBlock[B], parent: ParentContext, now: int
+) -> ParentContext:
     """Verify an outer block and return the facts that are needed to verify its child.
 
     Raises:
@@ -243,15 +247,15 @@ def _facts_of(
         return vm.verify_outer(block, parent, now=now, bootstrapping=True, reached=reached)
     except NotYetValid as error:
         raise NotYet(str(error)) from error
-    except WrongSignature as error:
+    except WrongBlockSignature as error:
         raise invalid(block, error, spoiled=True) from error
     except OuterBlockError as error:
         raise invalid(block, error) from error
 
 
-def _units(line: Sequence[_Verified[B]]) -> list[list[_Verified[B]]]:
+def _units(line: Sequence[_Verification[B]]) -> list[list[_Verification[B]]]:
     """Split blocks into the smallest units that can be accepted: single blocks, or proposals with their options."""
-    units: list[list[_Verified[B]]] = []
+    units: list[list[_Verification[B]]] = []
     for one in line:
         if units and units[-1][-1].facts.options:
             units[-1].append(one)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from chainvm.port import Block
-from network_app.chains.outer_blocks import AcceptedBlock
+from network_app.chains.outer_blocks import UnwrappedBlock
 from primitives.ids import ID
 
 B = TypeVar("B", bound=Block)
@@ -17,7 +17,7 @@ class ChainBackend(Protocol[B]):
     def refused(self) -> type[Exception]:
         """The base class of the reasons why a block is rejected."""
 
-    def blocks(self, first: int, last: int, size: int) -> list[AcceptedBlock]:
+    def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return accepted blocks; see `outer_blocks.AcceptedBlocks`."""
 
     def read(self, block: B) -> B:

@@ -15,7 +15,7 @@ from cchain_app.pool.errors import (
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool
 from cchain_app.services import transactions
-from network_app.chains.outer_blocks import AcceptedBlock
+from network_app.chains.outer_blocks import UnwrappedBlock
 from network_app.ports import NoRoom
 from primitives.evm import Hash
 from primitives.hashing import keccak256
@@ -38,10 +38,10 @@ class EvmBackend:
     def __init__(self, chain: EvmChain) -> None:
         self._chain = chain
 
-    def blocks(self, first: int, last: int, size: int) -> list[AcceptedBlock]:
+    def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return the accepted blocks between two heights until their total size exceeds `size`."""
         return [
-            AcceptedBlock(one.number, ID(one.hash), one.timestamp, one.raw)
+            UnwrappedBlock(one.number, ID(one.hash), one.timestamp, one.raw)
             for one in accepted.raw_blocks(self._chain, first, last, size)
         ]
 

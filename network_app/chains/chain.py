@@ -13,9 +13,9 @@ from chainvm.port import Block
 from network_app.chains.accepting import Acceptor
 from network_app.chains.backend import ChainBackend
 from network_app.chains.outer_blocks import OuterRows
-from network_app.chains.voting import Settings, voted_chain
+from network_app.chains.voting import VotingSettings, voted_chain
 from network_app.consensus.vm import VotedChain
-from network_app.ports import ANCESTOR_OVERHEAD, Accepted, BlockRef, ParsedBlock
+from network_app.ports import ANCESTOR_OVERHEAD, AcceptResult, BlockRef, ParsedBlock
 from network_app.proposervm.vm import ProposerBlock
 from network_app.store import fetched
 from primitives.ids import ID, NodeID
@@ -62,7 +62,7 @@ class NetworkChain(Generic[B]):
         return self._chain_id()
 
     def voted(
-        self, node: Settings, *, followed: NodeID | None = None
+        self, node: VotingSettings, *, followed: NodeID | None = None
     ) -> VotedChain[ProposerBlock[B]]:
         """Return the chain for the engine that votes on it, or that queries the followed node. Blocking."""
         return voted_chain(
@@ -146,7 +146,7 @@ class NetworkChain(Generic[B]):
             needs_option=self._inner.is_proposal(block.inner),
         )
 
-    def accept(self, raws: Sequence[bytes]) -> Accepted:
+    def accept(self, raws: Sequence[bytes]) -> AcceptResult:
         """Verify, execute and accept blocks in order; see `ports.AcceptedChain.accept`."""
         return self._acceptor.accept(raws)
 

@@ -9,7 +9,7 @@ from chainvm.port import HeadMoved
 from network_app.ports import BlockRef
 from network_app.proposervm.block import OuterBlock, SignedBlock, encode_option, encode_signed
 from network_app.proposervm.epochs import Epoch
-from network_app.proposervm.verification import ParentFacts, of_genesis
+from network_app.proposervm.verification import ParentContext, of_genesis
 from network_app.store import outer
 from network_app.store.outer import Wrapping
 from primitives.ids import ID, NodeID
@@ -23,7 +23,7 @@ def _the_beginning() -> int:
     return 0
 
 
-class AcceptedBlock(NamedTuple):
+class UnwrappedBlock(NamedTuple):
     """An accepted block of a chain, without its outer block."""
 
     height: int
@@ -35,7 +35,7 @@ class AcceptedBlock(NamedTuple):
     """Whether the block is a commit or an abort, which has no proposer and no signature."""
 
 
-AcceptedBlocks = Callable[[int, int, int], list[AcceptedBlock]]
+AcceptedBlocks = Callable[[int, int, int], list[UnwrappedBlock]]
 """Returns a chain's accepted blocks between two heights, also in descending order.
 
 The list ends before the total size exceeds the third argument; the first block is always included.
@@ -63,8 +63,8 @@ class OuterRows:
         self.alias = alias
         self.blocks = blocks
         self._first = first
-        self._genesis: AcceptedBlock | None = None
-        self._last: ParentFacts | None = None
+        self._genesis: UnwrappedBlock | None = None
+        self._last: ParentContext | None = None
         """Facts of the last block at the latest access; the facts of a block never change."""
         self._known: set[NodeID] = set()
         """Nodes whose certificates are stored."""
@@ -72,7 +72,7 @@ class OuterRows:
         """Number of rollbacks of the rows as of the latest access."""
 
     @property
-    def genesis(self) -> AcceptedBlock:
+    def genesis(self) -> UnwrappedBlock:
         """The first block, which has no outer block."""
         found = self._genesis
         if found is None:
@@ -94,7 +94,7 @@ class OuterRows:
             self.genesis.height, self.genesis.block_id
         )
 
-    def last(self) -> ParentFacts:
+    def last(self) -> ParentContext:
         """Return the facts of the last accepted block for verifying its child. Usually one statement."""
         place, known = self.place(), self._last
         if known is None or known.outer_id != place.block_id:
@@ -158,7 +158,7 @@ class OuterRows:
         if self._genesis is not None and height < self._genesis.height:
             self._genesis = None
 
-    def _facts(self, place: BlockRef) -> ParentFacts:
+    def _facts(self, place: BlockRef) -> ParentContext:
         if place.height == self.genesis.height:
             return of_genesis(place.block_id, self.genesis.time, place.height)
         found = outer.between(self.db, self.alias, place.height - 1, place.height)
@@ -166,7 +166,7 @@ class OuterRows:
         # An option has no time; its proposal, directly before it, has one.
         timed = last if last.time is not None else found[0]
         inner = self.blocks(place.height, place.height, 1)[0]
-        return ParentFacts(
+        return ParentContext(
             place.block_id,
             inner.block_id,
             place.height,
@@ -175,7 +175,7 @@ class OuterRows:
             _epoch(timed),
         )
 
-    def _raw(self, one: AcceptedBlock, found: dict[int, Wrapping]) -> bytes:
+    def _raw(self, one: UnwrappedBlock, found: dict[int, Wrapping]) -> bytes:
         parent = found.get(one.height - 1)
         parent_id = self.genesis.block_id if parent is None else parent.block_id
         return raw_of(found[one.height], parent_id, one.raw)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from network_app.chains.outer_blocks import AcceptedBlock
+from network_app.chains.outer_blocks import UnwrappedBlock
 from network_app.ports import NoRoom
 from platform_app.blocks.block import Block, ProposalBlock
 from platform_app.blocks.errors import InvalidBlock
@@ -31,10 +31,10 @@ class PlatformBackend:
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
 
-    def blocks(self, first: int, last: int, size: int) -> list[AcceptedBlock]:
+    def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return the accepted blocks between two heights until their total size exceeds `size`."""
         return [
-            AcceptedBlock(one.height, one.block_id, one.time, one.raw, is_option=one.is_option)
+            UnwrappedBlock(one.height, one.block_id, one.time, one.raw, is_option=one.is_option)
             for one in accepted.raw_blocks(self._chain, first, last, size)
         ]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from chaindb import clock
-from network_app.ports import ValidatorFacts
+from network_app.ports import ValidatorInfo
 from network_app.proposervm.verification import Proposers
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, stakers
@@ -78,7 +78,7 @@ class ValidatorDirectory:
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
-        self._validators: Mapping[NodeID, ValidatorFacts] = {}
+        self._validators: Mapping[NodeID, ValidatorInfo] = {}
         self._uptimes: Mapping[NodeID, int] = {}
 
     def read(self) -> None:
@@ -86,7 +86,7 @@ class ValidatorDirectory:
         now = clock.now()
         present = stakers.current_validators(self._chain, PRIMARY_NETWORK_ID)
         self._validators = {
-            one.node_id: ValidatorFacts(
+            one.node_id: ValidatorInfo(
                 one.weight + one.delegator_weight,
                 one.public_key,
             )
@@ -98,7 +98,7 @@ class ValidatorDirectory:
             for node_id, seen in stakers.uptimes(self._chain).items()
         }
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         """Return the current validators of the Primary Network."""
         return self._validators
 

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from chaindb import clock
 from chaindb.chains import Chain
 from chaindb.connections import OneThread
-from chaindb.pointers import Pointers
+from chaindb.events import ChainEvents
 from chainvm.port import Block
 from network_app import selectors
 from network_app.chains.consensus import OuterConsensus
@@ -18,7 +18,7 @@ from network_app.proposervm.verification import Proposers
 from network_app.proposervm.vm import ProposerBlock
 from network_app.proposervm.windower import proposer_at, slot_of
 from network_app.services import clock as network_clock
-from network_app.snowman.parameters import Settings as Parameters
+from network_app.snowman.parameters import SamplingSettings as Parameters
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
 
@@ -30,7 +30,7 @@ PLATFORM_DELAY = 1
 B = TypeVar("B", bound=Block)
 
 
-class Settings(Parameters, Protocol):
+class VotingSettings(Parameters, Protocol):
     """The node's settings that voting reads; see `NodeSettings` for their meanings."""
 
     @property
@@ -66,7 +66,7 @@ class VotedConsensus(Generic[B]):
     def __init__(
         self,
         alias: Chain,
-        pointers: Pointers,
+        pointers: ChainEvents,
         outer: OuterConsensus[B],
         rows: OuterRows,
         proposers: Proposers,
@@ -162,7 +162,7 @@ def voted_chain(
     rows: OuterRows,
     *,
     refused: type[Exception],
-    node: Settings,
+    node: VotingSettings,
     followed: NodeID | None,
 ) -> VotedChain[ProposerBlock[B]]:
     """Return a chain for the engine that votes on it; all its work runs in one thread. Blocking.

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from chaindb import clock
 from chaindb.chains import Chain
 from chaindb.locks import Lock
-from network_app.chains.outer_blocks import AcceptedBlock, OuterRows
+from network_app.chains.outer_blocks import OuterRows, UnwrappedBlock
 from network_app.chains.validators import PlatformValidators
 from network_app.proposervm.block import OuterBlock, build_option
-from network_app.proposervm.building import Signature, build_child
-from network_app.proposervm.verification import InnerFacts, ParentFacts, Upgrades, follow
-from network_app.proposervm.windower import SLOT, next_slot, slot_of
+from network_app.proposervm.building import BlockSigner, build_child
+from network_app.proposervm.verification import InnerContext, ParentContext, Upgrades, follow
+from network_app.proposervm.windower import WINDOW_DURATION, next_slot, slot_of
 from primitives.ids import NodeID
 
 PIECE = 256
@@ -40,7 +40,7 @@ class Wrapper:
         rows: OuterRows,
         validators: PlatformValidators,
         node_id: NodeID,
-        signature: Signature,
+        signature: BlockSigner,
         upgrades: Upgrades,
     ) -> None:
         self._rows = rows
@@ -65,16 +65,16 @@ class Wrapper:
                     self._wrap(blocks, last)
                     count += len(blocks)
 
-    def _wrap(self, blocks: Sequence[AcceptedBlock], last: ParentFacts) -> None:
+    def _wrap(self, blocks: Sequence[UnwrappedBlock], last: ParentContext) -> None:
         p_height = self._validators.current_height()
         made: list[tuple[OuterBlock, int]] = []
         for one in blocks:
             outer = self._wrapped(one, last, p_height)
             made.append((outer, one.height))
-            last = follow(last, outer, InnerFacts(one.block_id, last.inner_id, one.height))
+            last = follow(last, outer, InnerContext(one.block_id, last.inner_id, one.height))
         self._rows.write(made)
 
-    def _wrapped(self, one: AcceptedBlock, parent: ParentFacts, p_height: int) -> OuterBlock:
+    def _wrapped(self, one: UnwrappedBlock, parent: ParentContext, p_height: int) -> OuterBlock:
         if one.is_option:
             return build_option(parent.outer_id, one.raw)
         return build_child(
@@ -86,13 +86,13 @@ class Wrapper:
             upgrades=self._upgrades,
         )
 
-    def _is_signed(self, parent: ParentFacts) -> bool:
+    def _is_signed(self, parent: ParentContext) -> bool:
         """Return whether the slots after a block have proposers."""
         return parent.p_chain_height is not None and bool(
             self._validators.proposers(parent.p_chain_height)
         )
 
-    def _time(self, one: AcceptedBlock, parent: ParentFacts) -> int:
+    def _time(self, one: UnwrappedBlock, parent: ParentContext) -> int:
         """Return a block's time: its own, or the start of the first slot of this node after it.
 
         If no such slot has begun, it is the block's own time, and other nodes accept the block only while they
@@ -108,10 +108,10 @@ class Wrapper:
             self._validators.proposers(parent.p_chain_height),
             first=slot_of(time, parent.time),
         )
-        start = time if slot is None else parent.time + SLOT * slot
+        start = time if slot is None else parent.time + WINDOW_DURATION * slot
         return start if time < start <= clock.now() else time
 
-    def _p_chain_height(self, one: AcceptedBlock, parent: ParentFacts, p_height: int) -> int:
+    def _p_chain_height(self, one: UnwrappedBlock, parent: ParentContext, p_height: int) -> int:
         """Return the P-Chain height to name: one that every node had reached by the time of the block.
 
         Args:

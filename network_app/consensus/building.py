@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from network_app.consensus.vm import Built, ThreadedVM
-from network_app.snowman.engine import Engine
-from network_app.snowman.parameters import Parameters
+from network_app.consensus.vm import BuildOutcome, ThreadedVM
+from network_app.snowman.engine import SnowmanEngine
+from network_app.snowman.parameters import SnowParameters
 from primitives.ids import ID
 
 
-class Building:
+class BuildScheduler:
     """Forwards the chain's request to build a block to the engine, but not before the slot begins.
 
     Args:
@@ -20,7 +20,7 @@ class Building:
     """
 
     def __init__(
-        self, vm: ThreadedVM[Any], wake: Callable[[], None], parameters: Parameters
+        self, vm: ThreadedVM[Any], wake: Callable[[], None], parameters: SnowParameters
     ) -> None:
         self._vm = vm
         self._wake = wake
@@ -35,7 +35,7 @@ class Building:
         self._told += 1
         self._wake()
 
-    def stepped(self, engine: Engine[Any]) -> None:
+    def stepped(self, engine: SnowmanEngine[Any]) -> None:
         """Note a step of the engine: if the preferred block changed, this node may now build."""
         state = engine.tree.preference, self._is_full(engine)
         if state != self._state:
@@ -43,7 +43,7 @@ class Building:
             if self._is_wanted:
                 self._wake()
 
-    async def look(self, engine: Engine[Any]) -> None:
+    async def look(self, engine: SnowmanEngine[Any]) -> None:
         """Build a block if one is wanted and the slot has begun; otherwise set a timer for the slot."""
         self.stop()
         if not self._is_wanted or self._is_full(engine):
@@ -58,11 +58,11 @@ class Building:
         told = self._told
         await engine.want_block()
         match self._vm.last_build:
-            case Built.NOTHING:
+            case BuildOutcome.NOTHING:
                 self._answered = told
-            case Built.BLOCK:
+            case BuildOutcome.BLOCK:
                 self._wake()  # the pool may hold more than fitted into the block
-            case Built.NOT_NOW | Built.FAILED:
+            case BuildOutcome.NOT_NOW | BuildOutcome.FAILED:
                 pass  # the periodic check tries again
 
     def stop(self) -> None:
@@ -75,5 +75,5 @@ class Building:
     def _is_wanted(self) -> bool:
         return self._answered != self._told
 
-    def _is_full(self, engine: Engine[Any]) -> bool:
+    def _is_full(self, engine: SnowmanEngine[Any]) -> bool:
         return len(engine.tree) >= self._parameters.optimal_processing

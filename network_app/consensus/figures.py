@@ -13,6 +13,7 @@ from network_app.consensus.equivocations import Equivocations
 from network_app.consensus.report import (
     LATENCIES,
     WORK,
+    ConsensusTotals,
     DecidedBlock,
     Issues,
     OpenPoll,
@@ -20,15 +21,14 @@ from network_app.consensus.report import (
     ProcessingBlock,
     Proposals,
     Tables,
-    Totals,
     Work,
 )
-from network_app.consensus.vm import Built, Observer
+from network_app.consensus.vm import BlockObserver, BuildOutcome
 from network_app.proposervm.ports import Proposal
 from network_app.snowman.counts import Counts
-from network_app.snowman.engine import Engine
+from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.polls import Poll, Reason
-from network_app.snowman.topological import Decision
+from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID
 
 REMEMBERED = 1000
@@ -37,7 +37,7 @@ REMEMBERED = 1000
 B = TypeVar("B", bound=Block)
 
 
-class _Issued(NamedTuple):
+class _IssuedBlock(NamedTuple):
     block: Block
     proposal: Proposal
     at: float
@@ -48,7 +48,7 @@ class _Issued(NamedTuple):
     """Seconds spent on building and verifying the block."""
 
 
-class _Polled(NamedTuple):
+class _PollResult(NamedTuple):
     poll: Poll
     asked: int
     """Number of votes requested."""
@@ -56,7 +56,7 @@ class _Polled(NamedTuple):
     unix: float
 
 
-class Figures(Observer[B], Generic[B]):
+class Figures(BlockObserver[B], Generic[B]):
     """Counters since the process started, and the blocks that are processing.
 
     Args:
@@ -73,16 +73,16 @@ class Figures(Observer[B], Generic[B]):
     ) -> None:
         self._clock = clock
         self._now = now
-        self._engine: Engine[Any] | None = None
-        self._issued: dict[ID, _Issued] = {}
+        self._engine: SnowmanEngine[Any] | None = None
+        self._issued: dict[ID, _IssuedBlock] = {}
         self._decided: deque[DecidedBlock] = deque(maxlen=REMEMBERED)
         self._accepted = self._rejected = Outcomes()
         self._latencies = [0] * (len(LATENCIES) + 1)
         self._polls: Counter[bool] = Counter()
         self._finished: Counter[Reason] = Counter()
-        self._open: dict[int, _Polled] = {}
+        self._open: dict[int, _PollResult] = {}
         self._poll_seconds: dict[Reason, float] = dict.fromkeys(Reason, 0.0)
-        self._builds: Counter[Built] = Counter()
+        self._builds: Counter[BuildOutcome] = Counter()
         self._decisions = 0
         self._lag = 0.0
         self._work = [0] * (len(WORK) + 1)
@@ -94,7 +94,7 @@ class Figures(Observer[B], Generic[B]):
         """Counters shared by all engines: each engine continues where the previous one ended."""
         self.max_verified_height = 0
 
-    def begin(self, engine: Engine[Any]) -> None:
+    def begin(self, engine: SnowmanEngine[Any]) -> None:
         """Note that an engine starts, without any processing blocks."""
         self.end()
         self._begun += 1
@@ -112,14 +112,14 @@ class Figures(Observer[B], Generic[B]):
         now = self._now()
         if is_own and proposal.time is not None:
             self._proposals = self._proposals.built(proposal, now)
-        self._issued[block.block_id] = _Issued(
+        self._issued[block.block_id] = _IssuedBlock(
             block, proposal, self._clock(), round(now, 3), self._polls_of_engine(), seconds
         )
         self.max_verified_height = max(self.max_verified_height, block.height)
         self.equivocations.look(block, proposal, now)
 
     @override
-    def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+    def decided(self, decisions: Sequence[VoteDecision], seconds: float) -> None:
         now = self._now()
         for one in decisions:
             issued, decided = self._settle(one.accepted, now, rejected=len(one.rejected))
@@ -146,12 +146,12 @@ class Figures(Observer[B], Generic[B]):
                 self._poll_seconds[ended.poll.reason] += now - ended.at
         for request_id, poll in polls.items():
             if request_id not in self._open:
-                self._open[request_id] = _Polled(
+                self._open[request_id] = _PollResult(
                     poll, poll.parameters.k, now, round(self._now(), 3)
                 )
 
     @override
-    def built(self, outcome: Built) -> None:
+    def built(self, outcome: BuildOutcome) -> None:
         self._builds[outcome] += 1
 
     # --- reporting
@@ -206,18 +206,18 @@ class Figures(Observer[B], Generic[B]):
             waiting=waiting,
         )
 
-    def totals(self) -> Totals:
+    def totals(self) -> ConsensusTotals:
         """Return the counters."""
         polls, finished = self._all_polls()
-        return Totals(
+        return ConsensusTotals(
             successful_polls=polls[True],
             failed_polls=polls[False],
             finished_polls=finished,
             accepted=self._accepted,
             rejected=self._rejected,
             latencies=tuple(self._latencies),
-            built=self._builds[Built.BLOCK],
-            failed_builds=self._builds[Built.FAILED],
+            built=self._builds[BuildOutcome.BLOCK],
+            failed_builds=self._builds[BuildOutcome.FAILED],
             restarts=max(self._begun - 1, 0),
             decisions=self._decisions,
             poll_seconds=dict(self._poll_seconds),
@@ -232,7 +232,7 @@ class Figures(Observer[B], Generic[B]):
 
     def _settle(
         self, block_id: ID, now: float, rejected: int | None = None
-    ) -> tuple[_Issued, DecidedBlock]:
+    ) -> tuple[_IssuedBlock, DecidedBlock]:
         """Record the decision on a block; it was accepted unless `rejected` is None."""
         issued = self._issued.pop(block_id)
         block = issued.block

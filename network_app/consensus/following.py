@@ -7,21 +7,21 @@ without any message.
 
 from collections.abc import Mapping
 
-from network_app.consensus.report import Contradiction
+from network_app.consensus.report import ProducerRewind
 from network_app.snowman.topological import Topological
 from primitives.ids import ID, NodeID
 
 
-class FollowedHead:
+class ProducerHead:
     """Detects whether the producer has rewound blocks that it had accepted."""
 
     def __init__(self) -> None:
-        self._found: tuple[Contradiction, ID] | None = None
+        self._found: tuple[ProducerRewind, ID] | None = None
         """The contradiction, and the last block accepted here when it was detected."""
 
     def look(
         self, frontiers: Mapping[NodeID, tuple[ID, int]], tree: Topological
-    ) -> Contradiction | None:
+    ) -> ProducerRewind | None:
         """Return the producer's block that contradicts the last block accepted here, or None.
 
         After a rewind the producer may reach a greater height again. That does not clear the
@@ -38,5 +38,5 @@ class FollowedHead:
             if accepted_id == last:
                 self._found = None
             elif accepted_height <= height:
-                self._found = Contradiction(producer, accepted_id, accepted_height, height), last
+                self._found = ProducerRewind(producer, accepted_id, accepted_height, height), last
         return None if self._found is None else self._found[0]

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from network_app.consensus.room import Room
+from network_app.consensus.pending_limit import PendingBlocksLimit
 from network_app.consensus.sender import Work
 from network_app.consensus.vm import ThreadedVM
 from network_app.ports import PeerNetwork
-from network_app.snowman.engine import Engine
+from network_app.snowman.engine import SnowmanEngine
 from network_app.sync.budget import Turn
 from network_app.sync.messages import as_id, enclose
 from network_app.wire.errors import MessageTooLarge
@@ -36,7 +36,7 @@ class Questions:
         self,
         vm: ThreadedVM[Any],
         network: PeerNetwork,
-        room: Room,
+        room: PendingBlocksLimit,
         chain_id: ID,
         is_heeded: Callable[[NodeID], bool],
     ) -> None:
@@ -49,7 +49,7 @@ class Questions:
     def work_for(self, node_id: NodeID, question: Question, turn: Turn) -> Work:
         """Return the coroutine function that answers a request when its turn comes."""
 
-        async def work(engine: Engine[Any]) -> None:
+        async def work(engine: SnowmanEngine[Any]) -> None:
             if isinstance(question, Get):
                 turn.size = await self._put(node_id, question)
             else:
@@ -58,7 +58,7 @@ class Questions:
         return work
 
     async def _vote(
-        self, engine: Engine[Any], node_id: NodeID, query: PushQuery | PullQuery
+        self, engine: SnowmanEngine[Any], node_id: NodeID, query: PushQuery | PullQuery
     ) -> None:
         """Answer a query. Process its block only if the peer is heeded and the limit allows it."""
         number, height = query.request_id, query.requested_height

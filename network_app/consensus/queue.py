@@ -8,7 +8,7 @@ from network_app.consensus.sender import Work
 from primitives.ids import NodeID
 
 
-class Arrival(NamedTuple):
+class EngineEvent(NamedTuple):
     """An item of work for the engine."""
 
     work: Work
@@ -31,18 +31,18 @@ class MessageQueue:
     """
 
     def __init__(self) -> None:
-        self._of: OrderedDict[NodeID, deque[Arrival]] = OrderedDict()
+        self._of: OrderedDict[NodeID, deque[EngineEvent]] = OrderedDict()
         self._filled = asyncio.Event()
 
     def __len__(self) -> int:
         return sum(map(len, self._of.values()))
 
-    def add(self, sender: NodeID, arrival: Arrival) -> None:
+    def add(self, sender: NodeID, arrival: EngineEvent) -> None:
         """Append an item to the sender's queue."""
         self._of.setdefault(sender, deque()).append(arrival)
         self._filled.set()
 
-    async def take(self) -> Arrival:
+    async def take(self) -> EngineEvent:
         """Wait for the next item and return it."""
         while not self._of:
             self._filled.clear()

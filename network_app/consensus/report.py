@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from network_app.proposervm.ports import Proposal
-from network_app.snowman.counts import Counts, Fetch, Source
-from network_app.snowman.parameters import ONE_VOTE, Parameters
+from network_app.snowman.counts import Counts, Fetch, IssueSource
+from network_app.snowman.parameters import ONE_VOTE, SnowParameters
 from network_app.snowman.polls import Reason
 from primitives.ids import ID, NodeID
 
@@ -78,7 +78,7 @@ class Equivocation(NamedTuple):
     """Unix seconds."""
 
 
-class Contradiction(NamedTuple):
+class ProducerRewind(NamedTuple):
     """The block producer has rewound a block that was accepted here by its votes."""
 
     producer: NodeID
@@ -123,7 +123,7 @@ class Issues(NamedTuple):
     """A copy of `snowman.counts.Counts`: where issued blocks came from, and how votes found their blocks."""
 
     sources: Mapping[str, int] = {}
-    """Number of blocks that were issued, by `Source`."""
+    """Number of blocks that were issued, by `IssueSource`."""
     issuer_stake: int = 0
     useless_put_bytes: int = 0
     useless_push_query_bytes: int = 0
@@ -137,7 +137,7 @@ class Issues(NamedTuple):
     def of(cls, counts: Counts) -> Self:
         """Return a copy of the current counters."""
         return cls(
-            {one.value: counts.issued[one] for one in Source},
+            {one.value: counts.issued[one] for one in IssueSource},
             counts.issuer_stake,
             counts.useless_put_bytes,
             counts.useless_push_query_bytes,
@@ -174,7 +174,7 @@ class Proposals(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Totals:
+class ConsensusTotals:
     """Counters since the process started."""
 
     successful_polls: int
@@ -219,7 +219,7 @@ class Tables:
 
 
 @dataclass(frozen=True, slots=True)
-class Stake:
+class StakeReport:
     """The validators' stake in nAVAX, and the absent validators."""
 
     validators: int
@@ -249,7 +249,7 @@ class ConsensusReport:
     """The current state of one chain's consensus."""
 
     alias: str
-    parameters: Parameters
+    parameters: SnowParameters
     is_running: bool
     """Whether this node takes part; False while the chain bootstraps and before the engine restarts."""
     last_accepted: ID | None
@@ -261,13 +261,13 @@ class ConsensusReport:
     decided: tuple[DecidedBlock, ...]
     """The most recent decisions."""
     tables: Tables
-    stake: Stake
-    totals: Totals
+    stake: StakeReport
+    totals: ConsensusTotals
     polls: tuple[OpenPoll, ...] = ()
     """The open polls, oldest first."""
     equivocations: tuple[Equivocation, ...] = ()
     """The most recent equivocations."""
-    contradiction: Contradiction | None = None
+    contradiction: ProducerRewind | None = None
 
     @property
     def obstacle(self) -> str | None:

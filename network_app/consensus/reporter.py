@@ -5,11 +5,11 @@ from typing import Any, Protocol
 
 from network_app.consensus.report import ConsensusReport, DecidedBlock
 from network_app.ports import AcceptedChain, RunInThread
-from network_app.sync.handler import Shared
+from network_app.sync.handler import SharedParts
 from network_app.sync.requests import Requests
 
 
-class Records(Protocol):
+class ReportStore(Protocol):
     """Storage of the network process for other processes. Its methods block: call them in threads."""
 
     def consensus(self, report: ConsensusReport, decided: Sequence[DecidedBlock]) -> None:
@@ -34,20 +34,20 @@ class ConsensusRecorder:
         run: Runs a blocking call in a thread.
     """
 
-    def __init__(self, records: Records, run: RunInThread) -> None:
+    def __init__(self, records: ReportStore, run: RunInThread) -> None:
         self._records = records
         self._run = run
         self._parts: list[Reporting] = []
         self._written: dict[str, ConsensusReport] = {}
 
     def watched(
-        self, take_part: Callable[[AcceptedChain, Shared, Requests], Any] | None
-    ) -> Callable[[AcceptedChain, Shared, Requests], Any] | None:
+        self, take_part: Callable[[AcceptedChain, SharedParts, Requests], Any] | None
+    ) -> Callable[[AcceptedChain, SharedParts, Requests], Any] | None:
         """Wrap `take_part` so that each part it returns is reported; return None if it is None."""
         if take_part is None:
             return None
 
-        def take(chain: AcceptedChain, shared: Shared, requests: Requests) -> Any:
+        def take(chain: AcceptedChain, shared: SharedParts, requests: Requests) -> Any:
             part = take_part(chain, shared, requests)
             self._parts.append(part)
             return part

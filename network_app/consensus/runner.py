@@ -13,24 +13,24 @@ from typing import Any, Generic, TypeVar
 
 from chainvm.port import Block
 from network_app.config import NetworkConfig
-from network_app.consensus.building import Building
+from network_app.consensus.building import BuildScheduler
 from network_app.consensus.figures import Figures
-from network_app.consensus.following import FollowedHead
+from network_app.consensus.following import ProducerHead
+from network_app.consensus.pending_limit import PendingBlocksLimit
 from network_app.consensus.questions import Question, Questions
-from network_app.consensus.queue import Arrival, MessageQueue
-from network_app.consensus.report import ConsensusReport, Contradiction
-from network_app.consensus.room import Room
+from network_app.consensus.queue import EngineEvent, MessageQueue
+from network_app.consensus.report import ConsensusReport, ProducerRewind
 from network_app.consensus.sender import PeerSender, Work
 from network_app.consensus.validators import CurrentValidators
 from network_app.consensus.vm import ThreadedVM, VotedChain
 from network_app.ports import DONE, PeerNetwork
-from network_app.snowman.engine import Engine
-from network_app.snowman.parameters import Parameters
-from network_app.sync.budget import Budget, Turn
-from network_app.sync.lasting import until_done
+from network_app.snowman.engine import SnowmanEngine
+from network_app.snowman.parameters import SnowParameters
+from network_app.sync.budget import AnswerBudget, Turn
 from network_app.sync.messages import ANSWERS
 from network_app.sync.requests import NANOSECONDS, Requests
 from network_app.sync.serving import LONGEST_DEADLINE
+from network_app.sync.supervise import until_done
 from network_app.wire.p2p_pb2 import Get, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
 
@@ -64,9 +64,9 @@ class Runner(Generic[B]):
         requests: Requests,
         validators: CurrentValidators,
         *,
-        budget: Budget,
+        budget: AnswerBudget,
         config: NetworkConfig,
-        parameters: Parameters,
+        parameters: SnowParameters,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._chain = chain
@@ -80,12 +80,12 @@ class Runner(Generic[B]):
         self._figures: Figures[B] = Figures(chain.alias, clock, chain.now)
         self._vm: ThreadedVM[B] = ThreadedVM(chain, self._figures)
         self._queue = MessageQueue()
-        self._building = Building(self._vm, self._wake_builder, parameters)
-        self._engine: Engine[B] | None = None
+        self._building = BuildScheduler(self._vm, self._wake_builder, parameters)
+        self._engine: SnowmanEngine[B] | None = None
         self._ticked = self._woken = False
         self._obstacle: str | None = None
-        self._followed = FollowedHead()
-        self._contradiction: Contradiction | None = None
+        self._followed = ProducerHead()
+        self._contradiction: ProducerRewind | None = None
         self.lock = self._vm.lock
         """Held during each step: while holding it, a reader of the chain sees committed state."""
         self.on_accepted = self._vm.on_accepted
@@ -94,7 +94,7 @@ class Runner(Generic[B]):
         """Called for each block that breaks a rule of the chain, with the error."""
         self.behind = asyncio.Event()
         """Set when so many blocks are missing that bootstrapping is faster."""
-        self._room = Room(validators.is_validator, self.behind.set)
+        self._room = PendingBlocksLimit(validators.is_validator, self.behind.set)
         heeded = validators.is_validator if chain.follows else lambda _: True
         self._questions = Questions(self._vm, network, self._room, chain.chain_id, heeded)
 
@@ -196,7 +196,7 @@ class Runner(Generic[B]):
         )
         async with self.lock:
             last = await self._vm.begin()
-        engine = Engine(
+        engine = SnowmanEngine(
             self._vm,
             sender,
             self._validators,
@@ -207,7 +207,7 @@ class Runner(Generic[B]):
         self._figures.begin(engine)
         self._engine = engine
         _log.info("%s-Chain: takes part from height %d", self._chain.alias, last.height)
-        self._tell(self._network.node_id, Engine.start)
+        self._tell(self._network.node_id, SnowmanEngine.start)
         self._building.wanted()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -222,7 +222,7 @@ class Runner(Generic[B]):
             self._queue.clear()
             self._ticked = self._woken = False
 
-    async def _work_off(self, engine: Engine[B]) -> None:
+    async def _work_off(self, engine: SnowmanEngine[B]) -> None:
         while True:
             arrival = await self._queue.take()
             try:
@@ -245,7 +245,7 @@ class Runner(Generic[B]):
             self._ticked = True
             self._tell(self._network.node_id, self._gossip)
 
-    async def _gossip(self, engine: Engine[Any]) -> None:
+    async def _gossip(self, engine: SnowmanEngine[Any]) -> None:
         self._ticked = False
         await engine.gossip()
 
@@ -273,12 +273,12 @@ class Runner(Generic[B]):
             self._woken = True
             self._tell(self._network.node_id, self._build)
 
-    async def _build(self, engine: Engine[Any]) -> None:
+    async def _build(self, engine: SnowmanEngine[Any]) -> None:
         self._woken = False
         await self._building.look(engine)
 
     def _tell(self, sender: NodeID, work: Work) -> None:
-        self._queue.add(sender, Arrival(work))
+        self._queue.add(sender, EngineEvent(work))
 
     def _in_turn(
         self, node_id: NodeID, question: Question, turn: Turn, until: float
@@ -286,5 +286,5 @@ class Runner(Generic[B]):
         """Queue a request; the future completes when it is processed or its deadline has passed."""
         done = asyncio.get_running_loop().create_future()
         work = self._questions.work_for(node_id, question, turn)
-        self._queue.add(node_id, Arrival(work, until, done))
+        self._queue.add(node_id, EngineEvent(work, until, done))
         return done

@@ -8,22 +8,22 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from network_app.consensus.room import Room
+from network_app.consensus.pending_limit import PendingBlocksLimit
 from network_app.consensus.validators import CurrentValidators
 from network_app.ports import PeerNetwork
-from network_app.snowman.engine import Engine
+from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.ports import Chits, Sender
 from network_app.sync.messages import Answer, as_id, enclose
 from network_app.sync.requests import Requests
 from network_app.wire import p2p_pb2 as p2p
 from primitives.ids import ID, NodeID
 
-Work: TypeAlias = Callable[[Engine[Any]], Awaitable[None]]
+Work: TypeAlias = Callable[[SnowmanEngine[Any]], Awaitable[None]]
 """An item of work for the engine, called when its turn comes."""
 
 PAUSE = 0.1
 """Seconds until a poll fails if most of its validators could not be reached."""
-MOST_GETS = 64
+MAX_GETS = 64
 """Blocks that may be requested at a time from one validator, or from all other peers together."""
 
 
@@ -51,7 +51,7 @@ class PeerSender(Sender):
         network: PeerNetwork,
         requests: Requests,
         validators: CurrentValidators,
-        room: Room,
+        room: PendingBlocksLimit,
         *,
         tell: Callable[[NodeID, Work], None],
         chain_id: ID,
@@ -74,7 +74,7 @@ class PeerSender(Sender):
     def send_get(self, node_id: NodeID, request_id: int, block_id: ID) -> None:
         """Request a block. A request to this node itself fails, because it would already have the block.
 
-        Unspecified: at most `MOST_GETS` blocks are requested at a time from one validator, and from all
+        Unspecified: at most `MAX_GETS` blocks are requested at a time from one validator, and from all
         other peers together, so that a peer that names many blocks does not use up all requests.
         """
         who = node_id if self._validators.is_validator(node_id) else None
@@ -84,7 +84,7 @@ class PeerSender(Sender):
             self._block_came(node_id, request_id, answer)
 
         self._gets[who] += 1
-        if node_id == self._network.node_id or self._gets[who] > MOST_GETS:
+        if node_id == self._network.node_id or self._gets[who] > MAX_GETS:
             answered(None)
         elif self._validators.is_benched(node_id) or not self._requests.post(
             node_id, p2p.Get(container_id=bytes(block_id)), p2p.Put, answered
@@ -154,7 +154,7 @@ class PeerSender(Sender):
     def _block_came(self, node_id: NodeID, request_id: int, answer: Answer | None) -> None:
         raw = answer.container if isinstance(answer, p2p.Put) else None
 
-        async def take(engine: Engine[Any]) -> None:
+        async def take(engine: SnowmanEngine[Any]) -> None:
             if raw is None or not self._room.is_left(engine, node_id):
                 await engine.get_failed(node_id, request_id)
             else:

@@ -8,10 +8,10 @@ from typing import Protocol
 
 from typing_extensions import override
 
-from network_app.consensus.report import Stake
+from network_app.consensus.report import StakeReport
 from network_app.peers.bench import Bench
-from network_app.ports import ValidatorFacts
-from network_app.snowman.parameters import Parameters
+from network_app.ports import ValidatorInfo
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.ports import Validators
 from network_app.snowman.sampling import sample
 from primitives.ids import NodeID
@@ -20,10 +20,10 @@ REFRESH = 1.0
 """Seconds between updates of the benched nodes."""
 
 
-class Known(Protocol):
+class ValidatorSource(Protocol):
     """A source of the current validators: a `ports.Directory`, or `OneValidator`."""
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         """Return the current validators."""
 
 
@@ -35,9 +35,9 @@ class OneValidator:
     """
 
     def __init__(self, node_id: NodeID) -> None:
-        self._validators = {node_id: ValidatorFacts(1, None)}
+        self._validators = {node_id: ValidatorInfo(1, None)}
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         """Return the producer as the only validator."""
         return self._validators
 
@@ -60,9 +60,9 @@ class CurrentValidators(Validators):
 
     def __init__(
         self,
-        directory: Known,
+        directory: ValidatorSource,
         bench: Bench,
-        parameters: Parameters,
+        parameters: SnowParameters,
         *,
         own: NodeID,
         alias: str,
@@ -96,7 +96,7 @@ class CurrentValidators(Validators):
             self._benched = self._look_at_bench(now)
         return node_id in self._benched
 
-    def stake(self) -> Stake:
+    def stake(self) -> StakeReport:
         """Return the validators' stake, and the validators that are disconnected or benched."""
         current = self._current()
         total = sum(facts.weight for facts in current.values())
@@ -105,7 +105,7 @@ class CurrentValidators(Validators):
             for node_id, facts in current.items()
             if not self._is_there(node_id)
         }
-        return Stake(len(current), total, absent)
+        return StakeReport(len(current), total, absent)
 
     @override
     def is_validator(self, node_id: NodeID) -> bool:
@@ -134,7 +134,7 @@ class CurrentValidators(Validators):
         ]
         return self._random.choice(found) if found else None
 
-    def _current(self) -> Mapping[NodeID, ValidatorFacts]:
+    def _current(self) -> Mapping[NodeID, ValidatorInfo]:
         return self._directory.validators()
 
     def _is_there(self, node_id: NodeID) -> bool:

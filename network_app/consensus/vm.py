@@ -18,7 +18,7 @@ from network_app.proposervm.errors import OuterBlockError
 from network_app.proposervm.ports import Proposal
 from network_app.proposervm.vm import NotOurSlot
 from network_app.snowman.ports import EngineVM
-from network_app.snowman.topological import Decision
+from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID
 
 B = TypeVar("B", bound=Block)
@@ -77,7 +77,7 @@ class VotedChain(Generic[B]):
     """Whether blocks are built periodically, `minimum_delay` after their parents, even if empty."""
 
 
-class Built(Enum):
+class BuildOutcome(Enum):
     """The outcome of the last attempt to build a block."""
 
     BLOCK = auto()
@@ -88,16 +88,16 @@ class Built(Enum):
     FAILED = auto()
 
 
-class Observer(Protocol[B_contra]):
+class BlockObserver(Protocol[B_contra]):
     """Receives the events of blocks, on the event loop."""
 
     def issued(self, block: B_contra, proposal: Proposal, seconds: float, *, is_own: bool) -> None:
         """Note a processing block, its proposer, the seconds spent on it, and whether it was built here."""
 
-    def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+    def decided(self, decisions: Sequence[VoteDecision], seconds: float) -> None:
         """Note committed decisions: accepted blocks, the blocks rejected for them, and the seconds spent."""
 
-    def built(self, outcome: Built) -> None:
+    def built(self, outcome: BuildOutcome) -> None:
         """Note an attempt to build a block."""
 
 
@@ -114,7 +114,7 @@ class ThreadedVM(EngineVM[B]):
         observer: Receives the events of blocks.
     """
 
-    def __init__(self, chain: VotedChain[B], observer: Observer[B]) -> None:
+    def __init__(self, chain: VotedChain[B], observer: BlockObserver[B]) -> None:
         self._vm = chain.vm
         self.run = chain.run
         self.now = chain.now
@@ -135,7 +135,7 @@ class ThreadedVM(EngineVM[B]):
         self._preference: ID | None = None
         self._built: tuple[ID, float] | None = None
         """The block that was last built, and the seconds spent on it."""
-        self.last_build = Built.NOTHING
+        self.last_build = BuildOutcome.NOTHING
         """Outcome of the last attempt to build a block."""
         self.on_accepted: list[Callable[[B], None]] = []
         """Called for each accepted block, in order, after its commit."""
@@ -204,15 +204,15 @@ class ThreadedVM(EngineVM[B]):
         try:
             block, seconds = await self.run(build)
             self._built = None if block is None else (block.block_id, seconds)
-            self.last_build = Built.NOTHING if block is None else Built.BLOCK
+            self.last_build = BuildOutcome.NOTHING if block is None else BuildOutcome.BLOCK
         except NotOurSlot as error:
             _log.debug("nothing is built: %s", error)
-            self.last_build = Built.NOT_NOW
+            self.last_build = BuildOutcome.NOT_NOW
         except HeadMoved:
             raise
         except Exception:
             _log.exception("no block can be built")
-            self.last_build = Built.FAILED
+            self.last_build = BuildOutcome.FAILED
         self._observer.built(self.last_build)
         return block
 
@@ -256,7 +256,7 @@ class ThreadedVM(EngineVM[B]):
             self._preference = block_id
 
     @override
-    async def decide(self, decisions: Sequence[Decision]) -> None:
+    async def decide(self, decisions: Sequence[VoteDecision]) -> None:
         """Accept the decisions of one step in one transaction; return after the commit.
 
         The VM itself rejects the conflicting blocks of an accepted block.
@@ -279,7 +279,7 @@ class ThreadedVM(EngineVM[B]):
             raise
         self._decided(decisions, seconds)
 
-    def _decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+    def _decided(self, decisions: Sequence[VoteDecision], seconds: float) -> None:
         """Announce committed decisions; the commit took `seconds`."""
         self._observer.decided(decisions, seconds)
         for one in decisions:

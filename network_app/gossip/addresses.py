@@ -14,13 +14,13 @@ from primitives.ids import ID, NodeID
 
 SAMPLE = 15
 """Number of claims in an answer."""
-MOST_KNOWN = 4096
+MAX_KNOWN = 4096
 FILTER_INTERVAL = 60.0
 """Seconds after which the filter is rebuilt."""
 
-_LEAST_EXPECTED = 128
+_MIN_EXPECTED = 128
 _TARGET_RATE = 0.001
-_MOST_RATE = 0.01
+_MAX_RATE = 0.01
 _ENTRIES_OF_ONE = 2
 """Claims per node in a filter, so that a node that often signs a new address cannot fill the filter."""
 _LOOKED_AT = 512
@@ -43,7 +43,7 @@ class AddressBook:
         own: NodeClaim,
         wanted: Callable[[NodeID], bool],
         *,
-        most_known: int = MOST_KNOWN,
+        most_known: int = MAX_KNOWN,
         filter_interval: float = FILTER_INTERVAL,
         random: Random | None = None,
     ) -> None:
@@ -121,8 +121,8 @@ class AddressBook:
         }
 
     def _new_filter(self) -> SaltedBloom:
-        expected = max(_LEAST_EXPECTED, 2 * len(self._claims))
-        return SaltedBloom(expected, _TARGET_RATE, _MOST_RATE)
+        expected = max(_MIN_EXPECTED, 2 * len(self._claims))
+        return SaltedBloom(expected, _TARGET_RATE, _MAX_RATE)
 
     def _fill_filter(self) -> None:
         self._filter = self._new_filter()

@@ -15,7 +15,7 @@ REMEMBERED = 32_768
 """Number of IDs that are remembered individually."""
 
 _TARGET_RATE = 0.01
-_MOST_RATE = 0.05
+_MAX_RATE = 0.05
 _GROWTH = 3
 """Size of a new filter as a multiple of the number of pending transactions."""
 
@@ -31,7 +31,7 @@ class KnownTransactions:
         self._expected = expected
         self._remembered = remembered
         self._newest: OrderedDict[ID, None] = OrderedDict()
-        self._filter = SaltedBloom(expected, _TARGET_RATE, _MOST_RATE)
+        self._filter = SaltedBloom(expected, _TARGET_RATE, _MAX_RATE)
 
     def __contains__(self, tx_id: ID) -> bool:
         return tx_id in self._newest
@@ -62,7 +62,7 @@ class KnownTransactions:
         kept = dict.fromkeys(waiting)
         size = max(self._expected, _GROWTH * len(kept))
         kept |= dict.fromkeys(islice(reversed(self._newest), size // 2))
-        self._filter = SaltedBloom(size, _TARGET_RATE, _MOST_RATE)
+        self._filter = SaltedBloom(size, _TARGET_RATE, _MAX_RATE)
         for tx_id in kept:
             self._filter.add(tx_id)
 

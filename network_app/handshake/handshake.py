@@ -22,7 +22,7 @@ from network_app.handshake.errors import (
     TooManySubnets,
     WrongNetwork,
 )
-from network_app.handshake.version import PROTOCOL, Version, check_compatible
+from network_app.handshake.version import PROTOCOL, ReleaseVersion, check_compatible
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
 from network_app.wire.p2p_pb2 import Handshake
 from primitives import bls
@@ -36,10 +36,10 @@ _MAX_STORED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class PeerFacts:
+class PeerVersionInfo:
     """The content of a valid handshake."""
 
-    version: Version
+    version: ReleaseVersion
     claim: SignedIP
     tracked_subnets: tuple[ID, ...]
     """Sorted and without duplicates or the Primary Network, which every node tracks."""
@@ -107,7 +107,7 @@ def check(
     upgraded: bool = True,
     clock_tolerance: int = TOLERANCE,
     debated_acps: Collection[int] = DEBATED_ACPS,
-) -> PeerFacts:
+) -> PeerVersionInfo:
     """Verify a peer's handshake and return its content.
 
     Args:
@@ -130,14 +130,14 @@ def check(
     known_peers = _known_peers(handshake)
     claim = _claim(handshake)
     check_time(claim, now, tolerance=clock_tolerance)
-    version = Version.of(handshake.client)
+    version = ReleaseVersion.of(handshake.client)
     check_compatible(version, upgraded=upgraded)
     verify_tls(claim, certificate_der)
     if not bls.is_signature(handshake.ip_bls_sig):
         raise MalformedBlsSignature
     if validator_key is not None:
         verify_bls(claim, validator_key)
-    return PeerFacts(
+    return PeerVersionInfo(
         version=version,
         claim=claim,
         tracked_subnets=subnets,

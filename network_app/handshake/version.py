@@ -11,7 +11,7 @@ MAX_NAME = 24
 """Maximum length of a peer's name; longer names are cut off."""
 
 
-class Version(NamedTuple):
+class ReleaseVersion(NamedTuple):
     """A release of the node software."""
 
     name: str
@@ -43,7 +43,7 @@ class Version(NamedTuple):
         return f"{self.name}/{self.major}.{self.minor}.{self.patch}"
 
 
-PROTOCOL = Version("avalanchego", 1, 14, 2)
+PROTOCOL = ReleaseVersion("avalanchego", 1, 14, 2)
 """The version that this node announces: the release whose protocol it implements."""
 MINIMUM = (1, 14, 0)
 """The oldest version accepted once the network's latest upgrade is active."""
@@ -51,7 +51,7 @@ MINIMUM_BEFORE = (1, 13, 0)
 """The oldest version accepted before that."""
 
 
-def check_compatible(version: Version, *, upgraded: bool = True) -> None:
+def check_compatible(version: ReleaseVersion, *, upgraded: bool = True) -> None:
     """Verify that a version follows our rules.
 
     Args:

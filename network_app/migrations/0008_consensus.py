@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
             name='ChainConsensus',
             fields=[
                 ('chain', models.CharField(help_text='P or C', max_length=1, primary_key=True, serialize=False)),
-                ('report', models.JSONField(help_text='As network_app/consensus/texts.py writes it')),
+                ('report', models.JSONField(help_text='As network_app/consensus/messages.py writes it')),
                 ('updated_at', models.DateTimeField()),
             ],
             options={

@@ -10,7 +10,7 @@ class ChainConsensus(models.Model):
     """The state of the consensus on a chain, as reported by the network's process about once a second."""
 
     chain = models.CharField(max_length=1, primary_key=True, help_text="P or C")
-    report = models.JSONField(help_text="As network_app/consensus/texts.py writes it")
+    report = models.JSONField(help_text="As network_app/consensus/messages.py writes it")
     updated_at = models.DateTimeField()
 
     class Meta:

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 
-from network_app.ports import Totals
+from network_app.ports import NetworkTotals
 
 
 class RunningAverage:
@@ -34,7 +34,7 @@ FAILURE_HALF_LIFE = 10.0
 """Seconds."""
 
 
-class Traffic:
+class MessageCounters:
     """Messages in one direction, by kind, and the time of the latest one."""
 
     def __init__(self, wall: Callable[[], float]) -> None:
@@ -62,8 +62,8 @@ class Counters:
         wall: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
-        self.sent = Traffic(wall)
-        self.received = Traffic(wall)
+        self.sent = MessageCounters(wall)
+        self.received = MessageCounters(wall)
         self.send_failures: Counter[str] = Counter()
         """By kind; "queued" counts messages that were still queued when their connection ended."""
         self.times_connected = 0
@@ -86,9 +86,9 @@ class Counters:
         """Count the reason why a connection, or a connection attempt, ended."""
         self.ended[type(reason).__name__] += 1
 
-    def totals(self) -> Totals:
+    def totals(self) -> NetworkTotals:
         """Return the sums."""
-        return Totals(
+        return NetworkTotals(
             messages_sent=self.sent.messages.total(),
             messages_received=self.received.messages.total(),
             bytes_sent=self.sent.bytes.total(),

@@ -46,7 +46,7 @@ class BackOff:
         return min(seconds, self._longest)
 
 
-class Address(NamedTuple):
+class DialAddress(NamedTuple):
     """A host and port on which a node listens."""
 
     host: str
@@ -58,7 +58,7 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-class Lived(NamedTuple):
+class ConnectionLifetime(NamedTuple):
     """The result of a connection or of a connection attempt."""
 
     reason: Exception
@@ -67,10 +67,10 @@ class Lived(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Target:
+class DialTarget:
     """An address that is dialled."""
 
-    address: Address
+    address: DialAddress
     """The latest known address."""
     node_id: NodeID | None
     """The node that listens there. For a tracked address it is known after the first TLS handshake."""
@@ -91,7 +91,7 @@ class Dialer:
     def __init__(
         self,
         config: NetworkConfig,
-        dial: Callable[[Address, Callable[[NodeID], None]], Awaitable[Lived]],
+        dial: Callable[[DialAddress, Callable[[NodeID], None]], Awaitable[ConnectionLifetime]],
         absent: Callable[[NodeID], Awaitable[bool]],
     ) -> None:
         self._config = config
@@ -101,14 +101,14 @@ class Dialer:
             config.dials_per_second, config.dials_per_second, time.monotonic()
         )
         self._failures = DialFailures()
-        self._tracked: list[Target] = []
-        self._validators: dict[NodeID, Target] = {}
+        self._tracked: list[DialTarget] = []
+        self._validators: dict[NodeID, DialTarget] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def track(self, addresses: Sequence[Address]) -> None:
+    def track(self, addresses: Sequence[DialAddress]) -> None:
         """Dial addresses for as long as the network runs, whichever nodes listen there."""
         for address in addresses:
-            self._tracked.append(self._begin(Target(address, None)))
+            self._tracked.append(self._begin(DialTarget(address, None)))
 
     @property
     def tracked(self) -> list[NodeID]:
@@ -133,7 +133,7 @@ class Dialer:
         """Return whether a node was found at a tracked address."""
         return any(target.node_id == node_id for target in self._tracked)
 
-    def want(self, addresses: Mapping[NodeID, Address]) -> None:
+    def want(self, addresses: Mapping[NodeID, DialAddress]) -> None:
         """Dial these nodes at these addresses, and no others except the tracked ones.
 
         A node with a new address is dialled immediately, but only once in a while: a node that keeps
@@ -144,11 +144,11 @@ class Dialer:
         for node_id, address in addresses.items():
             known = self._validators.get(node_id)
             if known is None:
-                self._validators[node_id] = self._begin(Target(address, node_id))
+                self._validators[node_id] = self._begin(DialTarget(address, node_id))
             elif known.address != address:
                 self._move(known, address, time.monotonic())
 
-    def _move(self, target: Target, address: Address, now: float) -> None:
+    def _move(self, target: DialTarget, address: DialAddress, now: float) -> None:
         target.address = address
         if now - target.moved_at >= self._config.longest_retry:
             target.moved_at = now
@@ -165,13 +165,13 @@ class Dialer:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _begin(self, target: Target) -> Target:
+    def _begin(self, target: DialTarget) -> DialTarget:
         target.task = asyncio.get_running_loop().create_task(self._keep(target))
         self._tasks.add(target.task)
         target.task.add_done_callback(self._tasks.discard)
         return target
 
-    async def _keep(self, target: Target) -> None:
+    async def _keep(self, target: DialTarget) -> None:
         """Dial whenever the node there is not connected, after increasing waits."""
         back_off = BackOff(self._config.first_retry, self._config.longest_retry)
         while True:
@@ -190,14 +190,14 @@ class Dialer:
             await self._pause(target, back_off.wait())
 
     @staticmethod
-    async def _pause(target: Target, seconds: float) -> None:
+    async def _pause(target: DialTarget, seconds: float) -> None:
         """Wait until the next dial is due or the node has a new address."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await target.moved.wait()
         target.moved.clear()
 
-    def _met(self, target: Target, node_id: NodeID) -> None:
+    def _met(self, target: DialTarget, node_id: NodeID) -> None:
         """Store the node ID found at a tracked address; it may differ from the previous one."""
         if target in self._tracked:
             target.node_id = node_id
@@ -208,6 +208,6 @@ class Dialer:
             await asyncio.sleep(seconds)
 
 
-def _end(target: Target) -> None:
+def _end(target: DialTarget) -> None:
     if target.task is not None:
         target.task.cancel()

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from network_app.config import NetworkConfig
 from network_app.peers.counters import Counters
 from network_app.peers.errors import TooManyEarly, TooManyUnreadable
-from network_app.peers.pace import Pace
+from network_app.peers.read_throttle import ReadThrottle
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import (
     MESSAGE_COST,
@@ -25,15 +25,15 @@ from network_app.peers.throttle import (
 )
 from network_app.ports import DONE, MessageHandler
 from network_app.wire import framing
-from network_app.wire.errors import Unreadable, UnreadableMessage
+from network_app.wire.errors import UnreadableContent, UnreadableMessage
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import NodeID
 
 AT_A_STRETCH = 16
 """Messages read in a row, if they have already arrived, before other connections get a turn."""
-MOST_UNREADABLE = 8
+MAX_UNREADABLE = 8
 """Frames that no honest peer sends, after which a connection is closed. All before the last are tolerated."""
-MOST_EARLY = 32
+MAX_EARLY = 32
 """Frames read before the handshake is finished. Honest peers send three to five."""
 LONGEST_NAP = 1.0
 """Seconds after which a waiting reader checks again, because its share may have grown."""
@@ -43,7 +43,7 @@ NOT_WORKED_OFF = "a message of %s was not worked off"
 _log = logging.getLogger(__name__)
 
 
-class Held(NamedTuple):
+class HeldMessage(NamedTuple):
     """A message, and the bytes reserved for it until they are released."""
 
     kind: str
@@ -55,7 +55,12 @@ class IncomingMessages:
     """Reads frames no faster than the peer's rate allows, and only while the byte pool has space."""
 
     def __init__(
-        self, node_id: NodeID, stream: Stream, pace: Pace, pool: BytePool, counters: Counters
+        self,
+        node_id: NodeID,
+        stream: Stream,
+        pace: ReadThrottle,
+        pool: BytePool,
+        counters: Counters,
     ) -> None:
         self._node_id = node_id
         self._stream = stream
@@ -74,7 +79,7 @@ class IncomingMessages:
         self.last_received = time.time()
         """Unix seconds."""
 
-    async def next(self) -> Held | None:
+    async def next(self) -> HeldMessage | None:
         """Return the next message, or None for a frame that is unreadable.
 
         Raises:
@@ -112,7 +117,7 @@ class IncomingMessages:
                 self._pool.give_back(lease)
         kind = framing.kind(message)
         self._note(kind, size)
-        return Held(kind, message, lease)
+        return HeldMessage(kind, message, lease)
 
     def charge(self, cost: int) -> None:
         """Charge the peer's rate for work that a message causes."""
@@ -127,8 +132,8 @@ class IncomingMessages:
 
     async def _take_turn(self) -> None:
         """Wait until the previous messages are within the rate, and yield to the event loop now and then."""
-        if self.early and self._read > MOST_EARLY:
-            raise TooManyEarly(MOST_EARLY)
+        if self.early and self._read > MAX_EARLY:
+            raise TooManyEarly(MAX_EARLY)
         if self._read % AT_A_STRETCH == 0:
             await asyncio.sleep(0)
         while seconds := self._pace.take(0, self._loop.time(), alone=self.early):
@@ -151,11 +156,11 @@ class IncomingMessages:
 
     def _hold_against(self, error: UnreadableMessage) -> None:
         """Charge the highest cost of a frame, because it is unknown how much of it was decompressed."""
-        if not isinstance(error, Unreadable):
+        if not isinstance(error, UnreadableContent):
             return
         self.charge(unpacking_cost(0, framing.MAX_FRAME))
         self._unreadable += 1
-        if self._unreadable >= MOST_UNREADABLE:
+        if self._unreadable >= MAX_UNREADABLE:
             raise TooManyUnreadable(self._unreadable) from error
 
     def _note(self, kind: str, size: int) -> None:

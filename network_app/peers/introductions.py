@@ -19,9 +19,9 @@ from network_app.handshake.claims import (
     parse_claimed_ip_port,
     verify_bls,
 )
-from network_app.handshake.handshake import PeerFacts
+from network_app.handshake.handshake import PeerVersionInfo
 from network_app.handshake.version import check_compatible
-from network_app.peers.dialer import Address
+from network_app.peers.dialer import DialAddress
 from network_app.ports import Directory
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList
@@ -82,7 +82,7 @@ class Introductions:
             upgrade_time=self._config.upgrade_time,
         )
 
-    def check(self, handshake: Handshake, certificate_der: bytes) -> PeerFacts:
+    def check(self, handshake: Handshake, certificate_der: bytes) -> PeerVersionInfo:
         """Check a peer's handshake and return its claims.
 
         Raises:
@@ -98,7 +98,9 @@ class Introductions:
             clock_tolerance=self._config.clock_tolerance,
         )
 
-    def check_again(self, node_id: NodeID, facts: PeerFacts, checked: bytes | None) -> bytes | None:
+    def check_again(
+        self, node_id: NodeID, facts: PeerVersionInfo, checked: bytes | None
+    ) -> bytes | None:
         """Repeat the checks that depend on the time and the validators; return the current BLS key.
 
         `checked` is the key of the last check. It is not checked again, because that would take most of
@@ -169,13 +171,13 @@ class Introductions:
         told = self.peer_list(handshakes.read_filter(request.known_peers), asker)
         return told if told.peer_list.claimed_ip_ports else None
 
-    def addresses(self) -> dict[NodeID, Address]:
+    def addresses(self) -> dict[NodeID, DialAddress]:
         """Return the addresses at which to dial validators, where known and allowed.
 
         An address that must not be dialled is kept and passed on, because other nodes may reach it.
         """
         return {
-            node_id: Address(str(claimed.claim.ip), claimed.claim.port)
+            node_id: DialAddress(str(claimed.claim.ip), claimed.claim.port)
             for node_id in self._directory.validators()
             if (claimed := self._book.get(node_id)) is not None
             and (self._config.dials_private or is_public(claimed.claim.ip))

@@ -14,21 +14,21 @@ from ipaddress import ip_address
 from network_app.config import NetworkConfig
 from network_app.handshake.claims import NodeClaim, sign_ip
 from network_app.peers import tls
+from network_app.peers.connection_tasks import ConnectionTasks
 from network_app.peers.counters import Counters
-from network_app.peers.dialer import Address, Dialer, Lived
+from network_app.peers.dialer import ConnectionLifetime, DialAddress, Dialer
 from network_app.peers.errors import NotReached
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat
 from network_app.peers.listener import Listener
-from network_app.peers.lives import Lives
 from network_app.peers.peer import PeerContext
 from network_app.peers.roster import Roster
-from network_app.peers.strangers import Strangers
 from network_app.peers.stream import CHUNK, Stream
-from network_app.peers.throttle import BytePool, Shares
-from network_app.ports import DialFailure, Directory, MessageHandler, PeerInfo, Totals
+from network_app.peers.throttle import BytePool, StakeAllocations
+from network_app.peers.unknown_peers import UnknownPeerLimits
+from network_app.ports import DialFailure, Directory, MessageHandler, NetworkTotals, PeerInfo
 from network_app.wire import framing
-from network_app.wire.framing import Packed
+from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import NodeID
 from primitives.node_identity import NodeIdentity
@@ -37,16 +37,16 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class NetworkTasks:
     """The objects that exist between start and stop."""
 
     port: int
     introductions: Introductions
-    lives: Lives
+    lives: ConnectionTasks
     discovery: Repeat
 
 
-class Network:
+class PeerNetwork:
     """All connections, on the event loop that calls `start`. It can be started once.
 
     Args:
@@ -74,7 +74,7 @@ class Network:
         self._directory = directory
         self._listen = listen
         self._advertised = advertised
-        self._tracked = [Address(*address) for address in tracked]
+        self._tracked = [DialAddress(*address) for address in tracked]
         self._context = tls.make_context(identity)
         self._buffer = bytearray(CHUNK)
         self.roster = Roster(identity.node_id, config)
@@ -83,7 +83,7 @@ class Network:
         self._listener = Listener(
             self._context, config, self._buffer, self._arrived, self.counters.connection_ended
         )
-        self._running: Running | None = None
+        self._running: NetworkTasks | None = None
 
     async def start(self, handler: MessageHandler) -> None:
         """Listen, and start to dial.
@@ -102,10 +102,12 @@ class Network:
             is_tracked=self._dialer.is_tracked,
             news=self._dial_validators,
         )
-        self._running = Running(
+        self._running = NetworkTasks(
             port=port,
             introductions=introductions,
-            lives=Lives(self._shared(introductions, handler), self.roster, self._listener),
+            lives=ConnectionTasks(
+                self._shared(introductions, handler), self.roster, self._listener
+            ),
             discovery=Repeat(self._config.peer_list_interval, self._discover),
         )
         self._dialer.track(self._tracked)
@@ -155,7 +157,7 @@ class Network:
         """Return the number of nodes whose address is known."""
         return len(self._running.introductions) if self._running is not None else 0
 
-    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
+    def send(self, node_id: NodeID, message: Message | PackedMessage) -> bool:
         """Send or queue a message; return False if the peer is not connected or its queue is full."""
         peer = self.roster.get(node_id)
         if peer is None:
@@ -164,7 +166,7 @@ class Network:
             return False
         return peer.send(message)
 
-    def totals(self) -> Totals:
+    def totals(self) -> NetworkTotals:
         """Return the sums of the counters."""
         return self.counters.totals()
 
@@ -194,11 +196,15 @@ class Network:
         return PeerContext(
             config=self._config,
             counters=self.counters,
-            pool=BytePool(self._config, Shares(self._config, self._directory).of, self._is_known),
+            pool=BytePool(
+                self._config, StakeAllocations(self._config, self._directory).of, self._is_known
+            ),
             introductions=introductions,
             directory=self._directory,
             handler=handler,
-            strangers=Strangers(self._config, lambda: [peer.outbox for peer in self.roster]),
+            strangers=UnknownPeerLimits(
+                self._config, lambda: [peer.outbox for peer in self.roster]
+            ),
             is_known=self._is_known,
         )
 
@@ -208,7 +214,9 @@ class Network:
         else:
             self._running.lives.arrive(stream)
 
-    async def _dial(self, address: Address, met: Callable[[NodeID], None]) -> Lived:
+    async def _dial(
+        self, address: DialAddress, met: Callable[[NodeID], None]
+    ) -> ConnectionLifetime:
         """Connect to an address and return when the connection has ended."""
         seconds = self._config.dial_timeout
         try:
@@ -225,7 +233,7 @@ class Network:
             return self._not_reached("stopped")
         return await self._running.lives.dialled(stream, met)
 
-    async def _connect(self, address: Address) -> Stream:
+    async def _connect(self, address: DialAddress) -> Stream:
         _, stream = await asyncio.get_running_loop().create_connection(
             lambda: Stream(lambda: tls.dialling(self._context), self._config, self._buffer),
             *address,
@@ -233,7 +241,7 @@ class Network:
         )
         return stream
 
-    def _source(self, address: Address) -> tuple[str, int] | None:
+    def _source(self, address: DialAddress) -> tuple[str, int] | None:
         """Return the local address to dial from: the address that is listened on, if it is a specific one.
 
         Unspecified: the reference lets the system choose. With a fixed address, firewalls that know a node by
@@ -250,10 +258,10 @@ class Network:
             return None  # other machines cannot be reached from a loopback address
         return host, 0
 
-    def _not_reached(self, reason: str) -> Lived:
+    def _not_reached(self, reason: str) -> ConnectionLifetime:
         lost = NotReached(reason)
         self.counters.connection_ended(lost)
-        return Lived(lost)
+        return ConnectionLifetime(lost)
 
     def _dial_validators(self) -> None:
         if self._running is not None:

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable
 
 from network_app.peers.counters import Counters
-from network_app.peers.pace import Pace
-from network_app.peers.strangers import SendRoom
+from network_app.peers.read_throttle import ReadThrottle
 from network_app.peers.stream import Stream
+from network_app.peers.unknown_peers import SendBufferLimit
 from network_app.wire import framing
 from network_app.wire.errors import MessageTooLarge
-from network_app.wire.framing import Packed
+from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import Message
 
 LARGE_ANSWERS = frozenset({"get_ancestors", "app_request"})
@@ -36,8 +36,8 @@ class Outbox:
         self,
         stream: Stream,
         counters: Counters,
-        pace: Pace,
-        room: SendRoom,
+        pace: ReadThrottle,
+        room: SendBufferLimit,
         *,
         is_stranger: Callable[[], bool],
         end: Callable[[Exception], None],
@@ -67,9 +67,9 @@ class Outbox:
         """When the peer stopped reading (the loop's time), None while it reads."""
         return self._stream.blocked_since
 
-    def send(self, message: Message | Packed) -> bool:
+    def send(self, message: Message | PackedMessage) -> bool:
         """Send or queue a message; return False if that is impossible."""
-        name = message.kind if isinstance(message, Packed) else framing.kind(message)
+        name = message.kind if isinstance(message, PackedMessage) else framing.kind(message)
         frame = self._frame(message)
         if frame is None or not self._stream.write(frame):
             self._counters.send_failed(name)
@@ -84,9 +84,9 @@ class Outbox:
         if lost := self._stream.close():
             self._counters.send_failed("queued", lost)
 
-    def _frame(self, message: Message | Packed) -> bytes | None:
+    def _frame(self, message: Message | PackedMessage) -> bytes | None:
         """Return a message's frame; None if there is no space for it or it cannot be encoded."""
-        if isinstance(message, Packed):
+        if isinstance(message, PackedMessage):
             return message.frame if self._has_room(len(message.frame)) else None
         if not self._has_room(message.ByteSize()):
             return None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from network_app.bloom import EMPTY
 from network_app.config import NetworkConfig
-from network_app.handshake.handshake import PeerFacts
+from network_app.handshake.handshake import PeerVersionInfo
 from network_app.peers.arrivals import prefix_of
 from network_app.peers.counters import Counters
 from network_app.peers.errors import (
@@ -21,16 +21,16 @@ from network_app.peers.errors import (
     SecondHandshake,
     UptimeTooHigh,
 )
-from network_app.peers.incoming import Held, IncomingMessages, Workload
+from network_app.peers.incoming import HeldMessage, IncomingMessages, Workload
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat, Watch
 from network_app.peers.outbox import Outbox
-from network_app.peers.pace import Pace
-from network_app.peers.strangers import Strangers
+from network_app.peers.read_throttle import ReadThrottle
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import BytePool
+from network_app.peers.unknown_peers import UnknownPeerLimits
 from network_app.ports import Directory, MessageHandler, PeerInfo
-from network_app.wire.framing import Packed
+from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList, Ping, Pong
 from primitives.identity import node_id_of
 from primitives.ids import NodeID
@@ -51,7 +51,7 @@ class PeerContext:
     introductions: Introductions
     directory: Directory
     handler: MessageHandler
-    strangers: Strangers
+    strangers: UnknownPeerLimits
     is_known: Callable[[NodeID], bool]
     """Whether a node validates or was found at a tracked address."""
 
@@ -72,7 +72,7 @@ class Peer:
         self.outbound = outbound
         self.gone = asyncio.Event()
         """Set when its place is free for another connection to the same node."""
-        self.facts: PeerFacts | None = None
+        self.facts: PeerVersionInfo | None = None
         """The claims of its handshake."""
         self.is_finished = False
         """Whether the handshake is finished."""
@@ -84,7 +84,7 @@ class Peer:
         self._used = self._loop.time()
         """Time of its last message for a chain."""
         strangers, config = context.strangers, context.config
-        self._pace = Pace(config, strangers.crowd, lambda: self.is_stranger, self._used)
+        self._pace = ReadThrottle(config, strangers.crowd, lambda: self.is_stranger, self._used)
         self._incoming = IncomingMessages(
             self.node_id, stream, self._pace, context.pool, context.counters
         )
@@ -142,7 +142,7 @@ class Peer:
             known=not self.is_stranger,
         )
 
-    def send(self, message: Message | Packed) -> bool:
+    def send(self, message: Message | PackedMessage) -> bool:
         """Send or queue a message; return False if that is impossible."""
         return self.outbox.send(message)
 
@@ -181,7 +181,7 @@ class Peer:
             # not assigned to a variable, which would keep the message alive until the next one arrives
             await self._take(await self._incoming.next())
 
-    async def _take(self, held: Held | None) -> None:
+    async def _take(self, held: HeldMessage | None) -> None:
         """Process a message, or start its processing. The lease ends when it is processed."""
         if held is None:
             return

@@ -23,7 +23,7 @@ UNFINISHED_SHARE = 10
 """Factor by which an unknown peer's idle time counts more while its handshake is unfinished."""
 
 
-class Connected(Mapping[NodeID, PeerInfo]):
+class ConnectedPeers(Mapping[NodeID, PeerInfo]):
     """Peers connected at one time; the details of a peer are read when they are accessed."""
 
     def __init__(self, peers: dict[NodeID, Peer]) -> None:
@@ -69,9 +69,9 @@ class Roster:
         """Return the connections whose handshake is finished."""
         return list(self._finished.values())
 
-    def connected(self) -> Connected:
+    def connected(self) -> ConnectedPeers:
         """Return the peers whose handshake is finished."""
-        return Connected(self._finished.copy())
+        return ConnectedPeers(self._finished.copy())
 
     def admit(self, peer: Peer) -> None:
         """Register a new connection.

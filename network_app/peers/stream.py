@@ -31,7 +31,7 @@ PROGRESS = 16 * 1024
 """Bytes that a peer must read of the queued ones to count as reading."""
 HTTP = b"HTTP/"
 """The first bytes of an HTTP response."""
-MOST_ANSWERED = 64 * 1024
+MAX_ANSWERED = 64 * 1024
 """Limit on TLS's own responses to a peer that does not read, in bytes. They bypass the queue."""
 
 
@@ -295,7 +295,7 @@ class Stream(asyncio.BufferedProtocol):
         if self._blocked_since is None:
             self._answered = 0
         self._answered += self._flush()
-        if self._answered > MOST_ANSWERED:
+        if self._answered > MAX_ANSWERED:
             self.abort()  # the peer provokes TLS responses and reads nothing
 
     def _flush(self) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
-from network_app.ports import Directory, ValidatorFacts
+from network_app.ports import Directory, ValidatorInfo
 from primitives.ids import NodeID
 
 FRAME_COST = 512
@@ -71,13 +71,13 @@ def unpacking_cost(size: int, unpacked: int) -> int:
     return max(0, unpacked - size) // UNPACKING_SHARE
 
 
-class Shares:
+class StakeAllocations:
     """Each validator's share of the validators' pool, by its stake."""
 
     def __init__(self, config: NetworkConfig, directory: Directory) -> None:
         self._pool = config.validator_pool
         self._directory = directory
-        self._summed: Mapping[NodeID, ValidatorFacts] | None = None
+        self._summed: Mapping[NodeID, ValidatorInfo] | None = None
         self._total = 0
 
     def of(self, node_id: NodeID) -> int:
@@ -106,7 +106,7 @@ class Lease:
     """Whether the peer is unknown, so that the lease counts against the limit for unknown peers."""
 
 
-class Waiting(NamedTuple):
+class WaitingReader(NamedTuple):
     """A reader that waits for space in the pool."""
 
     lease: Lease
@@ -141,7 +141,7 @@ class BytePool:
         self._of_strangers = 0
         """Bytes of `_in_shared` used by unknown peers."""
         self._over = False
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[WaitingReader] = deque()
 
     @property
     def waiting(self) -> int:
@@ -187,7 +187,7 @@ class BytePool:
 
     async def _wait(self, lease: Lease, size: int, grant: Callable[[Lease, int], bool]) -> None:
         granted = asyncio.get_running_loop().create_future()
-        waiting = Waiting(lease, size, grant, granted)
+        waiting = WaitingReader(lease, size, grant, granted)
         self._waiting.append(waiting)
         try:
             await waiting.granted
@@ -238,7 +238,7 @@ class BytePool:
     def _let_in(self) -> None:
         if not self._waiting:
             return
-        still: deque[Waiting] = deque()
+        still: deque[WaitingReader] = deque()
         for waiting in self._waiting:
             if waiting.granted.done():
                 continue

@@ -78,7 +78,7 @@ class SignedBlock(OuterBlock):
 
 
 @dataclass(frozen=True, slots=True)
-class OptionBlock(OuterBlock):
+class OuterOptionBlock(OuterBlock):
     """A block that follows from its parent, and is therefore never signed."""
 
     @property
@@ -107,7 +107,7 @@ def parse(raw: bytes) -> OuterBlock:
             raise CutOff from None
         raise
     if isinstance(layout, Option):
-        return OptionBlock(raw, ID(sha256(raw)), layout.parent_id, layout.inner)
+        return OuterOptionBlock(raw, ID(sha256(raw)), layout.parent_id, layout.inner)
     _verify_numbers(layout)
     return _signed_block(raw, layout, _proposer(layout))
 
@@ -154,10 +154,10 @@ def build_unsigned(
     )  # fmt: skip
 
 
-def build_option(parent_id: ID, inner: bytes) -> OptionBlock:
+def build_option(parent_id: ID, inner: bytes) -> OuterOptionBlock:
     """Build the outer block of an option."""
     raw = encode_option(parent_id, inner)
-    return OptionBlock(raw, ID(sha256(raw)), parent_id, inner)
+    return OuterOptionBlock(raw, ID(sha256(raw)), parent_id, inner)
 
 
 def encode_signed(

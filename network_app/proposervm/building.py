@@ -5,7 +5,7 @@ from typing import NamedTuple
 from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned
 from network_app.proposervm.verification import (
     ALL_ACTIVE,
-    ParentFacts,
+    ParentContext,
     Upgrades,
     epoch_of_child,
 )
@@ -13,7 +13,7 @@ from primitives.certificate_keys import PrivateKey
 from primitives.ids import ID
 
 
-class Signature(NamedTuple):
+class BlockSigner(NamedTuple):
     """The key and certificate that sign blocks of a chain."""
 
     chain_id: ID
@@ -23,12 +23,12 @@ class Signature(NamedTuple):
 
 
 def build_child(
-    parent: ParentFacts,
+    parent: ParentContext,
     inner: bytes,
     *,
     time: int,
     p_chain_height: int,
-    signature: Signature | None,
+    signature: BlockSigner | None,
     upgrades: Upgrades = ALL_ACTIVE,
 ) -> SignedBlock:
     """Wrap an inner block whose parent is not a proposal.

@@ -9,7 +9,7 @@ from primitives.codec_compiler import Number
 I64 = Annotated[int, Number("q")]
 """Signed, unlike all other numbers of the linear codec."""
 
-DURATION = 30
+EPOCH_DURATION = 30
 """Seconds on the local network; public networks use five minutes."""
 
 
@@ -33,7 +33,7 @@ def next_epoch(
     parent_height: int,
     parent_epoch: Epoch | None,
     time: int,
-    duration: int = DURATION,
+    duration: int = EPOCH_DURATION,
     *,
     granite_time: int = 0,
 ) -> Epoch | None:

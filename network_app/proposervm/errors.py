@@ -38,11 +38,11 @@ class OuterBlockError(Exception):
     """Bytes that are not an outer block, or an outer block that may not follow its parent."""
 
 
-class MalformedBlock(OuterBlockError):
+class MalformedOuterBlock(OuterBlockError):
     """Bytes that are not an outer block."""
 
 
-class NotAnOuterBlock(MalformedBlock):
+class NotAnOuterBlock(MalformedOuterBlock):
     """Bytes of another layout; before the first outer block, they are a bare block."""
 
     def __init__(self, reason: CodecError) -> None:
@@ -50,21 +50,21 @@ class NotAnOuterBlock(MalformedBlock):
         self.reason = reason
 
 
-class UnexpectedSignature(MalformedBlock):
+class UnexpectedSignature(MalformedOuterBlock):
     """A signature without a certificate."""
 
     def __init__(self) -> None:
         super().__init__("signature provided when none was expected")
 
 
-class MissingSignature(MalformedBlock):
+class MissingSignature(MalformedOuterBlock):
     """A certificate without a signature."""
 
     def __init__(self) -> None:
         super().__init__("no signature provided when one was expected")
 
 
-class CutOff(MalformedBlock):
+class CutOff(MalformedOuterBlock):
     """A block without its last field, the signature, whose length is present even if it is empty.
 
     A block's ID is the hash of these bytes, so anyone can derive them from any block. They hash to the ID
@@ -75,7 +75,7 @@ class CutOff(MalformedBlock):
         super().__init__("the signature's field is cut off")
 
 
-class InvalidCertificate(MalformedBlock):
+class InvalidCertificate(MalformedOuterBlock):
     """A certificate that nodes do not accept from each other."""
 
     def __init__(self, reason: CertificateError) -> None:
@@ -83,14 +83,14 @@ class InvalidCertificate(MalformedBlock):
         self.reason = reason
 
 
-class ZeroEpoch(MalformedBlock):
+class ZeroEpoch(MalformedOuterBlock):
     """An epoch of zeros in a block that could have omitted it."""
 
     def __init__(self) -> None:
         super().__init__("epoch must not be zero")
 
 
-class HeightTooLarge(MalformedBlock):
+class HeightTooLarge(MalformedOuterBlock):
     """A number that no chain reaches and that database columns cannot hold."""
 
     def __init__(self, number: int) -> None:
@@ -120,7 +120,7 @@ class WrongInnerParent(InvalidChild):
         self.expected = expected
 
 
-class WrongHeight(InvalidChild):
+class WrongInnerHeight(InvalidChild):
     """The inner height is not the parent's inner height plus one."""
 
     def __init__(self, found: int, expected: int) -> None:
@@ -212,7 +212,7 @@ class ProposerMismatch(InvalidChild):
         self.should_be_signed = should_be_signed
 
 
-class WrongSignature(InvalidChild):
+class WrongBlockSignature(InvalidChild):
     """The signature over this block is not by the certificate's key."""
 
     def __init__(self, proposer: NodeID) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from network_app.proposervm.block import OuterBlock
-from network_app.proposervm.verification import ParentFacts
+from network_app.proposervm.verification import ParentContext
 from primitives.ids import ID, NodeID
 
 
@@ -42,7 +42,7 @@ class OuterBlocks(Protocol):
     def went_back(self) -> bool:
         """Return whether the chain was rewound since the last call, so that blocks may have changed."""
 
-    def last(self) -> ParentFacts:
+    def last(self) -> ParentContext:
         """Return the facts about the last accepted block that its child is verified against."""
 
     def id_at(self, height: int) -> ID | None:

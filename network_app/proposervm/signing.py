@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from network_app.proposervm.errors import InvalidCertificate, WrongSignature
+from network_app.proposervm.errors import InvalidCertificate, WrongBlockSignature
 from primitives.certificate_keys import public_key_of, verify
 from primitives.codec import VERSION
 from primitives.identity import CertificateError, node_id_of
@@ -36,8 +36,8 @@ def verify_signature(certificate: bytes, message: bytes, signature: bytes) -> No
 
     Raises:
         InvalidCertificate: Nodes do not accept such certificates from each other.
-        WrongSignature: The signature is by another key or over another message.
+        WrongBlockSignature: The signature is by another key or over another message.
     """
     proposer = proposer_of(certificate)
     if not verify(public_key_of(certificate), message, signature):
-        raise WrongSignature(proposer)
+        raise WrongBlockSignature(proposer)

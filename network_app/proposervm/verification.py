@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from network_app.proposervm import epochs, signing, windower
-from network_app.proposervm.block import OptionBlock, OuterBlock, SignedBlock
+from network_app.proposervm.block import OuterBlock, OuterOptionBlock, SignedBlock
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.errors import (
     HeightDecreased,
@@ -23,13 +23,13 @@ from network_app.proposervm.errors import (
     UnexpectedProposer,
     WindowNotStarted,
     WrongEpoch,
-    WrongHeight,
+    WrongInnerHeight,
     WrongInnerParent,
     WrongParent,
 )
 from primitives.ids import ID, NodeID
 
-MOST_AHEAD = 10
+MAX_SKEW = 10
 """Seconds by which a block's time may be ahead of the clock."""
 
 Proposers: TypeAlias = Callable[[int], Mapping[NodeID, int]]
@@ -37,7 +37,7 @@ Proposers: TypeAlias = Callable[[int], Mapping[NodeID, int]]
 
 
 @dataclass(frozen=True, slots=True)
-class InnerFacts:
+class InnerContext:
     """The facts about an inner block that its bytes contain."""
 
     block_id: ID
@@ -48,7 +48,7 @@ class InnerFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ParentFacts:
+class ParentContext:
     """The facts about a parent that its child is verified against; see `of_genesis` and `follow`."""
 
     outer_id: ID
@@ -69,22 +69,22 @@ class Upgrades:
 
     durango_time: int = 0
     granite_time: int = 0
-    epoch_duration: int = epochs.DURATION
+    epoch_duration: int = epochs.EPOCH_DURATION
     """Seconds."""
 
 
 ALL_ACTIVE = Upgrades()
 
 
-def of_genesis(block_id: ID, time: int, height: int = 0) -> ParentFacts:
+def of_genesis(block_id: ID, time: int, height: int = 0) -> ParentContext:
     """Return the facts about the bare genesis block that the first outer block is verified against.
 
     On a development chain that is a fork, that block has a height other than 0.
     """
-    return ParentFacts(block_id, block_id, height, time, None)
+    return ParentContext(block_id, block_id, height, time, None)
 
 
-def follow(parent: ParentFacts, block: OuterBlock, inner: InnerFacts) -> ParentFacts:
+def follow(parent: ParentContext, block: OuterBlock, inner: InnerContext) -> ParentContext:
     """Return the facts about a block for verifying its child; an option keeps its parent's time."""
     facts = replace(
         parent,
@@ -102,9 +102,9 @@ def follow(parent: ParentFacts, block: OuterBlock, inner: InnerFacts) -> ParentF
 
 def verify_child(
     block: OuterBlock,
-    parent: ParentFacts,
+    parent: ParentContext,
     *,
-    inner: InnerFacts,
+    inner: InnerContext,
     chain_id: ID,
     now: float,
     p_height: int,
@@ -134,7 +134,7 @@ def verify_child(
         Overflow: The validators' weights have more than 64 bits.
     """
     _verify_link(block, inner, parent)
-    if isinstance(block, OptionBlock):
+    if isinstance(block, OuterOptionBlock):
         _verify_option(inner, parent)
     elif isinstance(block, SignedBlock):
         _verify_order(block, parent)
@@ -152,23 +152,23 @@ def verify_child(
         _verify_reached(block, now, None if bootstrapping else p_height)
 
 
-def _verify_link(block: OuterBlock, inner: InnerFacts, parent: ParentFacts) -> None:
+def _verify_link(block: OuterBlock, inner: InnerContext, parent: ParentContext) -> None:
     if block.parent_id != parent.outer_id:
         raise WrongParent(block.parent_id, parent.outer_id)
     if inner.parent_id != parent.inner_id:
         raise WrongInnerParent(inner.parent_id, parent.inner_id)
     if inner.height != parent.height + 1:
-        raise WrongHeight(inner.height, parent.height + 1)
+        raise WrongInnerHeight(inner.height, parent.height + 1)
 
 
-def _verify_option(inner: InnerFacts, parent: ParentFacts) -> None:
+def _verify_option(inner: InnerContext, parent: ParentContext) -> None:
     if not parent.options:
         raise ProposalExpected
     if inner.block_id not in parent.options:
         raise NotAnOption
 
 
-def _verify_order(block: SignedBlock, parent: ParentFacts) -> None:
+def _verify_order(block: SignedBlock, parent: ParentContext) -> None:
     if parent.options:
         raise OptionExpected
     if parent.p_chain_height is not None and block.p_chain_height < parent.p_chain_height:
@@ -178,19 +178,19 @@ def _verify_order(block: SignedBlock, parent: ParentFacts) -> None:
 
 
 def _verify_reached(block: SignedBlock, now: float, p_height: int | None) -> None:
-    if block.time > now + MOST_AHEAD:
-        raise TimeTooAdvanced(block.time, now + MOST_AHEAD)
+    if block.time > now + MAX_SKEW:
+        raise TimeTooAdvanced(block.time, now + MAX_SKEW)
     if p_height is not None and block.p_chain_height > p_height:
         raise HeightNotReached(block.p_chain_height, p_height)
 
 
-def _verify_epoch(block: SignedBlock, parent: ParentFacts, upgrades: Upgrades) -> None:
+def _verify_epoch(block: SignedBlock, parent: ParentContext, upgrades: Upgrades) -> None:
     expected = epoch_of_child(parent, block.time, upgrades)
     if block.epoch != expected:
         raise WrongEpoch(block.epoch, expected)
 
 
-def epoch_of_child(parent: ParentFacts, time: int, upgrades: Upgrades) -> Epoch | None:
+def epoch_of_child(parent: ParentContext, time: int, upgrades: Upgrades) -> Epoch | None:
     """Return the epoch of a child with the timestamp `time` (Unix seconds)."""
     if parent.p_chain_height is None:
         return None
@@ -206,7 +206,7 @@ def epoch_of_child(parent: ParentFacts, time: int, upgrades: Upgrades) -> Epoch 
 
 def _verify_proposer(
     block: SignedBlock,
-    parent: ParentFacts,
+    parent: ParentContext,
     *,
     chain_id: ID,
     height: int,
@@ -226,7 +226,7 @@ def _verify_proposer(
 
 def _signed_in_slot(
     block: SignedBlock,
-    parent: ParentFacts,
+    parent: ParentContext,
     height: int,
     chain_id: ID,
     validators: Mapping[NodeID, int],
@@ -241,7 +241,7 @@ def _signed_in_slot(
 
 def _signed_before_durango(
     block: SignedBlock,
-    parent: ParentFacts,
+    parent: ParentContext,
     height: int,
     chain_id: ID,
     validators: Mapping[NodeID, int],
@@ -252,10 +252,10 @@ def _signed_before_durango(
     minimum = windower.minimum_delay(owners, block.proposer)
     if delay < minimum:
         raise WindowNotStarted(delay, minimum)
-    return delay < windower.WINDOWS * windower.SLOT
+    return delay < windower.MAX_BUILD_WINDOWS * windower.WINDOW_DURATION
 
 
-def _verify_signature(block: SignedBlock, parent: ParentFacts, chain_id: ID) -> None:
+def _verify_signature(block: SignedBlock, parent: ParentContext, chain_id: ID) -> None:
     if block.proposer is None:
         return
     if parent.p_chain_height is None:

@@ -13,12 +13,12 @@ from chainvm.port import Block, ChainVM, Written
 from chainvm.processing import NotProcessing, ProcessingTree, UnknownParent
 from network_app.proposervm import windower
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_option, parse
-from network_app.proposervm.building import Signature, build_child
+from network_app.proposervm.building import BlockSigner, build_child
 from network_app.proposervm.ports import OuterBlocks, Proposal, ValidatorState
 from network_app.proposervm.verification import (
     ALL_ACTIVE,
-    InnerFacts,
-    ParentFacts,
+    InnerContext,
+    ParentContext,
     Upgrades,
     follow,
     verify_child,
@@ -79,9 +79,9 @@ class NotWrapped(Exception):
 
 
 @dataclass(slots=True)
-class _Entry(Generic[B]):
+class _OuterEntry(Generic[B]):
     block: ProposerBlock[B]
-    facts: ParentFacts
+    facts: ParentContext
 
 
 class ProposerVM(Generic[B]):
@@ -103,7 +103,7 @@ class ProposerVM(Generic[B]):
         validators: ValidatorState,
         *,
         node_id: NodeID,
-        signature: Signature,
+        signature: BlockSigner,
         upgrades: Upgrades = ALL_ACTIVE,
     ) -> None:
         self._inner = inner
@@ -118,7 +118,7 @@ class ProposerVM(Generic[B]):
         """Cache of the last accepted block, which is read before each block is built."""
         self._reached = 0
         """A P-Chain height known to be accepted."""
-        self._tree: ProcessingTree[_Entry[B]] = ProcessingTree(self._last.outer_id)
+        self._tree: ProcessingTree[_OuterEntry[B]] = ProcessingTree(self._last.outer_id)
         self._unwritten: dict[ID, ProposerBlock[B]] = {}
         """Accepted blocks whose rows are not written yet, by inner ID: proposals without option."""
 
@@ -129,7 +129,7 @@ class ProposerVM(Generic[B]):
         return block_id in self._tree
 
     @property
-    def last(self) -> ParentFacts:
+    def last(self) -> ParentContext:
         """The facts about the last accepted block, as of the last call of `last_accepted`."""
         return self._last
 
@@ -212,7 +212,7 @@ class ProposerVM(Generic[B]):
         block = ProposerBlock(outer, inner)
         if block.block_id not in self._tree:
             facts = follow(parent, outer, self._inner_facts(inner))
-            self._tree.add(block.block_id, block.parent_id, _Entry(block, facts))
+            self._tree.add(block.block_id, block.parent_id, _OuterEntry(block, facts))
         return block
 
     def builds_from(self, *, now: int, minimum_delay: int = 0) -> int | None:
@@ -238,7 +238,7 @@ class ProposerVM(Generic[B]):
         )
         if slot is None or slot == first:
             return None if slot is None else time
-        return parent.time + slot * windower.SLOT
+        return parent.time + slot * windower.WINDOW_DURATION
 
     def verify(self, block: ProposerBlock[B], *, now: int) -> None:
         """Verify an outer block and its inner block against their parents; then it is processing.
@@ -255,7 +255,7 @@ class ProposerVM(Generic[B]):
         line: Sequence[ProposerBlock[B]],
         *,
         now: int,
-        outer: Sequence[ParentFacts] | None = None,
+        outer: Sequence[ParentContext] | None = None,
     ) -> None:
         """Verify consecutive blocks, as `verify` does: all become processing, or none.
 
@@ -268,17 +268,17 @@ class ProposerVM(Generic[B]):
         self._inner.verify_all([block.inner for block in line], now=now)
         for block, one in zip(line, facts, strict=True):
             if block.block_id not in self._tree:
-                self._tree.add(block.block_id, block.parent_id, _Entry(block, one))
+                self._tree.add(block.block_id, block.parent_id, _OuterEntry(block, one))
 
     def verify_outer(
         self,
         block: ProposerBlock[B],
-        parent: ParentFacts,
+        parent: ParentContext,
         *,
         now: int,
         bootstrapping: bool,
         reached: int = 0,
-    ) -> ParentFacts:
+    ) -> ParentContext:
         """Verify an outer block alone, on any parent; return the facts that its child is verified against.
 
         Args:
@@ -383,16 +383,16 @@ class ProposerVM(Generic[B]):
         """
         self._tree.reject(block_id)
 
-    def begin_at(self, last: ParentFacts) -> None:
+    def begin_at(self, last: ParentContext) -> None:
         """Drop everything and reset to a stored block, after a restart or a failed commit."""
         self._stored = self._last = last
         self._last_block = None
         self._unwritten.clear()
         self._tree.begin_at(last.outer_id)
 
-    def _verify_line(self, line: Sequence[ProposerBlock[B]], now: int) -> list[ParentFacts]:
+    def _verify_line(self, line: Sequence[ProposerBlock[B]], now: int) -> list[ParentContext]:
         """Verify the outer rules of consecutive blocks; blocks that are already processing are skipped."""
-        found: list[ParentFacts] = []
+        found: list[ParentContext] = []
         for block in line:
             known = self._tree.get(block.block_id)
             if known is not None:
@@ -405,7 +405,7 @@ class ProposerVM(Generic[B]):
         return found
 
     def _write(
-        self, accepted: Sequence[_Entry[B]], stored: list[ID], written: Written
+        self, accepted: Sequence[_OuterEntry[B]], stored: list[ID], written: Written
     ) -> Callable[[ID], None]:
         """Return the callback that the inner VM calls for each block that it writes.
 
@@ -445,22 +445,22 @@ class ProposerVM(Generic[B]):
             self._reached = self._validators.current_height()
         return self._reached
 
-    def _preferred(self) -> ParentFacts:
+    def _preferred(self) -> ParentContext:
         facts = self._facts_of(self._tree.preference)
         assert facts is not None
         return facts
 
-    def _facts_of(self, block_id: ID) -> ParentFacts | None:
+    def _facts_of(self, block_id: ID) -> ParentContext | None:
         if block_id == self._tree.last_accepted:
             return self._last
         entry = self._tree.get(block_id)
         return None if entry is None else entry.facts
 
-    def _inner_facts(self, inner: B) -> InnerFacts:
+    def _inner_facts(self, inner: B) -> InnerContext:
         options = tuple(one.block_id for one in self._inner.options(inner) or ())
-        return InnerFacts(inner.block_id, inner.parent_id, inner.height, options)
+        return InnerContext(inner.block_id, inner.parent_id, inner.height, options)
 
-    def _signature_at(self, time: int, parent: ParentFacts) -> Signature | None:
+    def _signature_at(self, time: int, parent: ParentContext) -> BlockSigner | None:
         """Return the key that signs a child with the timestamp `time`; None if its slot has no owner.
 
         Raises:

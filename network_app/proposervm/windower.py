@@ -8,11 +8,11 @@ from network_app.proposervm.sampler import WeightedHeap, draw, draw_without_repl
 from network_app.proposervm.twister import MT19937_64, words, words_of_64
 from primitives.ids import EMPTY_NODE_ID, ID, NodeID
 
-SLOT = 5
+WINDOW_DURATION = 5
 """Length of a slot, and of a window before Durango, in seconds."""
-LOOK_AHEAD = 720
+MAX_LOOK_AHEAD_SLOTS = 720
 """Number of slots that are searched for a node's next slot: one hour."""
-WINDOWS = 6
+MAX_BUILD_WINDOWS = 6
 """Number of windows before Durango; after them any node may propose, unsigned."""
 
 _REMEMBERED_SETS = 64
@@ -28,7 +28,7 @@ class _Lottery(NamedTuple):
 
 def slot_of(time: int, parent_time: int) -> int:
     """Return the slot of a time (Unix seconds); times before the parent's count as the parent's."""
-    return max(time - parent_time, 0) // SLOT
+    return max(time - parent_time, 0) // WINDOW_DURATION
 
 
 def proposer_at(
@@ -62,14 +62,14 @@ def next_slot(
     if lottery.heap.total and not validators.get(node_id):
         return None
     source = _source(chain_id) ^ height
-    for slot in range(first, first + LOOK_AHEAD):
+    for slot in range(first, first + MAX_LOOK_AHEAD_SLOTS):
         if _owner(lottery, source, slot) in {node_id, None}:
             return slot
     return None
 
 
 def window_owners(
-    chain_id: ID, height: int, validators: Mapping[NodeID, int], windows: int = WINDOWS
+    chain_id: ID, height: int, validators: Mapping[NodeID, int], windows: int = MAX_BUILD_WINDOWS
 ) -> tuple[NodeID, ...]:
     """Return the proposers of the windows before Durango; a node may be listed several times.
 
@@ -85,9 +85,9 @@ def window_owners(
 def minimum_delay(owners: tuple[NodeID, ...], proposer: NodeID | None) -> int:
     """Return the seconds after the parent's time that a proposer must wait before Durango."""
     if proposer is None:
-        return WINDOWS * SLOT
+        return MAX_BUILD_WINDOWS * WINDOW_DURATION
     places = owners.index(proposer) if proposer in owners else len(owners)
-    return places * SLOT
+    return places * WINDOW_DURATION
 
 
 def _owner(lottery: _Lottery, source: int, slot: int) -> NodeID | None:

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from network_app.consensus.messages import from_json
 from network_app.consensus.report import ConsensusReport
-from network_app.consensus.texts import from_json
 from network_app.models import BlockDecision, ChainConsensus
 from network_app.selectors.network import is_fresh, status
 

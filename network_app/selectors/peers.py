@@ -17,7 +17,7 @@ REWARDING = 80
 """Percent of uptime that a peer must report for its stake to count as rewarding this node."""
 
 
-class Stake(NamedTuple):
+class ConnectedStake(NamedTuple):
     """Weights of validators of the Primary Network, in smallest units, delegators included."""
 
     connected: int
@@ -64,7 +64,7 @@ def heard_ids(seconds: float) -> frozenset[NodeID]:
     return frozenset(peer.node_id for peer in found.only("node_id"))
 
 
-def connected_stake(connected: Sequence[Peer] | None = None) -> Stake:
+def connected_stake(connected: Sequence[Peer] | None = None) -> ConnectedStake:
     """Return how much of the Primary Network's stake this node is connected to, including its own.
 
     Args:
@@ -75,7 +75,7 @@ def connected_stake(connected: Sequence[Peer] | None = None) -> Stake:
     here = {*(peer.node_id for peer in found), platform_chain().node_id}
     weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
     weight_here = sum(weight for node_id, weight in weights.items() if node_id in here)
-    return Stake(weight_here, sum(weights.values()))
+    return ConnectedStake(weight_here, sum(weights.values()))
 
 
 def uptime_of_self(connected: Sequence[Peer] | None = None) -> Uptimes | None:

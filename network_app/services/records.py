@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from chaindb.database import Database
 from network_app.consensus.report import ConsensusReport, DecidedBlock
-from network_app.ports import DialFailure, PeerInfo, SyncState, Totals
+from network_app.ports import DialFailure, NetworkTotals, PeerInfo, SyncState
 from network_app.selectors import Sync
 from network_app.store import consensus, peers, sync
 from primitives.ids import NodeID
@@ -39,7 +39,7 @@ class DatabaseRecords:
     def peers(
         self,
         connected: Sequence[PeerInfo],
-        totals: Totals,
+        totals: NetworkTotals,
         benched: Mapping[NodeID, Collection[str]],
         known: int,
         failures: Sequence[DialFailure] = (),

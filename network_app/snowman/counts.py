@@ -12,7 +12,7 @@ from typing import NamedTuple
 from primitives.ids import NodeID
 
 
-class Source(Enum):
+class IssueSource(Enum):
     """The way by which this node learned of a block that it issued.
 
     Unspecified: an ancestor that was fetched for another block has the source of that block. The options of
@@ -42,19 +42,19 @@ class Fetch(Enum):
     """The block that the vote named, or one of its ancestors, is unknown here."""
 
 
-class Origin(NamedTuple):
+class BlockOrigin(NamedTuple):
     """The source of a block."""
 
     node_id: NodeID | None
     """The node that named it; None: this node itself."""
-    source: Source
+    source: IssueSource
 
 
 @dataclass(slots=True)
 class Counts:
     """Counters since the process started."""
 
-    issued: Counter[Source] = field(default_factory=Counter)
+    issued: Counter[IssueSource] = field(default_factory=Counter)
     """Number of blocks that became processing."""
     issuer_stake: int = 0
     """Sum of the stakes of the nodes that named these blocks, in nAVAX."""

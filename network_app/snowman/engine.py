@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from chainvm.port import Block
-from network_app.snowman.counts import Counts, Fetch, Origin, Source
+from network_app.snowman.counts import BlockOrigin, Counts, Fetch, IssueSource
 from network_app.snowman.jobs import Jobs, Ready
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.polls import PollSet, Votes
 from network_app.snowman.ports import Chits, EngineVM, Sender, Validators
-from network_app.snowman.topological import Decision, Topological
+from network_app.snowman.topological import Topological, VoteDecision
 from network_app.snowman.unverified import UnverifiedBlocks
 from primitives.ids import ID, NodeID
 
@@ -28,7 +28,7 @@ class _Issue(Generic[B]):
 
     block: B
     push: bool
-    origin: Origin
+    origin: BlockOrigin
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ A thousand blocks that wait for the first of them therefore do not need a thousa
 """
 
 
-class Engine(Generic[B]):
+class SnowmanEngine(Generic[B]):
     """Votes on one chain's blocks.
 
     Args:
@@ -64,7 +64,7 @@ class Engine(Generic[B]):
         vm: EngineVM[B],
         sender: Sender,
         validators: Validators,
-        parameters: Parameters,
+        parameters: SnowParameters,
         last_accepted: B,
         *,
         counts: Counts | None = None,
@@ -84,7 +84,7 @@ class Engine(Generic[B]):
         self._requests: dict[tuple[NodeID, int], ID] = {}
         """IDs of the requested blocks, by node and request ID."""
         self._requested: dict[ID, tuple[NodeID, int]] = {}
-        self._sources: dict[ID, Source] = {}
+        self._sources: dict[ID, IssueSource] = {}
         """Source of each requested block."""
         self._accepted_frontiers: dict[NodeID, tuple[ID, int]] = {}
         self._jobs: Jobs[_Issue[B] | _Vote] = Jobs()
@@ -111,7 +111,7 @@ class Engine(Generic[B]):
         """Start; issue the options of the last accepted block if it is a proposal."""
         options = await self._vm.options(self._first)
         for option in options:
-            await _run(self._deliver(option, Origin(None, Source.BUILT), push=False))
+            await _run(self._deliver(option, BlockOrigin(None, IssueSource.BUILT), push=False))
         if not options:
             await self._vm.set_preference(self.tree.preference)
         await _run(self._build())
@@ -129,7 +129,7 @@ class Engine(Generic[B]):
         if block is not None:
             if not self._is_to_issue(block):
                 self.counts.useless_push_query_bytes += len(raw)
-            origin = Origin(node_id, Source.PUSH_GOSSIP)
+            origin = BlockOrigin(node_id, IssueSource.PUSH_GOSSIP)
             await _run(self._issue_from(node_id, block, origin), self._build())
 
     async def pull_query(
@@ -138,7 +138,7 @@ class Engine(Generic[B]):
         """Answer a query that contains the ID of a block, and issue the block."""
         await self.answer(node_id, request_id, requested_height)
         if not self._is_settled(block_id):
-            origin = Origin(node_id, Source.PUSH_GOSSIP)
+            origin = BlockOrigin(node_id, IssueSource.PUSH_GOSSIP)
             await _run(self._issue_by_id(node_id, block_id, origin), self._build())
         elif self.pending_builds:
             await _run(self._build())
@@ -152,7 +152,7 @@ class Engine(Generic[B]):
             return
         if not self._is_to_issue(block):
             self.counts.useless_put_bytes += len(raw)
-        origin = Origin(node_id, self._sources.get(block.block_id, Source.UNKNOWN))
+        origin = BlockOrigin(node_id, self._sources.get(block.block_id, IssueSource.UNKNOWN))
         await _run(self._issue_from(node_id, block, origin), self._build())
 
     async def get_failed(self, node_id: NodeID, request_id: int) -> None:
@@ -170,7 +170,7 @@ class Engine(Generic[B]):
         choices = dict.fromkeys((chits.preferred_id, chits.preferred_id_at_height))
         vote = _Vote(node_id, request_id, tuple(choices))
         if not all(map(self._is_settled, choices)):
-            origin = Origin(node_id, Source.PULL_GOSSIP)
+            origin = BlockOrigin(node_id, IssueSource.PULL_GOSSIP)
             issuing = [self._issue_by_id(node_id, choice, origin) for choice in choices]
             await _run(*issuing, self._schedule_vote(vote), self._build())
             return
@@ -248,14 +248,14 @@ class Engine(Generic[B]):
             and not self._jobs.waits_for(block_id)
         )
 
-    def _issue_by_id(self, node_id: NodeID, block_id: ID, origin: Origin) -> Step:
+    def _issue_by_id(self, node_id: NodeID, block_id: ID, origin: BlockOrigin) -> Step:
         block = yield self._known(block_id)
         if block is None:
             self._request(node_id, block_id, origin.source)
         else:
             yield self._issue_from(node_id, block, origin)
 
-    def _issue_from(self, node_id: NodeID, block: B, origin: Origin) -> Step:
+    def _issue_from(self, node_id: NodeID, block: B, origin: BlockOrigin) -> Step:
         """Issue a block and its ancestors; request a missing ancestor from the node that named the block."""
         block_id = block.block_id
         while self._is_to_issue(block):
@@ -273,7 +273,7 @@ class Engine(Generic[B]):
     def _issue_built(self, block: B) -> Step:
         """Issue a block that was built here, and its ancestors; request nothing from peers."""
         found: B | None = block
-        block_id, origin = block.block_id, Origin(None, Source.BUILT)
+        block_id, origin = block.block_id, BlockOrigin(None, IssueSource.BUILT)
         while found is not None and self._is_to_issue(found):
             yield self._issue(found, origin, push=True)
             block_id = found.parent_id
@@ -283,7 +283,7 @@ class Engine(Generic[B]):
             return
         yield self._abandon(block_id)
 
-    def _issue(self, block: B, origin: Origin, *, push: bool) -> Step:
+    def _issue(self, block: B, origin: BlockOrigin, *, push: bool) -> Step:
         self.pending[block.block_id] = block
         self._cancel_request(block.block_id)
         parent_id = block.parent_id
@@ -295,7 +295,7 @@ class Engine(Generic[B]):
     def _can_follow(self, parent_id: ID) -> bool:
         return parent_id == self.tree.last_accepted or self.tree.is_processing(parent_id)
 
-    def _deliver(self, block: B, origin: Origin, *, push: bool) -> Step:
+    def _deliver(self, block: B, origin: BlockOrigin, *, push: bool) -> Step:
         """Verify a block whose parent is issued, make it processing, and poll."""
         block_id = block.block_id
         self.pending.pop(block_id, None)
@@ -320,7 +320,7 @@ class Engine(Generic[B]):
         if len(self.tree):
             self._repoll()
 
-    async def _add(self, block: B, origin: Origin) -> bool:
+    async def _add(self, block: B, origin: BlockOrigin) -> bool:
         """Verify a block and add it to the tree; remember an invalid block for votes that name it."""
         if not await self._vm.verify(block):
             self._remember_unverified(block)
@@ -331,7 +331,7 @@ class Engine(Generic[B]):
         self.tree.add(block.block_id, block.parent_id, block.height)
         return True
 
-    async def _add_all(self, blocks: Sequence[B], origin: Origin) -> list[bool]:
+    async def _add_all(self, blocks: Sequence[B], origin: BlockOrigin) -> list[bool]:
         return [await self._add(block, origin) for block in blocks]
 
     def _remember_unverified(self, block: B) -> None:
@@ -391,7 +391,7 @@ class Engine(Generic[B]):
         """Apply the votes of finished polls, execute the resulting decisions, and poll again."""
         if not results:
             return
-        decisions: list[Decision] = []
+        decisions: list[VoteDecision] = []
         for votes in results:
             decisions += self.tree.record_poll(votes)
         if decisions:
@@ -401,7 +401,7 @@ class Engine(Generic[B]):
         if len(self.tree):
             self._repoll()
 
-    def _forget_decided(self, decisions: Iterable[Decision]) -> None:
+    def _forget_decided(self, decisions: Iterable[VoteDecision]) -> None:
         for one in decisions:
             self.unverified.remove_descendants(one.parent)
             for rejected in one.rejected:
@@ -456,7 +456,7 @@ class Engine(Generic[B]):
                 return
             yield self._issue_built(block)
 
-    def _request(self, node_id: NodeID, block_id: ID, source: Source) -> None:
+    def _request(self, node_id: NodeID, block_id: ID, source: IssueSource) -> None:
         if block_id in self._requested:
             return
         key = node_id, self._next_request_id()

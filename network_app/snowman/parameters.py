@@ -19,7 +19,7 @@ class InvalidParameters(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class SnowParameters:
     """Sample size, quorums and number of consecutive polls.
 
     Raises:
@@ -87,11 +87,11 @@ def _require(fulfilled: bool, values: str, condition: str) -> None:  # noqa: FBT
         raise InvalidParameters(f"{values}: fails the condition that: {condition}")
 
 
-ONE_VOTE = Parameters(k=1, alpha_preference=1, alpha_confidence=1, beta=1, concurrent_repolls=1)
+ONE_VOTE = SnowParameters(k=1, alpha_preference=1, alpha_confidence=1, beta=1, concurrent_repolls=1)
 """Parameters with which a single vote decides: that of the block producer."""
 
 
-class Settings(Protocol):
+class SamplingSettings(Protocol):
     """The parameters that an operator can set; `NodeSettings` documents each one."""
 
     @property
@@ -141,7 +141,7 @@ def default_alpha(validators: int, *, local: bool) -> int:
     return SMALL_ALPHA if local and validators in SMALL else DEFAULT_ALPHA
 
 
-def parameters_of(node: Settings, alpha: int) -> Parameters:
+def parameters_of(node: SamplingSettings, alpha: int) -> SnowParameters:
     """Return the parameters from the settings.
 
     Args:
@@ -151,7 +151,7 @@ def parameters_of(node: Settings, alpha: int) -> Parameters:
     Raises:
         InvalidParameters: A constraint is violated.
     """
-    return Parameters(
+    return SnowParameters(
         k=node.snow_sample_size,
         alpha_preference=node.snow_preference_quorum_size or alpha,
         alpha_confidence=node.snow_confidence_quorum_size or alpha,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.trie import number_of
 from primitives.ids import ID, NodeID
 
@@ -37,7 +37,7 @@ class Poll:
         parent_of: Looks up parents in the tree of processing blocks.
     """
 
-    parameters: Parameters
+    parameters: SnowParameters
     outstanding: Counter[NodeID]
     parent_of: ParentOf
     votes: Votes = field(default_factory=Counter)
@@ -85,7 +85,7 @@ class PollSet:
         parent_of: Looks up parents in the tree of processing blocks.
     """
 
-    def __init__(self, parameters: Parameters, parent_of: ParentOf) -> None:
+    def __init__(self, parameters: SnowParameters, parent_of: ParentOf) -> None:
         self._parameters = parameters
         self._parent_of = parent_of
         self._polls: dict[int, Poll] = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from chainvm.port import Block
-from network_app.snowman.topological import Decision
+from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID, NodeID
 
 B = TypeVar("B", bound=Block)
@@ -47,7 +47,7 @@ class EngineVM(Protocol[B]):
     async def set_preference(self, block_id: ID) -> None:
         """Build on this block from now on."""
 
-    async def decide(self, decisions: Sequence[Decision]) -> None:
+    async def decide(self, decisions: Sequence[VoteDecision]) -> None:
         """Accept and reject processing blocks, in order. Any exception ends the engine."""
 
 

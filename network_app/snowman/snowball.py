@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.snowflake import Snowflake, UnarySnowflake
 
 C = TypeVar("C")
@@ -18,7 +18,7 @@ C = TypeVar("C")
 class UnarySnowball:
     """Confidence in the only choice, and the number of polls for it."""
 
-    parameters: Parameters
+    parameters: SnowParameters
     strength: int = 0
     """Polls with at least alphaPreference votes, consecutive or not."""
     snowflake: UnarySnowflake = field(init=False)

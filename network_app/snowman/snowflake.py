@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 
 C = TypeVar("C")
 
@@ -12,7 +12,7 @@ C = TypeVar("C")
 class UnarySnowflake:
     """Confidence in the only choice."""
 
-    parameters: Parameters
+    parameters: SnowParameters
     confidence: int = 0
     """Number of consecutive successful polls."""
     finalized: bool = False
@@ -42,7 +42,7 @@ class UnarySnowflake:
 class Snowflake(Generic[C]):
     """Confidence in one of several choices; in the trie of siblings a choice is a bit, 0 or 1."""
 
-    parameters: Parameters
+    parameters: SnowParameters
     preference: C
     confidence: int = 0
     """Number of consecutive successful polls for the preference."""

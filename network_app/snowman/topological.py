@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from chainvm.processing import DuplicateBlock, UnknownParent
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.trie import SiblingTrie
 from primitives.ids import ID
 
 
-class Decision(NamedTuple):
+class VoteDecision(NamedTuple):
     """An accepted block, and the blocks rejected for it."""
 
     accepted: ID
@@ -43,7 +43,7 @@ class Topological:
         height: Height of that block.
     """
 
-    def __init__(self, parameters: Parameters, last_accepted: ID, height: int) -> None:
+    def __init__(self, parameters: SnowParameters, last_accepted: ID, height: int) -> None:
         self._parameters = parameters
         self._blocks = {last_accepted: _Block(None, height)}
         self._preferred: dict[ID, int] = {}
@@ -114,14 +114,14 @@ class Topological:
             self._prefer(block_id, height)
             self.preference = block_id
 
-    def record_poll(self, votes: Mapping[ID, int]) -> list[Decision]:
+    def record_poll(self, votes: Mapping[ID, int]) -> list[VoteDecision]:
         """Count a poll's votes by block; return the resulting decisions, in order."""
         stack = self._stack(votes)
         if not stack:
             self._blocks[self.last_accepted].falter = True
             self.failed_polls += bool(len(self))
             return []
-        decisions: list[Decision] = []
+        decisions: list[VoteDecision] = []
         preferred, on_path, successful = self.last_accepted, True, False
         for place, (block_id, bag) in enumerate(stack):
             block = self._blocks.get(block_id)
@@ -183,7 +183,7 @@ class Topological:
             if found is not None and child != spared:
                 found.falter = True
 
-    def _accept(self, block_id: ID) -> Decision:
+    def _accept(self, block_id: ID) -> VoteDecision:
         """Accept a child of the last accepted block; return the decision with its rejected blocks."""
         parent_id = self.last_accepted
         parent = self._blocks.pop(parent_id)
@@ -198,7 +198,7 @@ class Topological:
         self._preferred.pop(block_id, None)
         self._preferred_at.pop(block.height, None)
         self.last_accepted, self.last_height = block_id, block.height
-        return Decision(block_id, parent_id, tuple(rejected))
+        return VoteDecision(block_id, parent_id, tuple(rejected))
 
     def _prefer(self, block_id: ID, height: int) -> None:
         self._preferred[block_id] = height

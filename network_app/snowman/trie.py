@@ -8,7 +8,7 @@ little-endian number. This module represents IDs as such numbers.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.snowflake import Snowflake, UnarySnowflake
 from primitives.ids import ID
 
@@ -171,7 +171,7 @@ class SiblingTrie:
         first: The first child.
     """
 
-    parameters: Parameters
+    parameters: SnowParameters
     first: ID
     root: Node = field(init=False)
     reset: bool = field(init=False, default=False)

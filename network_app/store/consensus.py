@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from network_app.consensus.messages import to_json
 from network_app.consensus.report import ConsensusReport, DecidedBlock
-from network_app.consensus.texts import to_json
 from network_app.models import BlockDecision, ChainConsensus
 
 

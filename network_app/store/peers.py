@@ -8,7 +8,7 @@ from django.db.models import DurationField, ExpressionWrapper, F, Q, QuerySet
 from django.db.models.functions import Now
 
 from network_app.models import NetworkStatus, Peer
-from network_app.ports import DialFailure, PeerInfo, Totals
+from network_app.ports import DialFailure, NetworkTotals, PeerInfo
 from primitives.ids import NodeID
 
 _UPDATED = (
@@ -19,7 +19,7 @@ _UPDATED = (
 
 KEPT = timedelta(days=30)
 """Time for which a disconnected node is remembered."""
-MOST_KEPT = 10_000
+MAX_KEPT = 10_000
 """Maximum number of disconnected nodes that are remembered."""
 AT_ONCE = 256
 """Number of rows below which any connected peer gets a row immediately."""
@@ -117,7 +117,7 @@ def prune(now: datetime) -> int:
     """
     gone = Peer.objects.filter(connected_since=None)
     forgotten, _ = gone.filter(last_seen__lt=now - KEPT).delete()
-    beyond = gone.order_by("-last_seen").values_list("last_seen", flat=True)[MOST_KEPT:][:1]
+    beyond = gone.order_by("-last_seen").values_list("last_seen", flat=True)[MAX_KEPT:][:1]
     for last_seen in beyond:
         surplus, _ = gone.filter(last_seen__lte=last_seen).delete()
         forgotten += surplus
@@ -131,7 +131,7 @@ def write_status(
     now: datetime,
     connected: int,
     known: int,
-    totals: Totals,
+    totals: NetworkTotals,
     failures: Sequence[DialFailure] = (),
 ) -> None:
     """Store the status of the network process."""

@@ -7,24 +7,24 @@ import math
 from network_app.config import NetworkConfig
 from network_app.log_limit import LogLimit
 from network_app.peers.dialer import BackOff
-from network_app.ports import Accepted, BlockRef, Gathering
-from network_app.sync.choosing import Choice
+from network_app.ports import AcceptResult, BlockRef, Gathering
+from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import (
     BlockRefused,
     Forked,
+    ImpossibleHeight,
     NoAgreement,
     NobodyHas,
-    OtherGenesis,
+    PeerGenesisMismatch,
     RoundFailed,
     Stuck,
     TooMuchFetched,
-    WrongHeight,
 )
-from network_app.sync.executing import Executor
+from network_app.sync.executing import BlockExecutor
 from network_app.sync.fetching import Fetcher
-from network_app.sync.frontier import Agreed, Frontier
+from network_app.sync.frontier import Frontier, FrontierResult
 from network_app.sync.last_accepted import LastAccepted
-from network_app.sync.progress import Progress
+from network_app.sync.progress import BootstrapProgress
 from network_app.sync.reaching import Reacher
 from network_app.sync.witnesses import Witnesses
 from primitives.ids import ID
@@ -49,10 +49,10 @@ class Bootstrap:
         last_accepted: LastAccepted,
         frontier: Frontier,
         fetcher: Fetcher,
-        choice: Choice,
+        choice: PeerSelection,
         config: NetworkConfig,
         *,
-        progress: Progress,
+        progress: BootstrapProgress,
         witnesses: Witnesses,
     ) -> None:
         self._last_accepted = last_accepted
@@ -65,7 +65,7 @@ class Bootstrap:
         self._log_limit = LogLimit()
         self._reached = False
         """Whether the frontier was reached since this process started."""
-        self._executor = Executor(last_accepted, config, self._executed)
+        self._executor = BlockExecutor(last_accepted, config, self._executed)
         self._reacher = Reacher(
             last_accepted,
             frontier,
@@ -118,7 +118,7 @@ class Bootstrap:
 
     async def _failed(self, error: RoundFailed) -> None:
         """Log why a round failed, and clean up for the next one."""
-        if isinstance(error, (Forked, OtherGenesis)):
+        if isinstance(error, (Forked, PeerGenesisMismatch)):
             self._last_accepted.obstacle.stands(str(error), self._last_accepted.place.height)
         await self._clean_up(error)
         if (
@@ -149,7 +149,7 @@ class Bootstrap:
                 await self._reacher.reach(one)
         return self._last_accepted.place.height - start.height
 
-    async def _ask(self) -> list[Agreed]:
+    async def _ask(self) -> list[FrontierResult]:
         try:
             return await self._frontier.ask(of_connected=self._reached)
         except NoAgreement:
@@ -161,7 +161,7 @@ class Bootstrap:
         (height,) = await self._last_accepted.run(self._last_accepted.chain.height_of, [block_id])
         return height
 
-    def _executed(self, before: BlockRef, accepted: Accepted) -> None:
+    def _executed(self, before: BlockRef, accepted: AcceptResult) -> None:
         """Note an executed batch. The first one proves that this node is behind: it stops answering queries.
 
         Claims of peers prove nothing, but these blocks follow ours and are signed by their producers.
@@ -214,7 +214,7 @@ class Bootstrap:
             sender = None if error.height is None else self._fetcher.source_of(error.height)
             if sender is not None:
                 self._choice.set_aside(sender, self._last_accepted.chain.alias, str(error))
-        if isinstance(error, (BlockRefused, Forked, Stuck, TooMuchFetched, WrongHeight)):
+        if isinstance(error, (BlockRefused, Forked, Stuck, TooMuchFetched, ImpossibleHeight)):
             await self._forget_fetched()
 
     async def _forget_fetched(self) -> None:

@@ -50,7 +50,7 @@ class PeerSlots:
 
 STRANGERS_AT_ONCE = AT_ONCE // 2
 """Number of threads that answer unknown peers; the others are reserved for known ones."""
-MOST_STRANGERS = 1024
+MAX_STRANGERS = 1024
 """Number of unknown peers whose costs are remembered."""
 WAY_BACK = 0.2
 """Share of an unknown peer's deadline reserved for sending: a late answer would cost for nothing."""
@@ -66,7 +66,7 @@ class Turn:
     """Number of bytes sent."""
 
 
-class Purse:
+class AnswerQuota:
     """An allowance of bytes and thread time that refills at a rate. A debt is paid by waiting. Pure."""
 
     def __init__(self, size: float, seconds: float, now: float) -> None:
@@ -83,7 +83,7 @@ class Purse:
         self._seconds.take(seconds, now)
 
 
-class Budget:
+class AnswerBudget:
     """Schedules answers to peers.
 
     Args:
@@ -104,10 +104,12 @@ class Budget:
         self._gate = gate
         self._is_known = is_known
         self._clock = clock
-        self._in_turn = PeerSlots(MOST_STRANGERS, for_one=1)
+        self._in_turn = PeerSlots(MAX_STRANGERS, for_one=1)
         self._at_once = asyncio.Semaphore(STRANGERS_AT_ONCE)
-        self._all = Purse(config.strangers_answer_bytes, config.strangers_answer_time, clock())
-        self._each: OrderedDict[NodeID, Purse] = OrderedDict()
+        self._all = AnswerQuota(
+            config.strangers_answer_bytes, config.strangers_answer_time, clock()
+        )
+        self._each: OrderedDict[NodeID, AnswerQuota] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._each)
@@ -134,7 +136,7 @@ class Budget:
 
     @asynccontextmanager
     async def _turn_of_stranger(
-        self, node_id: NodeID, own: Purse, until: float
+        self, node_id: NodeID, own: AnswerQuota, until: float
     ) -> AsyncIterator[bool]:
         """Wait for the peer's earlier requests and its debt, then for the other unknown peers.
 
@@ -151,7 +153,7 @@ class Budget:
                 async with self._gate.turn(node_id):
                     yield True
 
-    async def _pay_off(self, purse: Purse, until: float) -> bool:
+    async def _pay_off(self, purse: AnswerQuota, until: float) -> bool:
         """Wait until the debt is paid; return False immediately if that is too late."""
         while (now := self._clock()) + (seconds := purse.wait(now)) < until:
             if seconds <= 0:
@@ -159,12 +161,12 @@ class Budget:
             await asyncio.sleep(seconds)
         return False
 
-    def _purse(self, node_id: NodeID) -> Purse:
+    def _purse(self, node_id: NodeID) -> AnswerQuota:
         purse = self._each.get(node_id)
         if purse is None:
-            purse = Purse(self._config.answer_bytes, self._config.answer_time, self._clock())
+            purse = AnswerQuota(self._config.answer_bytes, self._config.answer_time, self._clock())
             self._each[node_id] = purse
         self._each.move_to_end(node_id)
-        if len(self._each) > MOST_STRANGERS:
+        if len(self._each) > MAX_STRANGERS:
             self._each.popitem(last=False)
         return purse

@@ -26,7 +26,7 @@ MOST = 4096
 """Number of peer and chain pairs that are remembered; the oldest faults are dropped first."""
 
 
-class Fault(NamedTuple):
+class PeerFault(NamedTuple):
     """A peer's last fault on a chain, and the time until which it is not asked there."""
 
     reason: str
@@ -39,7 +39,7 @@ class Aside:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._faults: OrderedDict[tuple[NodeID, str], Fault] = OrderedDict()
+        self._faults: OrderedDict[tuple[NodeID, str], PeerFault] = OrderedDict()
 
     def put(self, node_id: NodeID, alias: str, reason: str) -> float | None:
         """Set a peer aside; return for how many seconds, or None if it already is."""
@@ -50,7 +50,7 @@ class Aside:
         is_first = before is None or now - before.until > REMEMBERED
         times = 1 if is_first or before is None else before.times + 1
         seconds = min(LONGEST, FIRST * 2.0 ** min(times - 1, 16))
-        self._faults[key] = Fault(reason, times, now + seconds)
+        self._faults[key] = PeerFault(reason, times, now + seconds)
         self._faults.move_to_end(key)
         if len(self._faults) > MOST:
             self._faults.popitem(last=False)
@@ -75,7 +75,7 @@ class Aside:
 _log = logging.getLogger(__name__)
 
 
-class Choice:
+class PeerSelection:
     """Selects connected peers for all chains, by stake, bench and faults."""
 
     def __init__(

@@ -31,7 +31,7 @@ class BadAncestors(SyncError):
     """An answer that an honest peer does not give."""
 
 
-class UnreadableBlock(BadAncestors):
+class UnparsableBlock(BadAncestors):
     """Bytes that are not a block."""
 
     def __init__(self, reason: str) -> None:
@@ -73,7 +73,7 @@ class NoAgreement(RoundFailed):
         self.asked = asked
 
 
-class OtherGenesis(RoundFailed):
+class PeerGenesisMismatch(RoundFailed):
     """Peers whose genesis block is not this node's."""
 
     def __init__(self, alias: str, nodes: Sequence[NodeID], ours: ID) -> None:
@@ -107,7 +107,7 @@ class TooMuchFetched(RoundFailed):
         self.most = most
 
 
-class WrongHeight(RoundFailed):
+class ImpossibleHeight(RoundFailed):
     """A block whose height is impossible. IDs are hashes, so the peer that sent it did not forge it."""
 
     def __init__(self, block_id: ID, height: int, expected: int) -> None:

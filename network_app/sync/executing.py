@@ -7,7 +7,7 @@ from chainvm.port import HeadMoved
 from chainvm.processing import UnknownParent
 from network_app.config import NetworkConfig
 from network_app.ports import (
-    Accepted,
+    AcceptResult,
     BlockRef,
     InvalidBlock,
     NotYet,
@@ -19,11 +19,11 @@ BATCH_BYTES = 8 * 1024 * 1024
 """Approximate maximum size of the blocks of a batch."""
 FORGET_AFTER = 512
 """Executed blocks that may stay stored, because deleting them costs a transaction."""
-LEAST_BATCH = 3
+MIN_BATCH = 3
 """A proposal, its option, and the next signed block."""
 
 
-class Executor:
+class BlockExecutor:
     """Passes fetched blocks of one chain to `AcceptedChain.accept`, in batches committed together.
 
     `on_accept` is called after each batch with the last accepted block before it. It is called on the event
@@ -34,7 +34,7 @@ class Executor:
         self,
         last_accepted: LastAccepted,
         config: NetworkConfig,
-        on_accept: Callable[[BlockRef, Accepted], None],
+        on_accept: Callable[[BlockRef, AcceptResult], None],
     ) -> None:
         self._last_accepted = last_accepted
         self._config = config
@@ -76,7 +76,7 @@ class Executor:
         if raws:
             mean = sum(map(len, raws)) // len(raws)
             self._count = min(
-                self._config.execute_batch, max(LEAST_BATCH, BATCH_BYTES // max(1, mean))
+                self._config.execute_batch, max(MIN_BATCH, BATCH_BYTES // max(1, mean))
             )
         return raws
 

@@ -10,8 +10,14 @@ from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.ports import BlockRef, ParsedBlock
-from network_app.sync.choosing import Choice
-from network_app.sync.errors import BlockRefused, Forked, NobodyHas, TooMuchFetched, WrongHeight
+from network_app.sync.choosing import PeerSelection
+from network_app.sync.errors import (
+    BlockRefused,
+    Forked,
+    ImpossibleHeight,
+    NobodyHas,
+    TooMuchFetched,
+)
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import Requests
@@ -72,11 +78,11 @@ class Backlog:
 
 ROUNDS = 3
 """Number of times that peers are asked for a block before the frontier is asked for again."""
-MOST_OTHERS = 3
+MAX_OTHERS = 3
 """Other peers asked per round, besides those that should have the block; a silent one takes ten seconds."""
 
 
-class Source(NamedTuple):
+class FetchSource(NamedTuple):
     """The sender of the fetched blocks up to a height, from the height of the source before."""
 
     height: int
@@ -87,14 +93,18 @@ class Fetcher:
     """Fetches blocks of one chain. A peer with a wrong answer is set aside, and another one is asked."""
 
     def __init__(
-        self, last_accepted: LastAccepted, requests: Requests, choice: Choice, config: NetworkConfig
+        self,
+        last_accepted: LastAccepted,
+        requests: Requests,
+        choice: PeerSelection,
+        config: NetworkConfig,
     ) -> None:
         self._last_accepted = last_accepted
         self._requests = requests
         self._choice = choice
         self._config = config
         self._backlog = Backlog(last_accepted, config)
-        self._sources: list[Source] = []
+        self._sources: list[FetchSource] = []
 
     async def block(self, block_id: ID, among: Collection[NodeID]) -> ParsedBlock:
         """Return a block by its ID; the peers in `among` are asked first, then a few others.
@@ -121,7 +131,7 @@ class Fetcher:
         Raises:
             TooMuchFetched: The limit for stored blocks is reached.
             NobodyHas: No peer sent one of them.
-            WrongHeight: A block claims a height that does not fit its parent's.
+            ImpossibleHeight: A block claims a height that does not fit its parent's.
             BlockRefused: A block is the requested one, and cannot be parsed here.
             Forked: The ancestor at the height of `low` is another block.
         """
@@ -162,7 +172,7 @@ class Fetcher:
                 await asyncio.sleep(self._config.fetch_again)
             first = self._choice.in_order(self._last_accepted.chain.alias, among)
             rest = [one for one in self._choice.connected() if one not in among]
-            rest = self._choice.in_order(self._last_accepted.chain.alias, rest)[:MOST_OTHERS]
+            rest = self._choice.in_order(self._last_accepted.chain.alias, rest)[:MAX_OTHERS]
             for node_id in (*first, *rest):
                 blocks = await self._ask_one(node_id, block_id, floor, height, alone=alone)
                 if blocks:
@@ -183,7 +193,7 @@ class Fetcher:
             floor,
             height,
         )
-        if isinstance(fault, (BlockRefused, WrongHeight)):
+        if isinstance(fault, (BlockRefused, ImpossibleHeight)):
             raise fault
         if fault is not None:
             self._choice.set_aside(node_id, self._last_accepted.chain.alias, str(fault))
@@ -206,4 +216,4 @@ class Fetcher:
         """Remember the sender of blocks that come before or after all remembered ones."""
         lowest, highest = blocks[-1].height, blocks[0].height
         kept = [one for one in self._sources if not lowest <= one.height <= highest]
-        self._sources = sorted([*kept, Source(highest, node_id)])
+        self._sources = sorted([*kept, FetchSource(highest, node_id)])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.ports import BlockRef
-from network_app.sync.choosing import Choice
+from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import NoAgreement
 from network_app.sync.messages import as_id
 from network_app.sync.requests import Requests, ask_each
@@ -23,18 +23,20 @@ from network_app.wire.p2p_pb2 import (
 from primitives.ids import ID, NodeID
 
 
-class Agreed(NamedTuple):
+class FrontierResult(NamedTuple):
     """A block that more than half of the beacons have accepted."""
 
     block_id: ID
     supporters: frozenset[NodeID]
 
 
-def agreed(votes: Mapping[NodeID, Collection[ID]], majority: int) -> list[Agreed]:
+def agreed(votes: Mapping[NodeID, Collection[ID]], majority: int) -> list[FrontierResult]:
     """Return the blocks named by at least `majority` nodes, those with most supporters first. Pure."""
     counted = Counter(block_id for named in votes.values() for block_id in set(named))
     return [
-        Agreed(block_id, frozenset(node for node, named in votes.items() if block_id in named))
+        FrontierResult(
+            block_id, frozenset(node for node, named in votes.items() if block_id in named)
+        )
         for block_id, count in counted.most_common()
         if count >= majority
     ]
@@ -50,7 +52,7 @@ class Frontier:
     def __init__(
         self,
         requests: Requests,
-        choice: Choice,
+        choice: PeerSelection,
         config: NetworkConfig,
         beacons: Callable[[], Beacons],
         witnesses: Witnesses,
@@ -62,7 +64,7 @@ class Frontier:
         """Returns the bootstrappers."""
         self._witnesses = witnesses
 
-    async def ask(self, *, of_connected: bool = False) -> list[Agreed]:
+    async def ask(self, *, of_connected: bool = False) -> list[FrontierResult]:
         """Return the blocks at the frontier that the bootstrappers agree on.
 
         Args:
@@ -91,7 +93,7 @@ class Frontier:
             raise other_genesis or NoAgreement(len(beacons.connected))
         return found
 
-    async def accepted_at(self, height: int, place: BlockRef) -> Agreed | None:
+    async def accepted_at(self, height: int, place: BlockRef) -> FrontierResult | None:
         """Return the block at a height that the beacons agree on, or None.
 
         It is taken from the chits that answer a query about our last accepted block.

@@ -13,16 +13,16 @@ from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import AcceptedChain, Directory, PeerNetwork, RunInThread
 from network_app.sync.bootstrap import Bootstrap
-from network_app.sync.budget import Budget
-from network_app.sync.choosing import Choice
+from network_app.sync.budget import AnswerBudget
+from network_app.sync.choosing import PeerSelection
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier
 from network_app.sync.last_accepted import LastAccepted
-from network_app.sync.lasting import until_done
-from network_app.sync.progress import Progress
+from network_app.sync.progress import BootstrapProgress
 from network_app.sync.pulling import Pulling
 from network_app.sync.requests import Requests
 from network_app.sync.serving import Query, Question, Serving
+from network_app.sync.supervise import until_done
 from network_app.sync.transactions import Gossip
 from network_app.sync.witnesses import Beacons, Witnesses
 from primitives.ids import NodeID
@@ -31,15 +31,15 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedParts:
     """Objects that all chains of a node share."""
 
     network: PeerNetwork
-    choice: Choice
+    choice: PeerSelection
     bench: Bench
     config: NetworkConfig
     directory: Directory
-    budget: Budget
+    budget: AnswerBudget
     run: RunInThread
     serve: RunInThread
     beacons: Callable[[], Beacons]
@@ -55,7 +55,7 @@ class ChainHandler(ABC):
         shared: Objects shared with the other chains.
     """
 
-    def __init__(self, chain: AcceptedChain, shared: Shared) -> None:
+    def __init__(self, chain: AcceptedChain, shared: SharedParts) -> None:
         network, choice, config = shared.network, shared.choice, shared.config
         self._shared = shared
         self.chain = chain
@@ -73,7 +73,7 @@ class ChainHandler(ABC):
             shared.beacons,
             producer=shared.producer,
         )
-        self.progress = Progress(self.last_accepted)
+        self.progress = BootstrapProgress(self.last_accepted)
         self._bootstrap = Bootstrap(
             self.last_accepted,
             Frontier(self.requests, choice, config, shared.beacons, self._witnesses),

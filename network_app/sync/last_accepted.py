@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from chainvm.port import HeadMoved
 from chainvm.processing import UnknownParent
 from network_app.ports import (
-    Accepted,
     AcceptedChain,
+    AcceptResult,
     BlockRef,
     InvalidBlock,
     NotYet,
@@ -70,7 +70,7 @@ class LastAccepted:
         """Return the last accepted block; read it only if it may have changed."""
         return await self.refresh() if self.stale else self.place
 
-    async def accept(self, raws: Sequence[bytes]) -> Accepted:
+    async def accept(self, raws: Sequence[bytes]) -> AcceptResult:
         """Pass blocks to the chain, one call at a time; see `AcceptedChain.accept`, also for exceptions."""
         async with self.accepting:
             try:

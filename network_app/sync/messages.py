@@ -82,7 +82,7 @@ THROTTLED = -4
 """Error codes of AppError."""
 
 LONGEST_VARINT = 10
-MOST_TOLD = 1024
+MAX_TOLD = 1024
 """Maximum number of transactions per message; senders end a message after 20 KiB, well below it."""
 
 
@@ -124,10 +124,10 @@ def transactions_in(
     """Return the transactions in a message. They are counted before any object is created for them.
 
     Raises:
-        MalformedMessage: It is not such a message, or it contains more than `MOST_TOLD` or an empty one.
+        MalformedMessage: It is not such a message, or it contains more than `MAX_TOLD` or an empty one.
     """
-    found = list(islice(fields.walk(payload), MOST_TOLD + 1))
-    if len(found) > MOST_TOLD or any(one.start == one.end for one in found):
+    found = list(islice(fields.walk(payload), MAX_TOLD + 1))
+    if len(found) > MAX_TOLD or any(one.start == one.end for one in found):
         raise MalformedMessage
     try:
         return form.FromString(payload).gossip

@@ -43,7 +43,7 @@ class Support(NamedTuple):
         return f"{self.accepted} of {self.of} {self.who}{stake}"
 
 
-class Refused(NamedTuple):
+class RejectedBlock(NamedTuple):
     """A block that the network has accepted and the rules here reject."""
 
     block_id: ID

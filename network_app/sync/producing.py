@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from network_app.config import NetworkConfig
 from network_app.ports import DONE, AcceptedChain, BlockRef
-from network_app.sync.choosing import Choice
-from network_app.sync.handler import ChainHandler, Shared
+from network_app.sync.choosing import PeerSelection
+from network_app.sync.handler import ChainHandler, SharedParts
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import Answer
 from network_app.sync.requests import Requests
@@ -18,7 +18,7 @@ from network_app.sync.serving import Query
 from network_app.wire.p2p_pb2 import Chits, PushQuery
 from primitives.ids import NodeID
 
-MOST_PEERS = 32
+MAX_PEERS = 32
 """Number of peers that get pushes: validators first, then others. Other peers send queries themselves."""
 WINDOW = 32
 """Number of unanswered pushes to a peer after which it gets none until it answers.
@@ -44,7 +44,11 @@ class Announcer:
     """Pushes one chain's new blocks to peers."""
 
     def __init__(
-        self, last_accepted: LastAccepted, requests: Requests, choice: Choice, config: NetworkConfig
+        self,
+        last_accepted: LastAccepted,
+        requests: Requests,
+        choice: PeerSelection,
+        config: NetworkConfig,
     ) -> None:
         self._last_accepted = last_accepted
         self._requests = requests
@@ -122,7 +126,7 @@ class Announcer:
         others = [one for one in self._choice.connected() if one not in validators]
         windows = {
             node_id: self._windows.setdefault(node_id, Window())
-            for node_id in [*validators, *others][:MOST_PEERS]
+            for node_id in [*validators, *others][:MAX_PEERS]
         }
         answered = {
             node_id: partial(self._answered, window)
@@ -143,7 +147,7 @@ class Announcer:
 class ProducingHandler(ChainHandler):
     """A chain that this node decides: only its vote counts for the others (`chainvm.consensus`)."""
 
-    def __init__(self, chain: AcceptedChain, shared: Shared) -> None:
+    def __init__(self, chain: AcceptedChain, shared: SharedParts) -> None:
         super().__init__(chain, shared)
         self._announcer = Announcer(self.last_accepted, self.requests, shared.choice, shared.config)
 

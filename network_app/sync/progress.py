@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from network_app.ports import Gathering, Records, RunInThread, SyncState
+from network_app.ports import Gathering, NetworkReports, RunInThread, SyncState
 from network_app.sync.last_accepted import LastAccepted
 
 LOOK = 0.1
@@ -17,7 +17,7 @@ LONG_PERIOD = 10.0
 
 
 @dataclass(slots=True)
-class Progress:
+class BootstrapProgress:
     """Progress of one chain towards the frontier."""
 
     last_accepted: LastAccepted
@@ -63,8 +63,8 @@ class ProgressRecorder:
 
     def __init__(
         self,
-        ways: Sequence[Progress],
-        records: Records,
+        ways: Sequence[BootstrapProgress],
+        records: NetworkReports,
         run: RunInThread,
         now: Callable[[], float],
         clock: Callable[[], float] = time.monotonic,
@@ -83,7 +83,7 @@ class ProgressRecorder:
             for way in self._ways:
                 await self.report(way)
 
-    async def report(self, way: Progress) -> None:
+    async def report(self, way: BootstrapProgress) -> None:
         """Store a chain's state, if that is due."""
         alias, at = way.last_accepted.chain.alias, self._clock()
         state = way.state(lambda since: round(self._now() - (at - since), 3), at)

@@ -11,7 +11,7 @@ from network_app.bloom import BloomError, BloomFilter
 from network_app.config import NetworkConfig
 from network_app.gossip.transactions import KnownTransactions
 from network_app.ports import Directory, RunInThread
-from network_app.sync.choosing import Choice
+from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import (
     NOT_A_VALIDATOR,
@@ -29,17 +29,17 @@ from network_app.wire.sdk_pb2 import PullGossipRequest, PullGossipResponse
 from primitives.ids import ID, NodeID
 
 HOUR = 3600.0
-MOST_WAITING = 4096
+MAX_WAITING = 4096
 """Number of newest pending transactions considered for an answer."""
 CHUNK = 64
 """Number of transactions read at a time."""
-MOST_PULLERS = 1024
+MAX_PULLERS = 1024
 
 
 class HourlyLimit:
     """Counts requests per peer over a sliding hour: this hour's, plus a share of the last hour's. Pure."""
 
-    def __init__(self, limit: int, capacity: int = MOST_PULLERS) -> None:
+    def __init__(self, limit: int, capacity: int = MAX_PULLERS) -> None:
         self._limit = limit
         self._capacity = capacity
         self._counts: OrderedDict[NodeID, tuple[int, int, int]] = OrderedDict()
@@ -69,7 +69,7 @@ class Pulling:
         last_accepted: LastAccepted,
         gossip: Gossip,
         requests: Requests,
-        choice: Choice,
+        choice: PeerSelection,
         config: NetworkConfig,
         *,
         directory: Directory,
@@ -135,7 +135,7 @@ class Pulling:
         return KnownTransactions.missing_from(known, self._waiting(), self._config.pull_size)
 
     def _waiting(self) -> Iterator[tuple[ID, bytes]]:
-        tx_ids = self._last_accepted.chain.waiting(MOST_WAITING)
+        tx_ids = self._last_accepted.chain.waiting(MAX_WAITING)
         for start in range(0, len(tx_ids), CHUNK):
             chunk = tx_ids[start : start + CHUNK]
             for tx_id, raw in zip(

@@ -4,13 +4,13 @@ import asyncio
 
 from network_app.config import NetworkConfig
 from network_app.ports import BlockRef
-from network_app.sync.choosing import Choice
+from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import Forked, NoAgreement
-from network_app.sync.executing import Executor
+from network_app.sync.executing import BlockExecutor
 from network_app.sync.fetching import Fetcher
-from network_app.sync.frontier import Agreed, Frontier
+from network_app.sync.frontier import Frontier, FrontierResult
 from network_app.sync.last_accepted import LastAccepted
-from network_app.sync.progress import Progress
+from network_app.sync.progress import BootstrapProgress
 from primitives.ids import EMPTY_ID
 
 LOOK = 0.1
@@ -25,11 +25,11 @@ class Reacher:
         last_accepted: LastAccepted,
         frontier: Frontier,
         fetcher: Fetcher,
-        choice: Choice,
+        choice: PeerSelection,
         config: NetworkConfig,
         *,
-        executor: Executor,
-        progress: Progress,
+        executor: BlockExecutor,
+        progress: BootstrapProgress,
     ) -> None:
         self._last_accepted = last_accepted
         self._frontier = frontier
@@ -43,7 +43,7 @@ class Reacher:
         self._unexecuted = 0
         """Number of pieces that are stored and not executed yet."""
 
-    async def reach(self, found: Agreed) -> None:
+    async def reach(self, found: FrontierResult) -> None:
         """Fetch and execute all blocks up to a block, both at the same time.
 
         A proposal is stored with its option, whose ID is not known here. So bootstrapping ends before the
@@ -79,7 +79,7 @@ class Reacher:
             await asyncio.gather(fetching, return_exceptions=True)
 
     async def _fetch(
-        self, top: BlockRef, found: Agreed, fetched: asyncio.Queue[int | None]
+        self, top: BlockRef, found: FrontierResult, fetched: asyncio.Queue[int | None]
     ) -> None:
         """Fetch upwards in pieces; put the height after each piece into the queue, None at the end."""
         low, among = self._last_accepted.place, found.supporters
@@ -107,7 +107,7 @@ class Reacher:
         """Return the number of blocks awaiting execution if one more piece is fetched."""
         return low.height + self._piece - self._last_accepted.place.height
 
-    async def _goal(self, low: BlockRef, top: BlockRef, way: Agreed) -> BlockRef:
+    async def _goal(self, low: BlockRef, top: BlockRef, way: FrontierResult) -> BlockRef:
         """Return the block from which the next piece is fetched downwards.
 
         Blocks name only their parents, so the beacons are asked for the block at the right height. If they

@@ -8,9 +8,9 @@ from network_app.sync.errors import (
     BadAncestors,
     BlockRefused,
     BrokenAncestry,
-    UnreadableBlock,
+    ImpossibleHeight,
+    UnparsableBlock,
     WrongBlock,
-    WrongHeight,
 )
 from primitives.ids import ID
 
@@ -19,7 +19,7 @@ class Ancestry(NamedTuple):
     """Blocks, each the parent of the one before, and the fault of the first bad one."""
 
     blocks: list[ParsedBlock]
-    fault: BadAncestors | BlockRefused | WrongHeight | None
+    fault: BadAncestors | BlockRefused | ImpossibleHeight | None
 
 
 def read_ancestry(
@@ -38,7 +38,7 @@ def read_ancestry(
         except (BadAncestors, BlockRefused) as fault:
             return Ancestry(blocks, fault)
         if expected is not None and block.height != expected:
-            return Ancestry(blocks, WrongHeight(block.block_id, block.height, expected))
+            return Ancestry(blocks, ImpossibleHeight(block.block_id, block.height, expected))
         blocks.append(block)
         if block.height <= floor + 1:
             break
@@ -55,7 +55,7 @@ def _read(
             # It is the requested block, but cannot be parsed here, whichever peer sends it.
             unread = InvalidBlock(error.block_id, error.height or height, error.reason)
             raise BlockRefused(unread) from error
-        raise UnreadableBlock(error.reason) from error
+        raise UnparsableBlock(error.reason) from error
     if child is None and block.block_id != wanted:
         raise WrongBlock(wanted, block.block_id)
     if child is not None and block.block_id != child.parent_id:

@@ -25,7 +25,7 @@ COEFFICIENT = 2.0
 NUMBERS = 1 << 32
 """Request IDs are 32 bits."""
 NANOSECONDS = 1_000_000_000
-MOST_ASKED_AT_ONCE = 50
+MAX_ASKED_AT_ONCE = 50
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class AdaptiveTimeout:
         )
 
 
-class _Question(NamedTuple):
+class _OpenRequest(NamedTuple):
     """The handling of an answer."""
 
     expected: type[Answer]
@@ -67,7 +67,7 @@ class _Question(NamedTuple):
 class _Open(NamedTuple):
     """A request that is not answered yet."""
 
-    question: _Question
+    question: _OpenRequest
     asked_at: float
     timer: asyncio.TimerHandle
 
@@ -149,7 +149,7 @@ class Requests:
             if counts and node_id in self._network.connected():  # its send queue is full
                 self._bench.failed(node_id, self._alias, self._clock())
             return False
-        self._wait(node_id, number, seconds, _Question(expected, on_answer, counts, patient))
+        self._wait(node_id, number, seconds, _OpenRequest(expected, on_answer, counts, patient))
         return True
 
     def post_to_all(
@@ -177,7 +177,7 @@ class Requests:
             if len(self._open) >= self._config.most_open_requests:
                 break
             if self._network.send(node_id, packed):
-                question = _Question(expected, deliver, counts=counts, patient=False)
+                question = _OpenRequest(expected, deliver, counts=counts, patient=False)
                 self._wait(node_id, number, seconds, question)
                 asked.append(node_id)
         return asked
@@ -220,7 +220,7 @@ class Requests:
         request.deadline = int(seconds * NANOSECONDS)
         return number
 
-    def _wait(self, node_id: NodeID, number: int, seconds: float, question: _Question) -> None:
+    def _wait(self, node_id: NodeID, number: int, seconds: float, question: _OpenRequest) -> None:
         key = node_id, number
         timer = asyncio.get_running_loop().call_later(seconds, partial(self._timed_out, key))
         self._open[key] = _Open(question, self._clock(), timer)
@@ -237,7 +237,7 @@ class Requests:
 
 async def ask_each(ask: Callable[[NodeID], Awaitable[T]], nodes: Sequence[NodeID]) -> list[T]:
     """Ask nodes concurrently, up to a limit."""
-    gate = asyncio.Semaphore(MOST_ASKED_AT_ONCE)
+    gate = asyncio.Semaphore(MAX_ASKED_AT_ONCE)
 
     async def one(node_id: NodeID) -> T:
         async with gate:

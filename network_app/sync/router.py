@@ -16,17 +16,16 @@ from network_app.ports import (
     AcceptedChain,
     Directory,
     MessageHandler,
+    NetworkReports,
     PeerInfo,
     PeerNetwork,
-    Records,
     RunInThread,
 )
 from network_app.sync import applications
 from network_app.sync.applications import GenesisBytes, GenesisTeller
-from network_app.sync.budget import Budget, PeerSlots
-from network_app.sync.choosing import Choice
-from network_app.sync.handler import ChainHandler, Shared
-from network_app.sync.lasting import until_done
+from network_app.sync.budget import AnswerBudget, PeerSlots
+from network_app.sync.choosing import PeerSelection
+from network_app.sync.handler import ChainHandler, SharedParts
 from network_app.sync.messages import (
     ANSWERS,
     TRANSACTION_GOSSIP,
@@ -36,6 +35,7 @@ from network_app.sync.messages import (
 from network_app.sync.producing import ProducingHandler
 from network_app.sync.progress import ProgressRecorder
 from network_app.sync.serving import QUESTIONS
+from network_app.sync.supervise import until_done
 from network_app.sync.voting import TakePart, VotingHandler
 from network_app.sync.witnesses import Beacons
 from network_app.wire.errors import MalformedMessage
@@ -77,7 +77,7 @@ class ChainRouter(MessageHandler):
         self,
         network: PeerNetwork,
         chains: Sequence[AcceptedChain],
-        records: Records,
+        records: NetworkReports,
         config: NetworkConfig,
         directory: Directory,
         *,
@@ -95,14 +95,14 @@ class ChainRouter(MessageHandler):
         self._genesis = None if genesis is None else GenesisTeller(genesis, serve)
         self._bench = Bench(config)
         self._gate = PeerSlots()
-        self.choice = Choice(network, directory, self._bench)
-        shared = Shared(
+        self.choice = PeerSelection(network, directory, self._bench)
+        shared = SharedParts(
             network=network,
             choice=self.choice,
             bench=self._bench,
             config=config,
             directory=directory,
-            budget=Budget(
+            budget=AnswerBudget(
                 config,
                 self._gate,
                 lambda peer: peer in directory.validators() or peer in beacons().connected,

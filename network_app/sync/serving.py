@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias
 
 from network_app.config import NetworkConfig
 from network_app.ports import ANCESTOR_OVERHEAD, BlockRef, PeerNetwork, RunInThread
-from network_app.sync.budget import Budget
+from network_app.sync.budget import AnswerBudget
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import Answer, as_id, enclose
 from network_app.sync.requests import NANOSECONDS
@@ -37,7 +37,7 @@ from network_app.wire.p2p_pb2 import (
 )
 from primitives.ids import ID, NodeID
 
-MOST_IDS = 1024
+MAX_IDS = 1024
 """Number of IDs of a GetAccepted that are processed; frontiers have at most 20."""
 LONGEST_DEADLINE = 10.0
 """Maximum seconds until an answer is considered too late, whatever deadline the request has."""
@@ -52,7 +52,7 @@ QUESTIONS = (GetAcceptedFrontier, GetAccepted, GetAncestors, Get, GetAcceptedSta
 _log = logging.getLogger(__name__)
 
 
-class Undecided(Protocol):
+class ProcessingSource(Protocol):
     """In-memory state of a chain with voting: `voting.Participation`. Used on the event loop."""
 
     def last_accepted(self) -> ID | None:
@@ -79,7 +79,7 @@ class Serving:
         last_accepted: LastAccepted,
         network: PeerNetwork,
         config: NetworkConfig,
-        budget: Budget,
+        budget: AnswerBudget,
         serve: RunInThread,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -90,7 +90,7 @@ class Serving:
         self._budget = budget
         self._serve = serve
         self._clock = clock
-        self.undecided: Undecided | None = None
+        self.undecided: ProcessingSource | None = None
         """The in-memory state; None if this chain has no voting."""
 
     def answer_query(self, node_id: NodeID, query: Query) -> Awaitable[None] | None:
@@ -156,7 +156,7 @@ class Serving:
         return None if question.heights else AcceptedStateSummary()
 
     async def _accepted(self, question: GetAccepted) -> Accepted:
-        asked = [as_id(raw) for raw in question.container_ids[:MOST_IDS]]
+        asked = [as_id(raw) for raw in question.container_ids[:MAX_IDS]]
         block_ids = [block_id for block_id in asked if block_id is not None]
         heights = await self._serve(self._last_accepted.chain.height_of, block_ids)
         unstored = self._last_undecided()

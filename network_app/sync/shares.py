@@ -7,13 +7,13 @@ from typing import NamedTuple
 from primitives.ids import NodeID
 
 MOST = 4096
-MOST_BYTES = 4 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
 """Maximum size of all queued transactions."""
 SLACK = 1024
 """Number of outdated heap entries above which the heap is rebuilt."""
 
 
-class Arrival(NamedTuple):
+class ReceivedTransaction(NamedTuple):
     """A received transaction."""
 
     raw: bytes
@@ -26,7 +26,7 @@ class FairQueue:
     A peer that floods the queue therefore displaces only its own transactions.
     """
 
-    def __init__(self, most: int = MOST, most_bytes: int = MOST_BYTES) -> None:
+    def __init__(self, most: int = MOST, most_bytes: int = MAX_BYTES) -> None:
         self._most = most
         self._most_bytes = most_bytes
         self._waiting: dict[NodeID, deque[bytes]] = {}
@@ -49,16 +49,16 @@ class FairQueue:
             greediest = self._find_greediest()
             self._removed(greediest, self._waiting[greediest].pop())
 
-    def take(self, count: int) -> list[Arrival]:
+    def take(self, count: int) -> list[ReceivedTransaction]:
         """Return up to `count` queued transactions, one of each sender in turn."""
-        found: list[Arrival] = []
+        found: list[ReceivedTransaction] = []
         while self._waiting and len(found) < count:
             sender = next(iter(self._waiting))
             own = self._waiting.pop(sender)
             self._waiting[sender] = own  # the sender moves to the end
             raw = own.popleft()
             self._removed(sender, raw)
-            found.append(Arrival(raw, sender))
+            found.append(ReceivedTransaction(raw, sender))
         return found
 
     def _find_greediest(self) -> NodeID:

@@ -12,10 +12,10 @@ from network_app.config import NetworkConfig
 from network_app.gossip.transactions import KnownTransactions
 from network_app.ports import NoRoom, PeerNetwork
 from network_app.sync.batches import Recently, in_messages
-from network_app.sync.choosing import Choice
+from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
-from network_app.sync.shares import Arrival, FairQueue
+from network_app.sync.shares import FairQueue, ReceivedTransaction
 from network_app.wire.p2p_pb2 import AppGossip
 from network_app.wire.sdk_pb2 import PushGossip
 from primitives.ids import ID, NodeID
@@ -29,9 +29,9 @@ SLOWEST_PUSH = 5
 
 A transaction that is in a block by then is not forwarded. If all peers know the producer, nothing is sent
 twice."""
-MOST_WAITING = 8192
+MAX_WAITING = 8192
 """Number of newest pending transactions that are considered."""
-MOST_FOR_NEW_PEER = 512
+MAX_FOR_NEW_PEER = 512
 """Number of pending transactions pushed to a validator when it connects."""
 BATCH = 256
 REMEMBERED = 32_768
@@ -44,7 +44,7 @@ class Gossip:
         self,
         last_accepted: LastAccepted,
         network: PeerNetwork,
-        choice: Choice,
+        choice: PeerSelection,
         config: NetworkConfig,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -76,7 +76,7 @@ class Gossip:
         """Note that this node has issued transactions; None: they must be looked up."""
         if not self._choice.connected():
             return
-        if tx_ids is None or len(self._issued) > MOST_WAITING:
+        if tx_ids is None or len(self._issued) > MAX_WAITING:
             self._scan = True
         else:
             self._issued.update(dict.fromkeys(tx_ids))
@@ -121,7 +121,7 @@ class Gossip:
                 else:
                     await asyncio.sleep(0)
 
-    async def _take_in(self, arrivals: Sequence[Arrival]) -> None:
+    async def _take_in(self, arrivals: Sequence[ReceivedTransaction]) -> None:
         raws = [one.raw for one in arrivals]
         tx_ids = await self._last_accepted.run(self._ids_of, raws)
         # Recorded first, so that the notice of their acceptance finds their senders.
@@ -198,10 +198,10 @@ class Gossip:
         """Return all pending transactions, and those pushed long ago; forget those not pending."""
         # Transactions being issued now may become pending only after this read.
         foreign = [one for one in self._foreign if one not in self._being_issued]
-        waiting = await self._last_accepted.run(self._chain.waiting, MOST_WAITING)
+        waiting = await self._last_accepted.run(self._chain.waiting, MAX_WAITING)
         long_ago = self._clock() - self._config.push_again
         old = [tx_id for tx_id in waiting if self._pushed.get(tx_id, long_ago + 1) <= long_ago]
-        if len(waiting) < MOST_WAITING:
+        if len(waiting) < MAX_WAITING:
             wait = set(waiting)
             for tx_id in [one for one in self._pushed if one not in wait]:
                 del self._pushed[tx_id]
@@ -214,7 +214,7 @@ class Gossip:
         validators = self._choice.validators()
         audience = [node_id for node_id in validators if node_id in new_peers]
         if audience:
-            await self._tell(waiting[-MOST_FOR_NEW_PEER:], audience)
+            await self._tell(waiting[-MAX_FOR_NEW_PEER:], audience)
         return list(waiting), old
 
     async def _pass_on(self) -> int:

@@ -13,9 +13,9 @@ from typing_extensions import override
 
 from chainvm.processing import UnknownParent
 from network_app.ports import AcceptedChain, InvalidBlock
-from network_app.proposervm.errors import NotYetValid, WrongSignature
+from network_app.proposervm.errors import NotYetValid, WrongBlockSignature
 from network_app.sync.errors import BlockRefused
-from network_app.sync.handler import ChainHandler, Shared
+from network_app.sync.handler import ChainHandler, SharedParts
 from network_app.sync.requests import Requests
 from network_app.sync.serving import Query, Question
 from network_app.wire.p2p_pb2 import Get, PullQuery, PushQuery
@@ -62,7 +62,7 @@ class Participation(Protocol):
         """Take part in consensus until cancelled. Call it when the chain has reached the frontier."""
 
 
-TakePart: TypeAlias = Callable[[AcceptedChain, Shared, Requests], Participation]
+TakePart: TypeAlias = Callable[[AcceptedChain, SharedParts, Requests], Participation]
 """Creates a node's part in the consensus of a chain, with the open requests of that chain."""
 
 
@@ -79,7 +79,7 @@ class VotingHandler(ChainHandler):
         take_part: Creates this node's part in the consensus.
     """
 
-    def __init__(self, chain: AcceptedChain, shared: Shared, take_part: TakePart) -> None:
+    def __init__(self, chain: AcceptedChain, shared: SharedParts, take_part: TakePart) -> None:
         super().__init__(chain, shared)
         self._consensus = take_part(chain, shared, self.requests)
         self._consensus.on_accepted.append(self._accepted)
@@ -173,7 +173,7 @@ class VotingHandler(ChainHandler):
         if block.block_id == self._stands_before and self.last_accepted.obstacle.is_resting:
             self.last_accepted.obstacle.named()
             return
-        spoiled = isinstance(reason, WrongSignature)
+        spoiled = isinstance(reason, WrongBlockSignature)
         refused = InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
         self._refusals[block.block_id] = refused
         if len(self._refusals) > REFUSED:

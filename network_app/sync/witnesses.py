@@ -11,11 +11,11 @@ from typing import NamedTuple, Self
 
 from network_app.config import NetworkConfig
 from network_app.ports import Gathering
-from network_app.sync.choosing import Choice
-from network_app.sync.errors import BlockRefused, OtherGenesis
+from network_app.sync.choosing import PeerSelection
+from network_app.sync.errors import BlockRefused, PeerGenesisMismatch
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import as_id
-from network_app.sync.obstacles import Refused, Support
+from network_app.sync.obstacles import RejectedBlock, Support
 from network_app.sync.requests import Requests, ask_each
 from network_app.wire.p2p_pb2 import Accepted, GetAccepted
 from primitives.ids import EMPTY_ID, ID, NodeID
@@ -75,7 +75,7 @@ class Witnesses:
         self,
         last_accepted: LastAccepted,
         requests: Requests,
-        choice: Choice,
+        choice: PeerSelection,
         config: NetworkConfig,
         beacons: Callable[[], Beacons],
         *,
@@ -111,7 +111,7 @@ class Witnesses:
         self._foreign &= set(self._choice.connected())
         return self._foreign.intersection(among)
 
-    def other_genesis(self, among: Collection[NodeID]) -> OtherGenesis | None:
+    def other_genesis(self, among: Collection[NodeID]) -> PeerGenesisMismatch | None:
         """Return the error for the given peers with another genesis, or None."""
         found = self.foreign(among)
         return self._differs(found) if found else None
@@ -135,7 +135,7 @@ class Witnesses:
         )
         if here is not None:
             return False
-        verdict = Refused(refused.block_id, refused.height, refused.reason, support)
+        verdict = RejectedBlock(refused.block_id, refused.height, refused.reason, support)
         self._last_accepted.obstacle.stands(
             verdict.words(self._alias), self._last_accepted.place.height, self._config.refused_again
         )
@@ -155,8 +155,8 @@ class Witnesses:
             self._genesis = found or EMPTY_ID
         return self._genesis
 
-    def _differs(self, nodes: Collection[NodeID]) -> OtherGenesis:
-        return OtherGenesis(self._alias, sorted(nodes), self._genesis or EMPTY_ID)
+    def _differs(self, nodes: Collection[NodeID]) -> PeerGenesisMismatch:
+        return PeerGenesisMismatch(self._alias, sorted(nodes), self._genesis or EMPTY_ID)
 
     async def _who_accepted(self, block_id: ID) -> set[NodeID]:
         known = {*self._choice.weights(), *self._producers, *self._beacons().connected}

@@ -47,11 +47,11 @@ class Unread(UnreadableMessage):
     """A frame that honest peers may also send."""
 
 
-class Unreadable(UnreadableMessage):
+class UnreadableContent(UnreadableMessage):
     """A frame that honest peers do not send."""
 
 
-class MalformedMessage(Unreadable):
+class MalformedMessage(UnreadableContent):
     """Bytes that are not protobuf of the expected shape."""
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class NoKind(Unread):
         super().__init__("message of no known kind")
 
 
-class MalformedCompression(Unreadable):
+class MalformedCompression(UnreadableContent):
     """Bytes that cannot be decompressed."""
 
     def __init__(self) -> None:
@@ -80,7 +80,7 @@ class TooEarly(Unread):
         self.kind = kind
 
 
-class TooLargeForKind(Unreadable):
+class TooLargeForKind(UnreadableContent):
     """A message with more bytes than the limit for its kind."""
 
     def __init__(self, kind: str, limit: int) -> None:
@@ -88,7 +88,7 @@ class TooLargeForKind(Unreadable):
         self.kind = kind
 
 
-class TooManyFields(Unreadable):
+class TooManyFields(UnreadableContent):
     """A message with more elements than the limit for its kind."""
 
     def __init__(self, kind: str, limit: int) -> None:
@@ -96,7 +96,7 @@ class TooManyFields(Unreadable):
         self.kind = kind
 
 
-class CompressedTwice(Unreadable):
+class CompressedTwice(UnreadableContent):
     """A compressed message in a compressed message."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ VARINT, FIXED_64, DELIMITED, FIXED_32 = 0, 1, 2, 5
 LONGEST_VARINT = 10
 
 
-class Field(NamedTuple):
+class WireField(NamedTuple):
     """A field's number and wire type, and the position of its content."""
 
     number: int
@@ -23,7 +23,7 @@ class Field(NamedTuple):
     end: int
 
 
-def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
+def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[WireField]:
     """Yield the fields of a message in order, with one item for each element of a repeated field.
 
     Raises:
@@ -32,7 +32,7 @@ def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[Field]:
     at, end = start, len(raw) if end is None else end
     while at < end:
         tag, begins, at = next_field(raw, at, end)
-        yield Field(tag >> 3, tag & 7, begins, at)
+        yield WireField(tag >> 3, tag & 7, begins, at)
 
 
 def next_field(raw: bytes, at: int, end: int) -> tuple[int, int, int]:

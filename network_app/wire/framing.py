@@ -45,7 +45,7 @@ COMPRESSED_KINDS = frozenset({
 
 KINDS = {field.number: field.name for field in Message.DESCRIPTOR.fields}
 KINDS_BY_TAG = {number << 3 | fields.DELIMITED: name for number, name in KINDS.items()}
-MOST_PARTS = 8
+MAX_PARTS = 8
 """Maximum number of fields of `Message` itself: one, and spare ones for later protocol versions."""
 HEAD = 16
 """Number of bytes at the start of a decompressed message that suffice to determine its kind."""
@@ -153,8 +153,8 @@ def _parts(raw: bytes) -> list[Part]:
     while at < end:
         tag, start, at = fields.next_field(raw, at, end)
         found += 1
-        if found > MOST_PARTS:
-            raise TooManyFields("message", MOST_PARTS)
+        if found > MAX_PARTS:
+            raise TooManyFields("message", MAX_PARTS)
         name = KINDS_BY_TAG.get(tag)
         if name is not None:
             parts.append(Part(name, start, at))
@@ -217,18 +217,18 @@ def _first_kind(head: bytes) -> str:
     return KINDS[number]
 
 
-class Packed(NamedTuple):
+class PackedMessage(NamedTuple):
     """A complete frame, and the kind of its message."""
 
     kind: str
     frame: bytes
 
 
-def pack(message: Message) -> Packed:
+def pack(message: Message) -> PackedMessage:
     """Return the frame and the kind of a message.
 
     Raises:
         MessageTooLarge: It exceeds the limit of peers.
         NoKind: The message is empty.
     """
-    return Packed(kind(message), encode(message))
+    return PackedMessage(kind(message), encode(message))

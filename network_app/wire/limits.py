@@ -15,7 +15,7 @@ EARLY_KINDS = frozenset({"ping", "pong", "handshake", "get_peer_list", "peer_lis
 """Kinds of messages that are accepted before the handshake is finished."""
 
 
-class Limit(NamedTuple):
+class MessageLimit(NamedTuple):
     """The limits for one kind of message."""
 
     size: int
@@ -25,17 +25,17 @@ class Limit(NamedTuple):
 
 
 _FEW = 16
-_SMALL = Limit(KIB, _FEW)
-_MEDIUM = Limit(64 * KIB, _FEW)
-_LARGE = Limit(LARGEST, _FEW)
-_IDS = Limit(64 * KIB, 1024 + _FEW)
+_SMALL = MessageLimit(KIB, _FEW)
+_MEDIUM = MessageLimit(64 * KIB, _FEW)
+_LARGE = MessageLimit(LARGEST, _FEW)
+_IDS = MessageLimit(64 * KIB, 1024 + _FEW)
 
 LIMITS = {
     "ping": _SMALL,
     "pong": _SMALL,
-    "handshake": Limit(64 * KIB, 128),
+    "handshake": MessageLimit(64 * KIB, 128),
     "get_peer_list": _MEDIUM,
-    "peer_list": Limit(64 * KIB, 64),
+    "peer_list": MessageLimit(64 * KIB, 64),
     "get_state_summary_frontier": _SMALL,
     "state_summary_frontier": _MEDIUM,
     "get_accepted_state_summary": _IDS,
@@ -45,7 +45,7 @@ LIMITS = {
     "get_accepted": _IDS,
     "accepted": _IDS,
     "get_ancestors": _SMALL,
-    "ancestors": Limit(LARGEST, 2000 + _FEW),
+    "ancestors": MessageLimit(LARGEST, 2000 + _FEW),
     "get": _SMALL,
     "put": _LARGE,
     "push_query": _LARGE,

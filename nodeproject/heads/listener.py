@@ -15,10 +15,10 @@ from cchain_app import notifications
 from cchain_app.api import EvmRpc
 from cchain_app.api.eth import subscriptions
 from cchain_app.selectors import blocks
-from cchain_app.syncing import Progress, up_to_date
+from cchain_app.syncing import SyncProgress, up_to_date
 from chaindb.chains import Chain
 from chaindb.connections import in_thread
-from chaindb.pointers import Message
+from chaindb.events import Message
 from network_app import selectors as network
 from nodeproject.heads.registry import Follower, directory_of
 
@@ -44,7 +44,7 @@ class HeadListener:
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
-        self._progress: Progress | None = None
+        self._progress: SyncProgress | None = None
         self._follower = Follower(directory_of(settings.NODE.directory))
 
     def start(self) -> None:
@@ -118,9 +118,9 @@ class HeadListener:
         await subscriptions.head_accepted(self._rpc, head.number, head.hash)
 
 
-def _progress() -> Progress | None:
+def _progress() -> SyncProgress | None:
     """Return the C-Chain's progress towards its network's frontier; None once it is bootstrapped."""
     row = network.syncs().get(Chain.C)
     if row is None or network.is_bootstrapped(Chain.C):
         return None
-    return Progress(row.start_height, row.height, row.target_height)
+    return SyncProgress(row.start_height, row.height, row.target_height)

@@ -6,7 +6,7 @@ Losing an event is harmless: cached answers are only used shortly after a check 
 import asyncio
 from collections.abc import Callable
 
-from chaindb.pointers import Message
+from chaindb.events import Message
 from platform_app import notifications
 from platform_app.chain import PlatformChain
 

@@ -20,7 +20,7 @@ _VERSION, _HEIGHT, _CHANGED, _POOL, _BEGUN = range(5)
 """Indexes of 64-bit words, each written and read atomically."""
 
 
-class Told(NamedTuple):
+class Published(NamedTuple):
     """The page's counters after a publication."""
 
     version: int
@@ -91,7 +91,7 @@ class HeadPage:
         height: int,
         begins: bool = False,  # noqa: FBT001  # a hook of `BlockMemory`
         knows: int | None = None,
-    ) -> Told | None:
+    ) -> Published | None:
         """Publish a committed head before any request is answered from it; return None if it was published already.
 
         Args:
@@ -110,7 +110,7 @@ class HeadPage:
             words[_HEIGHT] = height
             return self._told()
 
-    def tell_change(self) -> Told:
+    def tell_change(self) -> Published:
         """Publish that a cheat has changed something, before any request is answered from the change."""
         with self._alone():
             self._words[_CHANGED] += 1
@@ -121,10 +121,10 @@ class HeadPage:
         with self._alone():
             self._words[_POOL] += 1
 
-    def _told(self) -> Told:
+    def _told(self) -> Published:
         # Last: a process that sees the new version also sees all other values.
         self._words[_VERSION] += 1
-        return Told(self._words[_VERSION], self._words[_CHANGED], self._words[_BEGUN])
+        return Published(self._words[_VERSION], self._words[_CHANGED], self._words[_BEGUN])
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

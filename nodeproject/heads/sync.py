@@ -29,7 +29,7 @@ Then = Callable[[bool], None]
 """Called on the event loop; its argument is whether this process has reached the state that was published."""
 
 
-class FollowedHead:
+class SyncedHead:
     """A process's memory of the chain, kept in step with the shared page; a `jsonrpc.http.fast_path.Current` of one event loop.
 
     Args:
@@ -115,7 +115,7 @@ class FollowedHead:
         self._changed = changed
 
 
-class SharedHead(FollowedHead):
+class SharedHead(SyncedHead):
     """The shared head of a process of the production profile.
 
     A head that one answer has shown is never missing from a later answer, whichever process of the machine answers. A

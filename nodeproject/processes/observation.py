@@ -14,13 +14,13 @@ from chaindb.chains import Chain
 from explorer_app.selectors import tokens
 from health_app import services
 from health_app.checks import ALL, TAGS, Checks
-from health_app.history import History
-from health_app.metrics.exposition import Page
+from health_app.history import HistoryWriter
+from health_app.metrics.exposition import MetricsCollector
 from health_app.metrics.instruments import gauge
 from health_app.metrics.listeners import StatementListener, TaskListener
 from health_app.metrics.process import CacheState
-from health_app.metrics.rows import Part, Reader, parts
-from health_app.metrics.sharing import Alone, Shared
+from health_app.metrics.rows import Part, RowCounts, parts
+from health_app.metrics.sharing import Alone, SharedProcesses
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
 from health_app.result import CheckResult
 from health_app.writing import HOLD, Writes
@@ -30,7 +30,7 @@ from network_app.apps import node_network
 from nodeproject.settings.node import NodeSettings
 from nodeproject.web.memory_cache import MemoryCache
 from platform_app.api import PlatformRpc
-from primitives.counting import Asked
+from primitives.counting import HitCounter
 
 _REMEMBERING: Final[dict[str, Any]] = {
     "cchain_bloom_bits": bloom_bits,
@@ -51,7 +51,7 @@ class Observation:
     def __init__(
         self,
         settings: NodeSettings,
-        processes: Alone | Shared,
+        processes: Alone | SharedProcesses,
         evm_rpc: EvmRpc,
         platform_rpc: PlatformRpc,
     ) -> None:
@@ -73,9 +73,9 @@ class Observation:
         )
 
     @cached_property
-    def page(self) -> Page:
+    def page(self) -> MetricsCollector:
         """The page for Prometheus."""
-        return Page(self._processes, Reader(self.parts()), self.check_results)
+        return MetricsCollector(self._processes, RowCounts(self.parts()), self.check_results)
 
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
@@ -91,7 +91,7 @@ class Observation:
     def reporter(self) -> Reporter:
         """Runs this process's health checks and records changes in the history."""
         db = self._platform_rpc.chain.db
-        history = History(
+        history = HistoryWriter(
             partial(services.record, db), partial(services.touch, db), writes=self.writes
         )
         return Reporter(
@@ -171,5 +171,5 @@ class Observation:
         return states
 
 
-def _state(entries: int, asked: Asked) -> CacheState:
+def _state(entries: int, asked: HitCounter) -> CacheState:
     return CacheState(entries, asked.hits.read(), asked.misses.read())

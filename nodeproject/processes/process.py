@@ -34,7 +34,7 @@ _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 """Numbers of glibc's parameters (its manual, Malloc Tunable Parameters)."""
 
 
-MOST_CONNECTIONS = 16_384
+MAX_CONNECTIONS = 16_384
 """Default limit: an idle connection needs about 10 KiB, so every machine can hold this many."""
 LONGEST_BACKLOG = 4096
 
@@ -161,7 +161,7 @@ def connection_limits(most: int, of_address: int) -> ConnectionLimits:
         of_address: The limit for one address; 0 for three quarters of all connections.
     """
     possible = _descriptors() - backlog() - max(256, _descriptors() // 8)
-    most = max(1, min(most or MOST_CONNECTIONS, possible))
+    most = max(1, min(most or MAX_CONNECTIONS, possible))
     return ConnectionLimits(most, min(of_address or most * 3 // 4 or 1, most))
 
 

@@ -34,7 +34,7 @@ RETRY: Final = 0.5
 _log: Final = logging.getLogger(__name__)
 
 
-class Producer(threading.Thread):
+class ProducerLoop(threading.Thread):
     """Produces the blocks of one chain until it is stopped.
 
     Args:
@@ -138,19 +138,19 @@ class Producer(threading.Thread):
             release()
 
 
-def producers(node: Node, stopping: threading.Event) -> list[Producer]:
+def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
     """Return the producers of both chains, not started yet; `stopping` ends them."""
     settings = node.settings
     by_clock = settings.mining == "interval"
     return [
-        Producer(
+        ProducerLoop(
             Chain.P,
             node.platform_chain.producer,
             platform.build_blocks,
             tick=TICK,
             stopping=stopping,
         ),
-        Producer(
+        ProducerLoop(
             Chain.C,
             node.evm_chain.producer,
             cchain.beat,

@@ -74,7 +74,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "health_app.metrics.exposition.Before",
+    "health_app.metrics.exposition.BeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "nodeproject.web.script_prefix.CookiePaths",
     "whitenoise.middleware.WhiteNoiseMiddleware",

@@ -96,7 +96,7 @@ def _with_manners(entry: dict[str, Any], node: NodeSettings) -> dict[str, Any]:
 
 
 def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
-    from chaindb.postgresql.session import Connection  # SQLite needs no PostgreSQL driver
+    from chaindb.postgresql.session import WatchedConnection  # SQLite needs no PostgreSQL driver
     from chaindb.servers import SILENCE
 
     parameters = _libpq_parameters(url)
@@ -116,7 +116,7 @@ def _postgresql(url: str, node: NodeSettings) -> dict[str, Any]:
         "max_size": node.database_pool,
         "timeout": SILENCE,
         "reconnect_timeout": 1,
-        "connection_class": Connection,
+        "connection_class": WatchedConnection,
     }
     # The backend checks a pooled connection unless the connection was used recently.
     entry["OPTIONS"] = {

@@ -39,7 +39,7 @@ _LINK_VALUE: Final = re.compile(r"(?:tcp|udp|sctp)://\S+:[0-9]+")
 T = TypeVar("T")
 
 
-class Form(NamedTuple):
+class TextFormat(NamedTuple):
     """The required format of a text."""
 
     words: str
@@ -66,7 +66,7 @@ def flag(
     choices: tuple[str, ...] = (),
     least: float | None = None,
     most: float | None = None,
-    form: Form | None = None,
+    form: TextFormat | None = None,
     secret: bool = False,
     options: tuple[str, ...] | None = None,
     constants: Mapping[str, str] | None = None,

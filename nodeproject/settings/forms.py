@@ -5,10 +5,10 @@ from functools import partial
 from typing import Final
 
 from cchain_app.config import CHOSEN_FORKS, fork_named
-from cchain_app.feemarket import MINIMUM_GAS_LIMIT
+from cchain_app.feemarket import MIN_GAS_LIMIT
 from cchain_app.forking.errors import MalformedForkSetting
 from cchain_app.forking.origin import read_hash, read_headers, read_wanted
-from nodeproject.settings.flags import Form
+from nodeproject.settings.flags import TextFormat
 
 
 def _client_name(text: str) -> None:
@@ -22,7 +22,7 @@ def _hardfork(text: str) -> None:
 
 
 def _gas_limit(number: int) -> None:
-    if not MINIMUM_GAS_LIMIT <= number < 2**63:
+    if not MIN_GAS_LIMIT <= number < 2**63:
         raise ValueError
 
 
@@ -47,12 +47,12 @@ def _header(text: str) -> None:
         raise ValueError from error
 
 
-FORK_URL: Final = Form("a URL like https://HOST/PATH or URL@BLOCK", _fork_url)
-TRANSACTION_HASH: Final = Form(
+FORK_URL: Final = TextFormat("a URL like https://HOST/PATH or URL@BLOCK", _fork_url)
+TRANSACTION_HASH: Final = TextFormat(
     "a transaction's hash, 0x and 64 hexadecimal digits", _transaction_hash
 )
-HEADER: Final = Form("a header like NAME: VALUE", _header)
-WHOLE: Final = Form("a whole number", partial(int, base=0))
-HARDFORK: Final = Form(f"one of {', '.join(CHOSEN_FORKS)}", _hardfork)
-GAS_LIMIT: Final = Form(f"0, or a whole number from {MINIMUM_GAS_LIMIT} to 2**63 - 1", _gas_limit)
-CLIENT_NAME: Final = Form("a name without blanks, of 64 characters at most", _client_name)
+HEADER: Final = TextFormat("a header like NAME: VALUE", _header)
+WHOLE: Final = TextFormat("a whole number", partial(int, base=0))
+HARDFORK: Final = TextFormat(f"one of {', '.join(CHOSEN_FORKS)}", _hardfork)
+GAS_LIMIT: Final = TextFormat(f"0, or a whole number from {MIN_GAS_LIMIT} to 2**63 - 1", _gas_limit)
+CLIENT_NAME: Final = TextFormat("a name without blanks, of 64 characters at most", _client_name)

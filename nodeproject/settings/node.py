@@ -8,7 +8,7 @@ from functools import partial
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
-from nodeproject.settings.flags import Form, flag
+from nodeproject.settings.flags import TextFormat, flag
 from nodeproject.settings.forms import CLIENT_NAME, GAS_LIMIT, HARDFORK
 from nodeproject.settings.redis_url import REDIS_URL
 from nodeproject.settings.snow import SnowSettings
@@ -16,7 +16,7 @@ from nodeproject.startup.installation import data_home
 from nodeproject.web.base_path import BASE_PATH
 from primitives.networks import LOCAL
 
-_NETWORK = Form("an IP address or network", partial(ip_network, strict=False))
+_NETWORK = TextFormat("an IP address or network", partial(ip_network, strict=False))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ _DEST: Final = "setting_"
 T = TypeVar("T")
 
 
-class Contradiction(Exception):
+class ConflictingFlags(Exception):
     """Two flags that exclude each other."""
 
     def __init__(self, option: str, implied: str, given: str) -> None:
@@ -53,7 +53,7 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
     """Return the variables that the flags of a command line set.
 
     Raises:
-        Contradiction: One flag implies a value that another flag contradicts.
+        ConflictingFlags: One flag implies a value that another flag contradicts.
     """
     given: dict[str, Any] = {
         declared.name: getattr(options, _DEST + declared.name, None)
@@ -69,7 +69,7 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
             continue
         for name, implied in declared.metadata["implies"].items():
             if texts.setdefault(name, implied) != implied:
-                raise Contradiction(
+                raise ConflictingFlags(
                     _names(declared)[0],
                     f"{_dashed(name)} {implied}",
                     f"{_dashed(name)} {texts[name]}",

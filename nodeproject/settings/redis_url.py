@@ -7,7 +7,7 @@ sockets, ignores `?db=`, and does not verify certificates by default.
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
-from nodeproject.settings.flags import Form, FormError
+from nodeproject.settings.flags import FormError, TextFormat
 
 _TLS: Final = (
     "ssl_ca_certs",
@@ -107,6 +107,6 @@ def _tls(given: dict[str, str]) -> dict[str, Any]:
     return tls
 
 
-REDIS_URL: Final = Form(
+REDIS_URL: Final = TextFormat(
     "a URL like redis://HOST:6379/0, rediss://HOST:6379/0 or unix:///PATH", broker_of
 )

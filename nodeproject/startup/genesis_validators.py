@@ -14,7 +14,7 @@ from primitives.identity import CertificateError, check_certificate, node_id_of
 from primitives.ids import IdError, NodeID
 from primitives.node_identity import UnusableSignerKey, signer_key_of
 
-_MOST_BYTES: Final = 64 * 1024
+_MAX_BYTES: Final = 64 * 1024
 """Bytes of a JSON file that are read: an answer of info.getNodeID has less than a kilobyte."""
 
 
@@ -66,8 +66,8 @@ def _signer(path: Path) -> ProofOfPossession:
 def _public(path: Path) -> ProofOfPossession:
     try:
         with path.open("rb") as file:
-            text = file.read(_MOST_BYTES + 1)
-        found: Any = json.loads(text if len(text) <= _MOST_BYTES else b"")
+            text = file.read(_MAX_BYTES + 1)
+        found: Any = json.loads(text if len(text) <= _MAX_BYTES else b"")
         for name in ("result", "nodePOP"):
             found = found.get(name, found)
         key, proof = found["publicKey"], found["proofOfPossession"]

@@ -39,7 +39,7 @@ from primitives.node_identity import IdentityError
 from primitives.whole_files import write_whole
 
 _OPERATORS_BUSINESS = (
-    CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.GenesisMismatch,
+    CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.WrongChainInDatabase,
     CodecError, IdentityError, KeyringError, MalformedAddress, NobodyAnswers,
     OtherConsensus, ForkRefused, UpstreamError,
 )  # fmt: skip
@@ -75,7 +75,7 @@ def initialise(
         load_cchain: Writes the C-Chain's genesis block if it is missing, and refuses that of another chain.
 
     Raises:
-        GenesisMismatch: The database holds another chain.
+        WrongChainInDatabase: The database holds another chain.
         GenesisFileError: The C-Chain's genesis file cannot be used.
         KeyringError: A local network's settings give no accounts.
         GenesisError: The P-Chain's genesis file cannot be used.

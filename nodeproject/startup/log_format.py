@@ -81,7 +81,7 @@ def json_formatter() -> logging.Formatter:
 
 
 @dataclass(slots=True)
-class _Place:
+class _CodePlace:
     """The records of one place in the code within a minute."""
 
     until: float
@@ -102,7 +102,7 @@ class RepeatFilter(logging.Filter):
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._places: dict[tuple[str, str, int], _Place] = {}
+        self._places: dict[tuple[str, str, int], _CodePlace] = {}
         self._lock = threading.Lock()
 
     @override
@@ -114,7 +114,7 @@ class RepeatFilter(logging.Filter):
             place = self._places.get(key)
             if place is None or now >= place.until:
                 record.omitted = 0 if place is None else place.omitted
-                place = self._places[key] = _Place(now + REPEAT_SECONDS)
+                place = self._places[key] = _CodePlace(now + REPEAT_SECONDS)
             elif place.written >= REPEATS:
                 place.omitted += 1
                 return False

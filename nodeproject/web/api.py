@@ -15,7 +15,7 @@ from explorer_app.views.front import front
 from jsonrpc.http.replies import Endpoint, respond
 from nodeproject.apps import this_node
 from nodeproject.web import endpoints, get_pages
-from nodeproject.web.endpoints import Doors
+from nodeproject.web.endpoints import Endpoints
 from primitives.product import NAME
 
 
@@ -48,7 +48,7 @@ def json_rpc(method: str, params: object, *, batches: bool = False) -> dict[str,
 
 def serve(
     paths: tuple[str, ...],
-    endpoint: Callable[[Doors], Endpoint],
+    endpoint: Callable[[Endpoints], Endpoint],
     *,
     summary: str,
     description: str,

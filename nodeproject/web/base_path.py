@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from jsonrpc.dispatch.caller import is_loopback
 from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, is_proxy
-from nodeproject.settings.flags import Form, FormError
+from nodeproject.settings.flags import FormError, TextFormat
 
 HEADER: Final = b"x-forwarded-prefix"
 
@@ -48,7 +48,7 @@ def _read_setting(text: str) -> str:
     return path
 
 
-BASE_PATH: Final = Form("a path like /node", _read_setting)
+BASE_PATH: Final = TextFormat("a path like /node", _read_setting)
 
 
 class BasePaths:

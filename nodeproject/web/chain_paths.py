@@ -10,7 +10,7 @@ from typing_extensions import override
 from cchain_app.chain import EvmChain
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
-from platform_app.chain import NoGenesis, PlatformChain
+from platform_app.chain import NoPlatformGenesis, PlatformChain
 from primitives.networks import XCHAIN_ALIASES
 
 BY_ID: Final = re.compile(r"/ext/bc/([1-9A-HJ-NP-Za-km-z]{40,52})((?:/.*)?)", re.DOTALL)
@@ -65,7 +65,7 @@ def letters_of(platform: PlatformChain, evm: EvmChain) -> Letters:
     The P-Chain's own ID is the same everywhere, and one of its fixed paths.
 
     Raises:
-        NoGenesis: There is no P-Chain yet.
+        NoPlatformGenesis: There is no P-Chain yet.
     """
     x_chain_id = platform.network().x_chain_id
     return {str(x_chain_id): XCHAIN_ALIASES[0], str(evm.blockchain_id): evm.aliases[0]}
@@ -98,6 +98,6 @@ class ChainPaths:
         if not self._letters:
             try:
                 self._letters = await self._workers.run(_SECONDS, self._read)
-            except (NoGenesis, DatabaseError, Overloaded, TimeoutError):
+            except (NoPlatformGenesis, DatabaseError, Overloaded, TimeoutError):
                 return {}
         return self._letters

@@ -25,7 +25,7 @@ from jsonrpc.errors import Overloaded
 from jsonrpc.http.asgi_rpc import Application, Receive, Scope, read_head
 from jsonrpc.http.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
 from jsonrpc.http.peer import is_gone
-from jsonrpc.limits.memory import RequestMemory, Share
+from jsonrpc.limits.memory import MemoryShare, RequestMemory
 
 DJANGO_THREADS: Final = 8
 """Requests that Django processes concurrently in one process."""
@@ -85,7 +85,7 @@ class ConcurrencyLimit:
         """Serve one request."""
         if self._inside >= self._most:  # refused without reading the body
             return await self._refuse(scope, send)
-        share = Share(self._memory, lambda: self._gate.client(read_head(scope)))
+        share = MemoryShare(self._memory, lambda: self._gate.client(read_head(scope)))
         visit = _Visit(
             receive,
             self._enter,
@@ -181,7 +181,7 @@ class _Visit:
         enter: Callable[[], Awaitable[ThreadPoolExecutor | None]],
         is_gone: Callable[[], bool],
         pass_on: Callable[[Message], Awaitable[None]],
-        share: Share,
+        share: MemoryShare,
     ) -> None:
         self._receive = receive
         self._enter = enter

@@ -19,7 +19,7 @@ from info_app import api as info_api
 from info_app.api.node import OwnNode
 from info_app.version import vm_versions
 from jsonrpc.dispatch.dialects import GETH, GORILLA
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.gate import GateConfig
 from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.registry import MethodRegistry
@@ -37,7 +37,7 @@ from nodeproject.processes.process import connection_limits
 from nodeproject.settings.node import NodeSettings
 from nodeproject.web.base_path import BasePaths
 from nodeproject.web.chain_paths import paths_of
-from nodeproject.web.openrpc.document import Interface, Server
+from nodeproject.web.openrpc.document import RpcInterface, ServerPath
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
 from platform_app.api import keystore as keystore_api
@@ -66,7 +66,7 @@ WAITING_CALLS = 4096
 """Calls that may wait for a thread; further calls are refused as overload."""
 
 
-class Doors:
+class Endpoints:
     """The interfaces, the threads that run their calls, and the limits that they share.
 
     Args:
@@ -105,7 +105,7 @@ class Doors:
         Only this interface has a request rate limit (specification 8).
         """
         node = self._settings
-        limits = Limits(batch=node.batch_limit, response=node.response_limit)
+        limits = DispatchLimits(batch=node.batch_limit, response=node.response_limit)
         methods = self.interfaces["C"].registry
         log = self._evm_rpc.transaction_log
         dispatcher = Dispatcher(
@@ -170,17 +170,17 @@ class Doors:
         return self._by_name("health", HEALTH_PATHS)
 
     @cached_property
-    def interfaces(self) -> Mapping[str, Interface]:
+    def interfaces(self) -> Mapping[str, RpcInterface]:
         """The methods of all interfaces, by their names in monitoring."""
         platform = self._platform_rpc
         own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
         health = HealthApi(self._observation.reporter)
         cchain = (
-            Server("C-Chain", CCHAIN_PATHS[0]),
-            Server("C-Chain over WebSocket", CCHAIN_WEBSOCKETS[0], is_socket=True),
+            ServerPath("C-Chain", CCHAIN_PATHS[0]),
+            ServerPath("C-Chain over WebSocket", CCHAIN_WEBSOCKETS[0], is_socket=True),
         )
         return {
-            "C": Interface("C-Chain", cchain, cchain_api.registry(self._evm_rpc), by_name=False),
+            "C": RpcInterface("C-Chain", cchain, cchain_api.registry(self._evm_rpc), by_name=False),
             "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
             "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
             "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
@@ -188,7 +188,7 @@ class Doors:
             "health": _interface("Health", HEALTH_PATHS, health.methods()),
         }
 
-    def described(self) -> list[Interface]:
+    def described(self) -> list[RpcInterface]:
         """Return the interfaces that this process serves."""
         return [one for name, one in self.interfaces.items() if name != "C" or Chain.C.is_here]
 
@@ -323,6 +323,6 @@ class Doors:
         return RedisThrottle(redis, rate)
 
 
-def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> Interface:
+def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> RpcInterface:
     """Return the methods of an interface with named params."""
-    return Interface(title, (Server(title, paths[0]),), registry, by_name=True)
+    return RpcInterface(title, (ServerPath(title, paths[0]),), registry, by_name=True)

@@ -17,9 +17,9 @@ from django.http import HttpRequest, HttpResponse
 
 from chaindb.connections import release
 from chaindb.unavailable import unavailable
-from health_app.api import Answer, HealthApi
+from health_app.api import HealthApi, HealthReply
 from health_app.metrics.process import OTHER
-from jsonrpc.dispatch.gate import Gate, Reply, RequestHead
+from jsonrpc.dispatch.gate import Gate, HttpReply, RequestHead
 from jsonrpc.dispatch.gorilla import GORILLA
 from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.dispatch.workers import Workers
@@ -31,7 +31,7 @@ from jsonrpc.http.replies import GZIPPED, accepts_gzip, by_path, to_response
 from jsonrpc.http.replies import read_head as read_django_head
 from nodeproject.processes.observation import Observation
 from nodeproject.web.base_path import NO_BASE_PATHS, BasePaths
-from nodeproject.web.endpoints import ROOT, Doors
+from nodeproject.web.endpoints import ROOT, Endpoints
 from nodeproject.web.openrpc.page import Reference
 
 DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")
@@ -73,7 +73,7 @@ class PageContent(NamedTuple):
     """The same body compressed in advance, for clients that accept gzip; empty if it is not."""
 
 
-class Page(NamedTuple):
+class GetPage(NamedTuple):
     """The page at a path. Pages that may have to wait for data are rendered in a thread."""
 
     show: Callable[[Query, str], PageContent]
@@ -94,7 +94,7 @@ class Front:
 
     def __init__(
         self,
-        pages: Mapping[str, Page],
+        pages: Mapping[str, GetPage],
         gate: Gate,
         others: Collection[str],
         replies: Callable[[str], Replies] = lambda _: Replies(),
@@ -116,7 +116,7 @@ class Front:
             return False
         return path not in self._pages and not path.startswith("/ext/") and path != "/ext"
 
-    def page(self, head: RequestHead, path: str) -> Page | Reply:
+    def page(self, head: RequestHead, path: str) -> GetPage | HttpReply:
         """Return the page for a request that is not passed on, or an error reply.
 
         Unspecified: the reference shows its probes to any method; here other methods get a 405.
@@ -136,7 +136,7 @@ class Front:
         text = f"{_METHODS} only, received {head.method}"
         return self._gate.refuse(HTTPStatus.METHOD_NOT_ALLOWED, text, head, allow)
 
-    def reply(self, head: RequestHead, content: PageContent) -> Reply:
+    def reply(self, head: RequestHead, content: PageContent) -> HttpReply:
         """Return the reply with a page and the common headers."""
         is_gzip = bool(content.gzipped) and accepts_gzip(head)
         body = content.gzipped if is_gzip else content.body
@@ -146,17 +146,17 @@ class Front:
         more = (*(GZIPPED if is_gzip else ()), *(_ALONE if content.content_type == _HTML else ()))
         return plain._replace(headers=(kind, *more, *others))
 
-    def count(self, head: RequestHead, path: str, reply: Reply) -> None:
+    def count(self, head: RequestHead, path: str, reply: HttpReply) -> None:
         """Count a reply. All unknown paths share one counter."""
         counted = self._replies.get(path.rstrip("/"), self._elsewhere)
         counted.count(head.method, reply.status)
 
-    def unavailable(self, head: RequestHead) -> Reply:
+    def unavailable(self, head: RequestHead) -> HttpReply:
         """Return a reply that the page is temporarily unavailable."""
         retry = (b"retry-after", b"1")
         return self._gate.refuse(HTTPStatus.SERVICE_UNAVAILABLE, "try again later", head, retry)
 
-    def failed(self, head: RequestHead) -> Reply:
+    def failed(self, head: RequestHead) -> HttpReply:
         """Return a reply that rendering the page failed, without internal details."""
         return self._gate.refuse(HTTPStatus.INTERNAL_SERVER_ERROR, "the page cannot be shown", head)
 
@@ -174,8 +174,8 @@ class PagesAtOnce:
         self._front = front
         self._asked = lru_cache(maxsize=_HEADS)(self._read)
 
-    def get(self, head: bytes) -> Reply | None:
-        """Return and count the reply to a request with this head; see `jsonrpc.http.fast_path.Pages`."""
+    def get(self, head: bytes) -> HttpReply | None:
+        """Return and count the reply to a request with this head; see `jsonrpc.http.fast_path.GetPages`."""
         asked = self._asked(head)
         if asked is None:
             return None
@@ -188,7 +188,7 @@ class PagesAtOnce:
         self._front.count(asked.head, asked.path, reply)
         return reply
 
-    def _read(self, text: bytes) -> "_Asked | None":
+    def _read(self, text: bytes) -> "_PageRequest | None":
         line, *lines = text.split(b"\r\n")
         method, _, rest = line.partition(b" ")
         target, _, version = rest.partition(b" ")
@@ -200,16 +200,16 @@ class PagesAtOnce:
             return None
         head = RequestHead("GET", headers, has_query=False, peer="")
         page = self._front.page(head, path)
-        return None if isinstance(page, Reply) or page.waits else _Asked(head, path, page)
+        return None if isinstance(page, HttpReply) or page.waits else _PageRequest(head, path, page)
 
 
-class _Asked(NamedTuple):
+class _PageRequest(NamedTuple):
     head: RequestHead
     path: str
-    page: Page
+    page: GetPage
 
 
-class PlainDoor:
+class GetPagesMiddleware:
     """An ASGI application that answers plain pages and passes other requests on.
 
     Args:
@@ -238,11 +238,11 @@ class PlainDoor:
             return await self._behind(scope, receive, send)
         head = read_head(scope)
         found = self._front.page(head, scope["path"])
-        reply = found if isinstance(found, Reply) else await self._show(found, head, scope)
+        reply = found if isinstance(found, HttpReply) else await self._show(found, head, scope)
         self._front.count(head, scope["path"], reply)
         return await _send(send, reply, with_body=head.method != "HEAD")
 
-    async def _show(self, page: Page, head: RequestHead, scope: Scope) -> Reply:
+    async def _show(self, page: GetPage, head: RequestHead, scope: Scope) -> HttpReply:
         query, base = _query(scope["query_string"]), self._base_paths.of(scope)
         try:
             if page.waits:
@@ -266,7 +266,7 @@ class Plain:
         reference: Describes the methods of the interfaces.
     """
 
-    def __init__(self, doors: Doors, observation: Observation, reference: Reference) -> None:
+    def __init__(self, doors: Endpoints, observation: Observation, reference: Reference) -> None:
         self._doors = doors
         self._observation = observation
         self._reference = reference
@@ -293,20 +293,20 @@ class Plain:
         """Answer a request that came through Django, byte for byte like the ASGI application."""
         front, head, path = self.front, read_django_head(request), request.path_info
         reply = front.page(head, path)
-        if not isinstance(reply, Reply):
+        if not isinstance(reply, HttpReply):
             query = _query(request.META.get("QUERY_STRING", "").encode("latin-1"))
             reply = front.reply(head, reply.show(query, request.META.get("SCRIPT_NAME", "")))
         front.count(head, path, reply)
         return to_response(reply)
 
-    def _pages(self) -> dict[str, Page]:
+    def _pages(self) -> dict[str, GetPage]:
         health = HealthApi(self._observation.reporter)
-        reports = {path: Page(_health(show)) for path, show in health.pages().items()}
+        reports = {path: GetPage(_health(show)) for path, show in health.pages().items()}
         return {
             **reports,
-            METRICS_PATH: Page(self._metrics, waits=True),
-            REFERENCE_PATH: Page(self._show_reference, waits=True),
-            OPENRPC_PATH: Page(self._show_document, waits=True),
+            METRICS_PATH: GetPage(self._metrics, waits=True),
+            REFERENCE_PATH: GetPage(self._show_reference, waits=True),
+            OPENRPC_PATH: GetPage(self._show_document, waits=True),
         }
 
     def _show_reference(self, _query: Query, base: str) -> PageContent:
@@ -320,7 +320,7 @@ class Plain:
         return PageContent(HTTPStatus.OK, content_type, text)
 
 
-def _health(show: Callable[[Collection[str]], Answer]) -> Callable[[Query, str], PageContent]:
+def _health(show: Callable[[Collection[str]], HealthReply]) -> Callable[[Query, str], PageContent]:
     def content(query: Query, _base: str) -> PageContent:
         status, body = show(query.get("tag", ()))
         return PageContent(status, _JSON, body)
@@ -332,7 +332,7 @@ def _query(text: bytes) -> Query:
     return parse_qs(text.decode("latin-1"), keep_blank_values=True, errors="replace")
 
 
-async def _send(send: Send, reply: Reply, *, with_body: bool) -> None:
+async def _send(send: Send, reply: HttpReply, *, with_body: bool) -> None:
     length = (b"content-length", b"%d" % len(reply.body))
     headers = (
         [*reply.headers, length] if reply.status != HTTPStatus.NO_CONTENT else [*reply.headers]

@@ -22,16 +22,16 @@ from django.http import HttpRequest, HttpResponse
 from typing_extensions import override
 from unfold.forms import AuthenticationForm
 
-from chaindb.attempts import Failures, Limit, NoSlot, Slots
+from chaindb.attempts import AttemptLimit, Failures, NoSlot, Slots
 from jsonrpc.limits.client_address import client_key
 from nodeproject.apps import this_node
 
 CACHE: Final = "logins"
 """The alias of the cache that counts wrong passwords."""
 
-OF_NAME: Final = Limit(free=5, longest=300, remembered=3600)
+OF_NAME: Final = AttemptLimit(free=5, longest=300, remembered=3600)
 """Limit for one name from one address."""
-OF_ADDRESS: Final = Limit(free=20, longest=300, remembered=3600)
+OF_ADDRESS: Final = AttemptLimit(free=20, longest=300, remembered=3600)
 """Limit for all names from one address, which several people may share."""
 
 HASHING: Final = Slots(at_once=2, slots=4)

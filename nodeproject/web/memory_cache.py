@@ -6,9 +6,9 @@ from typing import Any, Final
 from django.core.cache.backends.locmem import LocMemCache
 from typing_extensions import override
 
-from primitives.counting import Asked
+from primitives.counting import HitCounter
 
-_ASKED: Final[defaultdict[str, Asked]] = defaultdict(Asked)
+_ASKED: Final[defaultdict[str, HitCounter]] = defaultdict(HitCounter)
 """Hits and misses by the cache's name: shared by the whole process like its entries, as each thread has a cache object."""
 _ABSENT: Final = object()
 

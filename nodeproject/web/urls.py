@@ -13,7 +13,7 @@ from nodeproject.web.logins import login
 
 load_admins()
 
-handler404 = "explorer_app.views.elsewhere.not_found"
+handler404 = "explorer_app.views.not_found.not_found"
 handler500 = "nodeproject.web.django_pages.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [

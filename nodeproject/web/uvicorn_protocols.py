@@ -8,7 +8,7 @@ from typing_extensions import override
 import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and models need Django's setup
 from jsonrpc.http import fast_path
 from jsonrpc.http.plain_heads import RequestHeads
-from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import by_path
 from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
@@ -18,12 +18,12 @@ from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
 _DOORS = this_node().doors
 
 
-class Protocol(fast_path.DirectProtocol):
+class NodeProtocol(fast_path.DirectProtocol):
     """The direct fast path to this node's endpoints."""
 
     heads = RequestHeads(by_path(_DOORS.endpoints()))
     whole = _DOORS.cchain.whole
-    pooled = Pooled(whole) if whole else None
+    pooled = PooledRequests(whole) if whole else None
     answering = _DOORS.answering
     pages = this_node().plain.at_once
     held = _DOORS.connections
@@ -40,7 +40,7 @@ class Protocol(fast_path.DirectProtocol):
     websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS, _DOORS.base_paths.without)
 
 
-class AdoptedProtocol(Protocol):
+class AdoptedProtocol(NodeProtocol):
     """The same protocol on a connection that a reader has handed over (`nodeproject.processes.readers`).
 
     Args:

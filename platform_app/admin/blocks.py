@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import Term
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb.fields import row_id
@@ -20,7 +20,7 @@ from platform_app.blocks.render import render_block
 from platform_app.models import Block, BlockKind, Tx
 from primitives.codec_errors import CodecError
 
-MOST_TXS = 50
+MAX_TXS = 50
 """The number of transactions listed on a block's page; a link leads to all of them."""
 
 _KINDS = {
@@ -55,7 +55,7 @@ class BlockAdmin(IdentifierAdmin):
         return blocks
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         if term.number is not None:
             return [Q(pk=term.number)]
         if term.id is None:
@@ -113,7 +113,7 @@ class BlockAdmin(IdentifierAdmin):
     def listed(self, block: Block) -> SafeString:
         """Return the first transactions, and a link if there are more."""
         in_block = Tx.objects.filter(pk__gte=row_id(block.height), pk__lt=row_id(block.height + 1))
-        found = in_block.defer("raw").order_by("pk")[: MOST_TXS + 1]
+        found = in_block.defer("raw").order_by("pk")[: MAX_TXS + 1]
         cells = [
             (
                 tx.index,
@@ -126,8 +126,8 @@ class BlockAdmin(IdentifierAdmin):
         ]
         if not cells:
             return display.NOTHING
-        table = display.table(("", "Transaction", "Type", "Status", "Burned"), cells[:MOST_TXS])
-        if len(cells) <= MOST_TXS:
+        table = display.table(("", "Transaction", "Type", "Status", "Burned"), cells[:MAX_TXS])
+        if len(cells) <= MAX_TXS:
             return table
         return display.line(table, display.link("All ›", links.search_page("tx", block.height)))
 

@@ -9,7 +9,7 @@ from chaindb import clock
 from platform_app.admin import display, links
 from platform_app.admin.display import round_coins
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.stakers import CurrentSet
 from platform_app.models import Block, MempoolTx, Tx
 from platform_app.selectors import accepted, rates, stakers
@@ -24,7 +24,7 @@ def overview() -> Overview | None:
     """Return the state of the chain, or None before its genesis."""
     try:
         tip = platform_chain().tip()
-    except NoGenesis:
+    except NoPlatformGenesis:
         return None
     now, current = clock.now(), stakers.current_validators(platform_chain())
     return Overview(

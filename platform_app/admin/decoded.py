@@ -10,9 +10,9 @@ from django.utils.safestring import SafeString
 from platform_app.admin import links
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
-MOST_LINES = 2_000
+MAX_LINES = 2_000
 """The maximum number of JSON lines shown; a full block would have ten times as many."""
-MOST_CHARACTERS = 400
+MAX_CHARACTERS = 400
 """The maximum length of a string shown: the genesis of a blockchain may be a megabyte long."""
 
 _INDENT = "  "
@@ -20,10 +20,10 @@ _INDENT = "  "
 
 def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
     """Return JSON in a scrolling box; the IDs of known transactions are links."""
-    walk = _Walk({str(tx_id) for tx_id in known_txs})
+    walk = _LazyJson({str(tx_id) for tx_id in known_txs})
     lines: list[SafeString] = []
     for one in walk.lines(value, key="", depth=0, prefix="", suffix=""):
-        if len(lines) == MOST_LINES:
+        if len(lines) == MAX_LINES:
             lines.append(format_html('<span class="nd-faint">{}</span>', "… and so on"))
             break
         lines.append(one)
@@ -33,7 +33,7 @@ def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
     )
 
 
-class _Walk:
+class _LazyJson:
     """Writes JSON lazily, line by line."""
 
     def __init__(self, known_txs: Collection[str]) -> None:
@@ -78,8 +78,8 @@ class _Walk:
     def _leaf(self, value: Any, key: str) -> SafeString | str:
         if not isinstance(value, str):
             return dumps(value)
-        shown = dumps(value[:MOST_CHARACTERS], ensure_ascii=False)
-        if len(value) > MOST_CHARACTERS:
+        shown = dumps(value[:MAX_CHARACTERS], ensure_ascii=False)
+        if len(value) > MAX_CHARACTERS:
             more = f" … {len(value):,} characters"
             return format_html('{}<span class="nd-faint">{}</span>', shown, more)
         find = self._links.get(key)

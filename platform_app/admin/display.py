@@ -38,7 +38,7 @@ from platform_app.apps import platform_chain
 from platform_app.config import MILLION, REFERENCE_UNIT
 from platform_app.models import Outcome, Phase, Tx
 from platform_app.store import rows
-from platform_app.txs.components import LockOut, Output, OutputOwners, inner_output
+from platform_app.txs.components import LockOut, OutputOwners, UtxoOutput, inner_output
 from primitives.addresses import format_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 
@@ -104,7 +104,7 @@ NODE = 13
 ADDRESS = 14
 _SMALL_FEE = 1000
 """A fee below this part of a coin is shown in the smallest units."""
-MOST_OWNERS = 4
+MAX_OWNERS = 4
 """The default number of owners named on one line."""
 
 _OUTCOMES = {
@@ -242,7 +242,7 @@ def tx_status(tx: Tx) -> SafeString:
     return badge(tx.get_status_display(), "good" if tx.status == Tx.COMMITTED else "bad")
 
 
-def signers(threshold: int, addresses: Sequence[ShortID], *, most: int = MOST_OWNERS) -> SafeString:
+def signers(threshold: int, addresses: Sequence[ShortID], *, most: int = MAX_OWNERS) -> SafeString:
     """Return the threshold and the addresses that can sign, on one line that names some of them."""
     named = [short_address(address) for address in addresses[:most]]
     more = len(addresses) - len(named)
@@ -262,13 +262,13 @@ def full_signers(owners: OutputOwners | None) -> SafeString:
     return stack(*needed, *map(full_address, owners.addresses), *_locks(owners.locktime, 0))
 
 
-def owners_of_output(data: bytes, *, most: int = MOST_OWNERS) -> SafeString:
+def owners_of_output(data: bytes, *, most: int = MAX_OWNERS) -> SafeString:
     """Return the owners of an output stored in a column."""
     owners = inner_output(rows.output_of(data)).owners
     return signers(owners.threshold, owners.addresses, most=most)
 
 
-def locks_of(output: Output) -> SafeString:
+def locks_of(output: UtxoOutput) -> SafeString:
     """Return the time until which an output is locked."""
     stakeable = output.locktime if isinstance(output, LockOut) else 0
     found = _locks(inner_output(output).owners.locktime, stakeable)

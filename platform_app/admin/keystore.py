@@ -10,14 +10,14 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import Term
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from platform_app.admin import display
 from platform_app.models import KeystoreKey, KeystoreUser
 from primitives.ids import ShortID
 
-MOST_ADDRESSES = 100
+MAX_ADDRESSES = 100
 """The number of addresses on a user's page."""
 
 
@@ -40,7 +40,7 @@ class KeystoreUserAdmin(IdentifierAdmin):
         return users.only("name", "created_at")
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         return [Q(name=term.text)]
 
     @override
@@ -71,11 +71,11 @@ class KeystoreUserAdmin(IdentifierAdmin):
     def addresses(self, user: KeystoreUser) -> SafeString:
         """Return the addresses of the keys, in the order in which they were added."""
         keys = KeystoreKey.objects.filter(user=user.pk).order_by("id")
-        found = list(keys.values_list("address", flat=True)[: MOST_ADDRESSES + 1])
+        found = list(keys.values_list("address", flat=True)[: MAX_ADDRESSES + 1])
         if not found:
             return display.NOTHING
-        more = len(found) > MOST_ADDRESSES
+        more = len(found) > MAX_ADDRESSES
         return display.stack(
-            *(display.full_address(ShortID(bytes(one))) for one in found[:MOST_ADDRESSES]),
-            *([display.faint(f"The first {MOST_ADDRESSES}.")] if more else []),
+            *(display.full_address(ShortID(bytes(one))) for one in found[:MAX_ADDRESSES]),
+            *([display.faint(f"The first {MAX_ADDRESSES}.")] if more else []),
         )

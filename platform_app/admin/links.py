@@ -3,14 +3,14 @@
 from typing import Final
 
 from adminkit.identifier_terms import read_term
-from adminkit.links import Pages
+from adminkit.links import PageLinks
 from adminkit.terms import parse_term
 from platform_app.apps import platform_chain
 from platform_app.models import UTXO, Block, Blockchain, DroppedTx, MempoolTx, Subnet, Tx
 from platform_app.models.staking import Staker
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
-_PAGES: Final = Pages("platform_app")
+_PAGES: Final = PageLinks("platform_app")
 page, list_page, search_page = _PAGES.page, _PAGES.list_page, _PAGES.search_page
 
 

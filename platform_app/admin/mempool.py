@@ -8,8 +8,8 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.deeds import Deed, Refused
-from adminkit.identifier_terms import Term
+from adminkit.actions import ActionRefused, AdminAction
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb import clock
@@ -25,7 +25,9 @@ def _drop(row: MempoolTx) -> str:
     """Drop a pending transaction from the mempool."""
     reason = "dropped by the node's operator"
     if not mempool.withdraw(platform_chain(), ID(row.tx_id), reason, now=clock.now()):
-        raise Refused("the transaction waits no more: a block has it, or it was dropped meanwhile.")
+        raise ActionRefused(
+            "the transaction waits no more: a block has it, or it was dropped meanwhile."
+        )
     return f"Dropped transaction {row.tx_id} from the mempool."
 
 
@@ -37,7 +39,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
     list_display = ("short_id", "type", "received", "bytes")
     ordering = ("-id",)
     deeds = (
-        Deed(
+        AdminAction(
             name="drop",
             button="Drop",
             question="Drop this transaction?",
@@ -58,7 +60,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         if term.id is None:
             return []
         return [Q(tx_id=term.id), Q(inputs__utxo_id=term.id)]
@@ -108,7 +110,7 @@ class DroppedTxAdmin(IdentifierAdmin):
     fieldsets = ((None, {"fields": ("full_id", "dropped", "why")}),)
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         return [] if term.id is None else [Q(tx_id=term.id)]
 
     @admin.display(description="ID")

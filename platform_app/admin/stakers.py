@@ -9,23 +9,23 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Choice
+from adminkit.changelist import ListChoice
 from adminkit.exports import Cells
 from adminkit.formats import format_iso
-from adminkit.identifier_terms import Term
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
-from platform_app.admin import display, flows, links, staker_facts
-from platform_app.admin.staker_facts import Facts
+from platform_app.admin import display, flows, links, staker_details
+from platform_app.admin.staker_details import StakerDetails
 from platform_app.models import Outcome, Phase, RewardUTXO, StakeOutput, Staker
 from platform_app.store import rows
 from platform_app.txs.components import OutputOwners
 
-MOST_STAKES = 500
+MAX_STAKES = 500
 """The maximum number of stakes found for one address."""
 
 
-def phases(*, is_delegator: bool) -> tuple[Choice, ...]:
+def phases(*, is_delegator: bool) -> tuple[ListChoice, ...]:
     """Return the filters of a list of one role; an index on role, phase and order serves each of them."""
 
     def branch(phase: Phase) -> Q:
@@ -33,10 +33,10 @@ def phases(*, is_delegator: bool) -> tuple[Choice, ...]:
         return Q(is_delegator__in=[is_delegator], phase=phase.value)
 
     return (
-        Choice("current", "Current", (branch(Phase.CURRENT),)),
-        Choice("pending", "Pending", (branch(Phase.PENDING),)),
-        Choice("past", "Past", (branch(Phase.PAST),)),
-        Choice("all", "All", tuple(map(branch, Phase))),
+        ListChoice("current", "Current", (branch(Phase.CURRENT),)),
+        ListChoice("pending", "Pending", (branch(Phase.PENDING),)),
+        ListChoice("past", "Past", (branch(Phase.PAST),)),
+        ListChoice("all", "All", tuple(map(branch, Phase))),
     )
 
 
@@ -60,22 +60,22 @@ class StakerAdmin(IdentifierAdmin):
         return stakers.filter(is_delegator=self.is_delegator)
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         if term.id is not None:
             return [Q(pk=term.id), Q(subnet_id=term.id)]
         node = [] if term.node_id is None else [Q(node_id=term.node_id)]
         return node if term.address is None else [*node, *self._stakes_of(term)]
 
-    def _stakes_of(self, term: Term) -> list[Q]:
+    def _stakes_of(self, term: IdentifierTerm) -> list[Q]:
         """Return conditions for the stakers whose locked stake an address owns."""
         outputs = StakeOutput.objects.filter(address=term.address)
         found = outputs.order_by("address", "staker_id", "output_index")
-        positions = list(found.values_list("staker__position", flat=True)[:MOST_STAKES])
+        positions = list(found.values_list("staker__position", flat=True)[:MAX_STAKES])
         return [Q(position__in=sorted(set(positions)))] if positions else []
 
     @override
     def prepare(self, found: Sequence[Any]) -> None:
-        for staker, facts in zip(found, staker_facts.read(found), strict=True):
+        for staker, facts in zip(found, staker_details.read(found), strict=True):
             staker.facts = facts
 
     @admin.display(description="Node")
@@ -111,7 +111,7 @@ class StakerAdmin(IdentifierAdmin):
     @admin.display(description="Period")
     def period(self, staker: Any) -> SafeString:
         """Return the staking period as a bar."""
-        facts: Facts = staker.facts
+        facts: StakerDetails = staker.facts
         return display.period(staker.start_time, staker.end_time, facts.now, left=staker.left_time)
 
     @admin.display(description="Begins and ends")
@@ -127,7 +127,7 @@ class StakerAdmin(IdentifierAdmin):
     @admin.display(description="Reward")
     def reward(self, staker: Any) -> SafeString:
         """Return the reward it was paid, or its potential reward."""
-        facts: Facts = staker.facts
+        facts: StakerDetails = staker.facts
         if facts.paid is not None:
             return display.amount(facts.paid or None)
         return display.amount(staker.potential_reward or None)
@@ -206,7 +206,7 @@ class StakerAdmin(IdentifierAdmin):
 
     @override
     def export_cells(self, row: Any) -> Cells:
-        facts: Facts = row.facts
+        facts: StakerDetails = row.facts
         owner = owners_in(row.rewards_owner)
         return (
             row.node, display.format_subnet(row.subnet_id), row.tx_id, Phase(row.phase).label,

@@ -10,7 +10,7 @@ from django.db.models.functions import RowNumber
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import Term
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb import clock
@@ -22,7 +22,7 @@ from primitives.ids import ID
 
 MOST = 50
 """The number of validators and blockchains on a subnet's page; a link leads to all of them."""
-MOST_SUBNETS = 500
+MAX_SUBNETS = 500
 """The maximum number of subnets found for one address."""
 
 _NAMED = 3
@@ -45,13 +45,13 @@ class SubnetAdmin(IdentifierAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         if term.id is not None:
             return [Q(pk=term.id)]
         if term.address is None:
             return []
         controlled = SubnetOwner.objects.filter(address=term.address).order_by("subnet_id")
-        positions = list(controlled.values_list("subnet__position", flat=True)[:MOST_SUBNETS])
+        positions = list(controlled.values_list("subnet__position", flat=True)[:MAX_SUBNETS])
         return [Q(position__in=sorted(positions))] if positions else []
 
     @override
@@ -187,7 +187,7 @@ class BlockchainAdmin(IdentifierAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         return [] if term.id is None else [Q(pk=term.id), Q(subnet_id=term.id)]
 
     @admin.display(description="Name")

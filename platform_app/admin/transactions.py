@@ -10,8 +10,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.changelist import Choice
-from adminkit.identifier_terms import Term
+from adminkit.changelist import ListChoice
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb.fields import HEIGHTS, row_id
@@ -25,7 +25,7 @@ from primitives.codec_errors import CodecError
 from primitives.ids import ID
 
 
-class Opened(NamedTuple):
+class DecodedPage(NamedTuple):
     """A parsed transaction, with the data its page needs to name things."""
 
     tx: SignedTx
@@ -40,14 +40,14 @@ class OpenedTxAdmin(IdentifierAdmin):
     list_defer = ("raw",)
     unique_hash = "tx_id"
 
-    def opened(self, row: Any) -> Opened | None:
+    def opened(self, row: Any) -> DecodedPage | None:
         """Return the transaction of a row, cached on the row; None for bytes that this node cannot parse."""
         if "opened" not in row.__dict__:
             tx = read(row.raw)
-            row.opened = tx and Opened(
+            row.opened = tx and DecodedPage(
                 tx, flows.known_txs([tx]), platform_chain().network().asset_id
             )
-        kept: Opened | None = row.opened
+        kept: DecodedPage | None = row.opened
         return kept
 
     @admin.display(description="ID")
@@ -98,12 +98,12 @@ def read(raw: bytes) -> SignedTx | None:
         return None
 
 
-def _of(name: str, title: str, *kinds: TxKind) -> Choice:
-    return Choice(name, title, tuple(Q(kind=kind.value) for kind in kinds))
+def _of(name: str, title: str, *kinds: TxKind) -> ListChoice:
+    return ListChoice(name, title, tuple(Q(kind=kind.value) for kind in kinds))
 
 
 CHOICES = (
-    Choice("all", "All"),
+    ListChoice("all", "All"),
     _of("transfers", "Transfers", TxKind.BASE),
     _of("between", "Between chains", TxKind.EXPORT, TxKind.IMPORT),
     _of(
@@ -143,7 +143,7 @@ class TxAdmin(OpenedTxAdmin):
         return txs
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: IdentifierTerm) -> list[Q]:
         if term.number is not None:
             return _in_block(term.number)
         if term.id is None:

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from adminkit.changelist import Branch, Elsewhere
 from adminkit.display import box
-from adminkit.identifier_terms import Term
+from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from platform_app.admin import display, flows, links
@@ -115,7 +115,7 @@ class UTXOAdmin(_OutputAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Branch]:
+    def branches(self, term: IdentifierTerm) -> list[Branch]:
         if term.id is not None:
             made = _outputs_of(term.id)
             return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]
@@ -146,7 +146,7 @@ class SharedUTXOAdmin(_OutputAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Branch]:
+    def branches(self, term: IdentifierTerm) -> list[Branch]:
         if term.id is not None:
             made = _outputs_of(term.id)
             return [Q(pk=term.id), *([Q(pk__in=made)] if made else [])]

@@ -9,7 +9,7 @@ from typing_extensions import override
 from adminkit.exports import Cells
 from adminkit.read_only import asked_once
 from platform_app.admin import display, links
-from platform_app.admin.staker_facts import Facts
+from platform_app.admin.staker_details import StakerDetails
 from platform_app.admin.stakers import StakerAdmin, owners_in, phases
 from platform_app.apps import platform_chain
 from platform_app.config import MILLION
@@ -45,7 +45,7 @@ class ValidatorAdmin(StakerAdmin):
     @admin.display(description="Delegated")
     def delegated(self, validator: Any) -> SafeString:
         """Return its current total delegation, linked to the delegators."""
-        facts: Facts = validator.facts
+        facts: StakerDetails = validator.facts
         if facts.delegated is None:
             return display.NOTHING
         if not facts.delegated.count:
@@ -60,7 +60,7 @@ class ValidatorAdmin(StakerAdmin):
     @admin.display(description="Uptime")
     def online(self, validator: Any) -> SafeString:
         """Return the fraction of its time that it was online, and whether that earns, or earned, the reward."""
-        facts: Facts = validator.facts
+        facts: StakerDetails = validator.facts
         fraction = facts.uptime
         if fraction is None:
             return display.faint("not observed") if facts.unseen else display.NOTHING
@@ -72,7 +72,7 @@ class ValidatorAdmin(StakerAdmin):
     @admin.display(description="Connection")
     def connection(self, validator: Any) -> SafeString:
         """Return whether its node is connected to this one now."""
-        facts: Facts = validator.facts
+        facts: StakerDetails = validator.facts
         if facts.delegated is None:
             return display.NOTHING
         if not facts.tracked:
@@ -115,7 +115,7 @@ class ValidatorAdmin(StakerAdmin):
 
     @override
     def export_cells(self, row: Any) -> Cells:
-        facts: Facts = row.facts
+        facts: StakerDetails = row.facts
         delegated = facts.delegated
         return (
             *super().export_cells(row),

@@ -27,7 +27,7 @@ from platform_app.api import (
 from platform_app.api.keystore import add_key_methods
 from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wallet import add_wallet_methods
-from primitives.checksummed import Encoding
+from primitives.checksummed import TextEncoding
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID
 
 __all__ = ["PlatformRpc", "registry"]
@@ -35,7 +35,7 @@ __all__ = ["PlatformRpc", "registry"]
 _SUBNET = Param("subnetID", params.identifier, PRIMARY_NETWORK_ID)
 _NODES = Param("nodeIDs", params.few_of("node IDs", params.node_id, EMPTY_NODE_ID), ())
 _ADDRESSES = Param("addresses", params.list_of(params.text, ""), ())
-_ENCODING = Param("encoding", params.encoding, Encoding.HEX)
+_ENCODING = Param("encoding", params.encoding, TextEncoding.HEX)
 _TX = Param("txID", params.identifier, EMPTY_ID)
 _HEIGHT = Param("height", params.height, 0)
 

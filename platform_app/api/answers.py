@@ -28,7 +28,7 @@ class Passing(NamedTuple):
     lifetime: Lifetime
 
 
-class Answers:
+class CachedAnswers:
     """Cached answers of the handlers of one chain, by method and arguments.
 
     Args:

@@ -6,12 +6,12 @@ from platform_app.api.wire import Json
 from platform_app.blocks.block import parse_block
 from platform_app.blocks.render import render_block
 from platform_app.selectors import accepted
-from platform_app.selectors.accepted import AcceptedBlock
-from primitives.checksummed import Encoding, encode
+from platform_app.selectors.accepted import StoredBlock
+from primitives.checksummed import TextEncoding, encode
 from primitives.ids import ID
 
 
-def get_block(rpc: PlatformRpc, block_id: ID, encoding: Encoding) -> Json:
+def get_block(rpc: PlatformRpc, block_id: ID, encoding: TextEncoding) -> Json:
     """platform.getBlock: an accepted block by its ID."""
     found = accepted.block(rpc.chain, block_id)
     if found is None:
@@ -19,7 +19,7 @@ def get_block(rpc: PlatformRpc, block_id: ID, encoding: Encoding) -> Json:
     return _to_json(rpc, found, encoding)
 
 
-def get_block_by_height(rpc: PlatformRpc, height: int, encoding: Encoding) -> Json:
+def get_block_by_height(rpc: PlatformRpc, height: int, encoding: TextEncoding) -> Json:
     """platform.getBlockByHeight: an accepted block by its height; the genesis block is at 0."""
     found = accepted.block_at(rpc.chain, height)
     if found is None:
@@ -27,9 +27,9 @@ def get_block_by_height(rpc: PlatformRpc, height: int, encoding: Encoding) -> Js
     return _to_json(rpc, found, encoding)
 
 
-def _to_json(rpc: PlatformRpc, found: AcceptedBlock, encoding: Encoding) -> Json:
+def _to_json(rpc: PlatformRpc, found: StoredBlock, encoding: TextEncoding) -> Json:
     """Return a block in the requested encoding; in JSON all its numbers are plain, as in the reference."""
-    if encoding is Encoding.JSON:
+    if encoding is TextEncoding.JSON:
         return {
             "block": render_block(parse_block(found.raw), rpc.address),
             "encoding": encoding.value,

@@ -12,7 +12,7 @@ from platform_app.api.params import quoted
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, moment
 from platform_app.selectors import accepted, stakers, subnets
-from platform_app.selectors.subnets import Blockchain
+from platform_app.selectors.subnets import BlockchainRecord
 from primitives.cb58 import Cb58Error
 from primitives.ids import (
     AVM_ID,
@@ -116,7 +116,7 @@ def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:
     return own in stakers.current_validators(rpc.chain, found.subnet_id).by_node
 
 
-def _to_json(found: Blockchain) -> Json:
+def _to_json(found: BlockchainRecord) -> Json:
     return {
         "id": str(found.blockchain_id),
         "name": found.name,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from jsonrpc.errors import SERVER_ERROR, JsonRpcError
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.services.errors import RefusedIssue
 from platform_app.txs.errors import InvalidTx
 from platform_app.wallet.errors import WalletError
@@ -36,13 +36,13 @@ EXPECTED: Final[tuple[type[Exception], ...]] = (
     AddressError,
     Cb58Error,
     IdError,
-    NoGenesis,
+    NoPlatformGenesis,
 )
 """Base classes: all their subclasses are reported with their own message."""
 
 NOT_FOUND: Final = "not found"
 
-MOST_QUOTED: Final = 100
+MAX_QUOTED: Final = 100
 """Maximum characters of a caller's string in a message: each may take six bytes when encoded."""
 
 
@@ -66,7 +66,7 @@ def shortened(text: str) -> str:
 
     Unspecified: the reference repeats the whole string.
     """
-    return text if len(text) <= MOST_QUOTED else text[:MOST_QUOTED] + "..."
+    return text if len(text) <= MAX_QUOTED else text[:MAX_QUOTED] + "..."
 
 
 def behind(words: str, error: Exception) -> Exception:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from jsonrpc.errors import JsonRpcError
 from platform_app.api.chains import proposed_height
 from platform_app.api.errors import refused
-from platform_app.api.params import Proposed
+from platform_app.api.params import ProposedHeight
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json
 from platform_app.memory.stakers import Member, Members
@@ -25,7 +25,7 @@ _SIGN: Final = 0x20
 _random: Final = SystemRandom()
 
 
-def get_validators_at(rpc: PlatformRpc, height: int | Proposed, subnet_id: ID) -> Json:
+def get_validators_at(rpc: PlatformRpc, height: int | ProposedHeight, subnet_id: ID) -> Json:
     """platform.getValidatorsAt: the validators of a subnet after the block at a height.
 
     Unspecified: the set is a member of the result (gaps.md 3); with the reference's parameters it is the
@@ -39,7 +39,7 @@ def get_validators_at(rpc: PlatformRpc, height: int | Proposed, subnet_id: ID) -
     return shown if rpc.chain.answers_as_reference else {"validators": shown}
 
 
-def get_all_validators_at(rpc: PlatformRpc, height: int | Proposed) -> Json:
+def get_all_validators_at(rpc: PlatformRpc, height: int | ProposedHeight) -> Json:
     """platform.getAllValidatorsAt: the canonical validator sets of all subnets at a height.
 
     Unspecified: besides the Primary Network only subnets that had validators are included.
@@ -86,8 +86,8 @@ def _units(size: int, weight: int) -> list[int]:
     return sorted(drawn)
 
 
-def _wanted(rpc: PlatformRpc, height: int | Proposed) -> int:
-    return proposed_height(rpc) if isinstance(height, Proposed) else height
+def _wanted(rpc: PlatformRpc, height: int | ProposedHeight) -> int:
+    return proposed_height(rpc) if isinstance(height, ProposedHeight) else height
 
 
 def _not_yet(rpc: PlatformRpc, wanted: int, subnet_id: ID) -> JsonRpcError:

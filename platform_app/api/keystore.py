@@ -9,11 +9,11 @@ from platform_app.api.errors import refused, saying, shortened
 from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wire import Json
 from platform_app.services import keystore
-from primitives.checksummed import Encoding, decode, encode
+from primitives.checksummed import TextEncoding, decode, encode
 from primitives.keys import format_private_key, parse_private_key
 
 _USER: Final = (Param("username", params.text, ""), Param("password", params.text, ""))
-_ENCODING: Final = Param("encoding", params.encoding, Encoding.HEX)
+_ENCODING: Final = Param("encoding", params.encoding, TextEncoding.HEX)
 
 
 def create_user(rpc: PlatformRpc, username: str, password: str) -> Json:
@@ -33,7 +33,7 @@ def list_users(rpc: PlatformRpc) -> Json:
     return {"users": keystore.list_users(rpc.chain)}
 
 
-def export_user(rpc: PlatformRpc, username: str, password: str, encoding: Encoding) -> Json:
+def export_user(rpc: PlatformRpc, username: str, password: str, encoding: TextEncoding) -> Json:
     """keystore.exportUser: a user's keys, sealed with the password.
 
     Unspecified: only nodes of this implementation can import the result.
@@ -43,7 +43,7 @@ def export_user(rpc: PlatformRpc, username: str, password: str, encoding: Encodi
 
 
 def import_user(
-    rpc: PlatformRpc, username: str, password: str, user: str, encoding: Encoding
+    rpc: PlatformRpc, username: str, password: str, user: str, encoding: TextEncoding
 ) -> Json:
     """keystore.importUser: import an exported user, under the same or another name."""
     with saying("couldn't decode 'user' to bytes"):

@@ -17,7 +17,7 @@ from platform_app.api.errors import refused, saying, shortened, too_many
 from platform_app.chain import PlatformChain
 from primitives.addresses import parse_address
 from primitives.cb58 import Cb58Error
-from primitives.checksummed import Encoding, EncodingError
+from primitives.checksummed import EncodingError, TextEncoding
 from primitives.ids import ID, PRIMARY_NETWORK_ID, FixedId, IdError, NodeID, ShortID, WrongIdLength
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ _DECIMAL: Final = re.compile(
     r"[+-]?([0-9]{1,40}\.?[0-9]{0,40}|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?"
 )
 
-MOST_LISTED: Final = 1024
+MAX_LISTED: Final = 1024
 """Maximum values in a list whose values are costly to read: the same number as addresses in getUTXOs."""
 
 
@@ -44,11 +44,11 @@ class StartIndex(NamedTuple):
         return bool(self.address or self.utxo)
 
 
-class Proposed:
+class ProposedHeight:
     """The type of `PROPOSED`: the height that block proposers may use."""
 
 
-PROPOSED: Final = Proposed()
+PROPOSED: Final = ProposedHeight()
 
 
 def text(value: Any) -> str:
@@ -104,15 +104,15 @@ def node_id(value: Any) -> NodeID:
     return _typed(NodeID, value)
 
 
-def encoding(value: Any) -> Encoding:
+def encoding(value: Any) -> TextEncoding:
     """Read the name of an encoding, in any letter case."""
     try:
-        return Encoding.parse(text(value))
+        return TextEncoding.parse(text(value))
     except EncodingError as error:
         raise InvalidParam(str(error)) from None
 
 
-def height(value: Any) -> int | Proposed:
+def height(value: Any) -> int | ProposedHeight:
     """Read a height: a number, with or without quotes, or `proposed`."""
     return PROPOSED if value == "proposed" else uint64(value)
 
@@ -137,15 +137,15 @@ def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
 
 
 def few_of(what: str, read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
-    """Return a reader of arrays that rejects more than `MOST_LISTED` values with a specific error.
+    """Return a reader of arrays that rejects more than `MAX_LISTED` values with a specific error.
 
     Unspecified: the reference reads as many values as fit into a request.
     """
     read_all = list_of(read, missing)
 
     def read_list(value: Any) -> list[T]:
-        if isinstance(value, list) and len(value) > MOST_LISTED:
-            raise too_many(what, len(value), MOST_LISTED)
+        if isinstance(value, list) and len(value) > MAX_LISTED:
+            raise too_many(what, len(value), MAX_LISTED)
         return read_all(value)
 
     return read_list

@@ -27,7 +27,7 @@ class Presence(NamedTuple):
     connected: bool
 
 
-class Seen(NamedTuple):
+class UptimeView(NamedTuple):
     """The uptime rows of validators' nodes."""
 
     uptimes: Mapping[NodeID, Uptime]
@@ -37,7 +37,7 @@ class Seen(NamedTuple):
 class Presences:
     """The current state of nodes."""
 
-    def __init__(self, chain: PlatformChain, seen: Seen) -> None:
+    def __init__(self, chain: PlatformChain, seen: UptimeView) -> None:
         self._now = clock.now()
         self._own = own_node_id(chain)
         self._seen = seen
@@ -51,12 +51,12 @@ class Presences:
         return Presence(seen.fraction(self._now, tracking=self._seen.tracking), connected)
 
 
-class _Read(NamedTuple):
+class _CachedUptimes(NamedTuple):
     """Cached uptimes, the validators they belong to, and when they were read."""
 
     present: CurrentSet
     moment: float
-    seen: Seen
+    seen: UptimeView
 
 
 class PresenceMemory:
@@ -68,23 +68,25 @@ class PresenceMemory:
     def __init__(self, chain: PlatformChain, elapsed: Callable[[], float] = time.monotonic) -> None:
         self._chain = chain
         self._elapsed = elapsed
-        self._last: _Read | None = None
+        self._last: _CachedUptimes | None = None
 
     def of_all(self, present: CurrentSet) -> Presences:
         """Return the state of the current validators."""
         last, moment = self._last, self._elapsed()
         if last is None or last.present is not present or moment - last.moment >= SECONDS:
-            last = self._last = _Read(
+            last = self._last = _CachedUptimes(
                 present,
                 moment,
-                Seen(stakers.uptimes(self._chain), stakers.tracking(self._chain)),
+                UptimeView(stakers.uptimes(self._chain), stakers.tracking(self._chain)),
             )
         return Presences(self._chain, last.seen)
 
 
 def of_nodes(chain: PlatformChain, node_ids: Iterable[NodeID]) -> Presences:
     """Return the state of these nodes, read now."""
-    return Presences(chain, Seen(stakers.uptimes(chain, list(node_ids)), stakers.tracking(chain)))
+    return Presences(
+        chain, UptimeView(stakers.uptimes(chain, list(node_ids)), stakers.tracking(chain))
+    )
 
 
 def connected_nodes(chain: PlatformChain) -> frozenset[NodeID]:

@@ -14,7 +14,7 @@ from platform_app.api.kept import KeptOf
 from platform_app.api.presence import Presence
 from platform_app.api.wire import Json, fee_percent, four_digits, owner
 from platform_app.chain import PlatformChain
-from platform_app.memory.stakers import SUBNETS, CurrentSet, Delegator, Validator
+from platform_app.memory.stakers import SUBNETS, CurrentSet, DelegatorRecord, ValidatorRecord
 from primitives.ids import ID, NodeID
 
 _DELEGATED_NODES: Final = 1024
@@ -28,17 +28,17 @@ _encode: Final = msgspec.json.Encoder().encode
 class Piece(NamedTuple):
     """The text of a validator's record up to the value of its uptime."""
 
-    validator: Validator
+    validator: ValidatorRecord
     text: bytes
 
 
-class Records:
+class StakerRecords:
     """The rendered records of a chain's stakers."""
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
         self._sets: KeptOf[ID, CurrentSet, Mapping[NodeID, Piece]] = KeptOf(SUBNETS)
-        self._delegators: KeptOf[tuple[ID, NodeID], tuple[Delegator, ...], bytes] = KeptOf(
+        self._delegators: KeptOf[tuple[ID, NodeID], tuple[DelegatorRecord, ...], bytes] = KeptOf(
             _DELEGATED_NODES
         )
         self._end = lru_cache(maxsize=_ENDS)(_end)
@@ -79,7 +79,7 @@ class Records:
         return piece.text + end
 
     def delegators_text(
-        self, subnet_id: ID, node_id: NodeID, present: tuple[Delegator, ...]
+        self, subnet_id: ID, node_id: NodeID, present: tuple[DelegatorRecord, ...]
     ) -> bytes:
         """Return a validator's delegators as a JSON array."""
         if not present:
@@ -90,11 +90,11 @@ class Records:
             lambda _: _encode([_delegator(self._chain, one, with_reward=True) for one in present]),
         )
 
-    def pending_delegator(self, delegator: Delegator) -> Json:
+    def pending_delegator(self, delegator: DelegatorRecord) -> Json:
         """Return the record of a delegator whose start is in the future."""
         return _delegator(self._chain, delegator, with_reward=False)
 
-    def _piece(self, validator: Validator, before: Piece | None) -> Piece:
+    def _piece(self, validator: ValidatorRecord, before: Piece | None) -> Piece:
         if before is not None and before.validator == validator:
             return before
         text: bytes = _encode(_validator(self._chain, validator))
@@ -109,7 +109,7 @@ def _end(uptime: float, connected: bool) -> bytes:  # noqa: FBT001
     )
 
 
-def pending_validator(validator: Validator, *, connected: bool) -> Json:
+def pending_validator(validator: ValidatorRecord, *, connected: bool) -> Json:
     """Return the record of a validator whose start is in the future."""
     shown = _staker(validator) | {"connected": connected}
     if validator.shares is not None:
@@ -117,7 +117,7 @@ def pending_validator(validator: Validator, *, connected: bool) -> Json:
     return shown | _signer(validator)
 
 
-def _validator(chain: PlatformChain, validator: Validator) -> Json:
+def _validator(chain: PlatformChain, validator: ValidatorRecord) -> Json:
     """Return a validator's record without uptime and connected."""
     shown = _staker(validator)
     if validator.shares is None or validator.rewards_owner is None:
@@ -139,7 +139,7 @@ def _validator(chain: PlatformChain, validator: Validator) -> Json:
     }
 
 
-def _delegator(chain: PlatformChain, delegator: Delegator, *, with_reward: bool) -> Json:
+def _delegator(chain: PlatformChain, delegator: DelegatorRecord, *, with_reward: bool) -> Json:
     shown = _staker(delegator)
     if not with_reward:
         return shown
@@ -148,7 +148,7 @@ def _delegator(chain: PlatformChain, delegator: Delegator, *, with_reward: bool)
     return shown | {"potentialReward": str(delegator.potential_reward)}
 
 
-def _staker(staker: Validator | Delegator) -> dict[str, Any]:
+def _staker(staker: ValidatorRecord | DelegatorRecord) -> dict[str, Any]:
     """Return the fields that all records have; weight and stakeAmount are two names of one number."""
     weight = str(staker.weight)
     return {
@@ -161,7 +161,7 @@ def _staker(staker: Validator | Delegator) -> dict[str, Any]:
     }
 
 
-def _signer(validator: Validator) -> Json:
+def _signer(validator: ValidatorRecord) -> Json:
     if validator.public_key is None or validator.proof_of_possession is None:
         return {}
     return {

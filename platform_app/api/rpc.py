@@ -7,12 +7,12 @@ from typing import Any, Final, TypeVar
 
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
-from platform_app.api.answers import Answers
+from platform_app.api.answers import CachedAnswers
 from platform_app.api.callers import keystore_guard, uses_keystore
 from platform_app.api.errors import to_error_object
 from platform_app.api.kept import KeptTexts
 from platform_app.api.presence import PresenceMemory
-from platform_app.api.records import Records
+from platform_app.api.records import StakerRecords
 from platform_app.api.wire import address
 from platform_app.chain import PlatformChain
 from platform_app.genesis.asset import Asset, asset_of
@@ -34,9 +34,9 @@ class PlatformRpc:
 
     def __init__(self, chain: PlatformChain) -> None:
         self.chain = chain
-        self.answers = Answers(chain.answers)
+        self.answers = CachedAnswers(chain.answers)
         self.presences = PresenceMemory(chain)
-        self.records = Records(chain)
+        self.records = StakerRecords(chain)
         self.control_keys: KeptTexts[bytes] = KeptTexts(_KEPT_BYTES)
         """JSON arrays of addresses, by the bytes of their owners."""
         self.id_text = lru_cache(maxsize=_IDS)(_id_text)

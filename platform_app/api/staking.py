@@ -10,11 +10,11 @@ from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, encoded
 from platform_app.executor.delegation import greatest_weight
 from platform_app.selectors import accepted, outputs, stakers
-from primitives.checksummed import Encoding
+from primitives.checksummed import TextEncoding
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.uint64 import MAX
 
-MOST_ADDRESSES: Final = 256
+MAX_ADDRESSES: Final = 256
 
 
 def get_staking_asset_id(rpc: PlatformRpc, subnet_id: ID) -> Json:
@@ -51,16 +51,16 @@ def get_stake(
     rpc: PlatformRpc,
     given: Sequence[str],
     validators_only: bool,  # noqa: FBT001
-    encoding: Encoding,
+    encoding: TextEncoding,
 ) -> Json:
     """platform.getStake: the stake of addresses on all subnets, current and pending.
 
     Unspecified: an output of several owners counts in full, as everywhere in the reference. Outputs are in the order
     of their stakers, current ones before pending ones, as in the reference.
     """
-    if len(given) > MOST_ADDRESSES:
+    if len(given) > MAX_ADDRESSES:
         raise refused(
-            f"{len(given)} addresses provided but this method can take at most {MOST_ADDRESSES}"
+            f"{len(given)} addresses provided but this method can take at most {MAX_ADDRESSES}"
         )
     staked = outputs.stake_of(
         rpc.chain, params.read_all(rpc.chain, given), validators_only=validators_only
@@ -94,7 +94,7 @@ def get_max_stake_amount(
     return {"amount": str(greatest_weight(state, validator, start=start, end=end))}
 
 
-def get_reward_utxos(rpc: PlatformRpc, tx_id: ID, encoding: Encoding) -> Json:
+def get_reward_utxos(rpc: PlatformRpc, tx_id: ID, encoding: TextEncoding) -> Json:
     """platform.getRewardUTXOs: the reward outputs of the staker that a transaction added."""
     found = outputs.reward_utxos(rpc.chain, tx_id)
     return {

@@ -9,7 +9,7 @@ from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json
 from platform_app.selectors import subnets
-from platform_app.selectors.subnets import Subnet
+from platform_app.selectors.subnets import SubnetRecord
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID
 
 _encode: Final = msgspec.json.Encoder().encode
@@ -59,7 +59,7 @@ def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:
     }
 
 
-def _to_json(rpc: PlatformRpc, subnet: Subnet) -> Json:
+def _to_json(rpc: PlatformRpc, subnet: SubnetRecord) -> Json:
     return {
         "id": str(subnet.subnet_id),
         "controlKeys": _control_keys_of(rpc, subnet),
@@ -67,7 +67,7 @@ def _to_json(rpc: PlatformRpc, subnet: Subnet) -> Json:
     }
 
 
-def _control_keys_of(rpc: PlatformRpc, subnet: Subnet) -> msgspec.Raw:
+def _control_keys_of(rpc: PlatformRpc, subnet: SubnetRecord) -> msgspec.Raw:
     """Return a subnet's control keys as a JSON array, cached because rendering thousands of them is slow."""
 
     def render() -> bytes:

@@ -13,12 +13,18 @@ from platform_app.txs import codec
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import GENESIS_CODEC
 from platform_app.txs.render import render_tx
-from primitives.checksummed import Encoding, MissingHexChecksum, WrongHexChecksum, decode, encode
+from primitives.checksummed import (
+    MissingHexChecksum,
+    TextEncoding,
+    WrongHexChecksum,
+    decode,
+    encode,
+)
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
 
 
-def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, Encoding | None]]) -> list[Any]:
+def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, TextEncoding | None]]) -> list[Any]:
     """platform.issueTx: add a signed transaction to the mempool; returns its ID.
 
     Transactions of concurrent calls are admitted together. All acknowledged transactions are stored, in one commit. A
@@ -31,12 +37,12 @@ def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, Encoding | None]]) ->
     return [_answer(next(outcomes)) if isinstance(one, Tx) else one for one in read]
 
 
-def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: Encoding) -> Json:
+def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: TextEncoding) -> Json:
     """platform.getTx: an accepted transaction as bytes or as JSON with plain numbers."""
     found = accepted.tx(rpc.chain, tx_id)
     if found is None:
         raise refused(f"couldn't get tx: {NOT_FOUND}")
-    if encoding is Encoding.JSON:
+    if encoding is TextEncoding.JSON:
         tx = codec.parse(found.raw, GENESIS_CODEC)
         return {"tx": render_tx(tx, rpc.address), "encoding": encoding.value}
     return {"tx": encode(found.raw, encoding), "encoding": encoding.value}
@@ -49,14 +55,14 @@ def get_tx_status(rpc: PlatformRpc, tx_id: ID) -> Json:
     return status | {"reason": found.reason} if found.reason else status
 
 
-def _read_or_error(text: str, encoding: Encoding | None) -> Tx | Exception:
+def _read_or_error(text: str, encoding: TextEncoding | None) -> Tx | Exception:
     try:
         return _read(text, encoding)
     except Exception as error:
         return error
 
 
-def _read(text: str, encoding: Encoding | None) -> Tx:
+def _read(text: str, encoding: TextEncoding | None) -> Tx:
     """Return the transaction in a string.
 
     Unspecified: the specification's hex has no checksum, the reference's has one. If no encoding is given and
@@ -64,7 +70,7 @@ def _read(text: str, encoding: Encoding | None) -> Tx:
     """
     with saying("problem decoding transaction"):
         try:
-            raw = decode(text, encoding or Encoding.HEX)
+            raw = decode(text, encoding or TextEncoding.HEX)
         except (WrongHexChecksum, MissingHexChecksum):
             if encoding is None and (tx := _without_checksum(text)) is not None:
                 return tx
@@ -75,7 +81,7 @@ def _read(text: str, encoding: Encoding | None) -> Tx:
 
 def _without_checksum(text: str) -> Tx | None:
     try:
-        return codec.parse(decode(text, Encoding.HEXNC))
+        return codec.parse(decode(text, TextEncoding.HEXNC))
     except CodecError:
         return None
 

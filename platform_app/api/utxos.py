@@ -13,11 +13,11 @@ from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, encoded
 from platform_app.memory.answers import Lifetime
 from platform_app.selectors import outputs
-from platform_app.selectors.outputs import Cursor, Funds
-from primitives.checksummed import Encoding
+from platform_app.selectors.outputs import Funds, UtxoCursor
+from primitives.checksummed import TextEncoding
 from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
 
-MOST_ADDRESSES: Final = 1024
+MAX_ADDRESSES: Final = 1024
 
 
 def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Passing:
@@ -30,8 +30,8 @@ def get_balance(rpc: PlatformRpc, one: str, several: Sequence[str]) -> Json | Pa
     4 MB), so use getUTXOs for owners of many outputs.
     """
     given = [*([one] if one else []), *several]
-    if len(given) > MOST_ADDRESSES:
-        raise too_many("addresses", len(given), MOST_ADDRESSES)
+    if len(given) > MAX_ADDRESSES:
+        raise too_many("addresses", len(given), MAX_ADDRESSES)
     found = outputs.balance(
         rpc.chain,
         params.read_all(rpc.chain, given),
@@ -63,7 +63,7 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
     source_chain: str,
     limit: int,
     start: StartIndex,
-    encoding: Encoding,
+    encoding: TextEncoding,
 ) -> Json:
     """platform.getUTXOs: a page of the outputs of addresses on this chain, or exported to them by another chain.
 
@@ -74,8 +74,8 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
     """
     if not given:
         raise refused("no addresses provided")
-    if len(given) > MOST_ADDRESSES:
-        raise too_many("addresses", len(given), MOST_ADDRESSES)
+    if len(given) > MAX_ADDRESSES:
+        raise too_many("addresses", len(given), MAX_ADDRESSES)
     page = outputs.utxos_of(
         rpc.chain,
         params.read_all(rpc.chain, given),
@@ -107,10 +107,10 @@ def _source(rpc: PlatformRpc, alias: str) -> ID | None:
     return None if chain_id == PRIMARY_NETWORK_ID else chain_id
 
 
-def _cursor(rpc: PlatformRpc, start: StartIndex) -> Cursor:
+def _cursor(rpc: PlatformRpc, start: StartIndex) -> UtxoCursor:
     shown = params.quoted(start.address)
     with saying(f"couldn't parse start index address {shown}"):
         owner: ShortID = params.read(rpc.chain, start.address)
     with saying("couldn't parse start index utxo"):
         utxo_id = ID.parse(start.utxo)
-    return Cursor(owner, utxo_id)
+    return UtxoCursor(owner, utxo_id)

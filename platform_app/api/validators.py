@@ -8,7 +8,7 @@ from platform_app.api import presence, records
 from platform_app.api.records import Piece
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json
-from platform_app.memory.stakers import Validator
+from platform_app.memory.stakers import ValidatorRecord
 from platform_app.selectors import stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
@@ -67,5 +67,5 @@ def _node(piece: Piece) -> NodeID:
     return piece.validator.node_id
 
 
-def _pending(validator: Validator, connected: Collection[NodeID]) -> Json:
+def _pending(validator: ValidatorRecord, connected: Collection[NodeID]) -> Json:
     return records.pending_validator(validator, connected=validator.node_id in connected)

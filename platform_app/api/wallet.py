@@ -18,12 +18,12 @@ from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.spenders import Period, Spender, add_spending, add_staking
 from platform_app.api.wire import Json
 from platform_app.services import wallet
-from platform_app.services.wallet import Issued
+from platform_app.services.wallet import IssueResult
 from platform_app.wallet import terms
 from platform_app.wallet.errors import ZeroAmount
 from platform_app.wallet.keystore_errors import TxNotCreated
 from primitives.addresses import AddressError
-from primitives.checksummed import Encoding, decode
+from primitives.checksummed import TextEncoding, decode
 from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
 
 _REWARD: Final = Param("rewardAddress", params.text, "")
@@ -149,7 +149,7 @@ def create_blockchain(  # noqa: PLR0917  # arguments come by position
     fxs: Sequence[str],
     name: str,
     genesis_data: str,
-    encoding: Encoding,
+    encoding: TextEncoding,
 ) -> Json:
     """platform.createBlockchain: create a blockchain of a subnet; the transaction's ID is the blockchain's ID."""
     if not name:
@@ -242,7 +242,7 @@ def add_wallet_methods(methods: Methods) -> None:
         Param("fxIDs", params.few_of("fx IDs", params.text, ""), ()),
         Param("name", params.text, ""),
         Param("genesisData", params.text, ""),
-        Param("encoding", params.encoding, Encoding.HEX),
+        Param("encoding", params.encoding, TextEncoding.HEX),
     )
     add_spending(
         methods,
@@ -268,5 +268,5 @@ def _destination(rpc: PlatformRpc, to: str, target_chain: str) -> ChainAddress:
         return ChainAddress(chain_names.chain_id_of(rpc.chain, target_chain), ShortID.parse(to))
 
 
-def _issued(rpc: PlatformRpc, issued: Issued) -> Json:
+def _issued(rpc: PlatformRpc, issued: IssueResult) -> Json:
     return {"txID": str(issued.tx_id), "changeAddr": rpc.address(issued.change_address)}

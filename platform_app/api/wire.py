@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from platform_app.chain import PlatformChain
 from platform_app.txs.components import OutputOwners
-from platform_app.txs.errors import MAX_SHARES
+from platform_app.txs.errors import PERCENT_DENOMINATOR
 from platform_app.wallet.terms import float32
 from primitives.addresses import format_address
-from primitives.checksummed import Encoding, encode
+from primitives.checksummed import TextEncoding, encode
 from primitives.ids import ShortID
 
 Json = dict[str, Any]
@@ -34,7 +34,7 @@ def four_digits(value: float) -> str:
 
 def fee_percent(shares: int) -> str:
     """Return a delegation fee in percent, with the reference's 32-bit arithmetic."""
-    return four_digits(float32(float32(100 * float32(shares)) / MAX_SHARES))
+    return four_digits(float32(float32(100 * float32(shares)) / PERCENT_DENOMINATOR))
 
 
 def moment(seconds: int) -> str:
@@ -51,7 +51,7 @@ def owner(chain: PlatformChain, owners: OutputOwners) -> Json:
     }
 
 
-def encoded(values: Iterable[bytes], encoding: Encoding) -> list[str]:
+def encoded(values: Iterable[bytes], encoding: TextEncoding) -> list[str]:
     """Return byte strings in an encoding.
 
     Raises:

@@ -12,7 +12,7 @@ from platform_app.blocks.block import (
     build_proposal,
     build_standard,
 )
-from platform_app.blocks.executor import Options, Parent, charge_gas
+from platform_app.blocks.executor import Parent, ProposalOptions, charge_gas
 from platform_app.executor.clock import advance_time_to, next_block_time
 from platform_app.executor.env import Env
 from platform_app.executor.proposal import execute_reward, staker_to_reward
@@ -24,25 +24,25 @@ from platform_app.txs.codec import build as build_tx
 from platform_app.txs.errors import InvalidTx
 from platform_app.txs.staking import RewardValidatorTx
 
-MOST_REFUSED = 1024
+MAX_REFUSED = 1024
 """Maximum number of transactions that one block may find invalid; the next block looks at the others."""
 TXS_SIZE_LIMIT = 128 * 1024
 """Maximum bytes of decision transactions in a block. The mempool accepts no larger transaction."""
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltBlock:
     """The result of building: the block, and the transactions that were dropped."""
 
     block: BanffStandardBlock | BanffProposalBlock | None
     """None if there is nothing to include."""
-    outcome: Diff | Options | None
+    outcome: Diff | ProposalOptions | None
     """The outcome of executing the block, so that it need not be executed again; None without a block."""
     dropped: tuple[tuple[Tx, InvalidTx], ...]
     """Transactions that can no longer be accepted, with the reasons."""
 
 
-def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env) -> Built:
+def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env) -> BuiltBlock:
     """Build the block that follows a parent with the given state.
 
     Transactions are taken in the order given until the next one does not fit. A change of the
@@ -54,7 +54,7 @@ def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env
     """
     time = next_block_time(state, env.now)
     if time > env.now + env.config.synchrony_bound:
-        return Built(None, None, ())
+        return BuiltBlock(None, None, ())
     diff = Diff(state)
     stakers_changed = advance_time_to(diff, time, env.config)
     txs, dropped = _take(mempool_txs, diff, env)
@@ -63,16 +63,16 @@ def build(parent: Parent, state: ChainState, mempool_txs: Iterable[Tx], env: Env
     parent_id, height = parent.block_id, parent.height + 1
     if staker:
         proposal = build_tx(RewardValidatorTx(staker.tx_id), ())
-        options = Options(diff, diff.copy())
+        options = ProposalOptions(diff, diff.copy())
         execute_reward(proposal, *options, env)
         block = build_proposal(
             parent_id=parent_id, height=height, time=time, proposal=proposal, txs=txs
         )
-        return Built(block, options, dropped)
+        return BuiltBlock(block, options, dropped)
     if not stakers_changed and not txs:
-        return Built(None, None, dropped)
+        return BuiltBlock(None, None, dropped)
     standard = build_standard(parent_id=parent_id, height=height, time=time, txs=txs)
-    return Built(standard, diff, dropped)
+    return BuiltBlock(standard, diff, dropped)
 
 
 def _take(
@@ -83,7 +83,7 @@ def _take(
     dropped: list[tuple[Tx, InvalidTx]] = []
     room = TXS_SIZE_LIMIT
     for tx in mempool_txs:
-        if len(tx.raw) > room or len(dropped) == MOST_REFUSED:
+        if len(tx.raw) > room or len(dropped) == MAX_REFUSED:
             break
         try:
             execute(tx, diff, env)

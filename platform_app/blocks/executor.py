@@ -30,7 +30,7 @@ from platform_app.txs.subnets import ImportTx
 from primitives.ids import ID
 
 
-class Options(NamedTuple):
+class ProposalOptions(NamedTuple):
     """The two outcomes of a proposal block, each with all changes of the block."""
 
     commit: Diff
@@ -81,7 +81,7 @@ def _verify_option(option: OptionBlock, parent: Parent) -> None:
         raise errors.OptionTimeDiffers(parent.time, option.time)
 
 
-def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Options:
+def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | ProposalOptions:
     """Execute a standard or proposal block on its parent's state; call `verify_child` first.
 
     Returns:
@@ -111,7 +111,9 @@ def execute_standard(block: BanffStandardBlock, parent_state: ChainState, env: E
     return diff
 
 
-def execute_proposal(block: BanffProposalBlock, parent_state: ChainState, env: Env) -> Options:
+def execute_proposal(
+    block: BanffProposalBlock, parent_state: ChainState, env: Env
+) -> ProposalOptions:
     """Execute a proposal block: its decisions, then its proposal. Raises as `execute_block`."""
     commit = Diff(parent_state)
     _advance(block, commit, env)
@@ -122,7 +124,7 @@ def execute_proposal(block: BanffProposalBlock, parent_state: ChainState, env: E
         execute_reward(block.proposal, commit, abort, env)
     except InvalidTx as reason:
         raise errors.RefusedTx(block.proposal.tx_id, reason) from reason
-    return Options(commit, abort)
+    return ProposalOptions(commit, abort)
 
 
 def charge_gas(txs: Iterable[Tx], diff: Diff, config: GasConfig) -> None:

@@ -18,40 +18,40 @@ from platform_app.blocks.block import (
     ProposalBlock,
     build_options,
 )
-from platform_app.blocks.builder import Built, build
-from platform_app.blocks.executor import Options, Parent, execute_block, verify_child
+from platform_app.blocks.builder import BuiltBlock, build
+from platform_app.blocks.executor import Parent, ProposalOptions, execute_block, verify_child
 from platform_app.executor.env import Env
-from platform_app.state.chain import ChainState, StateChanges
+from platform_app.state.chain import ChainState, DiffChanges
 from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
 from primitives.ids import ID
 
 
-class Step(NamedTuple):
+class WriteStep(NamedTuple):
     """Blocks that are written in one transaction, and their changes.
 
     Several blocks are a proposal and its option, because neither is ever stored alone.
     """
 
     blocks: tuple[Block, ...]
-    changes: StateChanges
+    changes: DiffChanges
 
 
-class Decision(NamedTuple):
+class AcceptanceResult(NamedTuple):
     """The blocks that an acceptance accepted and rejected."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[WriteStep, ...]
     """The accepted blocks, to be written in this order."""
     rejected: tuple[Block, ...]
     """The rejected blocks, each parent before its children."""
 
 
 @dataclass(slots=True)
-class Entry:
+class ProcessingBlock:
     """A verified block and the state after it."""
 
     block: Block
-    outcome: Diff | Options
+    outcome: Diff | ProposalOptions
     """Both outcomes of a proposal; an option has the outcome that it chooses."""
 
 
@@ -64,10 +64,10 @@ class ProcessingBlocks:
     """
 
     def __init__(self, last_accepted: Parent, state: ChainState) -> None:
-        self._tree: ProcessingTree[Entry] = ProcessingTree(last_accepted.block_id)
+        self._tree: ProcessingTree[ProcessingBlock] = ProcessingTree(last_accepted.block_id)
         self._last: Parent = last_accepted
         self._state = state
-        self._proposal: Entry | None = None
+        self._proposal: ProcessingBlock | None = None
         """The last accepted block, if it is a proposal without an accepted option."""
 
     def __len__(self) -> int:
@@ -104,10 +104,10 @@ class ProcessingBlocks:
         verify_child(block, parent)
         if isinstance(block, OptionBlock):
             assert parent_entry is not None, "a parent without its outcomes is no proposal"
-            outcome: Diff | Options = _chosen(block, parent_entry)
+            outcome: Diff | ProposalOptions = _chosen(block, parent_entry)
         else:
             outcome = execute_block(block, self._state_after(parent_entry), env)
-        self._tree.add(block.block_id, block.parent_id, Entry(block, outcome))
+        self._tree.add(block.block_id, block.parent_id, ProcessingBlock(block, outcome))
 
     def verify_line(self, line: Sequence[Block], env: Env) -> None:
         """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
@@ -118,7 +118,7 @@ class ProcessingBlocks:
         Raises:
             InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.
         """
-        added: list[Entry] = []
+        added: list[ProcessingBlock] = []
         try:
             self._verify_line(line, env, added)
         except Exception:
@@ -159,7 +159,7 @@ class ProcessingBlocks:
         """
         self._tree.prefer(block_id)
 
-    def build(self, waiting: Iterable[Tx], env: Env) -> Built:
+    def build(self, waiting: Iterable[Tx], env: Env) -> BuiltBlock:
         """Build a block on the preferred block and make it processing, if there is anything to include.
 
         Transactions in undecided ancestors are left out. A transaction that is rejected here may be valid on
@@ -179,11 +179,11 @@ class ProcessingBlocks:
         # Building is deterministic: an undecided block that was built before is built again.
         if built.block is not None and built.block.block_id not in self._tree:
             assert built.outcome is not None
-            new = Entry(built.block, built.outcome)
+            new = ProcessingBlock(built.block, built.outcome)
             self._tree.add(built.block.block_id, preferred, new)
         return built
 
-    def accept(self, block_ids: Sequence[ID]) -> Decision:
+    def accept(self, block_ids: Sequence[ID]) -> AcceptanceResult:
         """Accept processing blocks, each a child of the one before it; conflicting blocks are rejected.
 
         After the steps are written, `rebase` moves the remaining blocks to the new state. Until then they
@@ -192,7 +192,7 @@ class ProcessingBlocks:
         Raises:
             NotProcessing: A block is not processing or follows another block; those before it are accepted.
         """
-        steps: list[Step] = []
+        steps: list[WriteStep] = []
         rejected: list[Block] = []
         for block_id in block_ids:
             entry = self._tree.get(block_id)
@@ -200,7 +200,7 @@ class ProcessingBlocks:
                 raise NotProcessing(block_id)
             rejected += [one.block for one in self._tree.accept(block_id)]
             steps += self._step(entry)
-        return Decision(tuple(steps), tuple(rejected))
+        return AcceptanceResult(tuple(steps), tuple(rejected))
 
     def reject(self, block_id: ID) -> tuple[Block, ...]:
         """Remove a block and its descendants; return them, each parent before its children.
@@ -230,7 +230,7 @@ class ProcessingBlocks:
         self._tree.begin_at(last_accepted.block_id)
         self._last, self._state, self._proposal = last_accepted, state, None
 
-    def _verify_line(self, line: Sequence[Block], env: Env, added: list[Entry]) -> None:
+    def _verify_line(self, line: Sequence[Block], env: Env, added: list[ProcessingBlock]) -> None:
         before: Diff | None = None
         for place, block in enumerate(line):
             if place:
@@ -241,18 +241,18 @@ class ProcessingBlocks:
             verify_child(block, parent)
             if isinstance(block, OptionBlock):
                 assert parent_entry is not None, "a parent without its outcomes is no proposal"
-                outcome: Diff | Options = _chosen(block, parent_entry)
+                outcome: Diff | ProposalOptions = _chosen(block, parent_entry)
             else:
                 before = before or Diff(self._state_after(parent_entry))
                 outcome = execute_block(block, before, env)
-            added.append(Entry(block, outcome))
+            added.append(ProcessingBlock(block, outcome))
             self._tree.add(block.block_id, block.parent_id, added[-1])
             if before is not None and isinstance(outcome, Diff):
                 outcome.apply(before)
 
-    def _step(self, entry: Entry) -> list[Step]:
+    def _step(self, entry: ProcessingBlock) -> list[WriteStep]:
         self._last = entry.block
-        if isinstance(entry.outcome, Options):
+        if isinstance(entry.outcome, ProposalOptions):
             self._proposal = entry
             return []
         blocks: tuple[Block, ...] = (entry.block,)
@@ -260,15 +260,15 @@ class ProcessingBlocks:
             blocks = (self._proposal.block, entry.block)
             self._proposal = None
         self._state = entry.outcome
-        return [Step(blocks, entry.outcome.changes())]
+        return [WriteStep(blocks, entry.outcome.changes())]
 
-    def _entry(self, block_id: ID) -> Entry | None:
+    def _entry(self, block_id: ID) -> ProcessingBlock | None:
         """Return the entry of a block that is processing, or accepted and not written yet."""
         if self._proposal is not None and self._proposal.block.block_id == block_id:
             return self._proposal
         return self._tree.get(block_id)
 
-    def _parent_of(self, block: Block) -> tuple[Parent, Entry | None]:
+    def _parent_of(self, block: Block) -> tuple[Parent, ProcessingBlock | None]:
         entry = self._entry(block.parent_id)
         if entry is not None:
             return entry.block, entry
@@ -276,20 +276,20 @@ class ProcessingBlocks:
             raise errors.UnknownParent(self._tree.last_accepted, block.parent_id)
         return self._last, None
 
-    def _state_after(self, entry: Entry | None) -> ChainState:
+    def _state_after(self, entry: ProcessingBlock | None) -> ChainState:
         if entry is None:
             return self._state
         assert isinstance(entry.outcome, Diff), "only options follow a proposal"
         return entry.outcome
 
 
-def _chosen(option: OptionBlock, proposal: Entry) -> Diff:
-    assert isinstance(proposal.outcome, Options)
+def _chosen(option: OptionBlock, proposal: ProcessingBlock) -> Diff:
+    assert isinstance(proposal.outcome, ProposalOptions)
     commit, abort = proposal.outcome
     return commit if isinstance(option, CommitBlock) else abort
 
 
-def _rebase(entry: Entry, state: ChainState) -> None:
-    outcomes = entry.outcome if isinstance(entry.outcome, Options) else (entry.outcome,)
+def _rebase(entry: ProcessingBlock, state: ChainState) -> None:
+    outcomes = entry.outcome if isinstance(entry.outcome, ProposalOptions) else (entry.outcome,)
     for outcome in outcomes:
         outcome.rebase(state)

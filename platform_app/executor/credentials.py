@@ -14,7 +14,7 @@ _REMEMBERED = 16_384
 _recover = lru_cache(maxsize=_REMEMBERED)(recover_address)
 
 
-class Signers:
+class SignerRecovery:
     """Recovers the signers of one transaction, each signature only once."""
 
     __slots__ = ("_digest", "_known")
@@ -27,20 +27,20 @@ class Signers:
         """Return the address that made a signature.
 
         Raises:
-            InvalidSignature: No key made it, or it is not in canonical form.
+            UnrecoverableSignature: No key made it, or it is not in canonical form.
         """
         address = self._known.get(signature)
         if address is None:
             try:
                 address = _recover(self._digest, signature)
             except SignatureError as error:
-                raise errors.InvalidSignature(str(error)) from error
+                raise errors.UnrecoverableSignature(str(error)) from error
             self._known[signature] = address
         return address
 
 
 def verify_credential(
-    signers: Signers,
+    signers: SignerRecovery,
     indices: Sequence[int],
     credential: Credential,
     owners: OutputOwners,
@@ -65,4 +65,4 @@ def verify_credential(
             raise errors.NonexistentAddress
         signer = signers.of(signature)
         if signer != owners.addresses[index]:
-            raise errors.WrongSignature(owners.addresses[index], signer)
+            raise errors.WrongSigner(owners.addresses[index], signer)

@@ -203,11 +203,11 @@ class NonexistentAddress(RefusedCredential):
     words = "input referenced a nonexistent address in the output"
 
 
-class InvalidSignature(RefusedCredential):
+class UnrecoverableSignature(RefusedCredential):
     """A signature that no key made; the message has the reason."""
 
 
-class WrongSignature(RefusedCredential):
+class WrongSigner(RefusedCredential):
     """A signature by an address other than the owner's."""
 
     def __init__(self, expected: ShortID, got: ShortID) -> None:

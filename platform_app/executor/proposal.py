@@ -102,7 +102,7 @@ def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
         raise errors.WrongTxType
     verify_syntax(tx, env.config, env.asset_id)
     staker = _verified_staker(tx.unsigned.tx_id, commit)
-    terms = _Terms.of(staker, commit)
+    terms = _EndTerms.of(staker, commit)
     for diff in (commit, abort):
         for utxo in utxos_of(staker.tx_id, terms.stake_index, terms.stake):
             diff.produce(utxo)
@@ -117,7 +117,7 @@ def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Terms:
+class _EndTerms:
     """The terms of a staking transaction that apply at the end of its staker."""
 
     stake: tuple[TransferableOutput, ...]
@@ -168,7 +168,7 @@ def _verified_staker(tx_id: ID, state: ChainState) -> Staker:
     return staker
 
 
-def _reward_validator(staker: Staker, terms: _Terms, commit: Diff, abort: Diff) -> None:
+def _reward_validator(staker: Staker, terms: _EndTerms, commit: Diff, abort: Diff) -> None:
     """Pay the reward if committed, and the accrued delegation rewards in either case."""
     accrued = commit.delegatee_reward(staker.tx_id)
     paid = [(staker.potential_reward, terms.rewards_owner)]
@@ -177,11 +177,11 @@ def _reward_validator(staker: Staker, terms: _Terms, commit: Diff, abort: Diff) 
     _pay(staker, terms, owed, abort)
 
 
-def _reward_delegator(staker: Staker, terms: _Terms, commit: Diff) -> None:
+def _reward_delegator(staker: Staker, terms: _EndTerms, commit: Diff) -> None:
     """Pay the delegator's part if committed, and add the validator's part to its accrued rewards."""
     validator = commit.validator(staker.subnet_id, staker.node_id)
     assert validator is not None, "delegators leave before their validator"
-    parts = split(staker.potential_reward, _Terms.of(validator, commit).shares)
+    parts = split(staker.potential_reward, _EndTerms.of(validator, commit).shares)
     _pay(staker, terms, ((parts.delegator, terms.rewards_owner),), commit)
     if parts.delegatee:
         accrued = commit.delegatee_reward(validator.tx_id)
@@ -189,7 +189,7 @@ def _reward_delegator(staker: Staker, terms: _Terms, commit: Diff) -> None:
 
 
 def _pay(
-    staker: Staker, terms: _Terms, amounts: Iterable[tuple[int, OutputOwners]], diff: Diff
+    staker: Staker, terms: _EndTerms, amounts: Iterable[tuple[int, OutputOwners]], diff: Diff
 ) -> None:
     """Produce an output for each non-zero amount, with consecutive indices."""
     owed = [(amount, owner) for amount, owner in amounts if amount]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from platform_app.executor import errors
-from platform_app.executor.credentials import Signers, verify_credential
+from platform_app.executor.credentials import SignerRecovery, verify_credential
 from platform_app.executor.env import Env
 from platform_app.executor.fees import required_fee
 from platform_app.state.chain import ChainState
@@ -48,11 +48,11 @@ class Spent(NamedTuple):
     credential: Credential
 
 
-class Witnesses(NamedTuple):
+class InputCredentials(NamedTuple):
     """The credentials of a transaction's inputs, and the signers of the signatures in them."""
 
     credentials: Sequence[Credential]
-    signers: Signers
+    signers: SignerRecovery
 
 
 @contextmanager
@@ -70,7 +70,7 @@ def verify_spend(
     env: Env,
     *,
     more_outputs: Sequence[TransferableOutput] = (),
-    witnesses: Witnesses | None = None,
+    witnesses: InputCredentials | None = None,
 ) -> None:
     """Check that a transaction's inputs exist, are signed, and cover its outputs and its fee.
 
@@ -87,7 +87,7 @@ def verify_spend(
     """
     assert isinstance(tx.unsigned, SpendingTx)
     inputs = tx.unsigned.inputs
-    credentials, signers = witnesses or Witnesses(tx.credentials, Signers(tx.digest))
+    credentials, signers = witnesses or InputCredentials(tx.credentials, SignerRecovery(tx.digest))
     _verify_counts(inputs, credentials)
     spent = map(Spent, inputs, _read(inputs, state), credentials)
     outputs = (*tx.unsigned.outputs, *more_outputs) if more_outputs else tx.unsigned.outputs
@@ -115,10 +115,14 @@ def verify_import(
     shared = _read_shared(imported, source_chain, state)
     spent = map(Spent, inputs, (*_read(tx.unsigned.inputs, state), *shared), tx.credentials)
     outputs = tx.unsigned.outputs
-    verify_flow(Signers(tx.digest), spent, outputs, _fee(tx, state, env), now=state.timestamp())
+    verify_flow(
+        SignerRecovery(tx.digest), spent, outputs, _fee(tx, state, env), now=state.timestamp()
+    )
 
 
-def authorize(tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth) -> Witnesses:
+def authorize(
+    tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth
+) -> InputCredentials:
     """Check that the last credential is a subnet owner's authorization of a transaction.
 
     Returns:
@@ -136,12 +140,12 @@ def authorize(tx: Tx, state: ChainState, env: Env, *, subnet_id: ID, auth: Auth)
     if owner is None:
         raise errors.SubnetNotFound
     *others, authorizing = tx.credentials
-    signers = Signers(tx.digest)
+    signers = SignerRecovery(tx.digest)
     try:
         verify_credential(signers, auth.signature_indices, authorizing, owner, state.timestamp())
     except errors.RefusedCredential as reason:
         raise errors.UnauthorizedModification(reason) from reason
-    return Witnesses(others, signers)
+    return InputCredentials(others, signers)
 
 
 def transfer(tx: Tx, diff: Diff) -> None:
@@ -160,7 +164,7 @@ def utxos_of(tx_id: ID, first_index: int, outputs: Iterable[TransferableOutput])
 
 
 def verify_flow(
-    signers: Signers,
+    signers: SignerRecovery,
     spent: Iterable[Spent],
     outputs: Iterable[TransferableOutput],
     produced: Mapping[ID, int],
@@ -254,7 +258,7 @@ def _lock_unlocked(
         unlocked[asset_id] -= increase
 
 
-def _verify_input(signers: Signers, spent: Spent, now: int) -> int:
+def _verify_input(signers: SignerRecovery, spent: Spent, now: int) -> int:
     """Check one input; return the amount that it consumes."""
     if spent.input.asset_id != spent.utxo.asset_id:
         raise errors.AssetMismatch(spent.input.asset_id, spent.utxo.asset_id)

@@ -28,8 +28,8 @@ from platform_app.txs.base import Tx
 from platform_app.txs.components import (
     ProofOfPossession,
     Signer,
+    StakingPeriod,
     TransferableOutput,
-    Validator,
 )
 from platform_app.txs.staking import (
     AddDelegatorTx,
@@ -135,7 +135,7 @@ def execute_add_permissionless_delegator(
 
 def staker_of(
     tx: Tx,
-    validator: Validator,
+    validator: StakingPeriod,
     timestamp: int,
     config: PlatformConfig,
     *,

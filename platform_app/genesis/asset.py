@@ -7,11 +7,11 @@ from platform_app.genesis.config import Allocation, GenesisConfig
 from platform_app.genesis.errors import MissingGenesisAsset
 from platform_app.txs.codec import GENESIS_CODEC
 from platform_app.txs.components import (
-    Output,
     OutputOwners,
     TransferableInput,
     TransferableOutput,
     TransferOutput,
+    UtxoOutput,
 )
 from primitives.codec import INTERFACE, U8, U32, VERSION, Blob, Text
 from primitives.hashing import sha256
@@ -21,7 +21,7 @@ ALIAS = SYMBOL = "AVAX"
 NAME = "Avalanche"
 _CREATE_ASSET = 1
 """The type of the X-Chain's transaction that creates an asset."""
-_OUTPUT = Annotated[Output, INTERFACE]
+_OUTPUT = Annotated[UtxoOutput, INTERFACE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class InitialState:
     """The initial holders of an asset; fx 0 is secp256k1fx."""
 
     fx_index: U32
-    outputs: tuple[Annotated[Output, INTERFACE], ...]
+    outputs: tuple[Annotated[UtxoOutput, INTERFACE], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +125,9 @@ def _first_asset(x_chain_genesis: bytes) -> GenesisAsset:
     return assets[0]
 
 
-def _output(holder: Allocation) -> Output:
+def _output(holder: Allocation) -> UtxoOutput:
     return TransferOutput(holder.x_chain_amount, OutputOwners(0, 1, (holder.address,)))
 
 
-def _bytes_of(output: Output) -> bytes:
+def _bytes_of(output: UtxoOutput) -> bytes:
     return GENESIS_CODEC.pack(output, _OUTPUT)

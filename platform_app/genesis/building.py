@@ -12,11 +12,11 @@ from platform_app.txs.components import (
     UTXO,
     AuthInput,
     LockOut,
-    Output,
     OutputOwners,
+    StakingPeriod,
     TransferableOutput,
     TransferOutput,
-    Validator,
+    UtxoOutput,
 )
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import CreateChainTx
@@ -57,7 +57,7 @@ def build_genesis(config: GenesisConfig) -> bytes:
     return GENESIS_CODEC.marshal(body)
 
 
-def _output(unlock: Unlock, address: ShortID, start_time: int) -> Output:
+def _output(unlock: Unlock, address: ShortID, start_time: int) -> UtxoOutput:
     transfer = TransferOutput(unlock.amount, OutputOwners(0, 1, (address,)))
     return LockOut(unlock.locktime, transfer) if unlock.locktime > start_time else transfer
 
@@ -126,7 +126,7 @@ def _validator_tx(
         for part in parts
     )
     weight = sum(part.amount for part in parts)
-    validator = Validator(staker.node_id, config.start_time, end, weight)
+    validator = StakingPeriod(staker.node_id, config.start_time, end, weight)
     owner = OutputOwners(0, 1, (staker.reward_address,))
     base = _base(config)
     if staker.signer is None:

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from platform_app.genesis.errors import (
+    DuplicateGenesisValidator,
     DuplicateStakedFunds,
-    DuplicateValidator,
     NoAllocationToStake,
     NoStakePerValidator,
     NoSupply,
     StakeDurationTooShort,
     SupplyOverflow,
 )
-from platform_app.genesis.fields import Node
+from platform_app.genesis.fields import JsonField
 from platform_app.txs.components import ProofOfPossession
 from primitives.addresses import format_address
 from primitives.ids import NodeID, ShortID
@@ -111,7 +111,7 @@ class GenesisConfig:
         count = len(self.stakers)
         nodes = Counter(staker.node_id for staker in self.stakers)
         if nodes and nodes.most_common(1)[0][1] > 1:
-            raise DuplicateValidator(nodes.most_common(1)[0][0])
+            raise DuplicateGenesisValidator(nodes.most_common(1)[0][0])
         if bool(count) != bool(self.staked_funds):
             raise NoAllocationToStake
         staked = sum(
@@ -132,7 +132,7 @@ def parse_genesis_config(document: Mapping[str, Any]) -> GenesisConfig:
     Raises:
         GenesisError: A field is missing or malformed, or the fields are inconsistent.
     """
-    root = Node(document)
+    root = JsonField(document)
     message, denomination = root.optional("message"), root.optional("denomination")
     config = GenesisConfig(
         network_id=root.field("networkID").number(bits=32),
@@ -150,7 +150,7 @@ def parse_genesis_config(document: Mapping[str, Any]) -> GenesisConfig:
     return config
 
 
-def _parse_allocation(node: Node) -> Allocation:
+def _parse_allocation(node: JsonField) -> Allocation:
     return Allocation(
         address=node.field("avaxAddr").address(),
         x_chain_amount=node.field("initialAmount").number(),
@@ -159,12 +159,12 @@ def _parse_allocation(node: Node) -> Allocation:
     )
 
 
-def _parse_unlock(node: Node) -> Unlock:
+def _parse_unlock(node: JsonField) -> Unlock:
     locktime = node.optional("locktime")
     return Unlock(node.field("amount").number(), locktime.number() if locktime else 0)
 
 
-def _parse_staker(node: Node) -> InitialStaker:
+def _parse_staker(node: JsonField) -> InitialStaker:
     signer = node.optional("signer")
     return InitialStaker(
         node_id=node.field("nodeID").node_id(),
@@ -174,7 +174,7 @@ def _parse_staker(node: Node) -> InitialStaker:
     )
 
 
-def _parse_signer(node: Node) -> ProofOfPossession:
+def _parse_signer(node: JsonField) -> ProofOfPossession:
     return ProofOfPossession(
         node.field("publicKey").bytes_of(48), node.field("proofOfPossession").bytes_of(96)
     )

@@ -122,7 +122,7 @@ class TooManyValidators(GenesisError):
         self.most = most
 
 
-class DuplicateValidator(GenesisError):
+class DuplicateGenesisValidator(GenesisError):
     """A node that is named twice as validator."""
 
     def __init__(self, node_id: NodeID) -> None:

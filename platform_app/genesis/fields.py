@@ -10,7 +10,7 @@ from primitives.ids import IdError, NodeID, ShortID
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class JsonField:
     """A value in a decoded JSON document. Errors name the place of the value.
 
     Every method raises MalformedGenesisField for a value of the wrong type, and MissingGenesisField for a
@@ -20,28 +20,30 @@ class Node:
     value: object
     path: str = ""
 
-    def field(self, name: str) -> "Node":
+    def field(self, name: str) -> "JsonField":
         """Return a field of an object."""
         found = self.optional(name)
         if found is None:
             raise MissingGenesisField(self._below(name))
         return found
 
-    def optional(self, name: str) -> "Node | None":
+    def optional(self, name: str) -> "JsonField | None":
         """Return a field of an object, or None if it is absent."""
         if not isinstance(self.value, Mapping):
             raise self.malformed("not an object")
         value = self.value.get(name)
-        return None if value is None else Node(value, self._below(name))
+        return None if value is None else JsonField(value, self._below(name))
 
-    def items(self, name: str) -> "list[Node]":
+    def items(self, name: str) -> "list[JsonField]":
         """Return the elements of a list field; an absent field counts as empty."""
         found = self.optional(name)
         if found is None:
             return []
         if not isinstance(found.value, list):
             raise found.malformed("not a list")
-        return [Node(value, f"{found.path}[{index}]") for index, value in enumerate(found.value)]
+        return [
+            JsonField(value, f"{found.path}[{index}]") for index, value in enumerate(found.value)
+        ]
 
     def number(self, bits: int = 64) -> int:
         """Return a non-negative integer."""

@@ -8,11 +8,11 @@ from platform_app.executor.clock import at_next_block, next_block_time
 from platform_app.executor.standard import execute
 from platform_app.selectors import coins, own_stake
 from platform_app.selectors.own_stake import Terms
-from platform_app.services.errors import TooLarge
+from platform_app.services.errors import TransactionTooLarge
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
-from platform_app.txs.components import Validator, inner_output
+from platform_app.txs.components import StakingPeriod, inner_output
 from platform_app.txs.errors import InvalidTx
 from platform_app.wallet.errors import NotBuilt
 from platform_app.wallet.keychain import Keychain
@@ -23,7 +23,7 @@ from primitives.ids import ID, NodeID
 from primitives.keys import VMRQ_KEY
 from primitives.node_identity import NoCertificate
 
-MOST_COINS = 200
+MAX_COINS = 200
 """The maximum number of coins to stake: each takes about 250 bytes of the transaction."""
 PAUSE = 10.0
 """Seconds before the next attempt on the same block: only pending transactions can have changed meanwhile."""
@@ -61,7 +61,7 @@ class Renewal:
 
         Unspecified: the network's own funds, whose key is public (vmRQ), are staked with the weight,
         delegation fee, BLS key and reward owners of this node's last staking period. The weight is lower if
-        its `MOST_COINS` largest coins amount to less or the network allows less. If not even the minimum
+        its `MAX_COINS` largest coins amount to less or the network allows less. If not even the minimum
         stake is left, or another transaction has made this one impossible, that is logged once and the
         validator is not renewed. The same happens if the process that builds blocks has no staking certificate.
         """
@@ -78,7 +78,7 @@ class Renewal:
         try:
             tx = _build(chain, node_id, terms, state, now)
             _check(chain, tx, state, now)
-        except (NotBuilt, InvalidTx, TooLarge, CodecError) as reason:
+        except (NotBuilt, InvalidTx, TransactionTooLarge, CodecError) as reason:
             self._warn(reason, f"{node_id} cannot become a validator again: {reason}")
             return None
         self._told.clear()
@@ -117,11 +117,11 @@ def _check(chain: PlatformChain, tx: Tx, state: DatabaseState, now: int) -> None
     """Check that the transaction can be included in the next block.
 
     Raises:
-        TooLarge: It is larger than the mempool's limit.
+        TransactionTooLarge: It is larger than the mempool's limit.
         InvalidTx: It violates the rules.
     """
     if len(tx.raw) > LARGEST_TX:
-        raise TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
+        raise TransactionTooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
     execute(tx, at_next_block(state, now, chain.config), chain.env(state.network, now))
 
 
@@ -136,13 +136,13 @@ def _build(
         asset_id=state.network.asset_id,
         keychain=keychain,
         utxos=coins.largest_free_coins(
-            chain, address, asset_id=state.network.asset_id, now=now, most=MOST_COINS
+            chain, address, asset_id=state.network.asset_id, now=now, most=MAX_COINS
         ),
         change_address=address,
         now=now,
     )
     weight = min(terms.weight, config.max_validator_stake, _total(wallet))
-    validator = Validator(
+    validator = StakingPeriod(
         node_id, time, time + config.max_stake_duration, max(weight, config.min_validator_stake)
     )
     return build_add_permissionless_validator(

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from math import inf
 from typing import Final, NamedTuple
 
-from primitives.counting import Asked
+from primitives.counting import HitCounter
 
 LOOK: Final = 0.025
 """Seconds after a check of the rows until the next check is due."""
@@ -34,7 +34,7 @@ Argument = str | bytes | int | Sequence[str | bytes] | None
 Key = tuple[object, ...]
 
 
-class Place(NamedTuple):
+class ChainPosition(NamedTuple):
     """The chain's position and the clock offset: while they are the same, a query has the same answer."""
 
     genesis_hash: bytes
@@ -71,7 +71,7 @@ class _Standing:
 
     __slots__ = ("answers", "place", "seen_at", "size")
 
-    def __init__(self, place: Place, seen_at: float) -> None:
+    def __init__(self, place: ChainPosition, seen_at: float) -> None:
         self.place = place
         self.seen_at = seen_at
         self.answers: OrderedDict[Key, _Kept] = OrderedDict()
@@ -91,7 +91,7 @@ class AnswerMemory:
 
     def __init__(
         self,
-        read: Callable[[], Place | None],
+        read: Callable[[], ChainPosition | None],
         *,
         most_bytes: int = BYTES,
         longest: int = LONGEST,
@@ -110,7 +110,7 @@ class AnswerMemory:
         """How many times this process started or ended a change of the rows, or heard of one by another process."""
         self._changing = 0
         """The number of changes in progress."""
-        self.asked = Asked()
+        self.asked = HitCounter()
 
     def __len__(self) -> int:
         standing = self._standing
@@ -144,7 +144,7 @@ class AnswerMemory:
         standing = self._standing
         return standing is not None and self._elapsed() - standing.seen_at >= LOOK
 
-    def look(self) -> Place | None:
+    def look(self) -> ChainPosition | None:
         """Read the chain's place from a row, and drop the answers cached for another place.
 
         Returns:

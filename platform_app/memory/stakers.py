@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from platform_app.memory.versioned import StakerMemory, Version
+from platform_app.memory.versioned import StakerMemory, StakerVersion
 from platform_app.txs.components import OutputOwners
 from primitives.ids import ID, NodeID
 
@@ -18,7 +18,7 @@ HEIGHTS = 4
 """The number of heights for which the validator sets of all subnets are cached."""
 
 
-class Delegator(NamedTuple):
+class DelegatorRecord(NamedTuple):
     """Stake added to a validator; times in Unix seconds."""
 
     tx_id: ID
@@ -31,7 +31,7 @@ class Delegator(NamedTuple):
     rewards_owner: OutputOwners | None
 
 
-class Validator(NamedTuple):
+class ValidatorRecord(NamedTuple):
     """A validator with all fields of its record; times in Unix seconds."""
 
     tx_id: ID
@@ -58,8 +58,8 @@ class Validator(NamedTuple):
 class CurrentSet:
     """The current validators of a subnet in staker order."""
 
-    validators: tuple[Validator, ...]
-    by_node: Mapping[NodeID, Validator]
+    validators: tuple[ValidatorRecord, ...]
+    by_node: Mapping[NodeID, ValidatorRecord]
     weight: int
     """The total weight, delegators included."""
 
@@ -85,7 +85,7 @@ class StakerMemories(NamedTuple):
 
     current: StakerMemory[ID, CurrentSet]
     """Current validators, by subnet."""
-    delegators: StakerMemory[tuple[ID, NodeID], tuple[Delegator, ...]]
+    delegators: StakerMemory[tuple[ID, NodeID], tuple[DelegatorRecord, ...]]
     """Current delegators, by subnet and validator."""
     sets: StakerMemory[tuple[int, ID], Members]
     """Validators of a subnet, by height."""
@@ -93,7 +93,7 @@ class StakerMemories(NamedTuple):
     """Validators of all created subnets, by height."""
 
     @classmethod
-    def empty(cls, version: Callable[[], Version]) -> Self:
+    def empty(cls, version: Callable[[], StakerVersion]) -> Self:
         """Return empty caches; `version` returns the version of the rows at the moment of the call."""
         return cls(
             StakerMemory(SUBNETS, version),

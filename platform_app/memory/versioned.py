@@ -17,7 +17,7 @@ TRIES = 2
 """How many times an answer is read if blocks change it during the read."""
 
 
-class Version(NamedTuple):
+class StakerVersion(NamedTuple):
     """The version of answers about stakers."""
 
     genesis_hash: bytes
@@ -32,10 +32,10 @@ class Version(NamedTuple):
         return self.genesis_hash, self.generation
 
 
-class _Read(NamedTuple, Generic[Value]):
+class _VersionedValue(NamedTuple, Generic[Value]):
     """A value that was read, and a version that is not later than any part of it."""
 
-    version: Version
+    version: StakerVersion
     value: Value
 
 
@@ -44,14 +44,14 @@ class _Reading(Generic[Value]):
 
     def __init__(self) -> None:
         self._done = threading.Event()
-        self._read: _Read[Value] | None = None
+        self._read: _VersionedValue[Value] | None = None
 
-    def finish(self, read: _Read[Value] | None) -> None:
+    def finish(self, read: _VersionedValue[Value] | None) -> None:
         """Pass the result, or None after a failure, to all waiting threads."""
         self._read = read
         self._done.set()
 
-    def wait(self, asked_at: Version) -> _Read[Value] | None:
+    def wait(self, asked_at: StakerVersion) -> _VersionedValue[Value] | None:
         """Return the result, or None if it may be older than the version that the caller has already seen."""
         self._done.wait()
         read = self._read
@@ -67,12 +67,12 @@ class StakerMemory(Generic[Key, Value]):
     those of subnets that do exist.
     """
 
-    def __init__(self, most: int, version: Callable[[], Version]) -> None:
+    def __init__(self, most: int, version: Callable[[], StakerVersion]) -> None:
         """Cache at most `most` answers; `version` returns the version of the rows at the moment of the call."""
         self._most = most
         self._ask_version = version
         self._lock = threading.Lock()
-        self._version: Version | None = None
+        self._version: StakerVersion | None = None
         self._values: OrderedDict[Key, Value] = OrderedDict()
         self._readings: dict[Key, _Reading[Value]] = {}
         self.hits = 0
@@ -110,7 +110,7 @@ class StakerMemory(Generic[Key, Value]):
 
     def _lead(self, key: Key, reading: _Reading[Value], load: Callable[[], Value]) -> Value:
         """Read on behalf of all threads that wait for this answer; if that fails, each of them tries."""
-        read: _Read[Value] | None = None
+        read: _VersionedValue[Value] | None = None
         try:
             read = self._load(key, load)
             return read.value
@@ -119,11 +119,11 @@ class StakerMemory(Generic[Key, Value]):
                 del self._readings[key]
             reading.finish(read)
 
-    def _load(self, key: Key, load: Callable[[], Value]) -> _Read[Value]:
+    def _load(self, key: Key, load: Callable[[], Value]) -> _VersionedValue[Value]:
         """Read the value, and read it again if a block arrived meanwhile: part of it may predate the block."""
         tries = 1
         while True:
-            read = _Read(self._ask_version(), load())
+            read = _VersionedValue(self._ask_version(), load())
             if self._ask_version() == read.version:
                 self._keep(key, read)
                 return read
@@ -131,7 +131,7 @@ class StakerMemory(Generic[Key, Value]):
                 return read
             tries += 1
 
-    def _keep(self, key: Key, read: _Read[Value]) -> None:
+    def _keep(self, key: Key, read: _VersionedValue[Value]) -> None:
         with self._lock:
             if self._version != read.version:
                 self._values.clear()

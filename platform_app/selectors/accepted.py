@@ -38,7 +38,7 @@ class NoFirstValidator(Exception):
     """The genesis of the chain has no validators."""
 
 
-class AcceptedBlock(NamedTuple):
+class StoredBlock(NamedTuple):
     """A block as stored in the database."""
 
     height: int
@@ -87,12 +87,12 @@ def first_validator(chain: PlatformChain) -> NodeID:
     return NodeID(bytes(row[0]))
 
 
-def block_at(chain: PlatformChain, height: int) -> AcceptedBlock | None:
+def block_at(chain: PlatformChain, height: int) -> StoredBlock | None:
     """Return the block at a height; None above the tip."""
     return _block(chain, _BY_HEIGHT, height) if height < 1 << 63 else None
 
 
-def block(chain: PlatformChain, block_id: ID) -> AcceptedBlock | None:
+def block(chain: PlatformChain, block_id: ID) -> StoredBlock | None:
     """Return the block with this ID, or None if it does not exist."""
     return _block(chain, _BY_ID, block_id)
 
@@ -124,12 +124,12 @@ def supply(chain: PlatformChain, subnet_id: ID) -> int | None:
     return None if row is None else int(row[0])
 
 
-def _block(chain: PlatformChain, question: str, key: int | ID) -> AcceptedBlock | None:
+def _block(chain: PlatformChain, question: str, key: int | ID) -> StoredBlock | None:
     row = chain.db.row(question, (key,))
     if row is None:
         return None
     height, block_id, time, raw = row
-    return AcceptedBlock(height, ID(bytes(block_id)), time, bytes(raw))
+    return StoredBlock(height, ID(bytes(block_id)), time, bytes(raw))
 
 
 MOST = 4096
@@ -152,7 +152,7 @@ _OPTIONS = frozenset(
 _GREATEST = (1 << 63) - 1
 
 
-class RawBlock(NamedTuple):
+class RawPlatformBlock(NamedTuple):
     """An accepted block as sent to other nodes."""
 
     height: int
@@ -165,7 +165,9 @@ class RawBlock(NamedTuple):
     """Whether it commits or aborts the proposal before it. The genesis block decides nothing."""
 
 
-def raw_blocks(chain: PlatformChain, first: int, last: int, max_bytes: int) -> list[RawBlock]:
+def raw_blocks(
+    chain: PlatformChain, first: int, last: int, max_bytes: int
+) -> list[RawPlatformBlock]:
     """Return the blocks between two heights, ascending, or descending if `last` is below `first`.
 
     The list ends before the total bytes exceed `max_bytes`, after `MOST` blocks, or at the last
@@ -179,7 +181,7 @@ def raw_blocks(chain: PlatformChain, first: int, last: int, max_bytes: int) -> l
         return []
     place = (min(heights), max(heights))
     return [
-        RawBlock(
+        RawPlatformBlock(
             height, ID(bytes(block_id)), ID(bytes(parent_id)), time, bytes(raw),
             is_option=height > 0 and kind in _OPTIONS,
         )

@@ -12,7 +12,7 @@ FROM platform_app_staker WHERE phase = 1 AND subnet_id = %s
 """
 
 
-class Recent(NamedTuple):
+class RecentBlocks(NamedTuple):
     """Totals of the blocks since a moment."""
 
     blocks: int
@@ -26,10 +26,10 @@ class Pending(NamedTuple):
     delegators: int
 
 
-def recent(chain: PlatformChain, since: int) -> Recent:
+def recent(chain: PlatformChain, since: int) -> RecentBlocks:
     """Return totals of the blocks whose chain time is after `since` (Unix seconds)."""
     ((blocks, txs),) = chain.db.rows(_RECENT, (since,))
-    return Recent(blocks, int(txs))
+    return RecentBlocks(blocks, int(txs))
 
 
 def pending(chain: PlatformChain) -> Pending:

@@ -10,7 +10,7 @@ from primitives.ids import ID
 _WAITING = "SELECT COUNT(*), COALESCE(SUM(size), 0) FROM platform_app_mempooltx"
 
 
-class Waiting(NamedTuple):
+class MempoolTotals(NamedTuple):
     """The number and size of the transactions in the mempool."""
 
     txs: int
@@ -18,10 +18,10 @@ class Waiting(NamedTuple):
     """The total bytes of all transactions."""
 
 
-def waiting(chain: PlatformChain) -> Waiting:
+def waiting(chain: PlatformChain) -> MempoolTotals:
     """Return the number and total bytes of the pending transactions, from the index on sizes alone."""
     count, size = chain.db.rows(_WAITING)[0]
-    return Waiting(count, int(size))
+    return MempoolTotals(count, int(size))
 
 
 _NEWEST = "SELECT tx_id FROM platform_app_mempooltx ORDER BY id DESC LIMIT %s"
@@ -44,7 +44,7 @@ _OLDEST = "SELECT received_at FROM platform_app_mempooltx ORDER BY id LIMIT 1"
 _COUNT = "SELECT count(*) FROM platform_app_mempooltx"
 
 
-class Due(NamedTuple):
+class BuildableBlock(NamedTuple):
     """A block that could be built now."""
 
     height: int
@@ -54,7 +54,7 @@ class Due(NamedTuple):
     """The number of transactions that wait for it; zero if only the clock makes it due."""
 
 
-def due(chain: PlatformChain, now: int) -> Due | None:
+def due(chain: PlatformChain, now: int) -> BuildableBlock | None:
     """Return the block that pending transactions or the clock make due; None if no block is due.
 
     A transaction that arrived before the last block's chain time counts as waiting since that time.
@@ -76,4 +76,4 @@ def due(chain: PlatformChain, now: int) -> Due | None:
     if not moments:
         return None
     (waiting,) = chain.db.row(_COUNT) or (0,)
-    return Due(tip.height + 1, min(moments), int(waiting))
+    return BuildableBlock(tip.height + 1, min(moments), int(waiting))

@@ -92,18 +92,18 @@ _TOP = 2**63 - 1
 """A height above every block."""
 
 
-class Cursor(NamedTuple):
+class UtxoCursor(NamedTuple):
     """The last UTXO of a page. UTXOs are ordered by address, then within the address."""
 
     address: ShortID
     utxo_id: ID
 
 
-class Page(NamedTuple):
+class UtxoPage(NamedTuple):
     """UTXOs as clients get them (starting with the codec version), and the start of the next page."""
 
     utxos: list[bytes]
-    end: Cursor
+    end: UtxoCursor
 
 
 class Funds(NamedTuple):
@@ -143,11 +143,11 @@ def utxos_of(
     chain: PlatformChain,
     addresses: Iterable[ShortID],
     *,
-    after: Cursor | None = None,
+    after: UtxoCursor | None = None,
     limit: int = PAGE,
     source_chain: ID | None = None,
     newest_first: bool = False,
-) -> Page:
+) -> UtxoPage:
     """Return a page of the outputs that any of these addresses can sign for, after the cursor.
 
     The outputs of an address are ordered by ID, or with `newest_first` by block, the latest first, then by ID. With
@@ -162,7 +162,7 @@ def utxos_of(
         source_chain: Select the outputs that this chain exported to the P-Chain; default: the P-Chain's own.
         newest_first: Whether the latest block's outputs come first.
     """
-    place = after or Cursor(ShortID(bytes(ShortID.SIZE)), EMPTY_ID)
+    place = after or UtxoCursor(ShortID(bytes(ShortID.SIZE)), EMPTY_ID)
     asked = sorted({address for address in addresses if address >= place.address})
     shared = () if source_chain is None else (PRIMARY_NETWORK_ID, source_chain)
     walk = _owned(chain, asked, place, shared, limit, newest_first=newest_first)
@@ -174,8 +174,8 @@ def utxos_of(
         last = batch[-1]
     if len(found) < limit and asked and asked[-1] != last.address:
         # As in the reference: in shared memory the cursor applies to outputs of its own address only.
-        last = Cursor(asked[-1], EMPTY_ID if shared else last.utxo_id)
-    return Page(list(found.values()), last)
+        last = UtxoCursor(asked[-1], EMPTY_ID if shared else last.utxo_id)
+    return UtxoPage(list(found.values()), last)
 
 
 def balance(
@@ -235,18 +235,18 @@ def reward_utxos(chain: PlatformChain, tx_id: ID) -> list[bytes]:
 def _owned(
     chain: PlatformChain,
     addresses: Sequence[ShortID],
-    place: Cursor,
+    place: UtxoCursor,
     shared: tuple[ID, ...],
     limit: int,
     *,
     newest_first: bool,
-) -> Iterator[Cursor]:
+) -> Iterator[UtxoCursor]:
     """Iterate over the UTXOs of addresses after a place, reading `limit` keys at a time."""
     keys_of = _newest_keys if newest_first else _keys
     for address in _owners_among(chain, addresses, shared):
         start = place.utxo_id if address == place.address else EMPTY_ID
         for key in keys_of(chain, address, start, shared, limit):
-            yield Cursor(address, key)
+            yield UtxoCursor(address, key)
 
 
 def _keys(

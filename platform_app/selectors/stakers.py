@@ -9,7 +9,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from platform_app.chain import PlatformChain
-from platform_app.memory.stakers import CurrentSet, Delegator, Member, Members, Validator
+from platform_app.memory.stakers import (
+    CurrentSet,
+    DelegatorRecord,
+    Member,
+    Members,
+    ValidatorRecord,
+)
 from platform_app.store import rows
 from platform_app.store import uptime as uptime_rows
 from platform_app.store.uptime import Uptime
@@ -102,8 +108,8 @@ _PENDING_DELEGATORS = (
 class PendingSet(NamedTuple):
     """The stakers of a subnet that start in the future, in staker order."""
 
-    validators: tuple[Validator, ...]
-    delegators: tuple[Delegator, ...]
+    validators: tuple[ValidatorRecord, ...]
+    delegators: tuple[DelegatorRecord, ...]
 
 
 def current_validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> CurrentSet:
@@ -117,7 +123,7 @@ def current_validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID)
 
 def current_delegators(
     chain: PlatformChain, subnet_id: ID, node_id: NodeID
-) -> tuple[Delegator, ...]:
+) -> tuple[DelegatorRecord, ...]:
     """Return the current delegators of a validator, in staker order.
 
     Raises:
@@ -231,16 +237,16 @@ def _with_keys(found: Members, primary: Members) -> Members:
     }
 
 
-def _validator(row: tuple[Any, ...], count: int = 0, delegated: int = 0) -> Validator:
+def _validator(row: tuple[Any, ...], count: int = 0, delegated: int = 0) -> ValidatorRecord:
     delegatee_reward, shares, public_key, proof, delegation_owner = row[8:]
-    return Validator(
+    return ValidatorRecord(
         *_columns(row[:8]), int(delegatee_reward), shares, _bytes(public_key), _bytes(proof),
         _owner(delegation_owner), count, delegated,
     )  # fmt: skip
 
 
-def _delegator(row: tuple[Any, ...]) -> Delegator:
-    return Delegator(*_columns(row))
+def _delegator(row: tuple[Any, ...]) -> DelegatorRecord:
+    return DelegatorRecord(*_columns(row))
 
 
 def _columns(

@@ -22,7 +22,7 @@ _OF_SUBNET = _BLOCKCHAINS + "WHERE subnet_id = %s ORDER BY position"
 _ONE_BLOCKCHAIN = _BLOCKCHAINS + "WHERE blockchain_id = %s"
 
 
-class Subnet(NamedTuple):
+class SubnetRecord(NamedTuple):
     """A subnet and its owner."""
 
     subnet_id: ID
@@ -37,7 +37,7 @@ class Subnet(NamedTuple):
         return rows.owners_of(self.raw_owner)
 
 
-class Blockchain(NamedTuple):
+class BlockchainRecord(NamedTuple):
     """A blockchain; its genesis is in the transaction that has its ID."""
 
     blockchain_id: ID
@@ -46,7 +46,7 @@ class Blockchain(NamedTuple):
     vm_id: ID
 
 
-def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> list[Subnet]:
+def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> list[SubnetRecord]:
     """Return all subnets, or the existing ones of the given IDs, in the given order without duplicates."""
     if subnet_ids is None:
         return [_subnet(row) for row in chain.db.rows(_ALL_SUBNETS)]
@@ -57,13 +57,13 @@ def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> lis
     return [found[subnet_id] for subnet_id in wanted if subnet_id in found]
 
 
-def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
+def subnet(chain: PlatformChain, subnet_id: ID) -> SubnetRecord | None:
     """Return a subnet; None if it does not exist and for the Primary Network."""
     found = subnets(chain, [subnet_id])
     return found[0] if found else None
 
 
-def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
+def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[BlockchainRecord]:
     """Return the blockchains that a subnet validates, or all; the P-Chain itself is not included.
 
     They are in order of creation. NODE_PARAMETERS=avalanchego selects the reference's order: the
@@ -82,17 +82,17 @@ def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Block
     return [*found[: len(found) - len(primary)], *reversed(primary)]
 
 
-def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:
+def blockchain(chain: PlatformChain, blockchain_id: ID) -> BlockchainRecord | None:
     """Return a blockchain; None if it does not exist."""
     row = chain.db.row(_ONE_BLOCKCHAIN, (blockchain_id,))
     return None if row is None else _blockchain(row)
 
 
-def _subnet(row: tuple[Any, ...]) -> Subnet:
+def _subnet(row: tuple[Any, ...]) -> SubnetRecord:
     subnet_id, locktime, threshold, owner = row
-    return Subnet(ID(bytes(subnet_id)), int(locktime), threshold, bytes(owner))
+    return SubnetRecord(ID(bytes(subnet_id)), int(locktime), threshold, bytes(owner))
 
 
-def _blockchain(row: tuple[Any, ...]) -> Blockchain:
+def _blockchain(row: tuple[Any, ...]) -> BlockchainRecord:
     blockchain_id, subnet_id, name, vm_id = row
-    return Blockchain(ID(bytes(blockchain_id)), ID(bytes(subnet_id)), name, ID(bytes(vm_id)))
+    return BlockchainRecord(ID(bytes(blockchain_id)), ID(bytes(subnet_id)), name, ID(bytes(vm_id)))

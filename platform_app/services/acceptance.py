@@ -13,18 +13,18 @@ from django.db import transaction
 from chaindb.locks import Lock
 from chainvm.port import HeadMoved, Written
 from platform_app import notifications
-from platform_app.blocks.processing import Step
+from platform_app.blocks.processing import WriteStep
 from platform_app.chain import PlatformChain
 from platform_app.services import clearing
 from platform_app.state.staker import Priority
 from platform_app.store import blocks, mempool, uptime
-from platform_app.store.blocks import Network, Tip
+from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.txs.base import Tx
 from primitives.ids import ID, NodeID
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ProcessingOrigin:
     """The origin of a processing block."""
 
     now: int
@@ -36,12 +36,12 @@ class Origin:
 
 def accept(
     chain: PlatformChain,
-    steps: Sequence[Step],
-    origins: Mapping[ID, Origin],
+    steps: Sequence[WriteStep],
+    origins: Mapping[ID, ProcessingOrigin],
     parent: ID,
     *,
     written: Written,
-) -> tuple[Network, Tip]:
+) -> tuple[StoredNetwork, Tip]:
     """Accept consecutive verified blocks with their changes, all or none of them.
 
     Args:
@@ -64,7 +64,7 @@ def accept(
         if place is None or place[1].block_id != parent:
             raise HeadMoved
 
-        def after(step: Step) -> None:
+        def after(step: WriteStep) -> None:
             origin = _origin(step, origins)
             if not origin.built_here:
                 # Directly after its block, because the staking period may end in one of the next blocks.
@@ -78,16 +78,16 @@ def accept(
         return place
 
 
-def _nothing(step: Step) -> None:
+def _nothing(step: WriteStep) -> None:
     del step
 
 
 def write(
     chain: PlatformChain,
-    steps: Sequence[Step],
-    place: tuple[Network, Tip] | None = None,
-    after: Callable[[Step], None] = _nothing,
-) -> tuple[Network, Tip]:
+    steps: Sequence[WriteStep],
+    place: tuple[StoredNetwork, Tip] | None = None,
+    after: Callable[[WriteStep], None] = _nothing,
+) -> tuple[StoredNetwork, Tip]:
     """Write verified blocks and remove their transactions from the mempool.
 
     After the commit, subscribers are notified of the last block. The caller holds the transaction and
@@ -118,12 +118,14 @@ def write(
     return place
 
 
-def _origin(step: Step, origins: Mapping[ID, Origin]) -> Origin:
+def _origin(step: WriteStep, origins: Mapping[ID, ProcessingOrigin]) -> ProcessingOrigin:
     """Return the origin of a step: an option has that of its proposal."""
     return origins[step.blocks[0].block_id]
 
 
-def _clear(chain: PlatformChain, steps: Sequence[Step], origins: Mapping[ID, Origin]) -> None:
+def _clear(
+    chain: PlatformChain, steps: Sequence[WriteStep], origins: Mapping[ID, ProcessingOrigin]
+) -> None:
     """Remove transactions from the mempool that can no longer be accepted."""
     accepted: list[Tx] = []
     for step in steps:
@@ -135,7 +137,7 @@ def _clear(chain: PlatformChain, steps: Sequence[Step], origins: Mapping[ID, Ori
         clearing.drop_rivals(chain, accepted, _origin(steps[-1], origins).now)
 
 
-def _new_validators(step: Step) -> list[NodeID]:
+def _new_validators(step: WriteStep) -> list[NodeID]:
     """Return the validators of the Primary Network that start in a step.
 
     They count as online until now, however old the block is, because this node did not track them before.

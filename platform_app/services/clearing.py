@@ -10,7 +10,7 @@ from platform_app.executor.clock import at_next_block
 from platform_app.executor.standard import execute
 from platform_app.state.diff import Diff
 from platform_app.store import blocks, mempool, rows
-from platform_app.store.blocks import Network, Tip
+from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
@@ -73,7 +73,7 @@ def refusals(chain: PlatformChain, txs: Sequence[Tx], now: int) -> Iterator[tupl
 def drop_unless_moved(
     chain: PlatformChain,
     refused: Sequence[tuple[ID, str]],
-    place: tuple[Network, Tip] | None,
+    place: tuple[StoredNetwork, Tip] | None,
     now: int,
 ) -> bool:
     """Drop transactions unless a block has come since they were rejected; return whether any were dropped.

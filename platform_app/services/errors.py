@@ -21,7 +21,7 @@ class RefusedIssue(Exception):
     """A transaction that the mempool does not accept at the moment."""
 
 
-class TooLarge(RefusedIssue):
+class TransactionTooLarge(RefusedIssue):
     """A transaction that is too large."""
 
     def __init__(self, tx_id: ID, size: int, largest: int) -> None:
@@ -60,7 +60,7 @@ class GenesisMismatch(Exception):
     """A chain that differs from the one in the settings."""
 
 
-class OtherNetwork(GenesisMismatch):
+class DatabaseOfOtherNetwork(GenesisMismatch):
     """A database created for another network, or with other parameters."""
 
     def __init__(self, stored: int, wanted: int) -> None:
@@ -72,7 +72,7 @@ class OtherNetwork(GenesisMismatch):
         self.wanted = wanted
 
 
-class OtherGenesis(GenesisMismatch):
+class OtherGenesisFile(GenesisMismatch):
     """A database created from another genesis file."""
 
     def __init__(self, stored: ID, wanted: ID) -> None:
@@ -96,7 +96,7 @@ class FileOfOtherNetwork(GenesisMismatch):
         self.wanted = wanted
 
 
-class NotLocal(Exception):
+class ClockNotMovable(Exception):
     """A public network, whose clock cannot be moved."""
 
     def __init__(self, network_id: int) -> None:

@@ -22,11 +22,15 @@ from platform_app.genesis.errors import (
     UnreadableGenesisFile,
 )
 from platform_app.genesis.genesis import Genesis, initial_stakers, parse_genesis
-from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
+from platform_app.services.errors import (
+    DatabaseOfOtherNetwork,
+    FileOfOtherNetwork,
+    OtherGenesisFile,
+)
 from platform_app.state.diff import Diff
 from platform_app.store import blocks
 from platform_app.store import genesis as first_rows
-from platform_app.store.blocks import Network
+from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import TxStatus
 from platform_app.txs.components import ProofOfPossession
@@ -36,7 +40,9 @@ from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
 
-def load_genesis(chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str) -> Network:
+def load_genesis(
+    chain: PlatformChain, signer: ProofOfPossession, c_chain_genesis: str
+) -> StoredNetwork:
     """Write the genesis block and its state, unless they are stored; return the network.
 
     If there is no genesis, neither a file named in the settings nor bytes received from other nodes, a new
@@ -48,8 +54,8 @@ def load_genesis(chain: PlatformChain, signer: ProofOfPossession, c_chain_genesi
         c_chain_genesis: The C-Chain's genesis file, stored in the transaction that creates that chain.
 
     Raises:
-        OtherNetwork: The database holds another network.
-        OtherGenesis: The database was created from another genesis.
+        DatabaseOfOtherNetwork: The database holds another network.
+        OtherGenesisFile: The database was created from another genesis.
         FileOfOtherNetwork: The genesis is for another network.
         GenesisError: The genesis file cannot be read or used.
     """
@@ -131,17 +137,17 @@ def _built(config: GenesisConfig) -> Genesis:
         raise UnencodableGenesis(str(error)) from error
 
 
-def _check(chain: PlatformChain, stored: Network, given: Genesis | None) -> None:
+def _check(chain: PlatformChain, stored: StoredNetwork, given: Genesis | None) -> None:
     """Check that the database holds the network of the settings."""
     config = chain.config
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
-        raise OtherNetwork(stored.network_id, config.network_id)
+        raise DatabaseOfOtherNetwork(stored.network_id, config.network_id)
     if given is not None and stored.genesis_hash != given.genesis_id:
-        raise OtherGenesis(stored.genesis_hash, given.genesis_id)
+        raise OtherGenesisFile(stored.genesis_hash, given.genesis_id)
 
 
 def _recover_bytes(
-    chain: PlatformChain, network: Network, given: Genesis | None, signer: ProofOfPossession
+    chain: PlatformChain, network: StoredNetwork, given: Genesis | None, signer: ProofOfPossession
 ) -> None:
     """Rebuild the genesis bytes of a chain that was created before they were stored.
 
@@ -157,13 +163,13 @@ def _recover_bytes(
         first_rows.keep_bytes(chain.db, network, made.raw)
 
 
-def _write(chain: PlatformChain, genesis: Genesis) -> Network:
+def _write(chain: PlatformChain, genesis: Genesis) -> StoredNetwork:
     config = chain.config
     if genesis.initial_supply > config.rewards.supply_cap:
         raise SupplyAboveCap(genesis.initial_supply, config.rewards.supply_cap)
     if genesis.asset.denomination != config.decimals:
         raise OtherDenomination(genesis.asset.denomination, config.decimals)
-    network = Network(
+    network = StoredNetwork(
         genesis_hash=genesis.genesis_id,
         network_id=config.network_id,
         unit=config.unit,

@@ -14,12 +14,12 @@ from typing import Final
 
 from django.core.cache import cache
 
-from chaindb.attempts import Failures, Limit
+from chaindb.attempts import AttemptLimit, Failures
 from platform_app.chain import PlatformChain
 from platform_app.wallet.errors import WrongPassword
 from platform_app.wallet.keystore_errors import TooManyAttempts
 
-OF_USER: Final = Limit(free=5, longest=300, remembered=3600)
+OF_USER: Final = AttemptLimit(free=5, longest=300, remembered=3600)
 
 
 @contextmanager

@@ -18,18 +18,18 @@ from platform_app.services.errors import (
     MempoolFull,
     NothingImports,
     RefusedIssue,
-    TooLarge,
+    TransactionTooLarge,
 )
 from platform_app.state.diff import Diff
 from platform_app.store import blocks, mempool, rows
-from platform_app.store.blocks import Network, Tip
+from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import InvalidTx
 from platform_app.txs.subnets import ExportTx
 from primitives.ids import ID
 
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 """Maximum total bytes of the pending transactions (pchain.md 5.6)."""
 LARGEST_TX = 64 * 1024
 """Maximum bytes of one transaction (pchain.md 5.6)."""
@@ -79,7 +79,7 @@ def issue(
         gossiped: Whether they come from peers, not from this node's users.
     """
     outcomes: dict[ID, Outcome] = {
-        tx.tx_id: TooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
+        tx.tx_id: TransactionTooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
         for tx in txs
         if len(tx.raw) > LARGEST_TX
     }
@@ -111,7 +111,7 @@ def withdraw(chain: PlatformChain, tx_id: ID, reason: str, *, now: int) -> bool:
 def _issue(
     chain: PlatformChain, txs: Sequence[Tx], now: int, *, gossiped: bool
 ) -> dict[ID, Outcome]:
-    ground = _Ground.read(chain, txs, now)
+    ground = _AdmissionContext.read(chain, txs, now)
     first = _Admission(txs, ground, gossiped=gossiped)
     first.look()
     # If a block came between, the queries may have seen two states: then they reject no transaction.
@@ -138,7 +138,9 @@ def _admit(
                 hopeful, first.ground, gossiped=first.gossiped, verified=first.admitted
             )
         else:
-            second = _Admission(hopeful, _Ground.read(chain, hopeful, now), gossiped=first.gossiped)
+            second = _Admission(
+                hopeful, _AdmissionContext.read(chain, hopeful, now), gossiped=first.gossiped
+            )
         second.look()
         mempool.add(chain.db, second.admitted.values(), now)
         mempool.drop(chain.db, [*dropped, *second.dropped], now)
@@ -152,11 +154,11 @@ def _admit(
 
 
 @dataclass(frozen=True, slots=True)
-class _Ground:
+class _AdmissionContext:
     """The state on which the rules are executed."""
 
     chain: PlatformChain
-    place: tuple[Network, Tip]
+    place: tuple[StoredNetwork, Tip]
     """The result of `store.blocks.read`; while it is unchanged, the results of the rules are valid."""
     state: Diff
     """The state at the next block's time."""
@@ -177,7 +179,7 @@ class _Admission:
     def __init__(
         self,
         txs: Sequence[Tx],
-        ground: _Ground,
+        ground: _AdmissionContext,
         *,
         gossiped: bool,
         verified: Collection[ID] = (),
@@ -197,7 +199,7 @@ class _Admission:
         self._waiting = mempool.known(ground.chain.db, [tx.tx_id for tx in txs]) | {
             *self._spenders.values()
         }
-        self._room = MOST_BYTES - mempool.size(ground.chain.db)
+        self._room = MAX_BYTES - mempool.size(ground.chain.db)
 
     def look(self) -> None:
         """Decide on each transaction. An unexpected exception affects only the sender of that transaction."""

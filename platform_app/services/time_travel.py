@@ -11,7 +11,7 @@ from chaindb.locks import Lock
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
-from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
+from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
 
@@ -34,7 +34,7 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
     Unspecified: mainnet and testnet are rejected; every other network is assumed to be private.
 
     Raises:
-        NotLocal: The network is one of the public ones.
+        ClockNotMovable: The network is one of the public ones.
         DecidedByVotes: The validators vote, and their clocks have to agree.
         MadeElsewhere: Another node produces the blocks, or this one is bootstrapping.
         ClockMovesForward: `seconds` is negative.
@@ -42,7 +42,7 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
     """
     node = chain.node
     if node.network_id in {MAINNET, TESTNET}:
-        raise NotLocal(node.network_id)
+        raise ClockNotMovable(node.network_id)
     if node.votes:
         raise DecidedByVotes
     if not chain.consensus.may_produce(chain.tip().height + 1, clock.now()):

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-from platform_app.blocks.processing import ProcessingBlocks, Step
-from platform_app.chain import NoGenesis, PlatformChain
+from platform_app.blocks.processing import ProcessingBlocks, WriteStep
+from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.executor.env import Env
-from platform_app.services.acceptance import Origin
+from platform_app.services.acceptance import ProcessingOrigin
 from platform_app.store import blocks as rows
-from platform_app.store.blocks import Network, Tip
+from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from primitives.ids import ID
 
 
-class Tree:
+class ProcessingTree:
     """Processing blocks and the accepted state below them. Not thread-safe.
 
     Rows are read without a lock, so another process may accept a block between two reads. Blocks verified
@@ -25,7 +25,7 @@ class Tree:
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
         self._found: tuple[DatabaseState, ProcessingBlocks] | None = None
-        self.origins: dict[ID, Origin] = {}
+        self.origins: dict[ID, ProcessingOrigin] = {}
         """The origins of blocks that are processing, or accepted and not written yet."""
 
     @property
@@ -51,18 +51,18 @@ class Tree:
         """Check the rows; return whether the tip has changed, in which case processing blocks are dropped.
 
         Raises:
-            NoGenesis: The database holds no chain.
+            NoPlatformGenesis: The database holds no chain.
         """
         place = rows.read(self._chain.db)
         if place is None:
-            raise NoGenesis
+            raise NoPlatformGenesis
         moved = self._found is not None and self.stored != place[1].block_id
         if moved:
             self.forget()
         self._stand_on(place)
         return moved
 
-    def move(self, steps: Sequence[Step], place: tuple[Network, Tip]) -> None:
+    def move(self, steps: Sequence[WriteStep], place: tuple[StoredNetwork, Tip]) -> None:
         """Continue from blocks that were accepted and written; `place` is the new network and tip."""
         self._stand_on(place)
         for step in steps:
@@ -80,7 +80,7 @@ class Tree:
         assert self._found is not None
         return self._found
 
-    def _stand_on(self, place: tuple[Network, Tip]) -> None:
+    def _stand_on(self, place: tuple[StoredNetwork, Tip]) -> None:
         """Read the accepted state afresh from now on."""
         state = DatabaseState(self._chain.db, place)
         if self._found is None:

@@ -14,13 +14,13 @@ from django.db import DatabaseError
 from chainvm.port import Written
 from platform_app.blocks import block as block_codec
 from platform_app.blocks.block import Block, ProposalBlock
-from platform_app.blocks.builder import Built
+from platform_app.blocks.builder import BuiltBlock
 from platform_app.blocks.errors import UnreadableBlock
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, builder, clearing, mempool, uptime
-from platform_app.services.acceptance import Origin
-from platform_app.services.tree import Tree
+from platform_app.services.acceptance import ProcessingOrigin
+from platform_app.services.tree import ProcessingTree
 from platform_app.txs.base import Tx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -51,7 +51,7 @@ class PlatformVM:
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
-        self._tree = Tree(chain)
+        self._tree = ProcessingTree(chain)
         self._last: Block | None = None
         """The last accepted block, cached because consensus reads it before each block."""
 
@@ -217,10 +217,10 @@ class PlatformVM:
             return None
         before = tree.origins.get(built.block.block_id)
         built_here = before is None or before.built_here
-        tree.origins[built.block.block_id] = Origin(now, built_here, refused)
+        tree.origins[built.block.block_id] = ProcessingOrigin(now, built_here, refused)
         return built.block
 
-    def _build_own(self, now: int) -> Built | None:
+    def _build_own(self, now: int) -> BuiltBlock | None:
         """Build a block of a transaction of the node's own; None without such a transaction, or if it is rejected.
 
         It has chain time, however late it is built: a renewed staking period starts at the moment when the
@@ -255,14 +255,14 @@ class PlatformVM:
             return
         tree.state.prefetch(block.txs)
         tree.blocks.verify(block, tree.env(now))
-        tree.origins[block.block_id] = Origin(now)
+        tree.origins[block.block_id] = ProcessingOrigin(now)
 
     def _verify_all(self, line: Sequence[Block], now: int) -> None:
         tree = self._tree
         tree.state.prefetch(tx for block in line for tx in block.txs)
         tree.blocks.verify_line(line, tree.env(now))
         for block in line:
-            tree.origins.setdefault(block.block_id, Origin(now))
+            tree.origins.setdefault(block.block_id, ProcessingOrigin(now))
 
     def _give_back(self, rejected: Iterable[Block]) -> None:
         """Submit the transactions of rejected blocks to the mempool; those of own blocks are still in it.
@@ -286,6 +286,6 @@ class PlatformVM:
             _log.exception("%d transactions of rejected blocks are not in the mempool", len(txs))
 
 
-def _reasons(built: Built) -> tuple[tuple[ID, str], ...]:
+def _reasons(built: BuiltBlock) -> tuple[tuple[ID, str], ...]:
     """Return the transactions that a builder rejected, with the reasons."""
     return tuple((tx.tx_id, str(reason)) for tx, reason in built.dropped)

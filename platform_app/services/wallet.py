@@ -22,7 +22,7 @@ from platform_app.chain import PlatformChain
 from platform_app.selectors import coins
 from platform_app.services import keystore
 from platform_app.services.wallet_retry import Build, build_and_issue
-from platform_app.txs.components import SubnetValidator, Validator
+from platform_app.txs.components import StakingPeriod, SubnetValidator
 from platform_app.wallet import moving, terms, transactions
 from platform_app.wallet.errors import (
     ChainOfPrimaryNetwork,
@@ -46,7 +46,7 @@ class Payer:
     change_address: ShortID | None = None
 
 
-class Issued(NamedTuple):
+class IssueResult(NamedTuple):
     """The result of a request."""
 
     tx_id: ID
@@ -64,7 +64,7 @@ def add_validator(
     delegation_fee_rate: float,
     now: int,
     node_id: NodeID | None = None,
-) -> Issued:
+) -> IssueResult:
     """Add a validator to the Primary Network.
 
     Args:
@@ -83,7 +83,7 @@ def add_validator(
     """
     terms.verify_start(start, now=now, config=chain.config)
     shares = terms.shares_of(delegation_fee_rate)
-    validator = Validator(node_id or chain.node_id, start, end, stake)
+    validator = StakingPeriod(node_id or chain.node_id, start, end, stake)
     return _issue(
         chain,
         payer,
@@ -104,14 +104,14 @@ def add_delegator(
     reward_address: ShortID,
     now: int,
     node_id: NodeID | None = None,
-) -> Issued:
+) -> IssueResult:
     """Delegate stake to a validator of the Primary Network. Arguments as for `add_validator`.
 
     Raises:
         RefusedTerms: StartTooSoon or StartTooFar, before the password is checked.
     """
     terms.verify_start(start, now=now, config=chain.config)
-    validator = Validator(node_id or chain.node_id, start, end, stake)
+    validator = StakingPeriod(node_id or chain.node_id, start, end, stake)
     return _issue(
         chain,
         payer,
@@ -132,7 +132,7 @@ def add_subnet_validator(
     end: int,
     now: int,
     node_id: NodeID | None = None,
-) -> Issued:
+) -> IssueResult:
     """Add a validator of the Primary Network to a subnet. Times as for `add_validator`.
 
     Raises:
@@ -155,7 +155,7 @@ def add_subnet_validator(
 
 def create_subnet(
     chain: PlatformChain, payer: Payer, *, control_keys: Iterable[ShortID], threshold: int, now: int
-) -> Issued:
+) -> IssueResult:
     """Create a subnet; the transaction's ID is the subnet's ID."""
     return _issue(
         chain,
@@ -177,7 +177,7 @@ def create_blockchain(
     fx_ids: Iterable[ID],
     genesis_data: bytes,
     now: int,
-) -> Issued:
+) -> IssueResult:
     """Create a blockchain that a subnet validates; the transaction's ID is the blockchain's ID.
 
     Raises:
@@ -203,7 +203,7 @@ def create_blockchain(
 
 def export_avax(
     chain: PlatformChain, payer: Payer, *, amount: int, to: ShortID, destination_chain: ID, now: int
-) -> Issued:
+) -> IssueResult:
     """Export an amount of the staking asset so that another chain of the Primary Network can import it.
 
     No chain of this node imports yet, so `mempool.issue` rejects every export.
@@ -226,7 +226,7 @@ def export_avax(
 
 def import_avax(
     chain: PlatformChain, payer: Payer, *, source_chain: ID, to: ShortID, now: int
-) -> Issued:
+) -> IssueResult:
     """Import everything that another chain has exported to the payer's keys; `to` receives it, less the fee."""
     return _issue(
         chain,
@@ -241,9 +241,9 @@ def import_avax(
     )
 
 
-def _issue(chain: PlatformChain, payer: Payer, now: int, build: Build) -> Issued:
+def _issue(chain: PlatformChain, payer: Payer, now: int, build: Build) -> IssueResult:
     wallet = _wallet(chain, payer, now)
-    return Issued(build_and_issue(chain, wallet, build, now=now), wallet.change_address)
+    return IssueResult(build_and_issue(chain, wallet, build, now=now), wallet.change_address)
 
 
 def _wallet(chain: PlatformChain, payer: Payer, now: int) -> Wallet:

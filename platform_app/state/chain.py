@@ -69,7 +69,7 @@ class ChainState(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class StateChanges:
+class DiffChanges:
     """Everything that a diff holds; None means unchanged. Sequences are in the order of events."""
 
     timestamp: int | None

@@ -7,7 +7,7 @@ check their arguments; the rules in `executor` decide whether a change is allowe
 
 from collections.abc import Iterable, Iterator
 
-from platform_app.state.chain import ChainState, FeeState, StateChanges
+from platform_app.state.chain import ChainState, DiffChanges, FeeState
 from platform_app.state.overlay import StakerOverlay
 from platform_app.state.staker import Staker
 from platform_app.txs.base import Tx, TxStatus
@@ -250,9 +250,9 @@ class Diff:
         """
         self._parent = parent
 
-    def changes(self) -> StateChanges:
+    def changes(self) -> DiffChanges:
         """Return all changes of this diff relative to its parent."""
-        return StateChanges(
+        return DiffChanges(
             timestamp=self._timestamp,
             fee_state=self._fee_state,
             supplies=dict(self._supplies),

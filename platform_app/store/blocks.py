@@ -7,7 +7,7 @@ from chaindb.database import Database, Row
 from chaindb.fields import row_id
 from platform_app import models
 from platform_app.blocks.block import Block
-from platform_app.state.chain import FeeState, StateChanges
+from platform_app.state.chain import DiffChanges, FeeState
 from platform_app.store import rows
 from platform_app.store.outputs import write_outputs
 from platform_app.store.staking import Moment, write_stakers
@@ -37,7 +37,7 @@ FROM platform_app_chain
 _TIME = "SELECT time FROM platform_app_block WHERE height = %s"
 
 
-class Network(NamedTuple):
+class StoredNetwork(NamedTuple):
     """The network that a database holds."""
 
     genesis_hash: ID
@@ -63,13 +63,13 @@ class Tip(NamedTuple):
     """The last block that changed a staker."""
 
 
-def read(db: Database) -> tuple[Network, Tip] | None:
+def read(db: Database) -> tuple[StoredNetwork, Tip] | None:
     """Return the network and the tip, or None before the genesis."""
     row = db.row(_CHAIN)
     if row is None:
         return None
     genesis_hash, network_id, unit, asset_id, x_chain_id, c_chain_id, *place = row
-    network = Network(
+    network = StoredNetwork(
         ID(bytes(genesis_hash)), network_id, unit, ID(bytes(asset_id)), ID(bytes(x_chain_id)),
         ID(bytes(c_chain_id)),
     )  # fmt: skip
@@ -104,9 +104,9 @@ def time_at(db: Database, height: int) -> int:
 def commit(
     db: Database,
     blocks: Sequence[Block],
-    changes: StateChanges,
-    place: tuple[Network, Tip] | None = None,
-) -> tuple[Network, Tip]:
+    changes: DiffChanges,
+    place: tuple[StoredNetwork, Tip] | None = None,
+) -> tuple[StoredNetwork, Tip]:
     """Write accepted blocks, each the child of the one before it, and their combined changes.
 
     A proposal block is committed together with its option. The state changes with the last block: stakers
@@ -139,7 +139,7 @@ def commit(
     return network, after
 
 
-class _Place(NamedTuple):
+class _TxPlace(NamedTuple):
     """The place of a transaction in a block."""
 
     height: int
@@ -148,15 +148,15 @@ class _Place(NamedTuple):
 
 def _places(
     blocks: Sequence[Block], txs: Sequence[tuple[Tx, TxStatus]]
-) -> Iterator[tuple[ID, _Place]]:
+) -> Iterator[tuple[ID, _TxPlace]]:
     """Yield the transactions with their places; those of the genesis are in no block."""
     if blocks[0].height == 0:
         for index, (tx, _) in enumerate(txs):
-            yield tx.tx_id, _Place(0, index)
+            yield tx.tx_id, _TxPlace(0, index)
     for block in blocks:
         proposal = () if block.proposal is None else (block.proposal,)
         for index, tx in enumerate((*block.txs, *proposal)):
-            yield tx.tx_id, _Place(block.height, index)
+            yield tx.tx_id, _TxPlace(block.height, index)
 
 
 def _block_row(block: Block, time: int) -> Row:
@@ -167,7 +167,7 @@ def _block_row(block: Block, time: int) -> Row:
 
 
 def _tx_rows(
-    txs: Sequence[tuple[Tx, TxStatus]], places: Mapping[ID, _Place], asset_id: ID
+    txs: Sequence[tuple[Tx, TxStatus]], places: Mapping[ID, _TxPlace], asset_id: ID
 ) -> Iterator[Row]:
     for tx, status in txs:
         place = places[tx.tx_id]
@@ -177,14 +177,14 @@ def _tx_rows(
         )  # fmt: skip
 
 
-def _tip_after(tip: Tip, last: Block, time: int, changes: StateChanges) -> Tip:
+def _tip_after(tip: Tip, last: Block, time: int, changes: DiffChanges) -> Tip:
     fees = tip.fee_state if changes.fee_state is None else changes.fee_state
     stakers = changes.stakers or changes.left_stakers or changes.delegatee_rewards
     stakers_height = last.height if stakers else tip.stakers_height
     return Tip(last.height, last.block_id, time, fees, stakers_height)
 
 
-def _tip_row(network: Network, tip: Tip) -> Row:
+def _tip_row(network: StoredNetwork, tip: Tip) -> Row:
     fees = tip.fee_state
     return (
         tip.height, tip.block_id, tip.timestamp, fees.capacity, fees.excess, tip.stakers_height,

@@ -3,13 +3,13 @@
 from chaindb.database import Database
 from platform_app import models
 from platform_app.blocks.block import Block
-from platform_app.state.chain import FeeState, StateChanges
+from platform_app.state.chain import DiffChanges, FeeState
 from platform_app.store import blocks
-from platform_app.store.blocks import Network
+from platform_app.store.blocks import StoredNetwork
 
 
 def begin(
-    db: Database, network: Network, genesis: Block, changes: StateChanges, raw: bytes
+    db: Database, network: StoredNetwork, genesis: Block, changes: DiffChanges, raw: bytes
 ) -> None:
     """Write the first block of a network, which has no content, its state, and its bytes.
 
@@ -30,11 +30,11 @@ def begin(
     blocks.commit(db, [genesis], changes)
 
 
-def keep_bytes(db: Database, network: Network, raw: bytes) -> None:
+def keep_bytes(db: Database, network: StoredNetwork, raw: bytes) -> None:
     """Store the genesis bytes of a network."""
     db.upsert(models.Genesis, ("genesis_hash", "raw"), [(network.genesis_hash, raw)])
 
 
-def has_bytes(db: Database, network: Network) -> bool:
+def has_bytes(db: Database, network: StoredNetwork) -> bool:
     """Return whether the genesis bytes of a network are stored."""
     return db.objects(models.Genesis).filter(genesis_hash=network.genesis_hash).exists()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from chaindb.database import Database, Row
 from platform_app import models
-from platform_app.state.chain import StateChanges
+from platform_app.state.chain import DiffChanges
 from platform_app.store import rows
 from platform_app.txs.components import UTXO, LockOut, inner_output
 from primitives.ids import ID, P_CHAIN_ID
@@ -30,7 +30,7 @@ SELECT utxo_id, output, source_chain FROM platform_app_sharedutxo WHERE utxo_id 
 """
 
 
-def write_outputs(db: Database, height: int, changes: StateChanges) -> None:
+def write_outputs(db: Database, height: int, changes: DiffChanges) -> None:
     """Write the changes of outputs by a block at `height`."""
     _delete_utxos(db, changes.consumed)
     _insert_utxos(db, height, changes.produced)

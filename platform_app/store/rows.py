@@ -9,17 +9,17 @@ from platform_app.txs.base import Tx
 from platform_app.txs.codec import CODEC, GENESIS_CODEC, parse
 from platform_app.txs.components import (
     UTXO,
-    Output,
     OutputOwners,
     TransferableInput,
     TransferableOutput,
+    UtxoOutput,
     inner_input,
     inner_output,
 )
 from primitives.codec import INTERFACE, VERSION
 from primitives.ids import ID, NodeID, ShortID
 
-_OUTPUT = Annotated[Output, INTERFACE]
+_OUTPUT = Annotated[UtxoOutput, INTERFACE]
 
 STAKERS = """
 SELECT tx_id, node_id, subnet_id, weight, start_time, end_time, potential_reward, priority,
@@ -40,14 +40,14 @@ _USUAL_OWNERS = 1024
 _PRIORITIES = {priority.value: priority for priority in Priority}
 
 
-def output_bytes(output: Output) -> bytes:
+def output_bytes(output: UtxoOutput) -> bytes:
     """Return an output as serialised in transactions, with its type ID."""
     return CODEC.pack(output, _OUTPUT)
 
 
-def output_of(data: bytes) -> Output:
+def output_of(data: bytes) -> UtxoOutput:
     """Return the output stored in a column."""
-    output: Output = CODEC.read(_OUTPUT, bytes(data), 0)[0]
+    output: UtxoOutput = CODEC.read(_OUTPUT, bytes(data), 0)[0]
     return output
 
 

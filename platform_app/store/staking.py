@@ -7,7 +7,7 @@ from chaindb.database import Database, Row
 from chaindb.fields import for_database
 from platform_app import models
 from platform_app.models import Outcome, Phase
-from platform_app.state.chain import StateChanges
+from platform_app.state.chain import DiffChanges
 from platform_app.state.staker import Priority, Staker
 from platform_app.store import rows, uptime
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
@@ -48,7 +48,7 @@ class Moment(NamedTuple):
     """Chain time after the block."""
 
 
-class _Terms(NamedTuple):
+class _StakingTerms(NamedTuple):
     """The terms of a staking transaction besides its staker record."""
 
     shares: int | None = None
@@ -58,7 +58,7 @@ class _Terms(NamedTuple):
 
 
 def write_stakers(
-    db: Database, moment: Moment, changes: StateChanges, positions: Mapping[ID, int]
+    db: Database, moment: Moment, changes: DiffChanges, positions: Mapping[ID, int]
 ) -> None:
     """Write the changes of stakers by a block; `positions` are the keys of its transactions."""
     added = {tx.tx_id: tx for tx, _ in changes.txs}
@@ -83,7 +83,7 @@ def write_stakers(
 class _Outcomes:
     """The outcomes of the stakers that leave in a block, according to its transactions."""
 
-    def __init__(self, changes: StateChanges) -> None:
+    def __init__(self, changes: DiffChanges) -> None:
         self._decided: dict[ID, Outcome] = {}
         self._removed: set[tuple[ID, NodeID]] = set()
         for tx, status in changes.txs:
@@ -105,7 +105,7 @@ class _Outcomes:
         return Outcome.REMOVED if removed else Outcome.ENDED
 
 
-def spread(db: Database, moments: Mapping[ID, Moment], changes: StateChanges) -> None:
+def spread(db: Database, moments: Mapping[ID, Moment], changes: DiffChanges) -> None:
     """Change the height and time of rows written in one commit, as if each staker had left in its own block.
 
     Args:
@@ -185,23 +185,23 @@ def _joined_height(staker: Staker, moment: Moment) -> int | None:
     return None if staker.priority.is_pending else moment.height
 
 
-def _terms(unsigned: UnsignedTx) -> _Terms:
+def _terms(unsigned: UnsignedTx) -> _StakingTerms:
     match unsigned:
         case AddValidatorTx():
             owner = _owner(unsigned.rewards_owner)
-            return _Terms(unsigned.shares, None, owner, owner)
+            return _StakingTerms(unsigned.shares, None, owner, owner)
         case AddPermissionlessValidatorTx():
             signer = unsigned.signer
-            return _Terms(
+            return _StakingTerms(
                 unsigned.shares,
                 signer.proof_of_possession if isinstance(signer, ProofOfPossession) else None,
                 _owner(unsigned.validation_rewards_owner),
                 _owner(unsigned.delegation_rewards_owner),
             )
         case AddDelegatorTx() | AddPermissionlessDelegatorTx():
-            return _Terms(rewards_owner=_owner(unsigned.rewards_owner))
+            return _StakingTerms(rewards_owner=_owner(unsigned.rewards_owner))
         case _:
-            return _Terms()
+            return _StakingTerms()
 
 
 def _owner(owner: Owner) -> bytes:

@@ -11,7 +11,7 @@ from chaindb.database import Database
 from platform_app.state.chain import FeeState
 from platform_app.state.staker import Staker
 from platform_app.store import blocks, rows
-from platform_app.store.blocks import Network, Tip
+from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.staking import StakerWalk
 from platform_app.txs.base import Tx
 from platform_app.txs.components import UTXO, OutputOwners
@@ -39,7 +39,7 @@ _TXS = "SELECT tx_id, raw FROM platform_app_tx WHERE tx_id IN ({keys})"
 _Seat = tuple[ID, NodeID]
 
 _NOTHING = (
-    Network(EMPTY_ID, 0, 0, EMPTY_ID, EMPTY_ID, EMPTY_ID),
+    StoredNetwork(EMPTY_ID, 0, 0, EMPTY_ID, EMPTY_ID, EMPTY_ID),
     Tip(0, EMPTY_ID, 0, FeeState(), 0),
 )
 """Before the genesis."""
@@ -58,7 +58,7 @@ class DatabaseState:
         "_stakers", "_subnets", "_supplies", "_txs", "_utxos", "_validators",
     )  # fmt: skip
 
-    def __init__(self, db: Database, place: tuple[Network, Tip] | None = None) -> None:
+    def __init__(self, db: Database, place: tuple[StoredNetwork, Tip] | None = None) -> None:
         self._db = db
         self._chain = place or blocks.read(db) or _NOTHING
         self._utxos: dict[ID, UTXO | None] = {}
@@ -75,12 +75,12 @@ class DatabaseState:
         self._pending = StakerWalk(db, pending=True)
 
     @property
-    def place(self) -> tuple[Network, Tip]:
+    def place(self) -> tuple[StoredNetwork, Tip]:
         """The network and the tip of this state."""
         return self._chain
 
     @property
-    def network(self) -> Network:
+    def network(self) -> StoredNetwork:
         """The network of this state."""
         return self._chain[0]
 

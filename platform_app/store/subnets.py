@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from chaindb.database import Database
 from platform_app import models
-from platform_app.state.chain import StateChanges
+from platform_app.state.chain import DiffChanges
 from platform_app.store import rows
 from platform_app.txs.base import Tx
 from platform_app.txs.components import OutputOwners
@@ -16,7 +16,7 @@ _OWNER = ("locktime", "threshold", "owner")
 _CHAIN = ("blockchain_id", "position", "subnet_id", "name", "vm_id", "fx_ids", "genesis_size")
 
 
-def write_subnets(db: Database, changes: StateChanges, positions: Mapping[ID, int]) -> None:
+def write_subnets(db: Database, changes: DiffChanges, positions: Mapping[ID, int]) -> None:
     """Write the changes of subnets by a block; `positions` are the keys of its transactions."""
     new = [
         (subnet_id, positions[subnet_id], *_owner_columns(owner))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from primitives import ids
-from primitives.codec import INTERFACE, U32, U64, Fixed
+from primitives.codec import INTERFACE, U32, U64, FixedLayout
 from primitives.ids import ID, NodeID, ShortID
 
 
@@ -16,7 +16,7 @@ class Owner:
     """Interface: the owners of an output, a reward or a subnet."""
 
 
-class Output:
+class UtxoOutput:
     """Interface: the content of a UTXO."""
 
 
@@ -46,7 +46,7 @@ class OutputOwners(Owner):
 
 
 @dataclass(frozen=True, slots=True)
-class TransferOutput(Output):
+class TransferOutput(UtxoOutput):
     """An amount that its owners can spend. The owners' fields are serialised without a type ID."""
 
     amount: U64
@@ -54,11 +54,11 @@ class TransferOutput(Output):
 
 
 @dataclass(frozen=True, slots=True)
-class LockOut(Output):
+class LockOut(UtxoOutput):
     """An output that can only be staked until the locktime."""
 
     locktime: U64
-    output: Annotated[Output, INTERFACE]
+    output: Annotated[UtxoOutput, INTERFACE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ class TransferableOutput:
     """An output and its asset."""
 
     asset_id: ID
-    output: Annotated[Output, INTERFACE]
+    output: Annotated[UtxoOutput, INTERFACE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class UTXO:
     tx_id: ID
     output_index: U32
     asset_id: ID
-    output: Annotated[Output, INTERFACE]
+    output: Annotated[UtxoOutput, INTERFACE]
 
     @property
     def utxo_id(self) -> ID:
@@ -126,7 +126,7 @@ class UTXO:
 class SignatureCredential(Credential):
     """65-byte recoverable signatures, one for each index of its input."""
 
-    signatures: tuple[Annotated[bytes, Fixed(65)], ...]
+    signatures: tuple[Annotated[bytes, FixedLayout(65)], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +138,12 @@ class EmptySigner(Signer):
 class ProofOfPossession(Signer):
     """A BLS public key, and a proof of possession of its secret key."""
 
-    public_key: Annotated[bytes, Fixed(48)]
-    proof_of_possession: Annotated[bytes, Fixed(96)]
+    public_key: Annotated[bytes, FixedLayout(48)]
+    proof_of_possession: Annotated[bytes, FixedLayout(96)]
 
 
 @dataclass(frozen=True, slots=True)
-class Validator:
+class StakingPeriod:
     """A staking period: Unix seconds and a weight in the smallest unit of the staked asset."""
 
     node_id: NodeID
@@ -153,13 +153,13 @@ class Validator:
 
 
 @dataclass(frozen=True, slots=True)
-class SubnetValidator(Validator):
+class SubnetValidator(StakingPeriod):
     """A staking period on a subnet."""
 
     subnet_id: ID
 
 
-def inner_output(output: Output) -> TransferOutput:
+def inner_output(output: UtxoOutput) -> TransferOutput:
     """Return the transfer output itself, or the one inside a lock."""
     inner = output.output if isinstance(output, LockOut) else output
     assert isinstance(inner, TransferOutput)

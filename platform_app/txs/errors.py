@@ -37,7 +37,7 @@ from typing import ClassVar
 
 from primitives.ids import ID
 
-MAX_SHARES = 1_000_000
+PERCENT_DENOMINATOR = 1_000_000
 """100 percent, in millionths."""
 
 
@@ -73,7 +73,7 @@ class WrongNetworkId(InvalidSyntax):
     words = "tx has wrong network ID"
 
 
-class WrongChainId(InvalidSyntax):
+class WrongBlockchainId(InvalidSyntax):
     """A transaction for another chain."""
 
     words = "tx has wrong chain ID"
@@ -177,7 +177,7 @@ class InvalidStake(InvalidSyntax):
 class TooManyShares(InvalidStake):
     """A delegation fee above 100 percent."""
 
-    words = f"a staker can only require at most {MAX_SHARES} shares from delegators"
+    words = f"a staker can only require at most {PERCENT_DENOMINATOR} shares from delegators"
 
 
 class ValidatorWeightTooLow(InvalidStake):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from platform_app.txs.base import SpendingTx, UnsignedTx
 from platform_app.txs.components import Auth, Owner, ProofOfPossession, Signer, TransferableOutput
-from primitives.codec import INTERFACE, U32, U64, Blob, Fixed
+from primitives.codec import INTERFACE, U32, U64, Blob, FixedLayout
 from primitives.ids import ID, ShortID
 
 
@@ -49,7 +49,7 @@ class RegisterL1ValidatorTx(SpendingTx):
     """Would add the validator in a warp message (type 36)."""
 
     balance: U64
-    proof_of_possession: Annotated[bytes, Fixed(96)]
+    proof_of_possession: Annotated[bytes, FixedLayout(96)]
     message: Blob
 
 

@@ -31,7 +31,7 @@ def verify_transform(tx: TransformSubnetTx, asset_id: ID) -> None:
 
 
 def _broken_limits(tx: TransformSubnetTx, asset_id: ID) -> tuple[tuple[bool, str], ...]:
-    most = f"must be less than or equal to {errors.MAX_SHARES}"
+    most = f"must be less than or equal to {errors.PERCENT_DENOMINATOR}"
     stake = "min validator stake must be less than or equal to"
     return (
         (tx.asset_id == asset_id, "asset ID can't be AVAX"),
@@ -44,7 +44,7 @@ def _broken_limits(tx: TransformSubnetTx, asset_id: ID) -> tuple[tuple[bool, str
             tx.min_consumption_rate > tx.max_consumption_rate,
             "min consumption rate must be less than or equal to max consumption rate",
         ),
-        (tx.max_consumption_rate > errors.MAX_SHARES, f"max consumption rate {most}"),
+        (tx.max_consumption_rate > errors.PERCENT_DENOMINATOR, f"max consumption rate {most}"),
         (tx.min_validator_stake == 0, "min validator stake must be non-0"),
         (tx.min_validator_stake > tx.initial_supply, f"{stake} initial supply"),
         (tx.min_validator_stake > tx.max_validator_stake, f"{stake} max validator stake"),
@@ -57,10 +57,10 @@ def _broken_limits(tx: TransformSubnetTx, asset_id: ID) -> tuple[tuple[bool, str
             tx.min_stake_duration > tx.max_stake_duration,
             "min stake duration must be less than or equal to max stake duration",
         ),
-        (tx.min_delegation_fee > errors.MAX_SHARES, f"min delegation fee {most}"),
+        (tx.min_delegation_fee > errors.PERCENT_DENOMINATOR, f"min delegation fee {most}"),
         (tx.min_delegator_stake == 0, "min delegator stake must be non-0"),
         (tx.max_validator_weight_factor == 0, "max validator weight factor must be non-0"),
-        (tx.uptime_requirement > errors.MAX_SHARES, f"uptime requirement {most}"),
+        (tx.uptime_requirement > errors.PERCENT_DENOMINATOR, f"uptime requirement {most}"),
     )
 
 

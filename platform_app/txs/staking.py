@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from platform_app.txs.base import SpendingTx, UnsignedTx
-from platform_app.txs.components import Owner, Signer, TransferableOutput, Validator
+from platform_app.txs.components import Owner, Signer, StakingPeriod, TransferableOutput
 from primitives.codec import INTERFACE, U32, U64
 from primitives.ids import ID
 
@@ -13,7 +13,7 @@ from primitives.ids import ID
 class AddValidatorTx(SpendingTx):
     """Adds a validator to the Primary Network (type 12). `shares` are millionths."""
 
-    validator: Validator
+    validator: StakingPeriod
     stake: tuple[TransferableOutput, ...]
     rewards_owner: Annotated[Owner, INTERFACE]
     shares: U32
@@ -23,7 +23,7 @@ class AddValidatorTx(SpendingTx):
 class AddDelegatorTx(SpendingTx):
     """Adds stake to a validator of the Primary Network (type 14)."""
 
-    validator: Validator
+    validator: StakingPeriod
     stake: tuple[TransferableOutput, ...]
     rewards_owner: Annotated[Owner, INTERFACE]
 
@@ -32,7 +32,7 @@ class AddDelegatorTx(SpendingTx):
 class AddPermissionlessValidatorTx(SpendingTx):
     """Adds a validator to the Primary Network or a permissionless subnet (type 25)."""
 
-    validator: Validator
+    validator: StakingPeriod
     subnet_id: ID
     signer: Annotated[Signer, INTERFACE]
     stake: tuple[TransferableOutput, ...]
@@ -45,7 +45,7 @@ class AddPermissionlessValidatorTx(SpendingTx):
 class AddPermissionlessDelegatorTx(SpendingTx):
     """Adds stake to a validator of the Primary Network or a permissionless subnet (type 26)."""
 
-    validator: Validator
+    validator: StakingPeriod
     subnet_id: ID
     stake: tuple[TransferableOutput, ...]
     rewards_owner: Annotated[Owner, INTERFACE]

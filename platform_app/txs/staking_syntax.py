@@ -97,7 +97,7 @@ def verify_possession_of(signer: ProofOfPossession) -> None:
 
 
 def _verify_shares(shares: int) -> None:
-    if shares > errors.MAX_SHARES:
+    if shares > errors.PERCENT_DENOMINATOR:
         raise errors.TooManyShares
 
 

@@ -74,7 +74,7 @@ def _verify_base(tx: SpendingTx, network_id: int) -> None:
     if tx.network_id != network_id:
         raise errors.WrongNetworkId
     if tx.blockchain_id != P_CHAIN_ID:
-        raise errors.WrongChainId
+        raise errors.WrongBlockchainId
     if len(tx.memo) > MAX_MEMO_SIZE:
         raise errors.MemoTooLong(len(tx.memo), MAX_MEMO_SIZE)
     verify_outputs(tx.outputs)

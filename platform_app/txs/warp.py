@@ -10,7 +10,7 @@ from typing import Annotated
 
 from platform_app.txs.errors import InvalidWarpMessage
 from platform_app.txs.l1 import PChainOwner
-from primitives.codec import INTERFACE, U32, U64, Blob, Codec, Fixed
+from primitives.codec import INTERFACE, U32, U64, Blob, Codec, FixedLayout
 from primitives.codec_errors import CodecError
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -18,11 +18,11 @@ from primitives.ids import ID
 MAX_PAYLOAD_SIZE = 24 * 1024
 
 
-class Signature:
+class WarpSignature:
     """Interface: the signature of a message."""
 
 
-class Payload:
+class WarpPayload:
     """Interface: the content of a message."""
 
 
@@ -31,11 +31,11 @@ class L1Message:
 
 
 @dataclass(frozen=True, slots=True)
-class BitSetSignature(Signature):
+class BitSetSignature(WarpSignature):
     """An aggregate BLS signature, and a bit for each validator of the source's subnet."""
 
     signers: Blob
-    signature: Annotated[bytes, Fixed(96)]
+    signature: Annotated[bytes, FixedLayout(96)]
 
     @property
     def signer_count(self) -> int:
@@ -62,7 +62,7 @@ class SignedMessage:
     """A message and its signature."""
 
     message: UnsignedMessage
-    signature: Annotated[Signature, INTERFACE]
+    signature: Annotated[WarpSignature, INTERFACE]
 
     @property
     def signer_count(self) -> int:
@@ -72,14 +72,14 @@ class SignedMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class HashPayload(Payload):
+class HashPayload(WarpPayload):
     """A payload that is only a hash."""
 
     hash: ID
 
 
 @dataclass(frozen=True, slots=True)
-class AddressedCall(Payload):
+class AddressedCall(WarpPayload):
     """Bytes from an address on the source chain."""
 
     source_address: Blob
@@ -99,7 +99,7 @@ class RegisterL1Validator(L1Message):
 
     subnet_id: ID
     node_id: Blob
-    bls_public_key: Annotated[bytes, Fixed(48)]
+    bls_public_key: Annotated[bytes, FixedLayout(48)]
     expiry: U64
     remaining_balance_owner: PChainOwner
     disable_owner: PChainOwner
@@ -139,7 +139,7 @@ _L1_MESSAGES = Codec(
     },
     max_size=MAX_PAYLOAD_SIZE,
 )
-_PAYLOAD = Annotated[Payload, INTERFACE]
+_PAYLOAD = Annotated[WarpPayload, INTERFACE]
 _L1_MESSAGE = Annotated[L1Message, INTERFACE]
 
 
@@ -157,14 +157,14 @@ def parse_signed_message(raw: bytes) -> SignedMessage:
     return message
 
 
-def parse_payload(raw: bytes) -> Payload:
+def parse_payload(raw: bytes) -> WarpPayload:
     """Parse the payload of a message.
 
     Raises:
         InvalidWarpMessage: The bytes are not a payload.
     """
     payload = _read(_PAYLOADS, _PAYLOAD, raw)
-    assert isinstance(payload, Payload)
+    assert isinstance(payload, WarpPayload)
     return payload
 
 

@@ -11,11 +11,11 @@ from platform_app.txs.components import (
     Input,
     LockIn,
     LockOut,
-    Output,
     OutputOwners,
     Owner,
     TransferableInput,
     TransferableOutput,
+    UtxoOutput,
     inner_input,
     inner_output,
 )
@@ -37,7 +37,7 @@ from primitives.codec import INTERFACE
 from primitives.ids import EMPTY_ID, ID, ShortID
 from primitives.uint64 import MAX
 
-_OUTPUT = Annotated[Output, INTERFACE]
+_OUTPUT = Annotated[UtxoOutput, INTERFACE]
 
 
 class Comparable(Protocol):

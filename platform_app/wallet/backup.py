@@ -9,7 +9,7 @@ Unspecified: the reference's own format is private to its nodes, and so is this 
 
 from collections.abc import Sequence
 
-from platform_app.wallet.errors import DamagedSeal, UnreadableBackup
+from platform_app.wallet.errors import DamagedSeal, UnreadableExport
 from platform_app.wallet.sealing import (
     SALT_SIZE,
     VERIFIER_SIZE,
@@ -22,7 +22,7 @@ from primitives.secp256k1 import InvalidPrivateKey, verify_private_key
 
 VERSION = b"\0\1"
 VERSION_1 = Cost(passes=3, memory=64 * 1024, lanes=4)
-MOST_KEYS = 5000
+MAX_KEYS = 5000
 
 _KEY_SIZE = 32
 _HEADER_SIZE = len(VERSION) + SALT_SIZE + VERIFIER_SIZE
@@ -39,24 +39,24 @@ def read_backup(data: bytes, password: str) -> list[bytes]:
     """Return the private keys of a backup; deriving the key is slow.
 
     Raises:
-        UnreadableBackup: It is not a backup, has another version, or is damaged.
+        UnreadableExport: It is not a backup, has another version, or is damaged.
         WrongPassword: It was created with another password.
     """
     header, sealed = data[:_HEADER_SIZE], data[_HEADER_SIZE:]
     if len(header) < _HEADER_SIZE or not header.startswith(VERSION):
-        raise UnreadableBackup
+        raise UnreadableExport
     salt, verifier = header[len(VERSION) : -VERIFIER_SIZE], header[-VERIFIER_SIZE:]
     cipher = unlock(PasswordLock(salt, VERSION_1, verifier), password)
     try:
         return _keys(cipher.open(sealed, header))
     except (DamagedSeal, InvalidPrivateKey):
-        raise UnreadableBackup from None
+        raise UnreadableExport from None
 
 
 def _keys(joined: bytes) -> list[bytes]:
     keys = [joined[start : start + _KEY_SIZE] for start in range(0, len(joined), _KEY_SIZE)]
-    if len(keys) > MOST_KEYS:
-        raise UnreadableBackup
+    if len(keys) > MAX_KEYS:
+        raise UnreadableExport
     for key in keys:
         verify_private_key(key)
     return list(dict.fromkeys(keys))

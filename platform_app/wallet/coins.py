@@ -11,7 +11,7 @@ from platform_app.txs.components import (
     inner_output,
 )
 from platform_app.txs.well_formed import sort_key
-from platform_app.wallet.errors import InsufficientFunds
+from platform_app.wallet.errors import NotEnoughCoins
 from platform_app.wallet.wallet import OwnInput, Wallet
 
 
@@ -31,7 +31,7 @@ def choose(wallet: Wallet, *, fee: int, stake: int = 0) -> Spend:
     burned, then the stake is taken.
 
     Raises:
-        InsufficientFunds: The coins that these keys can spend are not enough.
+        NotEnoughCoins: The coins that these keys can spend are not enough.
     """
     selection = _Selection(wallet, fee, stake)
     selection.take_locked()
@@ -77,10 +77,10 @@ class _Selection:
         """Return the selected coins.
 
         Raises:
-            InsufficientFunds: They are not enough.
+            NotEnoughCoins: They are not enough.
         """
         if self._to_burn or self._to_stake:
-            raise InsufficientFunds(
+            raise NotEnoughCoins(
                 burned=self._fee - self._to_burn,
                 staked=self._stake - self._to_stake,
                 fee=self._fee,

@@ -36,7 +36,7 @@ class NotBuilt(WalletError):
     """A transaction that cannot be built from these keys and coins."""
 
 
-class InsufficientFunds(NotBuilt):
+class NotEnoughCoins(NotBuilt):
     """Not enough coins that the keys can spend; amounts are in the smallest unit of the staking asset."""
 
     def __init__(self, *, burned: int, staked: int, fee: int, stake: int) -> None:
@@ -173,7 +173,7 @@ class DamagedSeal(SealedError):
     words = "sealed bytes are damaged"
 
 
-class UnreadableBackup(SealedError):
+class UnreadableExport(SealedError):
     """An exported user that is damaged or in an unknown format."""
 
     words = "exported user is damaged or of an unknown version"

@@ -11,7 +11,7 @@ from primitives.keys import address_of
 from primitives.secp256k1 import sign_sha256
 
 
-class Signers(NamedTuple):
+class SigningOwners(NamedTuple):
     """The owners who sign: their indices among all owners, and their addresses in the same order."""
 
     indices: tuple[int, ...]
@@ -38,7 +38,7 @@ class Keychain:
         """The addresses of the keys."""
         return tuple(self.keys)
 
-    def signers_for(self, owners: OutputOwners, now: int) -> Signers | None:
+    def signers_for(self, owners: OutputOwners, now: int) -> SigningOwners | None:
         """Return the signers for owners: as many as the threshold, the first ones whose keys are here.
 
         None if there are too few, or if they cannot sign yet at the time `now`.
@@ -49,7 +49,7 @@ class Keychain:
         signing = tuple(islice(held, owners.threshold))
         if len(signing) < owners.threshold:
             return None
-        return Signers(tuple(place for place, _ in signing), tuple(one for _, one in signing))
+        return SigningOwners(tuple(place for place, _ in signing), tuple(one for _, one in signing))
 
     def sign(self, digest: bytes, address: ShortID) -> bytes:
         """Return the 65-byte signature of a SHA-256 digest by the key of an address."""

@@ -11,9 +11,9 @@ from platform_app.wallet.errors import (
 
 JUDGED = 50
 """Maximum number of characters that are scored, from the start."""
-LEAST_SCORE = 2
+MIN_SCORE = 2
 """On zxcvbn's scale of 0 to 4: more than a million guesses are needed."""
-MOST_READINGS = 16
+MAX_READINGS = 16
 """Maximum number of ways to read symbols as letters; each costs a search through all dictionaries."""
 
 
@@ -34,7 +34,7 @@ def verify_password(password: str) -> None:
         raise EmptyPassword
     if len(encoded(password)) > MAX_PASSWORD_SIZE:
         raise PasswordTooLong
-    if _score(_judged(password)) < LEAST_SCORE:
+    if _score(_judged(password)) < MIN_SCORE:
         raise PasswordTooWeak
 
 
@@ -45,7 +45,7 @@ def _judged(password: str) -> str:
     seconds. Therefore only a prefix with few readings is scored. The remainder does not make a password weaker.
     """
     beginning = password[:JUDGED]
-    while _readings(beginning) > MOST_READINGS:
+    while _readings(beginning) > MAX_READINGS:
         beginning = beginning[:-1]
     return beginning
 

@@ -15,10 +15,10 @@ from platform_app.txs.components import (
     OutputOwners,
     ProofOfPossession,
     SignatureCredential,
+    StakingPeriod,
     SubnetValidator,
     TransferableInput,
     TransferableOutput,
-    Validator,
 )
 from platform_app.txs.staking import (
     AddDelegatorTx,
@@ -35,7 +35,7 @@ from platform_app.wallet.errors import (
     SubnetMissing,
     SubnetValidatorOfPrimaryNetwork,
 )
-from platform_app.wallet.keychain import Signers
+from platform_app.wallet.keychain import SigningOwners
 from platform_app.wallet.wallet import OwnInput, Wallet, owner
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, ShortID
@@ -44,7 +44,7 @@ _Fields = tuple[int, ID, tuple[TransferableOutput, ...], tuple[TransferableInput
 
 
 def build_add_validator(
-    wallet: Wallet, validator: Validator, *, reward_address: ShortID, shares: int
+    wallet: Wallet, validator: StakingPeriod, *, reward_address: ShortID, shares: int
 ) -> Tx:
     """Build an AddValidatorTx that stakes the validator's weight; shares are in millionths."""
     fee = wallet.config.fees.add_primary_network_validator
@@ -59,7 +59,7 @@ def build_add_validator(
     return sign(wallet, unsigned, spend.inputs)
 
 
-def build_add_delegator(wallet: Wallet, validator: Validator, *, reward_address: ShortID) -> Tx:
+def build_add_delegator(wallet: Wallet, validator: StakingPeriod, *, reward_address: ShortID) -> Tx:
     """Build an AddDelegatorTx that stakes the weight."""
     fee = wallet.config.fees.add_primary_network_delegator
     spend = choose(wallet, fee=fee, stake=validator.weight)
@@ -74,7 +74,7 @@ def build_add_delegator(wallet: Wallet, validator: Validator, *, reward_address:
 
 def build_add_permissionless_validator(
     wallet: Wallet,
-    validator: Validator,
+    validator: StakingPeriod,
     *,
     signer: ProofOfPossession,
     validation_rewards_owner: OutputOwners,
@@ -163,7 +163,7 @@ def build_create_chain(
     return sign(wallet, unsigned, spend.inputs, authorizing)
 
 
-def authorize(wallet: Wallet, subnet_id: ID, state: ChainState) -> Signers:
+def authorize(wallet: Wallet, subnet_id: ID, state: ChainState) -> SigningOwners:
     """Return the signers for a subnet's owner.
 
     Raises:
@@ -195,7 +195,7 @@ def sign(
     wallet: Wallet,
     unsigned: UnsignedTx,
     inputs: Sequence[OwnInput],
-    authorizing: Signers | None = None,
+    authorizing: SigningOwners | None = None,
 ) -> Tx:
     """Sign a transaction for each of its inputs in order, and last for a subnet's owner.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from chainvm.port import Written
 from chainvm.processing import ProcessingTree, UnknownParent
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
-from network_app.proposervm.verification import InnerFacts, ParentFacts, follow, of_genesis
+from network_app.proposervm.verification import InnerContext, ParentContext, follow, of_genesis
 from network_app.proposervm.vm import ProposerBlock
 from primitives.hashing import sha256
 from primitives.ids import EMPTY_ID, ID
@@ -160,12 +160,12 @@ class OuterBlocksInMemory:
         replaced, self.replaced = self.replaced, False
         return replaced
 
-    def last(self) -> ParentFacts:
+    def last(self) -> ParentContext:
         facts = of_genesis(GENESIS.block_id, 0)
         for outer, inner in zip(self.blocks, self.inner.accepted[1:], strict=False):
             options = tuple(one.block_id for one in self.inner.options(inner) or ())
             facts = follow(
-                facts, outer, InnerFacts(inner.block_id, inner.parent_id, inner.height, options)
+                facts, outer, InnerContext(inner.block_id, inner.parent_id, inner.height, options)
             )
         return facts
 

@@ -16,16 +16,16 @@ import time
 from pathlib import Path
 from typing import Any
 
-from explorer_app.services.compiling import Limits, NpmCompilers
-from explorer_app.verification.port import Output
-from explorer_app.verification.versions import Version
+from explorer_app.services.compiling import CompilationLimits, NpmCompilers
+from explorer_app.verification.port import CompilerOutput
+from explorer_app.verification.versions import CompilerVersion
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "tests/clients"
 RECORDED = ROOT / "tests/vectors/explorer/compilations.json"
 RECORD = "RECORD_COMPILATIONS"
 VERSIONS = ("0.4.26", "0.8.19", "0.8.20", "0.8.24", "0.8.28", "0.8.37")
-LIMITS = Limits(60.0, 2_000_000_000)
+LIMITS = CompilationLimits(60.0, 2_000_000_000)
 
 
 class RecordedCompilers(NpmCompilers):
@@ -34,21 +34,21 @@ class RecordedCompilers(NpmCompilers):
     def __init__(self, *versions: str) -> None:
         super().__init__(None, LIMITS)
         self._known: dict[str, Any] = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
-        self._versions = [Version.parse(one) for one in versions or VERSIONS]
+        self._versions = [CompilerVersion.parse(one) for one in versions or VERSIONS]
         self.compiled = 0
         """The number of requested compilations."""
 
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[CompilerVersion]:
         """Return the available versions."""
         return sorted((one._replace(commit="") for one in self._versions), reverse=True)
 
-    def require(self, version: Version) -> Path:
+    def require(self, version: CompilerVersion) -> Path:
         """Return a path for an available version."""
         if any(one.number == version.number for one in self._versions):
             return ROOT
         return super().require(version)
 
-    def compile(self, version: Version, text: bytes, *, until: float) -> Output:
+    def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
         """Return the recorded output of an input."""
         self.require(version)
         self.compiled += 1
@@ -56,9 +56,9 @@ class RecordedCompilers(NpmCompilers):
         if digest not in self._known and RECORD in os.environ:
             self._record(digest, version, text)
         found = self._known[digest]
-        return Output(Version.parse(found["version"]), found["output"])
+        return CompilerOutput(CompilerVersion.parse(found["version"]), found["output"])
 
-    def _record(self, digest: str, version: Version, text: bytes) -> None:
+    def _record(self, digest: str, version: CompilerVersion, text: bytes) -> None:
         real = NpmCompilers(CLIENTS, LIMITS)
         made = real.compile(version, text, until=time.monotonic() + LIMITS.seconds)
         errors = [one for one in made.output.get("errors", ()) if one["severity"] == "error"]

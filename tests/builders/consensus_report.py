@@ -3,6 +3,7 @@
 from network_app.consensus.report import (
     WORK,
     ConsensusReport,
+    ConsensusTotals,
     DecidedBlock,
     Equivocation,
     Issues,
@@ -10,12 +11,11 @@ from network_app.consensus.report import (
     Outcomes,
     ProcessingBlock,
     Proposals,
-    Stake,
+    StakeReport,
     Tables,
-    Totals,
     Work,
 )
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.polls import Reason
 from primitives.ids import ID, NodeID
 
@@ -52,7 +52,7 @@ def decided(
 
 REPORT = ConsensusReport(
     alias="C",
-    parameters=Parameters(alpha_preference=13, alpha_confidence=13),
+    parameters=SnowParameters(alpha_preference=13, alpha_confidence=13),
     is_running=True,
     last_accepted=block_id(1),
     last_height=1,
@@ -61,8 +61,8 @@ REPORT = ConsensusReport(
     processing=(processing(2), processing(3)._replace(proposer=None, preferred=False)),
     decided=(),
     tables=Tables(processing=2, polls=1, requests=3, pending=4, blockers=5, unverified=6),
-    stake=Stake(5, 10_000, {node_id(4): 2000}),
-    totals=Totals(
+    stake=StakeReport(5, 10_000, {node_id(4): 2000}),
+    totals=ConsensusTotals(
         successful_polls=40,
         failed_polls=2,
         finished_polls={Reason.EXHAUSTED: 40, Reason.EARLY_FAIL: 2},

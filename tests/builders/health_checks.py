@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable
 
-from health_app.checks import Check, Checks, measure_x_chain
+from health_app.checks import Checks, HealthCheck, measure_x_chain
 from health_app.result import Finding
 from health_app.writing import Writes
 from nodeproject.apps import this_node
@@ -32,7 +32,7 @@ def checks(router: Callable[[], tuple[int, float]] = _idle, writes: Writes | Non
     )
 
 
-def table(router: Callable[[], tuple[int, float]], writes: Writes) -> tuple[Check, ...]:
+def table(router: Callable[[], tuple[int, float]], writes: Writes) -> tuple[HealthCheck, ...]:
     """Return all checks."""
     return checks(router, writes).table()
 

@@ -5,23 +5,23 @@ from django.core.exceptions import SynchronousOnlyOperation
 from cchain_app.api import registry
 from cchain_app.api.loop_gas import one_request
 from chaindb.connections import WouldBlock
-from jsonrpc.dispatch.calls import Observer
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits, Shortcut
+from jsonrpc.dispatch.calls import CallObserver
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits, Shortcut
 from jsonrpc.limits.turn import LoopTurn
 from nodeproject.apps import this_node
 
 
 def hot_dispatcher(
     *,
-    limits: Limits | None = None,
-    observer: Observer | None = None,
+    limits: DispatchLimits | None = None,
+    observer: CallObserver | None = None,
     shortcut: Shortcut | None = None,
     thread_shortcut: Shortcut | None = None,
 ) -> Dispatcher:
     """Return a dispatcher for this process's C-Chain, without shortcuts unless they are given."""
     return Dispatcher(
         registry(this_node().evm_rpc),
-        limits=limits or Limits(),
+        limits=limits or DispatchLimits(),
         would_block=(SynchronousOnlyOperation, WouldBlock),
         one_request=one_request,
         turn=LoopTurn(60.0),

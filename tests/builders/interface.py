@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from jsonrpc.dispatch.caller import Caller
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.envelope import Raw
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
@@ -133,4 +133,4 @@ def registry(calls: Calls, clock: Clock) -> MethodRegistry:
 
 @pytest.fixture
 def dispatcher(registry: MethodRegistry, clock: Clock) -> Dispatcher:
-    return Dispatcher(registry, limits=Limits(), would_block=(WouldBlock,), clock=clock)
+    return Dispatcher(registry, limits=DispatchLimits(), would_block=(WouldBlock,), clock=clock)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from chainvm.processing import UnknownParent
 from network_app.ports import (
-    Accepted,
+    AcceptResult,
     BlockRef,
     InvalidBlock,
     NotYet,
@@ -182,13 +182,13 @@ class MemoryChain:
             raws = self.raws[height + 1 : height + 1 + count]
             return [(BlockRef(height + 1 + at, id_of(raw)), raw) for at, raw in enumerate(raws)]
 
-    def accept(self, raws: Sequence[bytes]) -> Accepted:
+    def accept(self, raws: Sequence[bytes]) -> AcceptResult:
         self.executing.set()
         assert self.may_execute.wait(60)
         with self._accepting:
             done = self._accept(raws)
         self.accepted_in.append(len(done))
-        return Accepted(tuple(done))
+        return AcceptResult(tuple(done))
 
     def _accept(self, raws: Sequence[bytes]) -> list[BlockRef]:
         done: list[BlockRef] = []

@@ -10,9 +10,9 @@ from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator
 from network_app.consensus.vm import VotedChain
 from network_app.ports import AcceptedChain, InvalidBlock
-from network_app.proposervm.errors import WrongSignature
+from network_app.proposervm.errors import WrongBlockSignature
 from network_app.snowman.parameters import ONE_VOTE
-from network_app.sync.handler import Shared
+from network_app.sync.handler import SharedParts
 from network_app.sync.requests import Requests
 from network_app.sync.voting import TakePart
 from primitives.ids import ID, NodeID
@@ -80,7 +80,7 @@ class MemoryVM:
             self._chain.check_content(self._chain.parse(block.raw), height + 1)
         except InvalidBlock as error:
             raise (
-                WrongSignature(NodeID(bytes(20))) if error.spoiled else Refused(error.reason)
+                WrongBlockSignature(NodeID(bytes(20))) if error.spoiled else Refused(error.reason)
             ) from error
         time.sleep(self._chain.execution)
         self._processing[block.block_id] = block
@@ -120,7 +120,7 @@ class MemoryVM:
 def following(producer: NodeID) -> TakePart:
     """Return a factory for the consensus of a node that follows the producer of all blocks."""
 
-    def take_part(chain: AcceptedChain, shared: Shared, requests: Requests) -> Runner[Any]:
+    def take_part(chain: AcceptedChain, shared: SharedParts, requests: Requests) -> Runner[Any]:
         assert isinstance(chain, MemoryChain)
         validators = CurrentValidators(
             OneValidator(producer),

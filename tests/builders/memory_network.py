@@ -10,11 +10,11 @@ from types import MappingProxyType
 from typing import Final
 
 from network_app.config import NetworkConfig
-from network_app.ports import PeerInfo, SyncState, Totals, ValidatorFacts
+from network_app.ports import NetworkTotals, PeerInfo, SyncState, ValidatorInfo
 from network_app.sync.router import ChainRouter
 from network_app.sync.voting import TakePart
 from network_app.sync.witnesses import Beacons
-from network_app.wire.framing import PREFIX, Packed, decode, kind
+from network_app.wire.framing import PREFIX, PackedMessage, decode, kind
 from network_app.wire.p2p_pb2 import Message
 from primitives.hashing import sha256
 from primitives.ids import NodeID
@@ -36,7 +36,7 @@ def node_id(name: str) -> NodeID:
     return NodeID(sha256(name.encode())[:20])
 
 
-def unpacked(message: Message | Packed) -> Message:
+def unpacked(message: Message | PackedMessage) -> Message:
     """Return a message, decoded if it was already encoded for the wire."""
     if isinstance(message, Message):
         return message
@@ -147,7 +147,7 @@ class Node:
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         return MappingProxyType(self.world.peers_of(self.node_id))
 
-    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
+    def send(self, node_id: NodeID, message: Message | PackedMessage) -> bool:
         if node_id not in self.connected():
             return False
         message = unpacked(message)
@@ -157,8 +157,8 @@ class Node:
             self.world.carry(self.node_id, node_id, told)
         return True
 
-    def totals(self) -> Totals:
-        return Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
+    def totals(self) -> NetworkTotals:
+        return NetworkTotals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
 
     def deliver(self, sender: NodeID, payload: bytes) -> None:
         """Receive a message, as the connections do."""
@@ -180,7 +180,7 @@ class World:
     def __init__(self) -> None:
         self.nodes: dict[NodeID, Node] = {}
         self.links: dict[frozenset[NodeID], dict[str, float]] = {}
-        self.stakes: dict[NodeID, ValidatorFacts] = {}
+        self.stakes: dict[NodeID, ValidatorInfo] = {}
         self.chance = random.Random(7)
         self.lost_kinds: frozenset[str] = frozenset()
         """Only these kinds are lost; empty: all kinds."""
@@ -214,7 +214,7 @@ class World:
         )
         self.nodes[node.node_id] = node
         if weight:
-            self.stakes[node.node_id] = ValidatorFacts(weight, None)
+            self.stakes[node.node_id] = ValidatorInfo(weight, None)
         return node
 
     def link(self, one: Node, other: Node, **traits: float) -> None:
@@ -260,7 +260,7 @@ class World:
 
     # --- ports.Directory
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         return self.stakes
 
     def uptime_of(self, node_id: NodeID) -> int:

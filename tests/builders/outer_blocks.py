@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_signed
 from network_app.proposervm.epochs import Epoch
-from network_app.proposervm.verification import InnerFacts, ParentFacts, verify_child
+from network_app.proposervm.verification import InnerContext, ParentContext, verify_child
 from primitives.certificate_keys import PrivateKey
 from primitives.hashing import sha256
 from primitives.identity import make_certificate, node_id_of
@@ -48,7 +48,7 @@ def a_node() -> Node:
 
 ALICE, BOB = a_node(), a_node()
 
-PARENT = ParentFacts(
+PARENT = ParentContext(
     outer_id=an_id("outer 4"),
     inner_id=an_id("inner 4"),
     height=4,
@@ -56,7 +56,7 @@ PARENT = ParentFacts(
     p_chain_height=7,
     epoch=Epoch(6, 3, NOW - 75),
 )
-INNER = InnerFacts(an_id("inner 5"), PARENT.inner_id, 5)
+INNER = InnerContext(an_id("inner 5"), PARENT.inner_id, 5)
 HEAD = {
     "parent_id": PARENT.outer_id,
     "time": NOW,
@@ -76,8 +76,8 @@ class Case:
     """A block and its environment; by default everything is valid."""
 
     block: OuterBlock
-    parent: ParentFacts = PARENT
-    inner: InnerFacts = INNER
+    parent: ParentContext = PARENT
+    inner: InnerContext = INNER
 
     def verify(self, **changed: Any) -> None:
         """Verify the block in normal operation, with Alice as the only validator."""

@@ -20,11 +20,11 @@ from network_app.bloom import EMPTY
 from network_app.config import NetworkConfig
 from network_app.handshake.claims import IPAddress, SignedIP, claimed_ip_port, preimage
 from network_app.handshake.handshake import make
-from network_app.peers.dialer import Address
-from network_app.peers.network import Network
-from network_app.peers.pace import Crowd
+from network_app.peers.dialer import DialAddress
+from network_app.peers.network import PeerNetwork
+from network_app.peers.read_throttle import UnknownPeers
 from network_app.peers.throttle import BytePool
-from network_app.ports import PeerInfo, ValidatorFacts
+from network_app.ports import PeerInfo, ValidatorInfo
 from network_app.wire import framing
 from network_app.wire.p2p_pb2 import (
     ClaimedIpPort,
@@ -65,17 +65,17 @@ async def eventually(holds: Callable[[], Any], what: str = "it did not come to b
 class Validators:
     """A directory filled by the test."""
 
-    facts: dict[NodeID, ValidatorFacts] = field(default_factory=dict)
+    facts: dict[NodeID, ValidatorInfo] = field(default_factory=dict)
     uptimes: dict[NodeID, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, *nodes: Node) -> "Validators":
         """Return validators of equal stake, with their BLS keys."""
         return cls({
-            one.identity.node_id: ValidatorFacts(100, one.identity.bls_public_key) for one in nodes
+            one.identity.node_id: ValidatorInfo(100, one.identity.bls_public_key) for one in nodes
         })  # fmt: skip
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         return self.facts
 
     def uptime_of(self, node_id: NodeID) -> int:
@@ -116,7 +116,7 @@ class Running:
     """A running node: its connections and the recorded events."""
 
     node: Node
-    network: Network
+    network: PeerNetwork
     recorder: Recorder
     directory: Validators
 
@@ -140,7 +140,7 @@ class Running:
         return self.network._running.lives._context.pool
 
     @property
-    def crowd(self) -> Crowd:
+    def crowd(self) -> UnknownPeers:
         """The unknown peers that were read from recently."""
         assert self.network._running is not None
         return self.network._running.lives._context.strangers.crowd
@@ -167,7 +167,7 @@ async def running(
     """Run a node's connections; check that none of their tasks is left at the end."""
     recorder = Recorder()
     validators = directory or Validators()
-    network = Network(
+    network = PeerNetwork(
         who.identity,
         replace(CONFIG, **config),
         validators,
@@ -184,7 +184,7 @@ async def running(
 
 def dial(here: Running, there: Running) -> None:
     """Make a running node dial another one as a tracked peer."""
-    here.network._dialer.track([Address(*there.address)])
+    here.network._dialer.track([DialAddress(*there.address)])
 
 
 def frontier_request(number: int = 1) -> Message:

@@ -20,12 +20,12 @@ from platform_app.txs.components import (
     OutputOwners,
     ProofOfPossession,
     SignatureCredential,
+    StakingPeriod,
     SubnetValidator,
     TransferableInput,
     TransferableOutput,
     TransferInput,
     TransferOutput,
-    Validator,
     inner_output,
 )
 from platform_app.txs.well_formed import sort_key
@@ -120,7 +120,7 @@ def spend_all(*spent: UTXO) -> tuple[TransferableInput, ...]:
     return tuple(sorted(map(spend, spent), key=lambda made: (made.tx_id, made.output_index)))
 
 
-def validator(**changes: Any) -> Validator:
+def validator(**changes: Any) -> StakingPeriod:
     """Return a validator that stakes 2,000 coins for two weeks, starting soon."""
     fields: dict[str, Any] = {
         "node_id": NODE_ID,
@@ -128,7 +128,7 @@ def validator(**changes: Any) -> Validator:
         "end": NOW + 60 + 14 * DAY,
         "weight": CONFIG.min_validator_stake,
     }
-    return Validator(**{**fields, **changes})
+    return StakingPeriod(**{**fields, **changes})
 
 
 def subnet_validator(**changes: Any) -> SubnetValidator:
@@ -215,7 +215,7 @@ def _validator_stake() -> tuple[TransferableOutput, ...]:
     return outputs(CONFIG.min_validator_stake)
 
 
-def _delegator() -> Validator:
+def _delegator() -> StakingPeriod:
     return validator(weight=CONFIG.min_delegator_stake)
 
 

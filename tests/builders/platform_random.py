@@ -17,9 +17,9 @@ from platform_app.txs.components import (
     AuthInput,
     LockOut,
     OutputOwners,
+    StakingPeriod,
     SubnetValidator,
     TransferableOutput,
-    Validator,
     inner_output,
 )
 from platform_app.txs.well_formed import sort_key
@@ -154,7 +154,7 @@ class History:
             spent,
             outputs=change,
             stake=stake,
-            validator=Validator(self._node(), start, end, amount),
+            validator=StakingPeriod(self._node(), start, end, amount),
             shares=self.random.choice((20_000, 333_333, 1_000_000)),
             **fields,
         )
@@ -180,7 +180,7 @@ class History:
         start, end = self._period(validator)
         amount = self.random.randint(25 * UNIT, 4_000 * UNIT)
         spent, change, stake = self._stake(amount)
-        period = Validator(validator.node_id, self._at_once_or(start), end, amount)
+        period = StakingPeriod(validator.node_id, self._at_once_or(start), end, amount)
         return self._sign(kind, spent, outputs=change, stake=stake, validator=period)
 
     def _add_delegator(self) -> Tx:
@@ -230,7 +230,7 @@ class History:
         validator = self.random.choice(validators)
         start, end = self._period(validator)
         weight = self.random.randint(1, 99)
-        added = Validator(validator.node_id, self._at_once_or(start), end, weight)
+        added = StakingPeriod(validator.node_id, self._at_once_or(start), end, weight)
         return self._on_subnet(subnets.AddSubnetValidatorTx, validator=added)
 
     def _remove_subnet_validator(self) -> Tx:

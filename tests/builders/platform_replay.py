@@ -10,7 +10,7 @@ from typing import Any
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, CommitBlock, OptionBlock, parse_block
-from platform_app.blocks.executor import Options, execute_block, verify_child
+from platform_app.blocks.executor import ProposalOptions, execute_block, verify_child
 from platform_app.executor.env import Env
 from platform_app.selectors import accepted
 from platform_app.state.chain import FeeState
@@ -89,7 +89,7 @@ def replay(state: MemoryState, after: int, clock: Clock | None = None) -> list[B
             outcome = options.commit if isinstance(block, CommitBlock) else options.abort
         else:
             outcome = execute_block(block, state, _env(block, clock))
-        if isinstance(outcome, Options):
+        if isinstance(outcome, ProposalOptions):
             options = outcome
         else:
             state.accept(outcome.changes())

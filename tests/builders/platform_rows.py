@@ -19,7 +19,7 @@ from platform_app.state.chain import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.store import blocks, genesis, outputs
-from platform_app.store.blocks import Network
+from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
@@ -33,7 +33,7 @@ from tests.builders.platform_state import SUPPLY, MemoryState
 Change = Callable[[Diff], None]
 
 GENESIS = b"genesis of a test"
-NETWORK = Network(
+NETWORK = StoredNetwork(
     genesis_hash=ID(sha256(GENESIS)),
     network_id=platform.NETWORK_ID,
     unit=platform.UNIT,

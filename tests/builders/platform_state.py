@@ -12,7 +12,7 @@ from platform_app.executor.clock import promote
 from platform_app.executor.env import Env
 from platform_app.executor.staking import staker_of
 from platform_app.executor.standard import execute
-from platform_app.state.chain import FeeState, StateChanges
+from platform_app.state.chain import DiffChanges, FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
@@ -103,7 +103,7 @@ class MemoryState:
         """Return an independent copy of the state."""
         return MemoryState(**{name: copy(value) for name, value in vars(self).items()})
 
-    def accept(self, changes: StateChanges) -> None:
+    def accept(self, changes: DiffChanges) -> None:
         """Apply the changes of a diff."""
         self.time = self.time if changes.timestamp is None else changes.timestamp
         self.fees = changes.fee_state or self.fees

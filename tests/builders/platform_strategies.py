@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from platform_app.txs.base import SignedBody, Tx, UnsignedTx
 from platform_app.txs.codec import TYPES, build
-from primitives.codec import INTERFACE, Fixed
+from primitives.codec import INTERFACE, FixedLayout
 from primitives.codec_compiler import BLOB, TEXT, Number
 from primitives.ids import FixedId
 
@@ -54,7 +54,7 @@ def _of_mark(base: type, mark: Any, within: frozenset[type]) -> Any:
     if isinstance(mark, Number):
         bits = {"B": 8, "H": 16, "I": 32, "Q": 64}[mark.letter]
         return st.integers(0, 2**bits - 1)
-    if isinstance(mark, Fixed):
+    if isinstance(mark, FixedLayout):
         return st.binary(min_size=mark.size, max_size=mark.size)
     if mark is INTERFACE:
         found = [cls for cls in TYPES.values() if issubclass(cls, base) and cls not in within]

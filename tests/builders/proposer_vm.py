@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from network_app.proposervm.building import Signature
+from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from primitives.ids import ID, NodeID
 from tests.builders.chain_vm import (
@@ -52,7 +52,7 @@ class Setup:
             self.rows,
             self.validators,
             node_id=self.node.node_id,
-            signature=Signature(CHAIN, self.node.certificate, self.node.key),
+            signature=BlockSigner(CHAIN, self.node.certificate, self.node.key),
         )
 
     def build(self, *texts: str, now: int = NOW) -> list[ProposerBlock[TextBlock]]:

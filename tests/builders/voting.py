@@ -12,13 +12,13 @@ from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators
 from network_app.consensus.vm import VotedChain
 from network_app.peers.bench import Bench
-from network_app.ports import PeerInfo, Totals, ValidatorFacts
-from network_app.snowman.parameters import Parameters
-from network_app.sync.budget import Budget, PeerSlots
+from network_app.ports import NetworkTotals, PeerInfo, ValidatorInfo
+from network_app.snowman.parameters import SnowParameters
+from network_app.sync.budget import AnswerBudget, PeerSlots
 from network_app.sync.messages import enclose
 from network_app.sync.requests import Requests
 from network_app.wire import p2p_pb2 as p2p
-from network_app.wire.framing import Packed
+from network_app.wire.framing import PackedMessage
 from primitives.hashing import sha256
 from primitives.ids import ID, NodeID
 from tests.builders.chain_vm import InvalidTextBlock, TextBlock, TextVM
@@ -29,7 +29,7 @@ CHAIN = ID(sha256(b"a chain"))
 OWN = node_id("own")
 PEERS = [node_id(f"peer {number}") for number in range(4)]
 NOW = 1_700_000_000
-QUICK = Parameters(k=5, alpha_preference=4, alpha_confidence=4, beta=2, concurrent_repolls=1)
+QUICK = SnowParameters(k=5, alpha_preference=4, alpha_confidence=4, beta=2, concurrent_repolls=1)
 CONFIG = NetworkConfig(network_id=12345, first_request_timeout=2.0)
 
 T = TypeVar("T")
@@ -87,22 +87,22 @@ class Peers:
         """The connected peers."""
         self.full: set[NodeID] = set()
         """The peers whose send queue is full."""
-        self.facts = {one: ValidatorFacts(1000, None) for one in validators}
+        self.facts = {one: ValidatorInfo(1000, None) for one in validators}
         self.sent: list[tuple[NodeID, p2p.Message]] = []
 
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         return MappingProxyType({one: peer_info(one) for one in self.there})
 
-    def send(self, node_id: NodeID, message: p2p.Message | Packed) -> bool:
+    def send(self, node_id: NodeID, message: p2p.Message | PackedMessage) -> bool:
         if node_id not in self.there or node_id in self.full:
             return False
         self.sent.append((node_id, unpacked(message)))
         return True
 
-    def totals(self) -> Totals:
+    def totals(self) -> NetworkTotals:
         raise NotImplementedError
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         return self.facts
 
     def uptime_of(self, node_id: NodeID) -> int:
@@ -125,7 +125,7 @@ class Voter:
         vm: SlotVM | None = None,
         peers: Peers | None = None,
         *,
-        parameters: Parameters = QUICK,
+        parameters: SnowParameters = QUICK,
         minimum_delay: int = 0,
         follows: bool = False,
     ) -> None:
@@ -161,7 +161,7 @@ class Voter:
             self.peers,
             self.requests,
             self.validators,
-            budget=Budget(CONFIG, PeerSlots(), self.peers.facts.__contains__, clock),
+            budget=AnswerBudget(CONFIG, PeerSlots(), self.peers.facts.__contains__, clock),
             config=CONFIG,
             parameters=parameters,
             clock=clock,

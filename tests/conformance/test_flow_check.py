@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from platform_app.executor import errors
-from platform_app.executor.credentials import Signers
+from platform_app.executor.credentials import SignerRecovery
 from platform_app.executor.spend import Spent, verify_flow, verify_spend
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import build
@@ -14,13 +14,13 @@ from platform_app.txs.components import (
     Input,
     LockIn,
     LockOut,
-    Output,
     OutputOwners,
     SignatureCredential,
     TransferableInput,
     TransferableOutput,
     TransferInput,
     TransferOutput,
+    UtxoOutput,
 )
 from platform_app.txs.errors import InvalidTx, SumOverflow
 from primitives.ids import PRIMARY_NETWORK_ID, ShortID
@@ -40,7 +40,7 @@ REASONS: dict[str, type[InvalidTx]] = {
 }
 
 
-def read_output(case: dict[str, Any]) -> Output:
+def read_output(case: dict[str, Any]) -> UtxoOutput:
     if case["type"] == "LockOut":
         return LockOut(case["locktime"], read_output(case["output"]))
     addresses = tuple(ShortID(bytes.fromhex(address)) for address in case["addresses"])
@@ -97,7 +97,7 @@ def check(case: dict[str, Any]) -> None:
         verify_spend(tx, platform_state.state(*utxos), platform_state.env(now=case["now"]))
         return
     spent = map(Spent, inputs, utxos, credentials)
-    verify_flow(Signers(bytes(32)), spent, read_outputs(case), produced, now=case["now"])
+    verify_flow(SignerRecovery(bytes(32)), spent, read_outputs(case), produced, now=case["now"])
 
 
 @pytest.mark.parametrize("case", cases("flow_check", expectedError=None))

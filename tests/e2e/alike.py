@@ -21,7 +21,7 @@ OWN = frozenset(
 )  # fmt: skip
 """Tables whose rows differ between nodes."""
 APPS = ("cchain_app_", "platform_app_", "network_app_")
-LEAST_TABLES = 20
+MIN_TABLES = 20
 """Fewer tables than this mean that the chains' tables were not found."""
 
 Rows = dict[str, set[tuple[Any, ...]]]
@@ -42,7 +42,7 @@ def rows(node: RunningNode) -> Rows:
     with node.database() as ask:
         tables = ask("SELECT name FROM sqlite_master WHERE type = 'table'")
         names = [name for (name,) in tables if name.startswith(APPS) and name not in OWN]
-        assert len(names) >= LEAST_TABLES, names
+        assert len(names) >= MIN_TABLES, names
         return {name: set(ask(f"SELECT * FROM {name}")) for name in names}
 
 

@@ -13,9 +13,9 @@ from platform_app.txs.codec import CODEC
 from platform_app.txs.components import (
     UTXO,
     OutputOwners,
+    StakingPeriod,
     TransferableOutput,
     TransferOutput,
-    Validator,
     inner_output,
 )
 from platform_app.txs.staking import AddPermissionlessDelegatorTx, AddPermissionlessValidatorTx
@@ -106,7 +106,7 @@ class Wallet:
             AddPermissionlessValidatorTx,
             spent,
             [(self.key, worth(spent) - weight - FEE)],
-            validator=Validator(node_id, 0, end, weight),
+            validator=StakingPeriod(node_id, 0, end, weight),
             stake=self._stake(spent, weight),
             validation_rewards_owner=self._mine,
             delegation_rewards_owner=self._mine,
@@ -126,7 +126,7 @@ class Wallet:
             AddPermissionlessDelegatorTx,
             spent,
             [(self.key, worth(spent) - weight - FEE)],
-            validator=Validator(node_id, 0, end, weight),
+            validator=StakingPeriod(node_id, 0, end, weight),
             stake=self._stake(spent, weight),
             rewards_owner=self._mine,
         )

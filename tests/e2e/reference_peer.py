@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from network_app.config import NetworkConfig
-from network_app.peers.network import Network
+from network_app.peers.network import PeerNetwork
 from network_app.ports import PeerInfo
 from network_app.proposervm.block import build_unsigned
 from network_app.sync.messages import NOT_REGISTERED, enclose
@@ -60,7 +60,7 @@ class ReferencePeer:
         self._config = NetworkConfig(network_id=NETWORK_ID)
         self._identity = identity
         self._address = maker
-        self.network: Network
+        self.network: PeerNetwork
         self._loop = asyncio.new_event_loop()
 
     @contextmanager
@@ -69,7 +69,7 @@ class ReferencePeer:
         ready, stopping = threading.Event(), asyncio.Event()
 
         async def live() -> None:
-            self.network = Network(
+            self.network = PeerNetwork(
                 self._identity,
                 self._config,
                 Validators(),

@@ -18,12 +18,12 @@ from random import Random
 from typing import Any
 
 from network_app.config import NetworkConfig
-from network_app.peers.network import Network
-from network_app.ports import PeerInfo, ValidatorFacts
-from network_app.proposervm.block import OptionBlock, parse
-from network_app.proposervm.building import Signature, build_child
+from network_app.peers.network import PeerNetwork
+from network_app.ports import PeerInfo, ValidatorInfo
+from network_app.proposervm.block import OuterOptionBlock, parse
+from network_app.proposervm.building import BlockSigner, build_child
 from network_app.proposervm.verification import (
-    InnerFacts,
+    InnerContext,
     Upgrades,
     follow,
     of_genesis,
@@ -109,11 +109,11 @@ class ReferenceValidator:
         self._missing: dict[ID, list[bytes]] = {}
         """Blocks that wait for their parent, by the parent's ID."""
         self._facts = {begun.genesis_id: of_genesis(begun.genesis_id, begun.time)}
-        self.network: Network
+        self.network: PeerNetwork
 
     async def start(self, others: Sequence[tuple[str, int]]) -> tuple[str, int]:
         """Listen, and connect to the others; return the listening address."""
-        self.network = Network(
+        self.network = PeerNetwork(
             self._identity,
             NetworkConfig(network_id=NETWORK_ID),
             self._directory,
@@ -150,7 +150,9 @@ class ReferenceValidator:
             inner.raw,
             time=now,
             p_chain_height=parent.p_chain_height or 0,
-            signature=Signature(P_CHAIN_ID, self._identity.certificate_der, self._identity.tls_key),
+            signature=BlockSigner(
+                P_CHAIN_ID, self._identity.certificate_der, self._identity.tls_key
+            ),
             upgrades=UPGRADES,
         )
         self._learn(block.raw)
@@ -273,8 +275,8 @@ class ReferenceValidator:
             return outer.parent_id
         self.voting.add(outer.outer_id, outer.parent_id, raw)
         inner = parse_block(outer.inner)
-        assert not isinstance(outer, OptionBlock), "nothing is proposed in this network"
-        facts = InnerFacts(inner.block_id, inner.parent_id, inner.height)
+        assert not isinstance(outer, OuterOptionBlock), "nothing is proposed in this network"
+        facts = InnerContext(inner.block_id, inner.parent_id, inner.height)
         self._facts[outer.outer_id] = follow(parent, outer, facts)
         for child in self._missing.pop(outer.outer_id, []):
             self._learn(child)
@@ -355,7 +357,7 @@ class ReferenceValidators:
         self, begun: Beginning, own: NodeIdentity, identities: Sequence[NodeIdentity]
     ) -> None:
         directory = Validators({
-            one.node_id: ValidatorFacts(begun.weights[one.node_id], one.bls_public_key)
+            one.node_id: ValidatorInfo(begun.weights[one.node_id], one.bls_public_key)
             for one in (own, *identities)
         })  # fmt: skip
         self.all = [

@@ -14,7 +14,7 @@ from tests.e2e.explorer_history import History, make_history  # noqa: E402  # li
 from tests.servers.node import ROOT, RunningNode  # noqa: E402  # grouped with the others
 
 FOLDER = ROOT / "docs" / "images"
-MOST_BYTES = 150 * 1024
+MAX_BYTES = 150 * 1024
 """Largest allowed size of a screenshot, because screenshots stay in the repository's history."""
 
 
@@ -31,7 +31,7 @@ def main() -> int:
     for name in pages:
         size = (FOLDER / f"{name}.webp").stat().st_size
         print(f"{name}: {size // 1024} KiB")
-        if size > MOST_BYTES:
+        if size > MAX_BYTES:
             faults.append(f"{name} has {size} bytes")
     print(*faults, sep="\n", file=sys.stderr)
     return 1 if faults else 0

@@ -40,14 +40,14 @@ from tests.e2e.strangers import (
 )
 
 MIB = 1024 * 1024
-MOST_GROWTH = 128 * MIB
+MAX_GROWTH = 128 * MIB
 """Most memory that the node may use in addition, because of all floods and of the requests during them."""
 BOMB = compress(b"\x72\x80\x89\x7a" + b"\x0a\x00" * 1_000_000)
 """A list of a million empty addresses, compressed to some 200 bytes."""
 UNKNOWN = b"\xfa\x7f\xe8\x07" + bytes(1000)
 """A message of a later protocol version, with field 2047, which breaks no rule."""
 RECEIVED = 'messages_total{direction="received"}'
-MOST_HALF_OPEN = 64
+MAX_HALF_OPEN = 64
 IN_A_LIST = 15
 """Number of addresses of a list that the node reads."""
 LISTED = 60
@@ -68,7 +68,7 @@ def witness(flooded: Flooded) -> Iterator[Witness]:
     flooded.forget()
     with Witness(flooded.node) as watching:
         yield watching
-    assert watching.most - flooded.before < MOST_GROWTH
+    assert watching.most - flooded.before < MAX_GROWTH
 
 
 async def assert_serves(flooded: Flooded) -> None:
@@ -86,16 +86,16 @@ async def test_connections_without_tls_give_way_to_others(
 ) -> None:
     async with Calls(flooded, said) as calls:
         await calls.go_on(until_ended=300)
-        await until(lambda: calls.staying <= MOST_HALF_OPEN, "few are left")
+        await until(lambda: calls.staying <= MAX_HALF_OPEN, "few are left")
         # Check the reasons now. On a slow machine the remaining connections soon end for another reason, silence.
         reasons = {ending.reason for ending in calls.endings().values()}
-        assert reasons == {f"more than {MOST_HALF_OPEN} connections without TLS"}
+        assert reasons == {f"more than {MAX_HALF_OPEN} connections without TLS"}
 
         await witness.looks()
         await assert_serves(flooded)
         if said:
             await until(
-                lambda: sum(one.heard > 0 for one in calls.made) >= MOST_HALF_OPEN,
+                lambda: sum(one.heard > 0 for one in calls.made) >= MAX_HALF_OPEN,
                 "as many as have room were answered",
             )
 

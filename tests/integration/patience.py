@@ -7,7 +7,7 @@ import pytest
 from channels.testing import WebsocketCommunicator
 from typing_extensions import override
 
-from chaindb import pointers
+from chaindb import events
 
 SECONDS = 60.0
 """An event that has not happened by then will not happen."""
@@ -28,11 +28,11 @@ class PatientCommunicator(WebsocketCommunicator):
 def groups_joined(patch: pytest.MonkeyPatch) -> asyncio.Event:
     """Return an event that is set once the channel layer delivers chain events: earlier ones are lost."""
     joined = asyncio.Event()
-    join = pointers._join
+    join = events._join
 
     async def join_and_tell(*arguments: Any) -> None:
         await join(*arguments)
         joined.set()
 
-    patch.setattr(pointers, "_join", join_and_tell)
+    patch.setattr(events, "_join", join_and_tell)
     return joined

@@ -13,7 +13,7 @@ from cchain_app import models
 from cchain_app.api import wire
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.chain import EvmChain
-from cchain_app.development.changes import CODE, NOBODY, STORAGE, Change, with_value
+from cchain_app.development.changes import CODE, NOBODY, STORAGE, StateEdit, with_value
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.store import development, evm_state
 from cchain_app.store.chain import load_block
@@ -38,7 +38,7 @@ class ShownBlock:
     raws: tuple[bytes, ...]
     receipts: tuple[bytes, ...]
     """The encoded receipts, as in the receipts trie."""
-    changes: tuple[Change, ...]
+    changes: tuple[StateEdit, ...]
     codes: tuple[bytes, ...]
     """Code that these changes gave to accounts."""
     signers: Mapping[bytes, Address]

@@ -12,14 +12,14 @@ from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators
 from network_app.consensus.vm import VotedChain
 from network_app.peers.bench import Bench
-from network_app.ports import PeerInfo, Totals, ValidatorFacts
+from network_app.ports import NetworkTotals, PeerInfo, ValidatorInfo
 from network_app.proposervm.vm import ProposerVM
 from network_app.snowman.ports import Chits
-from network_app.sync.budget import Budget, PeerSlots
+from network_app.sync.budget import AnswerBudget, PeerSlots
 from network_app.sync.messages import enclose
 from network_app.sync.requests import Requests
 from network_app.wire import p2p_pb2 as p2p
-from network_app.wire.framing import Packed
+from network_app.wire.framing import PackedMessage
 from primitives.ids import ID, NodeID
 from tests.builders.chain_vm import InvalidTextBlock, TextBlock
 from tests.builders.memory_network import peer_info, unpacked
@@ -91,7 +91,7 @@ class DrivenNode(HonestNode):
                 random=self.random,
                 clock=clock,
             ),
-            budget=Budget(CONFIG, PeerSlots(), self.validators().__contains__, clock),
+            budget=AnswerBudget(CONFIG, PeerSlots(), self.validators().__contains__, clock),
             config=CONFIG,
             parameters=self.world.parameters,
             clock=clock,
@@ -162,7 +162,7 @@ class DrivenNode(HonestNode):
             if number != self.number and hears(number, self.number)
         })  # fmt: skip
 
-    def send(self, node_id: NodeID, message: p2p.Message | Packed) -> bool:
+    def send(self, node_id: NodeID, message: p2p.Message | PackedMessage) -> bool:
         number = self.world.numbers[node_id]
         if not self.world.bus.hears(self.number, number):
             return False
@@ -172,11 +172,11 @@ class DrivenNode(HonestNode):
         self.world.bus.send(self.number, number, kind, content)
         return True
 
-    def totals(self) -> Totals:
+    def totals(self) -> NetworkTotals:
         raise NotImplementedError
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
-        return {one: ValidatorFacts(stake, None) for one, stake in self.world.stakes.items()}
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+        return {one: ValidatorInfo(stake, None) for one, stake in self.world.stakes.items()}
 
     def uptime_of(self, node_id: NodeID) -> int:
         raise NotImplementedError

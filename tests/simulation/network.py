@@ -4,12 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from tests.builders.outer_blocks import Node, a_node
 from tests.simulation.bus import Bus
 from tests.simulation.node import HonestNode, World
 
-SMALL = Parameters(k=20, alpha_preference=13, alpha_confidence=13, beta=8, concurrent_repolls=4)
+SMALL = SnowParameters(k=20, alpha_preference=13, alpha_confidence=13, beta=8, concurrent_repolls=4)
 """For four to nine validators; with fewer successful polls in a row than a real network requires."""
 SURE = replace(SMALL, beta=20)
 """With as many as a real one. Eight are too few against a node that confirms all preferences: the chance
@@ -43,7 +43,7 @@ class SimulatedNetwork:
         *,
         kinds: Mapping[int, type[HonestNode]] | None = None,
         skews: Mapping[int, float] | None = None,
-        parameters: Parameters = SMALL,
+        parameters: SnowParameters = SMALL,
         loss: float = 0.0,
     ) -> None:
         self.bus = self.make_bus(Random(seed), loss)

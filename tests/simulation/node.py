@@ -7,14 +7,14 @@ from random import Random
 from typing import Any
 
 from chainvm.processing import UnknownParent
-from network_app.proposervm.building import Signature
+from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.errors import OuterBlockError
 from network_app.proposervm.vm import NotOurSlot, ProposerBlock, ProposerVM
-from network_app.snowman.engine import Engine
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.engine import SnowmanEngine
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.ports import Chits
 from network_app.snowman.sampling import sample
-from network_app.snowman.topological import Decision
+from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID, NodeID
 from tests.builders.chain_vm import (
     GENESIS,
@@ -43,7 +43,7 @@ class World:
     """State shared by all nodes: the bus, the validators, and the accepted blocks."""
 
     bus: Bus
-    parameters: Parameters
+    parameters: SnowParameters
     identities: Sequence[Node]
     stakes: Mapping[NodeID, int]
     nodes: "list[HonestNode]" = field(default_factory=list)
@@ -89,7 +89,9 @@ class HonestNode:
         last = self.vm.get_block(self.vm.last_accepted())
         assert last is not None
         self._answers: dict[tuple[NodeID, int], str] = {}
-        self.engine: Engine[Block] = Engine(self, self, self, self.world.parameters, last)
+        self.engine: SnowmanEngine[Block] = SnowmanEngine(
+            self, self, self, self.world.parameters, last
+        )
         self.world.bus.connect(self.number, self.deliver)
         self._do(self.engine.start())
         life = self.life
@@ -104,7 +106,7 @@ class HonestNode:
             self.rows,
             self,
             node_id=self.identity.node_id,
-            signature=Signature(CHAIN, self.identity.certificate, self.identity.key),
+            signature=BlockSigner(CHAIN, self.identity.certificate, self.identity.key),
         )
 
     def take(self, text: str) -> None:
@@ -281,7 +283,7 @@ class HonestNode:
     async def set_preference(self, block_id: ID) -> None:
         self.vm.set_preference(block_id)
 
-    async def decide(self, decisions: Sequence[Decision]) -> None:
+    async def decide(self, decisions: Sequence[VoteDecision]) -> None:
         self._may_die()
         self.vm.accept([one.accepted for one in decisions], written=lambda _: self._may_die())
         for one in decisions:

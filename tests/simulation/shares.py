@@ -11,7 +11,7 @@ from functools import cache
 from statistics import median
 from typing import NamedTuple
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from tests.builders.outer_blocks import Node
 from tests.simulation.network import SimulatedNetwork, identities
 from tests.simulation.node import HonestNode, SilentNode, TwoFaced
@@ -42,7 +42,7 @@ def nodes(count: int) -> Sequence[Node]:
 
 def shown(count: int, alpha: int, faulty: int, kind: type[HonestNode] | None) -> Shown:
     """Run networks whose last nodes are of a class, or absent (None)."""
-    parameters = Parameters(alpha_preference=alpha, alpha_confidence=alpha)
+    parameters = SnowParameters(alpha_preference=alpha, alpha_confidence=alpha)
     times: list[float] = []
     forked = 0
     for seed in range(RUNS):

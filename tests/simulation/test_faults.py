@@ -6,7 +6,7 @@ honest node has accepted a different one at this height.
 
 import pytest
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from tests.searching import seeds
 from tests.simulation.network import SURE, SimulatedNetwork, identities
 from tests.simulation.node import (
@@ -87,7 +87,7 @@ def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
 
 def test_these_runs_would_find_a_network_that_is_too_sure() -> None:
     """If one poll of three validators suffices, skewed clocks lead to two accepted blocks of one height."""
-    weak = Parameters(k=3, alpha_preference=2, alpha_confidence=2, beta=1, concurrent_repolls=1)
+    weak = SnowParameters(k=3, alpha_preference=2, alpha_confidence=2, beta=1, concurrent_repolls=1)
 
     def run() -> None:
         for seed in range(40):

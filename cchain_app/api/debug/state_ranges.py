@@ -25,10 +25,10 @@ from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
 from primitives.hexadecimal import checksum_address, encode_data
 
-MOST_SLOTS: Final = 10_000
+MAX_SLOTS: Final = 10_000
 """Most slots of an account in one answer; the next request continues after them."""
 
-MOST_ACCOUNTS: Final = 256
+MAX_ACCOUNTS: Final = 256
 """Most accounts in one answer, as in geth."""
 
 
@@ -54,7 +54,7 @@ def storage_range_at(  # noqa: PLR0917  # arguments come by position
         above,
         address,
         start=start,
-        most=min(max(most, 0), MOST_SLOTS),
+        most=min(max(most, 0), MAX_SLOTS),
         seconds=rpc.chain.node.rpc_call_timeout,
     )
     if not slots.slots and slots.next is None:
@@ -173,7 +173,7 @@ def account_range(  # noqa: PLR0917  # arguments come by position
         ProofWindowPassed: The block is too old.
     """
     found = block_tags.require(rpc, block)
-    most = most if 0 < most <= MOST_ACCOUNTS else MOST_ACCOUNTS
+    most = most if 0 < most <= MAX_ACCOUNTS else MAX_ACCOUNTS
     return _dump(rpc, found, start, most, code=not without_code, storage=not without_storage)
 
 
@@ -185,7 +185,7 @@ def dump_block(rpc: EvmRpc, block: BlockNumber) -> Raw:
     found = block_tags.find(rpc, block)
     if found is None:
         raise server_error(f"block {_named(block)} not found")
-    return _dump(rpc, found, b"", MOST_ACCOUNTS, code=True, storage=True)
+    return _dump(rpc, found, b"", MAX_ACCOUNTS, code=True, storage=True)
 
 
 def _dump(
@@ -237,7 +237,7 @@ def _storage(
         return {}
     number, above = _stored(block)
     found = state_ranges.storage_range(
-        chain, number, above, one.address, start=b"", most=MOST_SLOTS, seconds=seconds
+        chain, number, above, one.address, start=b"", most=MAX_SLOTS, seconds=seconds
     )
     words = {encode_data(slot.slot): slot.value.lstrip(b"\0").hex() for slot in found.slots}
     return {"storage": words}

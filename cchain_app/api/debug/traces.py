@@ -13,7 +13,7 @@ from cchain_app.api.params.tracing import CallTraceOptions
 from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.evm.engine import CallRejected, InvalidBlock, StateReader
+from cchain_app.evm.engine import CallRejected, ExecutionInvalid, StateReader
 from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors import tracing as traced
@@ -72,7 +72,7 @@ def trace_block(rpc: EvmRpc, raw: bytes, config: TraceConfig) -> Raw:
             transactions, traces = given_blocks.trace_candidate(
                 rpc.chain, block, _recording(rpc, config), time_limit=_seconds(rpc, config)
             )
-        except InvalidBlock as refusal:
+        except ExecutionInvalid as refusal:
             raise server_error(f"tracing failed: {refusal}") from refusal
         logs = accumulate((len(one.logs) for one in traces), initial=0)
         contexts = [

@@ -12,7 +12,7 @@ from cchain_app.api.params.development import amount64
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.development.dump import packed
 from cchain_app.development.errors import AlreadyMined, ReorgBlockTooHigh
-from cchain_app.forking.origin import Wanted, read_wanted
+from cchain_app.forking.origin import ForkPoint, read_wanted
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import (
     dropping,
@@ -30,7 +30,7 @@ from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_data, encode_data, encode_quantity
 from primitives.product import VERSION
 
-_MOST_DEPTH = 10_000
+_MAX_DEPTH = 10_000
 
 ReorgTransaction = bytes | TransactionRequest
 """A signed envelope, or the fields of a transaction for the node to build."""
@@ -71,14 +71,14 @@ def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
     forking.reset(rpc.chain, _wanted(options.get("forking")))
 
 
-def _wanted(given: Any) -> Wanted | None:
+def _wanted(given: Any) -> ForkPoint | None:
     if given is None:
         return None
     if not isinstance(given, dict):
         raise invalid_params("forking must be an object")
     url, number = given.get("jsonRpcUrl"), given.get("blockNumber")
     try:
-        return Wanted(
+        return ForkPoint(
             () if url is None else read_wanted([forked.url(url)]).urls,
             None if number is None else amount64(number),
         )
@@ -124,8 +124,8 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
         JsonRpcError: -32602, there are too many blocks.
     """
     chain = rpc.chain
-    if depth > _MOST_DEPTH:
-        raise invalid_params(f"a reorganisation of more than {_MOST_DEPTH} blocks is too much")
+    if depth > _MAX_DEPTH:
+        raise invalid_params(f"a reorganisation of more than {_MAX_DEPTH} blocks is too much")
     beyond = [place for _, place in pairs if place >= depth]
     if beyond:
         raise ReorgBlockTooHigh(beyond[0], depth - 1)

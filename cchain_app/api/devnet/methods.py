@@ -39,10 +39,10 @@ EVM: Final = "evm_"
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
     """Add the methods to those of a chain."""
     for group in (_state, _tokens, _mining, _time, _environment, _going_back, _pool, _about):
-        group(_Table(methods, rpc))
+        group(_MethodTable(methods, rpc))
 
 
-class _Table:
+class _MethodTable:
     """Adds one method under several names."""
 
     def __init__(self, methods: MethodRegistry, rpc: EvmRpc) -> None:
@@ -84,7 +84,7 @@ def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[
     return answer
 
 
-def _state(add_as: _Table) -> None:
+def _state(add_as: _MethodTable) -> None:
     amounts = [_ADDRESS, _WEI]
     several = [_ADDRESSES, _WEI]
     nonce = [_ADDRESS, Param("nonce", read.amount64)]
@@ -104,7 +104,7 @@ def _state(add_as: _Table) -> None:
     )
 
 
-def _tokens(add_as: _Table) -> None:
+def _tokens(add_as: _MethodTable) -> None:
     state = development_state
     holder, owner, spender = (
         Param(name, params.address) for name in ("holder", "owner", "spender")
@@ -118,7 +118,7 @@ def _tokens(add_as: _Table) -> None:
     add_as("anvil_setERC20Allowance", state.set_erc20_allowance, [owner, spender, _TOKEN, _WEI])
 
 
-def _mining(add_as: _Table) -> None:
+def _mining(add_as: _MethodTable) -> None:
     mining = development_mining
     on = [Param("on", read.flag)]
     add_as("evm_mine", mining.evm_mine, [_MINING], untimed=True)
@@ -140,7 +140,7 @@ def _mining(add_as: _Table) -> None:
     add_as("anvil_getIntervalMining", mining.get_interval_mining)
 
 
-def _time(add_as: _Table) -> None:
+def _time(add_as: _MethodTable) -> None:
     mining = development_mining
     add_as("evm_increaseTime anvil_increaseTime", mining.increase_time, [_SECONDS])
     add_as("evm_setTime anvil_setTime", mining.set_time, [Param("time", read.moment)])
@@ -154,7 +154,7 @@ def _time(add_as: _Table) -> None:
     add_as("anvil_getGenesisTime", mining.genesis_time)
 
 
-def _environment(add_as: _Table) -> None:
+def _environment(add_as: _MethodTable) -> None:
     mining = development_mining
     add_as(
         "anvil_setNextBlockBaseFeePerGas hardhat_setNextBlockBaseFeePerGas",
@@ -172,7 +172,7 @@ def _environment(add_as: _Table) -> None:
     add_as("anvil_setChainId", mining.set_chain_id, [Param("chainId", read.chain_id)], keys_guard)
 
 
-def _going_back(add_as: _Table) -> None:
+def _going_back(add_as: _MethodTable) -> None:
     chain = development_chain
     add_as("evm_snapshot anvil_snapshot", chain.evm_snapshot)
     add_as(
@@ -202,7 +202,7 @@ def _going_back(add_as: _Table) -> None:
     add_as("anvil_loadState hardhat_loadState", chain.load_state, dump, untimed=True)
 
 
-def _pool(add_as: _Table) -> None:
+def _pool(add_as: _MethodTable) -> None:
     chain = development_chain
     add_as("anvil_dropTransaction", chain.drop_transaction, [_HASH])
     add_as("hardhat_dropTransaction", chain.hardhat_drop_transaction, [_HASH])
@@ -214,7 +214,7 @@ def _pool(add_as: _Table) -> None:
     add_as("eth_pendingTransactions", chain.pending_transactions)
 
 
-def _about(add_as: _Table) -> None:
+def _about(add_as: _MethodTable) -> None:
     chain = development_chain
     add_as("anvil_nodeInfo", chain.node_info)
     add_as("anvil_metadata", chain.metadata)

@@ -10,7 +10,7 @@ from cchain_app.api.rpc import EvmRpc
 from cchain_app.evm.reverts import reason_of
 from cchain_app.evm.tracing import Recording
 from cchain_app.selectors import blocks, development, tracing
-from cchain_app.services import by_hand, manual_mining
+from cchain_app.services import cheats, manual_mining
 from jsonrpc.errors import invalid_params
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import encode_data
@@ -42,9 +42,9 @@ def mine(rpc: EvmRpc, count: int, interval: int) -> None:
 
 
 def _mine(rpc: EvmRpc, count: int, interval: int, time: int | None) -> list[int]:
-    if count > manual_mining.MOST_BLOCKS:
+    if count > manual_mining.MAX_BLOCKS:
         raise invalid_params(
-            f"{count} blocks are too many for one call, want at most {manual_mining.MOST_BLOCKS}"
+            f"{count} blocks are too many for one call, want at most {manual_mining.MAX_BLOCKS}"
         )
     made = manual_mining.mine(rpc.chain, count, interval=interval, time=time)
     if len(made) < count:
@@ -123,16 +123,14 @@ def set_next_block_timestamp(rpc: EvmRpc, moment: int) -> None:
 
 def set_block_timestamp_interval(rpc: EvmRpc, seconds: int) -> None:
     """anvil_setBlockTimestampInterval: set the seconds between each block and its parent. Raises as `set_automine`."""
-    by_hand.change_conditions(
-        rpc.chain, lambda found, _: replace(found, timestamp_interval=seconds)
-    )
+    cheats.change_conditions(rpc.chain, lambda found, _: replace(found, timestamp_interval=seconds))
 
 
 def remove_block_timestamp_interval(rpc: EvmRpc) -> bool:
     """anvil_removeBlockTimestampInterval: let block times follow the clock again; returns whether an interval was set."""
     had = development.conditions(rpc.chain).timestamp_interval is not None
     if had:
-        by_hand.change_conditions(
+        cheats.change_conditions(
             rpc.chain, lambda found, _: replace(found, timestamp_interval=None)
         )
     return had
@@ -147,7 +145,7 @@ def genesis_time(rpc: EvmRpc) -> int:
 
 def set_next_base_fee(rpc: EvmRpc, wei: int) -> None:
     """anvil_setNextBlockBaseFeePerGas: set the base fee of the next block; 0 is allowed. Raises as `set_automine`."""
-    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, next_base_fee=wei))
+    cheats.change_conditions(rpc.chain, lambda found, _: replace(found, next_base_fee=wei))
 
 
 def set_min_gas_price(rpc: EvmRpc, wei: int) -> None:
@@ -169,18 +167,18 @@ def set_block_gas_limit(rpc: EvmRpc, gas: int) -> bool:
     """
     if not gas:
         raise invalid_params("Block gas limit must be greater than 0")
-    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, gas_limit=gas))
+    cheats.change_conditions(rpc.chain, lambda found, _: replace(found, gas_limit=gas))
     return True
 
 
 def set_coinbase(rpc: EvmRpc, address: Address) -> None:
     """anvil_setCoinbase: set the account that receives the tips of later blocks. Raises as `set_automine`."""
-    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, coinbase=address))
+    cheats.change_conditions(rpc.chain, lambda found, _: replace(found, coinbase=address))
 
 
 def set_prev_randao(rpc: EvmRpc, value: Hash) -> None:
     """hardhat_setPrevRandao: set the value that PREVRANDAO returns in the next block. Raises as `set_automine`."""
-    by_hand.change_conditions(rpc.chain, lambda found, _: replace(found, next_prev_randao=value))
+    cheats.change_conditions(rpc.chain, lambda found, _: replace(found, next_prev_randao=value))
 
 
 def set_chain_id(rpc: EvmRpc, chain_id: int) -> None:
@@ -200,4 +198,4 @@ def set_chain_id(rpc: EvmRpc, chain_id: int) -> None:
         ChainHasBlocks: The ID is another one, and there are blocks.
         TransactionsWait: The ID is another one, and the pool is not empty.
     """
-    by_hand.set_chain_id(rpc.chain, chain_id)
+    cheats.set_chain_id(rpc.chain, chain_id)

@@ -9,7 +9,7 @@ from cchain_app.development.errors import NoBalanceSlot
 from cchain_app.evm.engine import CallMessage
 from cchain_app.evm.overrides import AccountOverride
 from cchain_app.selectors.state import StateAt
-from cchain_app.services import by_hand
+from cchain_app.services import cheats
 from primitives.evm import ZERO_ADDRESS, Address, Slot, Word
 from primitives.hashing import keccak256
 
@@ -23,12 +23,12 @@ def set_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
     Raises:
         HasPeers: Other nodes follow the chain.
     """
-    by_hand.change_state(rpc.chain, [by_hand.balance(address, wei)])
+    cheats.change_state(rpc.chain, [cheats.balance(address, wei)])
 
 
 def set_balances(rpc: EvmRpc, addresses: Sequence[Address], wei: int) -> None:
     """tenderly_setBalance: set the balance of one or more accounts. Raises as `set_balance`."""
-    by_hand.change_state(rpc.chain, [by_hand.balance(one, wei) for one in addresses])
+    cheats.change_state(rpc.chain, [cheats.balance(one, wei) for one in addresses])
 
 
 def add_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
@@ -39,13 +39,13 @@ def add_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
 def add_balances(rpc: EvmRpc, addresses: Sequence[Address], wei: int) -> None:
     """tenderly_addBalance: add to the balance of one or more accounts. Raises as `set_balance`."""
 
-    def more(state: StateAt) -> list[by_hand.Wanted]:
+    def more(state: StateAt) -> list[cheats.AccountEdit]:
         return [
-            by_hand.balance(one, min(_MOST, _balance_of(state, one) + wei))
+            cheats.balance(one, min(_MOST, _balance_of(state, one) + wei))
             for one in dict.fromkeys(addresses)
         ]
 
-    by_hand.change_state(rpc.chain, more)
+    cheats.change_state(rpc.chain, more)
 
 
 def _balance_of(state: StateAt, address: Address) -> int:
@@ -58,17 +58,17 @@ def set_code(rpc: EvmRpc, address: Address, code: bytes) -> None:
 
     Storage and nonce stay. Neither the size limit nor the rule about 0xEF applies; a precompile stays a precompile.
     """
-    by_hand.change_state(rpc.chain, [by_hand.code(address, code)])
+    cheats.change_state(rpc.chain, [cheats.code(address, code)])
 
 
 def set_nonce(rpc: EvmRpc, address: Address, nonce: int) -> None:
     """anvil_setNonce, hardhat_setNonce: set an account's nonce, which may be lower. Raises as `set_balance`."""
-    by_hand.change_state(rpc.chain, [by_hand.nonce(address, nonce)])
+    cheats.change_state(rpc.chain, [cheats.nonce(address, nonce)])
 
 
 def set_storage_at(rpc: EvmRpc, address: Address, slot: Slot, value: Word) -> bool:
     """anvil_setStorageAt, hardhat_setStorageAt: set a storage slot; zero deletes it. Raises as `set_balance`."""
-    by_hand.change_state(rpc.chain, [by_hand.storage(address, slot, value)])
+    cheats.change_state(rpc.chain, [cheats.storage(address, slot, value)])
     return True
 
 
@@ -117,6 +117,6 @@ def _set_slot(rpc: EvmRpc, token: Address, question: bytes, amount: int, what: s
             override = {address: AccountOverride(state_diff={slot: value})}
             answer = execution.make_context(rpc, Tag.LATEST, override, None).run(message)
             if answer.error is None and answer.output[:32] == value:
-                by_hand.change_state(rpc.chain, [by_hand.storage(address, slot, value)])
+                cheats.change_state(rpc.chain, [cheats.storage(address, slot, value)])
                 return
     raise NoBalanceSlot(what)

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, TypeVar
 
 from cchain_app.api import block_tags
 from cchain_app.api.errors import failure, server_error
-from cchain_app.api.loop_gas import Share, in_batch
+from cchain_app.api.loop_gas import LoopGasShare, in_batch
 from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
@@ -242,7 +242,7 @@ def context_on(
     accounts: Overrides | None,
     block_override: BlockOverride | None,
     *,
-    share: Share | None = None,
+    share: LoopGasShare | None = None,
 ) -> CallContext:
     """Return the context for a call on a state, in a block's environment; `share` is given on the event loop.
 
@@ -266,7 +266,7 @@ def context_on(
     return CallContext(rpc, env, reader, time.monotonic() + rpc.chain.call_seconds)
 
 
-def _share_of_event_loop(rpc: EvmRpc) -> Share | None:
+def _share_of_event_loop(rpc: EvmRpc) -> LoopGasShare | None:
     if not on_event_loop():
         return None
     if not rpc.chain.engine.fast:

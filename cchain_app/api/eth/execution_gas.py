@@ -105,7 +105,7 @@ def create_access_list(
     if request.gas_price == 0 and context.env.base_fee is not None:
         raise server_error("gasPrice must be non-zero after london fork")
     message = execution.make_message(rpc, request, context.env)
-    listed = _Listed.of(request.access_list)
+    listed = _AccessListResult.of(request.access_list)
     try:
         execution.check_fees(request, context.env)
         for _ in range(ACCESS_LIST_ROUNDS):
@@ -121,25 +121,25 @@ def create_access_list(
 
 
 @dataclass(frozen=True, slots=True)
-class _Listed:
+class _AccessListResult:
     """An access list without duplicates, in ascending order."""
 
     entries: AccessList
 
     @classmethod
-    def of(cls, entries: AccessList) -> "_Listed":
+    def of(cls, entries: AccessList) -> "_AccessListResult":
         return cls(()).union(entries)
 
-    def union(self, entries: AccessList) -> "_Listed":
+    def union(self, entries: AccessList) -> "_AccessListResult":
         merged = {address: set(slots) for address, slots in self.entries}
         for address, slots in entries:
             merged.setdefault(address, set()).update(slots)
-        return _Listed(
+        return _AccessListResult(
             tuple((address, tuple(sorted(merged[address]))) for address in sorted(merged))
         )
 
 
-def _run_with(context: CallContext, message: CallMessage, listed: _Listed) -> CallResult:
+def _run_with(context: CallContext, message: CallMessage, listed: _AccessListResult) -> CallResult:
     return context.run(message._replace(access_list=listed.entries), with_access_list=True)
 
 
@@ -155,7 +155,7 @@ def _not_applied(
     return server_error(f"failed to apply transaction: 0x{applied.hash.hex()} err: {refusal}")
 
 
-def _access_list_answer(listed: _Listed, result: CallResult) -> dict[str, Any]:
+def _access_list_answer(listed: _AccessListResult, result: CallResult) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "accessList": wire.access_list(listed.entries),
         "gasUsed": encode_quantity(result.gas_used),

@@ -12,7 +12,7 @@ from cchain_app.api.rendered import join, render_log
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import poll_filters
-from cchain_app.services.poll_filters import FilterNotFound, Kind
+from cchain_app.services.poll_filters import FilterKind, FilterNotFound
 from jsonrpc.errors import invalid_params
 from primitives.evm import Hash
 from primitives.hexadecimal import encode_quantity
@@ -57,7 +57,7 @@ def get_filter_changes(rpc: EvmRpc, filter_id: int) -> Any:
         FilterNotFound: There is no such filter.
     """
     changes = poll_filters.changes(rpc.chain, filter_id)
-    if changes.kind is Kind.LOGS:
+    if changes.kind is FilterKind.LOGS:
         return join(map(render_log, changes.logs))
     if changes.full:
         return [found for one in changes.hashes if (found := _transaction(rpc, one)) is not None]
@@ -71,7 +71,7 @@ def get_filter_logs(rpc: EvmRpc, filter_id: int) -> Raw:
         FilterNotFound: There is no such filter, or it is not a log filter.
     """
     found = poll_filters.get(rpc.chain, filter_id)
-    if found.kind is not Kind.LOGS or found.log_filter is None:
+    if found.kind is not FilterKind.LOGS or found.log_filter is None:
         raise FilterNotFound
     poll_filters.keep(rpc.chain, filter_id, found)
     first, last = eth_logs.resolve_range(rpc, _bound(found.first), _bound(found.last))

@@ -16,7 +16,7 @@ from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.filters import LogFilter
 from cchain_app.forking import answers
 from cchain_app.forking.errors import BadUpstreamAnswer, UpstreamRefused
-from cchain_app.forking.origin import Fork
+from cchain_app.forking.origin import ForkOrigin
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.forked import upstream_of
 from jsonrpc.dispatch.params import Param
@@ -59,7 +59,7 @@ TRANSACTIONS: Final = (
 the pool here."""
 
 
-class _Place(msgspec.Struct):
+class _HeightMembers(msgspec.Struct):
     """The members of a block, header, transaction or receipt that contain its height."""
 
     number: str | None = None
@@ -70,7 +70,7 @@ class _Log(msgspec.Struct, gc=False):
     """A log in an answer; none of its members is decoded."""
 
 
-class _Given(NamedTuple):
+class _RequestedBlock(NamedTuple):
     """An argument as it was received, and its parsed value."""
 
     raw: Any
@@ -117,8 +117,8 @@ def _wrap(
 def _keeping(param: Param) -> Param:
     """Return a parameter that keeps the raw argument beside the parsed value."""
 
-    def parse(raw: Any) -> _Given:
-        return _Given(raw, param.parse(raw))
+    def parse(raw: Any) -> _RequestedBlock:
+        return _RequestedBlock(raw, param.parse(raw))
 
     # The API reference identifies a parameter by its parser.
     return Param(param.name, update_wrapper(parse, param.parse), param.default)
@@ -150,14 +150,14 @@ class _Heights:
             return own(*values)
         if height == fork.number and self._name.startswith("eth_getBlockBy") and not values[1]:
             return fork.block
-        params = [one.raw if isinstance(one, _Given) else None for one in arguments]
+        params = [one.raw if isinstance(one, _RequestedBlock) else None for one in arguments]
         if not isinstance(named, BlockHash | bytes):
             params[self._place] = encode_quantity(height)
         while params and params[-1] is None:
             params.pop()
         return _ask(self._rpc, self._name, params)
 
-    def _height(self, fork: Fork, named: Any) -> int | None:
+    def _height(self, fork: ForkOrigin, named: Any) -> int | None:
         """Return the height of a named block; None if the block is not one of upstream's up to the fork block."""
         chain = self._rpc.chain
         if named is Tag.PENDING:
@@ -188,7 +188,7 @@ class _Transactions:
         fork = chain.fork
         if fork is None or pool.find(chain, values[0]) is not None:
             return own(*values)
-        params = [one.raw for one in arguments if isinstance(one, _Given)]
+        params = [one.raw for one in arguments if isinstance(one, _RequestedBlock)]
         if self._name in {"eth_getTransactionByHash", "eth_getTransactionReceipt"}:
             found = _ask(self._rpc, self._name, params)
             return None if _height_in(fork, found) is None else found
@@ -233,13 +233,13 @@ def height_of_hash(rpc: EvmRpc, block_hash: Hash) -> int | None:
 
 
 def _value(argument: Any) -> Any:
-    return argument.value if isinstance(argument, _Given) else argument
+    return argument.value if isinstance(argument, _RequestedBlock) else argument
 
 
-def _height_in(fork: Fork, answer: Raw) -> int | None:
+def _height_in(fork: ForkOrigin, answer: Raw) -> int | None:
     """Return the height in an answer; None if it is above the fork block."""
     try:
-        place = msgspec.json.decode(answer, type=_Place)
+        place = msgspec.json.decode(answer, type=_HeightMembers)
         number = decode_quantity(place.number or place.blockNumber or "")
     except (msgspec.DecodeError, TypeError, AttributeError, HexError):
         return None

@@ -13,7 +13,7 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.eth import forked
 from cchain_app.api.params.logs import LogCriteria
 from cchain_app.api.params.values import BlockNumber, Tag
-from cchain_app.api.rendered import NO_LOGS, Patience, RenderedLogs, join, render_log
+from cchain_app.api.rendered import NO_LOGS, LoopBudget, RenderedLogs, join, render_log
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
@@ -97,7 +97,7 @@ def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tupl
         return render_rows(rpc, rows), len(rows)
     parts: list[bytes] = []
     count = 0
-    patience = Patience()
+    patience = LoopBudget()
     for block in recent:
         patience.check()
         found = matching(rpc, block, log_filter)

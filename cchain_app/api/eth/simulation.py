@@ -13,17 +13,17 @@ from msgspec import Raw
 
 from cchain_app.api import block_tags, errors, tracing, wire
 from cchain_app.api.eth.execution import check_request, timed_out
-from cchain_app.api.params.simulation import Payload
+from cchain_app.api.params.simulation import SimulationPayload
 from cchain_app.api.params.values import BlockParam
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.evm.engine import CallResult, InvalidBlock
+from cchain_app.evm.engine import CallResult, ExecutionInvalid
 from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.selectors import development
 from cchain_app.selectors.logs import FoundLog
 from cchain_app.selectors.state import state_after
 from cchain_app.selectors.tries import RootsAfter
 from cchain_app.simulation.assembly import SimulatedBlock, SimulatedCall
-from cchain_app.simulation.execution import Budget, Simulation
+from cchain_app.simulation.execution import Simulation, SimulationBudget
 from jsonrpc.errors import SERVER_ERROR
 from primitives.hexadecimal import encode_data, encode_quantity
 
@@ -33,7 +33,7 @@ VM_ERROR: Final = -32015
 CAPPED: Final = " (gas limit was capped by the RPC server's global gas cap)"
 
 
-def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
+def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
     """eth_simulateV1: simulate blocks of calls on top of a block, each on the state after the previous one.
 
     Unspecified: the block may be as old as for proofs, because each simulated block has its real state root.
@@ -58,7 +58,7 @@ def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
             base,
             state_after(chain, base),
             options=replace(payload.options, signers=development.signers(chain)),
-            budget=Budget(
+            budget=SimulationBudget(
                 gas=rpc.gas_cap(base.header.gas_limit),
                 bytes=chain.node.trace_bytes,
                 deadline=time.monotonic() + chain.call_seconds,
@@ -68,7 +68,7 @@ def simulate(rpc: EvmRpc, payload: Payload, block: BlockParam) -> Raw:
             simulated = simulation.run(payload.blocks)
         except TraceTimedOut as error:
             raise timed_out(rpc) from error
-        except InvalidBlock as error:  # overrides can break the system contracts
+        except ExecutionInvalid as error:  # overrides can break the system contracts
             raise errors.server_error(str(error)) from error
         shown = (_block(one, full=payload.full_transactions) for one in simulated)
         return Raw(tracing.encoded(rpc, shown))

@@ -25,7 +25,7 @@ from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, pool
 from chaindb.connections import in_thread
 from jsonrpc.errors import METHOD_NOT_FOUND, InvalidParam, JsonRpcError, invalid_params
-from jsonrpc.websocket.hub import Exchange, Subscription
+from jsonrpc.websocket.hub import SocketExchange, Subscription
 from primitives.evm import Hash
 
 HEADS: Final = "newHeads"
@@ -35,7 +35,7 @@ ACCEPTED: Final = "newAcceptedTransactions"
 SYNCING: Final = "syncing"
 RECEIPTS: Final = "transactionReceipts"
 
-MOST_HASHES: Final = 200
+MAX_HASHES: Final = 200
 """Most transaction hashes of one subscription to receipts, as in geth."""
 
 LOGS_AT_ONCE: Final = 20_000
@@ -47,7 +47,7 @@ FULL: Final = ":full"
 _encode: Final = msgspec.json.Encoder().encode
 
 
-def subscribe(rpc: EvmRpc, exchange: Exchange, kind: object, argument: object) -> str:
+def subscribe(rpc: EvmRpc, exchange: SocketExchange, kind: object, argument: object) -> str:
     """eth_subscribe: subscribe to a kind of event; returns the ID of the subscription.
 
     Raises:
@@ -66,7 +66,7 @@ def subscribe(rpc: EvmRpc, exchange: Exchange, kind: object, argument: object) -
     return exchange.subscribe(topic, payload)
 
 
-def unsubscribe(exchange: Exchange, identifier: str) -> bool:
+def unsubscribe(exchange: SocketExchange, identifier: str) -> bool:
     """eth_unsubscribe: end a subscription; returns true.
 
     Raises:
@@ -85,7 +85,7 @@ def _topic(kind: str, argument: object) -> tuple[str, LogFilter | frozenset[Hash
         return LOGS, params_logs.log_criteria(argument).log_filter
     if kind == RECEIPTS:
         hashes = params_logs.transaction_hashes(argument)
-        if len(hashes) > MOST_HASHES:
+        if len(hashes) > MAX_HASHES:
             raise server_error(
                 "exceed max number of transaction hashes allowed per transactionReceipts subscription"
             )

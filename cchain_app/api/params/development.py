@@ -12,8 +12,8 @@ _DECIMAL: Final = re.compile(r"[0-9]{1,78}")
 _HEX: Final = re.compile(r"0[xX][0-9a-fA-F]{0,64}")
 _MILLISECONDS: Final = 10**12
 """A time above this number is in milliseconds."""
-_MOST_SECONDS: Final = 10**10
-_MOST_CODE: Final = 5_000_000
+_MAX_SECONDS: Final = 10**10
+_MAX_CODE: Final = 5_000_000
 
 
 def _amount(value: Any, bits: int) -> int:
@@ -56,7 +56,7 @@ def timestamp(value: Any) -> int:
 def seconds(value: Any) -> int:
     """Read a number of seconds to add to a time: at most about 300 years, because every later block may add them."""
     found = _amount(value, 256)
-    if found > _MOST_SECONDS:
+    if found > _MAX_SECONDS:
         raise InvalidParam(f"{value!s:.90} seconds are more than 300 years")
     return found
 
@@ -108,7 +108,7 @@ def code(value: Any) -> bytes:
     if not isinstance(value, str):
         raise InvalidParam(f"bytes were expected, not {kind_of(value)}")
     digits = value[2:] if value[:2] in {"0x", "0X"} else value
-    if len(digits) > 2 * _MOST_CODE:
+    if len(digits) > 2 * _MAX_CODE:
         raise InvalidParam("code is larger than 5 MB")
     try:
         return bytes.fromhex(digits) if digits.isalnum() or not digits else _no_bytes()

@@ -8,30 +8,30 @@ from cchain_app.api.params import values as params
 from cchain_app.api.params.call import Parser, members
 from cchain_app.blocks.body import Withdrawal
 from cchain_app.evm.overrides import BlockOverride
-from cchain_app.simulation.execution import Options
+from cchain_app.simulation.execution import SimulationOptions
 from cchain_app.simulation.plan import BlockRequest
 from primitives.evm import ZERO_ADDRESS
 
 
-class Payload(NamedTuple):
+class SimulationPayload(NamedTuple):
     """The blocks to simulate, and the options."""
 
     blocks: tuple[BlockRequest, ...] = ()
-    options: Options = Options()
+    options: SimulationOptions = SimulationOptions()
     full_transactions: bool = False
     """Whether the answer contains whole transactions instead of their hashes."""
 
 
-def payload(value: Any) -> Payload:
+def payload(value: Any) -> SimulationPayload:
     """Read the object that eth_simulateV1 takes.
 
     Raises:
         InvalidParam: It is not an object, or a known member in it cannot be read.
     """
     found = members(value, "simOpts", _PAYLOAD)
-    return Payload(
+    return SimulationPayload(
         blocks=found.get("blocks", ()),
-        options=Options(
+        options=SimulationOptions(
             validate=found.get("validate", False), transfers=found.get("transfers", False)
         ),
         full_transactions=found.get("full_transactions", False),

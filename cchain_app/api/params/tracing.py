@@ -21,7 +21,7 @@ TRACE: Final = "trace"
 STATE_DIFF: Final = "stateDiff"
 VM_TRACE: Final = "vmTrace"
 
-MOST_ADDRESSES: Final = 100
+MAX_ADDRESSES: Final = 100
 """Most senders, or recipients, of trace_filter."""
 
 TraceTypes = frozenset[str]
@@ -160,6 +160,6 @@ def trace_search(value: Any) -> TraceSearch:
 
 
 def _addresses(value: Any) -> frozenset[Address]:
-    if isinstance(value, list) and len(value) > MOST_ADDRESSES:
-        raise InvalidParam(f"too many addresses; currently limited to {MOST_ADDRESSES}")
+    if isinstance(value, list) and len(value) > MAX_ADDRESSES:
+        raise InvalidParam(f"too many addresses; currently limited to {MAX_ADDRESSES}")
     return frozenset(params.list_of(params.address)(value))

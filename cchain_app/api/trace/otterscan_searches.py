@@ -16,7 +16,7 @@ from jsonrpc.errors import invalid_params
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 
-MOST_TRANSACTIONS: Final = 100
+MAX_TRANSACTIONS: Final = 100
 """Most transactions on a page; the rest of the last block is added to them."""
 
 
@@ -63,8 +63,8 @@ def _page(
     Raises:
         JsonRpcError: -32602, the page is too long.
     """
-    if size > MOST_TRANSACTIONS:
-        raise invalid_params(f"max allowed page size: {MOST_TRANSACTIONS}")
+    if size > MAX_TRANSACTIONS:
+        raise invalid_params(f"max allowed page size: {MAX_TRANSACTIONS}")
 
     def ask(first: int, before: int, most: int) -> list[int]:
         return calls.transactions_of(rpc.chain, address, first, before, most, newest=newest)

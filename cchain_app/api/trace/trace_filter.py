@@ -30,7 +30,7 @@ from cchain_app.tracing.deadline import Deadline
 from cchain_app.tracing.parity import localized_entry, placed
 from jsonrpc.errors import invalid_params
 
-MOST_BLOCKS: Final = 100
+MAX_BLOCKS: Final = 100
 """Most blocks that are executed to find matching calls."""
 
 
@@ -61,8 +61,8 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     """
     first, last = _range(rpc, search)
     indexed = _indexed(rpc, first, last)
-    if last - first + 1 - len(indexed) > MOST_BLOCKS:
-        raise invalid_params(f"Block range too large; currently limited to {MOST_BLOCKS} blocks")
+    if last - first + 1 - len(indexed) > MAX_BLOCKS:
+        raise invalid_params(f"Block range too large; currently limited to {MAX_BLOCKS} blocks")
     deadline = Deadline(rpc.chain.node.trace_timeout)
     found = _found(rpc, search.wanted, range(first, last + 1), indexed, deadline)
     after = min(search.after, sys.maxsize)

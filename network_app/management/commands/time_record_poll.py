@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from typing_extensions import override
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.topological import Topological
 from primitives.ids import ID
 
@@ -39,7 +39,7 @@ def _microseconds(blocks: int) -> float:
 
 def _poll_time(blocks: int) -> float:
     """Return the seconds per poll, in a series that is too short to decide anything."""
-    parameters = Parameters()
+    parameters = SnowParameters()
     line = [ID(bytes([number]) * ID.SIZE) for number in range(blocks + 1)]
     tree = Topological(parameters, line[0], 0)
     for height, (parent, block_id) in enumerate(pairwise(line), start=1):

@@ -20,7 +20,7 @@ import msgspec
 from chaindb.database import Row
 from chaindb.rows import Table
 from nodeproject.copies.backups.errors import FileExists, FileInUse, LaterFormat, UnreadableBackup
-from nodeproject.copies.backups.manifest import FORMAT, Manifest
+from nodeproject.copies.backups.manifest import FORMAT, BackupManifest
 from primitives import json_limits
 from primitives.json_limits import TooDeep, TooManyValues
 from primitives.whole_files import whole_file
@@ -30,13 +30,13 @@ _PART_BYTES: Final = 1 << 20
 """Rows are written when they have this many bytes, or…"""
 _PART_ROWS: Final = 1_000
 """…are this many; a part is never larger than this and its last row."""
-_MOST_BYTES: Final = 64 << 20
+_MAX_BYTES: Final = 64 << 20
 """Maximum bytes of a part when reading: a block's largest row has some megabytes."""
-_MOST_FILE: Final = 64 << 20
+_MAX_FILE: Final = 64 << 20
 """Maximum bytes of a file of the node."""
-_MOST_MANIFEST: Final = 1 << 20
+_MAX_MANIFEST: Final = 1 << 20
 """Maximum bytes of a manifest."""
-_MOST_DIRECTORY: Final = 256 << 10
+_MAX_DIRECTORY: Final = 256 << 10
 """Maximum bytes of a ZIP file's directory when reading: that of a backup has some kilobytes."""
 _END: Final = struct.Struct("<4s8xI4xH")
 """The end record of a ZIP file: its signature, the sizes of the directory and of the trailing comment."""
@@ -86,7 +86,7 @@ class ArchiveWriter:
         """Write a file of the node."""
         self._file.writestr(f"files/{name}", content)
 
-    def finish(self, manifest: Manifest) -> None:
+    def finish(self, manifest: BackupManifest) -> None:
         """Write the manifest, the last part of the archive."""
         self._file.writestr("manifest.json", msgspec.json.encode(manifest))
 
@@ -140,7 +140,7 @@ class ArchiveReader:
         with _damage_told(self._path), self._file.open(f"rows/{table.name}") as member:
             while head := member.read(_LENGTH.size):
                 (size,) = _LENGTH.unpack(head)
-                if size > _MOST_BYTES:
+                if size > _MAX_BYTES:
                     raise UnreadableBackup(self._path, f"a part of {table.name} has {size} bytes")
                 part = member.read(size)
                 if (count := _rows_in(part)) > _PART_ROWS:
@@ -155,21 +155,21 @@ class ArchiveReader:
         """
         with _damage_told(self._path):
             found = {
-                name: self._read(f"files/{name}", _MOST_FILE)
+                name: self._read(f"files/{name}", _MAX_FILE)
                 for name in self.manifest.files
                 if name in names
             }
         return MappingProxyType(found)
 
-    def _manifest(self) -> Manifest:
+    def _manifest(self) -> BackupManifest:
         with _damage_told(self._path):
-            text = self._read("manifest.json", _MOST_MANIFEST)
+            text = self._read("manifest.json", _MAX_MANIFEST)
             json_limits.verify(text)
             form = msgspec.json.decode(text, type=_Form)
         if form.format > FORMAT:
             raise LaterFormat(self._path, form.version)
         with _damage_told(self._path):
-            return msgspec.json.decode(text, type=Manifest)
+            return msgspec.json.decode(text, type=BackupManifest)
 
     def _read(self, name: str, most: int) -> bytes:
         if self._file.getinfo(name).file_size > most:
@@ -203,7 +203,7 @@ def _verify_directory(file: BinaryIO) -> None:
     if len(tail) == _END.size + _END_64.size:
         _, size_64, sign = _END_64.unpack(tail[: _END_64.size])
         size = size_64 if sign == _SIGN_64 else size
-    if comment or size > _MOST_DIRECTORY:
+    if comment or size > _MAX_DIRECTORY:
         raise zipfile.BadZipFile(f"its directory has {size} bytes")
 
 

@@ -66,7 +66,7 @@ class NoChainYet(BackupRefused):
         super().__init__("this node has no chain yet: start it once")
 
 
-class OtherTables(BackupRefused):
+class BackupTablesDiffer(BackupRefused):
     """The rows are from another version's tables."""
 
     def __init__(self, where: object, version: str, differing: str) -> None:
@@ -88,7 +88,7 @@ class NotUpgraded(BackupRefused):
         self.migration = migration
 
 
-class OtherNetwork(BackupRefused):
+class BackupOfOtherNetwork(BackupRefused):
     """The rows are from another network."""
 
     def __init__(self, where: object, saved: int, here: int) -> None:

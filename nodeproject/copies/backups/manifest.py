@@ -17,7 +17,7 @@ FORMAT: Final = 1
 """Format of the file; a program reads its own and earlier ones."""
 
 
-class Kept(NamedTuple):
+class TableRecord(NamedTuple):
     """The columns and the number of rows of a table in a backup."""
 
     columns: tuple[str, ...]
@@ -36,7 +36,7 @@ class Standing(msgspec.Struct, frozen=True):
     """The state root of the C-Chain's head, 0x…."""
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class BackupManifest(msgspec.Struct, frozen=True):
     """All data of a backup that can be read without its rows."""
 
     version: str
@@ -48,7 +48,7 @@ class Manifest(msgspec.Struct, frozen=True):
     """Whether the backup has the node's keys, encrypted keys of the keystore's users, and the admin's users."""
     migrations: tuple[str, ...]
     """The migrations that created the tables: app.name, in order."""
-    tables: dict[str, Kept]
+    tables: dict[str, TableRecord]
     files: tuple[str, ...]
     format: int = FORMAT
 
@@ -72,13 +72,13 @@ def standing_of(db: Database) -> Standing:
 def manifest_of(
     db: Database,
     standing: Standing,
-    counted: dict[str, Kept],
+    counted: dict[str, TableRecord],
     files: tuple[str, ...],
     *,
     keys: bool,
-) -> Manifest:
+) -> BackupManifest:
     """Return the manifest of a backup made now."""
-    return Manifest(
+    return BackupManifest(
         version=VERSION,
         saved_at=int(time.time()),
         standing=standing,

@@ -9,8 +9,13 @@ from chaindb.rows import Table
 from chaindb.snapshots.postgresql import raise_sequences
 from nodeproject.copies.backups import files, tables
 from nodeproject.copies.backups.archive import reading, writing
-from nodeproject.copies.backups.errors import OtherNetwork, OtherTables
-from nodeproject.copies.backups.manifest import Kept, Manifest, manifest_of, standing_of
+from nodeproject.copies.backups.errors import BackupOfOtherNetwork, BackupTablesDiffer
+from nodeproject.copies.backups.manifest import (
+    BackupManifest,
+    TableRecord,
+    manifest_of,
+    standing_of,
+)
 from nodeproject.copies.backups.verification import verify
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.initialise import make_tables
@@ -21,7 +26,7 @@ Told = Callable[[str], object]
 
 def backup(
     settings: NodeSettings, db: Database, path: Path, *, keys: bool = True, told: Told = str
-) -> Manifest:
+) -> BackupManifest:
     """Save the node's state at this moment; the node may continue to run, and no writer has to wait.
 
     Args:
@@ -36,12 +41,14 @@ def backup(
         DatabaseError: The rows cannot be read.
         OSError: The file cannot be written.
     """
-    counted: dict[str, Kept] = {}
+    counted: dict[str, TableRecord] = {}
     with writing(path) as archive, db.as_of_one_moment():
         standing = standing_of(db)
         for table in tables.all_tables(keys=keys):
             told(f"Saving {table.name}")
-            counted[table.name] = Kept(table.columns, archive.add_rows(table.name, table.read(db)))
+            counted[table.name] = TableRecord(
+                table.columns, archive.add_rows(table.name, table.read(db))
+            )
         there = {
             name: found
             for name, found in files.paths(settings, keys=keys).items()
@@ -54,7 +61,9 @@ def backup(
     return manifest
 
 
-def restore(settings: NodeSettings, db: Database, path: Path, *, told: Told = str) -> Manifest:
+def restore(
+    settings: NodeSettings, db: Database, path: Path, *, told: Told = str
+) -> BackupManifest:
     """Restore a node into an empty data directory and an empty database, and verify that it equals the saved one.
 
     All rows are written in one transaction, and files only after verification, so an interrupted restore can be
@@ -77,7 +86,7 @@ def restore(settings: NodeSettings, db: Database, path: Path, *, told: Told = st
         saved = archive.files(places)
         written = {places[name]: content for name, content in saved.items()}
         if manifest.standing.network_id != settings.network_id:
-            raise OtherNetwork(path, manifest.standing.network_id, settings.network_id)
+            raise BackupOfOtherNetwork(path, manifest.standing.network_id, settings.network_id)
         files.verify_free(written)
         make_tables()
         _verify_tables(db, path, manifest)
@@ -113,12 +122,12 @@ def fill(
             raise_sequences(db, table.name)
 
 
-def _verify_tables(db: Database, path: Path, manifest: Manifest) -> None:
+def _verify_tables(db: Database, path: Path, manifest: BackupManifest) -> None:
     here = tables.migrations(db)
     differing = set(manifest.migrations) ^ set(here)
     if differing:
-        raise OtherTables(path, manifest.version, f"the migration {min(differing)}")
+        raise BackupTablesDiffer(path, manifest.version, f"the migration {min(differing)}")
     known = {table.name: table.columns for table in tables.all_tables()}
     for name, kept in manifest.tables.items():
         if known.get(name) != kept.columns:
-            raise OtherTables(path, manifest.version, f"the table {name}")
+            raise BackupTablesDiffer(path, manifest.version, f"the table {name}")

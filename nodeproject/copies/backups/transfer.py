@@ -11,7 +11,12 @@ from django.db.utils import load_backend
 
 from chaindb.database import Database
 from nodeproject.copies.backups import tables
-from nodeproject.copies.backups.errors import NeedsPostgresql, NoSource, NotUpgraded, OtherNetwork
+from nodeproject.copies.backups.errors import (
+    BackupOfOtherNetwork,
+    NeedsPostgresql,
+    NoSource,
+    NotUpgraded,
+)
 from nodeproject.copies.backups.manifest import Standing, standing_of
 from nodeproject.copies.backups.service import Told, fill
 from nodeproject.copies.backups.verification import verify
@@ -65,7 +70,7 @@ def _verify_fits(
     if differing:
         raise NotUpgraded(path, min(differing))
     if standing.network_id != settings.network_id:
-        raise OtherNetwork(path, standing.network_id, settings.network_id)
+        raise BackupOfOtherNetwork(path, standing.network_id, settings.network_id)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ SnapshotRefused
 from chaindb.snapshots.errors import SnapshotRefused
 
 
-class NotLocal(SnapshotRefused):
+class SnapshotsNotAvailable(SnapshotRefused):
     """The network is not the local one."""
 
     def __init__(self, network_id: int) -> None:

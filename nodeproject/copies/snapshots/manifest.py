@@ -19,7 +19,7 @@ class Head(msgspec.Struct, frozen=True):
     """The hash of the genesis block, or of the genesis bytes."""
 
 
-class Manifest(msgspec.Struct, frozen=True):
+class SnapshotManifest(msgspec.Struct, frozen=True):
     """All data of a snapshot that can be read without its rows."""
 
     name: str
@@ -41,7 +41,7 @@ class Manifest(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self).decode()
 
     @classmethod
-    def of_text(cls, text: str) -> "Manifest":
+    def of_text(cls, text: str) -> "SnapshotManifest":
         """Parse the output of `to_text`.
 
         Raises:

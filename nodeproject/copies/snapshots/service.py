@@ -20,11 +20,11 @@ from nodeproject.copies.snapshots import heads, tables
 from nodeproject.copies.snapshots.errors import (
     NoChain,
     NotAlone,
-    NotLocal,
     OtherChain,
     OtherMigrations,
+    SnapshotsNotAvailable,
 )
-from nodeproject.copies.snapshots.manifest import Manifest
+from nodeproject.copies.snapshots.manifest import SnapshotManifest
 from nodeproject.heads import registry
 from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain
@@ -32,25 +32,25 @@ from platform_app.memory.answers import OLDEST
 from primitives.networks import LOCAL
 
 
-class Snapshot(NamedTuple):
+class NamedSnapshot(NamedTuple):
     """An existing snapshot."""
 
-    manifest: Manifest
+    manifest: SnapshotManifest
     size: int
     """Its size in bytes."""
 
 
-class Unreadable(NamedTuple):
+class DamagedSnapshot(NamedTuple):
     """An entry among the snapshots that cannot be restored."""
 
     name: str
     reason: str
 
 
-class Restored(NamedTuple):
+class RestoreResult(NamedTuple):
     """The result of restoring a snapshot."""
 
-    snapshot: Snapshot
+    snapshot: NamedSnapshot
     behind: list[int]
     """IDs of this node's processes that have not noticed the restoration within `followers.PATIENCE`."""
 
@@ -78,16 +78,16 @@ class Snapshots:
         self._network = network
         self._db = platform.db
 
-    def all(self) -> list[Snapshot | Unreadable]:
+    def all(self) -> list[NamedSnapshot | DamagedSnapshot]:
         """Return all existing snapshots, by name.
 
         Raises:
-            NotLocal: The network is not the local one.
+            SnapshotsNotAvailable: The network is not the local one.
         """
         self._verify_local()
         return [self._read(name) for name in self._copies().names()]
 
-    def save(self, name: str, *, replace: bool = False) -> Snapshot:
+    def save(self, name: str, *, replace: bool = False) -> NamedSnapshot:
         """Save the node's state at this moment.
 
         Args:
@@ -103,7 +103,7 @@ class Snapshots:
         copies.save(name, tables.tables(), lambda: self._describe(name).to_text(), replace=replace)
         return self._found(name)
 
-    def restore(self, name: str) -> Restored:
+    def restore(self, name: str) -> RestoreResult:
         """Restore the node's state from a snapshot, and wait until all its processes have noticed.
 
         The clock's offset is restored too. Wall time has advanced in the meantime, so the clock is not behind its
@@ -129,7 +129,7 @@ class Snapshots:
             rewound(self._evm, head.number, head.hash)
         time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
         behind = registry.wait_for_all(registry.directory_of(self._settings.directory), number)
-        return Restored(snapshot, behind)
+        return RestoreResult(snapshot, behind)
 
     def delete(self, name: str) -> None:
         """Delete a snapshot.
@@ -140,18 +140,18 @@ class Snapshots:
         self._verify_local()
         self._copies().delete(verified(name))
 
-    def _found(self, name: str) -> Snapshot:
+    def _found(self, name: str) -> NamedSnapshot:
         stored = self._copies().read(verified(name))
         try:
-            return Snapshot(Manifest.of_text(stored.description), stored.size)
+            return NamedSnapshot(SnapshotManifest.of_text(stored.description), stored.size)
         except msgspec.DecodeError as error:
             raise UnreadableSnapshot(name, error) from error
 
-    def _read(self, name: str) -> Snapshot | Unreadable:
+    def _read(self, name: str) -> NamedSnapshot | DamagedSnapshot:
         try:
             return self._found(name)
         except UnreadableSnapshot as error:
-            return Unreadable(name, str(error))
+            return DamagedSnapshot(name, str(error))
 
     def _copies(self) -> Copies:
         if self._db.connection.vendor == "postgresql":
@@ -161,7 +161,7 @@ class Snapshots:
             return PostgresqlCopies(self._db, tables.HELD_FIRST)
         return SqliteCopies(self._db, self._settings.directory / "snapshots")
 
-    def _describe(self, name: str) -> Manifest:
+    def _describe(self, name: str) -> SnapshotManifest:
         """Return the manifest of a snapshot, as seen by this thread's transaction.
 
         Raises:
@@ -170,7 +170,7 @@ class Snapshots:
         found = heads.of(self._db)
         if found is None:
             raise NoChain
-        return Manifest(
+        return SnapshotManifest(
             name=name,
             saved_at=int(time.time()),
             network_id=found.network_id,
@@ -181,12 +181,12 @@ class Snapshots:
             migrations=tables.migrations(self._db),
         )
 
-    def _verify_fits(self, saved: Manifest) -> None:
+    def _verify_fits(self, saved: SnapshotManifest) -> None:
         here = self._describe(saved.name)
         differing = set(saved.migrations) ^ set(here.migrations)
         if differing:
             raise OtherMigrations(saved.name, min(differing))
-        facts: tuple[tuple[str, Callable[[Manifest], object]], ...] = (
+        facts: tuple[tuple[str, Callable[[SnapshotManifest], object]], ...] = (
             ("network", lambda one: one.network_id),
             ("P-Chain's genesis", lambda one: one.pchain.genesis),
             ("C-Chain's genesis block", lambda one: one.cchain and one.cchain.genesis),
@@ -198,7 +198,7 @@ class Snapshots:
 
     def _verify_local(self) -> None:
         if self._settings.network_id != LOCAL:
-            raise NotLocal(self._settings.network_id)
+            raise SnapshotsNotAvailable(self._settings.network_id)
 
     def _verify_alone(self) -> None:
         settings = self._settings

@@ -18,11 +18,11 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods
 
 from adminkit import display, formats
-from adminkit.deeds import note
+from adminkit.actions import note
 from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshots.manifest import Head
-from nodeproject.copies.snapshots.service import Snapshot, Unreadable
+from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
 from primitives.networks import LOCAL
 
 _ASKED: Final = {
@@ -78,7 +78,7 @@ def _act(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     action, name = request.POST.get("action", ""), request.POST.get("name", "").strip()
     known = {
-        one.name if isinstance(one, Unreadable) else one.manifest.name: one
+        one.name if isinstance(one, DamagedSnapshot) else one.manifest.name: one
         for one in this_node().snapshots.all()
     }
     is_confirmed = request.POST.get("confirmed") == "yes"
@@ -121,9 +121,9 @@ def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
         messages.success(request, f"Deleted {name}.")
 
 
-def _shown(one: Snapshot | Unreadable) -> dict[str, Any]:
+def _shown(one: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
     """Return the fields of a snapshot for the page."""
-    if isinstance(one, Unreadable):
+    if isinstance(one, DamagedSnapshot):
         return {"name": one.name, "unreadable": one.reason}
     manifest = one.manifest
     return {

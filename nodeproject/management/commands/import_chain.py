@@ -23,7 +23,7 @@ from cchain_app.foreign.errors import ChainFileError
 from cchain_app.foreign.files import read_blocks
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import begin_import
-from cchain_app.services.importing import Imported, NotMerged, import_blocks, let_make_blocks
+from cchain_app.services.importing import ImportResult, NotMerged, import_blocks, let_make_blocks
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
@@ -111,7 +111,7 @@ def _nowhere() -> int:
     return 0
 
 
-class _Source(NamedTuple):
+class _BlockFile(NamedTuple):
     """An open file of blocks."""
 
     stream: BinaryIO
@@ -123,9 +123,9 @@ class _Source(NamedTuple):
 
 
 @contextmanager
-def _opened(name: str) -> Iterator[_Source]:
+def _opened(name: str) -> Iterator[_BlockFile]:
     if name == _STANDARD_INPUT:
-        yield _Source(sys.stdin.buffer)
+        yield _BlockFile(sys.stdin.buffer)
         return
     path = Path(name)
     with path.open("rb") as file:
@@ -133,9 +133,9 @@ def _opened(name: str) -> Iterator[_Source]:
         size, position = (path.stat().st_size, file.tell) if file.seekable() else (None, _nowhere)
         if path.suffix == ".gz":
             with gzip.open(file) as packed:
-                yield _Source(packed, size, position)  # type: ignore[arg-type]
+                yield _BlockFile(packed, size, position)  # type: ignore[arg-type]
         else:
-            yield _Source(file, size, position)
+            yield _BlockFile(file, size, position)
 
 
 class Bar:
@@ -175,7 +175,7 @@ class Bar:
     def __exit__(self, *_: object) -> None:
         self.progress.stop()
 
-    def tell(self, done: Imported) -> None:
+    def tell(self, done: ImportResult) -> None:
         """Show the progress. Rates begin with the first new block, because skipping known blocks takes no time."""
         now = self._now()
         if not done.blocks:

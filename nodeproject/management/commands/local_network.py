@@ -33,13 +33,13 @@ from nodeproject.processes.local_network.processes import (
     GRACE,
     LAST_LOG,
     LOG,
-    NodeProcess,
-    Refused,
+    NetworkNodeProcess,
+    RequestRefused,
     State,
     stop_all,
 )
-from nodeproject.processes.local_network.running import PATIENCE, NetworkFailed, Running
-from nodeproject.processes.local_network.standing import Answers, Quorum
+from nodeproject.processes.local_network.running import PATIENCE, NetworkFailed, RunningNetwork
+from nodeproject.processes.local_network.standing import NodeStatus, Quorum
 from nodeproject.processes.local_network.tables import place_table, standing_table
 from nodeproject.processes.process import CannotStart, check_port, claim_directory
 from nodeproject.startup.initialise import password_file
@@ -112,7 +112,7 @@ class Command(BaseCommand):
                 directory.mkdir(parents=True, exist_ok=True)
                 with claim_directory(directory):
                     self._run(directory, options)
-        except (CannotStart, InvalidParameters, NetworkFailed, Refused) as error:
+        except (CannotStart, InvalidParameters, NetworkFailed, RequestRefused) as error:
             raise CommandError(str(error)) from error
 
     def _run(self, directory: Path, options: dict[str, Any]) -> None:
@@ -132,7 +132,7 @@ class Command(BaseCommand):
         for line in said:
             self.stdout.write(line)
         processes = [
-            NodeProcess(
+            NetworkNodeProcess(
                 f"node {place}",
                 node.directory,
                 as_process("runnode"),
@@ -145,7 +145,7 @@ class Command(BaseCommand):
                 signal.signal(number, lambda *_: sys.exit(0))
         try:
             with Control(directory) as control:
-                running = Running(nodes, processes, quorum, self._say)
+                running = RunningNetwork(nodes, processes, quorum, self._say)
                 console = Console()
                 with console.status("Starting the nodes"):
                     running.start(control)
@@ -204,8 +204,8 @@ def _quorum(count: int, sole: str) -> Quorum:
     return Quorum(found.alpha_confidence, found.k, sole)
 
 
-def _answers(node: Mapping[str, str]) -> Answers | None:
-    return Answers.of(node["url"], node["node_id"]) if node["state"] == State.RUNNING else None
+def _answers(node: Mapping[str, str]) -> NodeStatus | None:
+    return NodeStatus.of(node["url"], node["node_id"]) if node["state"] == State.RUNNING else None
 
 
 def _is_done(action: str, node: Mapping[str, str]) -> bool:

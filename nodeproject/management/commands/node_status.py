@@ -24,7 +24,7 @@ from nodeproject.cli import CHECKS
 from nodeproject.management.terminal import print_facts
 from nodeproject.web.addresses import base_url
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import mempool, stakers
 
 TIMEOUT = 5.0
@@ -41,7 +41,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             head, tip = blocks.head(evm_chain()), platform_chain().tip()
-        except (blocks.NoGenesis, NoGenesis, DatabaseError):
+        except (blocks.NoGenesis, NoPlatformGenesis, DatabaseError):
             raise CommandError(
                 "This node has no chain yet: start it with `nunatak`, in a checkout with `make run`."
             ) from None

@@ -11,8 +11,8 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
+from nodeproject.copies.backups.messages import heads, refusals_told
 from nodeproject.copies.backups.service import restore
-from nodeproject.copies.backups.words import heads, refusals_told
 from nodeproject.processes.process import claim_directory
 
 

@@ -15,7 +15,7 @@ from network_app.runtime import RunningNetwork
 from network_app.snowman.parameters import InvalidParameters
 from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 
 
 class Command(BaseCommand):
@@ -55,7 +55,7 @@ def _network() -> RunningNetwork:
         return RunningNetwork(this_node().network)
     except (InvalidParameters, MalformedAddress, MalformedProducer) as error:
         raise CommandError(str(error)) from error
-    except (NoGenesis, DatabaseError, FileNotFoundError):
+    except (NoPlatformGenesis, DatabaseError, FileNotFoundError):
         raise CommandError("This node has no chain yet: `init_node` makes it.") from None
 
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject.management.seeding.history import History, NotMade, seed
+from nodeproject.management.seeding.history import NotMade, SeededHistory, seed
 from primitives.networks import LOCAL
 
 _NUMBERS = {
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         if settings.NODE.mining != "manual":
             raise CommandError("Nothing else may make blocks meanwhile: NODE_MINING is not manual.")
         try:
-            past = seed(History(**{name: options[name] for name in _NUMBERS}))
+            past = seed(SeededHistory(**{name: options[name] for name in _NUMBERS}))
         except NotMade as error:
             raise CommandError(str(error)) from error
         connections.close_all()

@@ -19,7 +19,7 @@ from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
 from nodeproject.copies.snapshots.manifest import Head
-from nodeproject.copies.snapshots.service import Snapshot, Unreadable
+from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
 from nodeproject.startup.database_faults import explained
 
 WIDTH = 120
@@ -91,19 +91,19 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def _heads(snapshot: Snapshot) -> str:
+def _heads(snapshot: NamedSnapshot) -> str:
     manifest = snapshot.manifest
     cchain = f"C-Chain at {manifest.cchain.height:,}, " if manifest.cchain else ""
     return f"{cchain}P-Chain at {manifest.pchain.height:,}"
 
 
-def _table(found: Sequence[Snapshot | Unreadable]) -> Table:
+def _table(found: Sequence[NamedSnapshot | DamagedSnapshot]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("Name", "Saved", "C-Chain", "P-Chain", "Clock"):
         table.add_column(title, overflow="fold")
     table.add_column("Size", justify="right", no_wrap=True)
     for one in found:
-        if isinstance(one, Unreadable):
+        if isinstance(one, DamagedSnapshot):
             table.add_row(one.name, "cannot be read")
             continue
         manifest = one.manifest
@@ -122,8 +122,8 @@ def _place(head: Head | None) -> str:
     return "–" if head is None else f"{head.height:,}  {shorten(head.id)}"
 
 
-def _json(one: Snapshot | Unreadable) -> dict[str, Any]:
-    if isinstance(one, Unreadable):
+def _json(one: NamedSnapshot | DamagedSnapshot) -> dict[str, Any]:
+    if isinstance(one, DamagedSnapshot):
         return {"name": one.name, "unreadable": one.reason}
     shown: dict[str, Any] = msgspec.to_builtins(one.manifest)
     return {**shown, "size": one.size}

@@ -8,8 +8,8 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
+from nodeproject.copies.backups.messages import heads, refusals_told
 from nodeproject.copies.backups.transfer import transfer
-from nodeproject.copies.backups.words import heads, refusals_told
 
 
 class Command(BaseCommand):

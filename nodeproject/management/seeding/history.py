@@ -17,7 +17,7 @@ from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import DYNAMIC_FEE
 from chaindb import clock
 from nodeproject.apps import this_node
-from nodeproject.management.seeding.owners import FUNDER, RICH, Owner, owner
+from nodeproject.management.seeding.owners import FUNDER, RICH, SeededOwner, owner
 from nodeproject.management.seeding.payments import FEE, coins_of, largest, split, transfer
 from nodeproject.startup.initialise import initialise
 from platform_app.apps import platform_chain
@@ -37,7 +37,7 @@ TRANSFER_GAS: Final = 21_000
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class SeededHistory:
     """The blocks to produce, in this order."""
 
     empty: int
@@ -79,7 +79,7 @@ class NotMade(Exception):
     """A block of the history has unexpected content."""
 
 
-def seed(history: History) -> Past:
+def seed(history: SeededHistory) -> Past:
     """Produce the history in the data directory of the settings.
 
     Raises:
@@ -126,7 +126,7 @@ def _stretch(blocks: int, transactions: int, clocks: list[float]) -> Stretch:
     return Stretch("C", high - blocks, high, transactions, *clocks)
 
 
-def _pay(sender: Owner, nonce: int, to: Address, value: int) -> bytes:
+def _pay(sender: SeededOwner, nonce: int, to: Address, value: int) -> bytes:
     """Return a signed transfer of an amount in wei."""
     transaction = UnsignedTransaction(
         type=DYNAMIC_FEE,
@@ -168,7 +168,7 @@ def _platform(count: int, each: int) -> Stretch:
     return Stretch("P", low, platform_chain().tip().height, len(txs), *clocks)
 
 
-def _coins(taker: Owner, amount: int, count: int) -> list[UTXO]:
+def _coins(taker: SeededOwner, amount: int, count: int) -> list[UTXO]:
     """Take outputs of an amount from the network's prefunded owner."""
     rich = largest(coins.coins_of(platform_chain(), [RICH.short_id]))
     txs = split(rich, RICH, [(taker.short_id, amount)] * count)

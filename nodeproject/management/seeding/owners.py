@@ -11,7 +11,7 @@ from primitives.secp256k1 import address_of_private_key
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
+class SeededOwner:
     """A key, and its addresses on the P-Chain and on the C-Chain."""
 
     key: bytes = field(repr=False)
@@ -19,14 +19,14 @@ class Owner:
     address: Address
 
 
-def owner(purpose: str, number: int = 0) -> Owner:
+def owner(purpose: str, number: int = 0) -> SeededOwner:
     """Return the owner for a purpose, always the same: its key is the hash of purpose and number."""
     return owner_of(sha256(f"{purpose} {number}".encode()))
 
 
-def owner_of(key: bytes) -> Owner:
+def owner_of(key: bytes) -> SeededOwner:
     """Return the owner of a private key of 32 bytes."""
-    return Owner(key, address_of(key), address_of_private_key(key))
+    return SeededOwner(key, address_of(key), address_of_private_key(key))
 
 
 def node_id(number: int) -> NodeID:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from nodeproject.management.seeding.owners import Owner
+from nodeproject.management.seeding.owners import SeededOwner
 from platform_app.config import UNIT, specification_config
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
 from platform_app.txs.codec import build, sign_bytes
@@ -11,11 +11,11 @@ from platform_app.txs.components import (
     UTXO,
     OutputOwners,
     SignatureCredential,
+    StakingPeriod,
     TransferableInput,
     TransferableOutput,
     TransferInput,
     TransferOutput,
-    Validator,
     inner_output,
 )
 from platform_app.txs.staking import AddPermissionlessDelegatorTx
@@ -31,7 +31,7 @@ SPLIT: Final = 600
 """Outputs of one transaction: about 48 KiB of the 64 KiB that the mempool accepts."""
 
 
-def transfer(coin: UTXO, sender: Owner, payments: Iterable[tuple[ShortID, int]]) -> Tx:
+def transfer(coin: UTXO, sender: SeededOwner, payments: Iterable[tuple[ShortID, int]]) -> Tx:
     """Spend an output: make payments, burn the fee, and return the change to the sender.
 
     Args:
@@ -49,7 +49,7 @@ def transfer(coin: UTXO, sender: Owner, payments: Iterable[tuple[ShortID, int]])
     return _sign(unsigned, sender)
 
 
-def split(coin: UTXO, sender: Owner, payments: Sequence[tuple[ShortID, int]]) -> list[Tx]:
+def split(coin: UTXO, sender: SeededOwner, payments: Sequence[tuple[ShortID, int]]) -> list[Tx]:
     """Split one output into any number of payments: each transaction spends the change of the one before."""
     txs: list[Tx] = []
     for start in range(0, len(payments), SPLIT):
@@ -59,7 +59,7 @@ def split(coin: UTXO, sender: Owner, payments: Sequence[tuple[ShortID, int]]) ->
     return txs
 
 
-def delegation(coin: UTXO, delegator: Owner, node_id: NodeID, start: int, end: int) -> Tx:
+def delegation(coin: UTXO, delegator: SeededOwner, node_id: NodeID, start: int, end: int) -> Tx:
     """Stake a whole output with a validator of the Primary Network, which costs no fee."""
     amount = inner_output(coin.output).amount
     unsigned = AddPermissionlessDelegatorTx(
@@ -68,7 +68,7 @@ def delegation(coin: UTXO, delegator: Owner, node_id: NodeID, start: int, end: i
         (),
         _spent(coin),
         b"",
-        validator=Validator(node_id, start, end, amount),
+        validator=StakingPeriod(node_id, start, end, amount),
         subnet_id=PRIMARY_NETWORK_ID,
         stake=(_output(coin.asset_id, delegator.short_id, amount),),
         rewards_owner=OutputOwners(0, 1, (delegator.short_id,)),
@@ -76,7 +76,7 @@ def delegation(coin: UTXO, delegator: Owner, node_id: NodeID, start: int, end: i
     return _sign(unsigned, delegator)
 
 
-def coins_of(tx: Tx, holder: Owner) -> list[UTXO]:
+def coins_of(tx: Tx, holder: SeededOwner) -> list[UTXO]:
     """Return the outputs of a transaction that a holder can spend."""
     assert isinstance(tx.unsigned, BaseTx)
     return [
@@ -101,6 +101,6 @@ def _spent(coin: UTXO) -> tuple[TransferableInput, ...]:
     return (TransferableInput(coin.tx_id, coin.output_index, coin.asset_id, named),)
 
 
-def _sign(unsigned: UnsignedTx, sender: Owner) -> Tx:
+def _sign(unsigned: UnsignedTx, sender: SeededOwner) -> Tx:
     signature = sign_sha256(sha256(sign_bytes(unsigned)), sender.key)
     return build(unsigned, (SignatureCredential((signature,)),))

@@ -19,7 +19,7 @@ from django.db import transaction as database
 from chaindb import clock
 from network_app.apps import node_network
 from nodeproject.apps import this_node
-from nodeproject.management.seeding.owners import RICH, Owner, node_id, owner
+from nodeproject.management.seeding.owners import RICH, SeededOwner, node_id, owner
 from nodeproject.management.seeding.payments import (
     COIN,
     FEE,
@@ -34,7 +34,7 @@ from nodeproject.startup.initialise import initialise
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, build_options, build_proposal
 from platform_app.blocks.builder import build as build_block
-from platform_app.blocks.processing import Step
+from platform_app.blocks.processing import WriteStep
 from platform_app.config import DAY
 from platform_app.executor.clock import advance_time_to
 from platform_app.executor.proposal import execute_reward
@@ -183,7 +183,7 @@ def _add_past(shape: Shape) -> None:
         pass
 
 
-def _take(taker: Owner, amount: int, count: int) -> list[UTXO]:
+def _take(taker: SeededOwner, amount: int, count: int) -> list[UTXO]:
     """Take outputs of an amount from the network's prefunded owner."""
     if not count:
         return []
@@ -209,7 +209,7 @@ def _accept(txs: Sequence[Tx]) -> None:
             assert not built.dropped, built.dropped[0][1]
             assert built.block is not None
             assert isinstance(built.outcome, Diff)
-            write(platform_chain(), [Step((built.block,), built.outcome.changes())])
+            write(platform_chain(), [WriteStep((built.block,), built.outcome.changes())])
             place += len(built.block.txs)
 
 
@@ -228,7 +228,7 @@ def _reward_some(until: int) -> bool:
         proposal, option = _reward(staker, parent, height + 1, diff, state)
         blocks += [proposal, option]
         parent, height = option.block_id, option.height
-    write(platform_chain(), [Step(tuple(blocks), diff.changes())])
+    write(platform_chain(), [WriteStep(tuple(blocks), diff.changes())])
     _date(leaving, blocks[1::2], diff)
     return True
 
@@ -273,6 +273,6 @@ def _proof(number: int) -> ProofOfPossession:
     return ProofOfPossession(bls.public_key(secret), bls.prove_possession(secret))
 
 
-def _address(who: Owner) -> str:
+def _address(who: SeededOwner) -> str:
     """Return an address in the format of the genesis file."""
     return format_address("X", platform_chain().config.hrp, who.short_id)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from nodeproject.processes.local_network.processes import Refused
+from nodeproject.processes.local_network.processes import RequestRefused
 
 NAME = "control"
 """The socket's file in the network's directory."""
@@ -22,10 +22,10 @@ _PATIENCE = 5.0
 """Seconds that either side waits for the other's line."""
 
 Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
-"""Processes a request; raises `Refused` if it cannot be fulfilled."""
+"""Processes a request; raises `RequestRefused` if it cannot be fulfilled."""
 
 
-class NotRunning(Refused):
+class NotRunning(RequestRefused):
     """No network runs in the directory."""
 
     def __init__(self, directory: Path) -> None:
@@ -79,7 +79,7 @@ def ask(directory: Path, action: str, node: int | None = None) -> dict[str, Any]
 
     Raises:
         NotRunning: No network runs in the directory.
-        Refused: The request cannot be fulfilled.
+        RequestRefused: The request cannot be fulfilled.
     """
     try:
         with _inside(directory), socket.socket(socket.AF_UNIX) as connection:
@@ -89,11 +89,13 @@ def ask(directory: Path, action: str, node: int | None = None) -> dict[str, Any]
             with connection.makefile("rb") as lines:
                 reply = json.loads(lines.readline())
     except TimeoutError as error:
-        raise Refused(f"the command that runs the network in {directory} is silent") from error
+        raise RequestRefused(
+            f"the command that runs the network in {directory} is silent"
+        ) from error
     except (OSError, ValueError) as error:
         raise NotRunning(directory) from error
     if "error" in reply:
-        raise Refused(reply["error"])
+        raise RequestRefused(reply["error"])
     return dict(reply)
 
 
@@ -103,7 +105,7 @@ def _reply(line: bytes, answer: Answer) -> Mapping[str, Any]:
         if not isinstance(request, dict):
             return {"error": "a request is an object"}
         return answer(request)
-    except (Refused, OSError) as error:
+    except (RequestRefused, OSError) as error:
         return {"error": str(error)}
     except ValueError:
         return {"error": "a request is a line of JSON"}

@@ -25,7 +25,7 @@ _TAIL = 4096
 """Bytes at the end of a log that are searched for its last line."""
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request is impossible in the node's current state; the message says why."""
 
 
@@ -40,7 +40,7 @@ class State(StrEnum):
     """Unexpectedly: on its own, or by a signal from outside."""
 
 
-class NodeProcess:
+class NetworkNodeProcess:
     """One node's process, in its own session: Ctrl-C only reaches this command, which then ends the node.
 
     Args:
@@ -77,14 +77,14 @@ class NodeProcess:
         """Start the node, or resume a paused one.
 
         Raises:
-            Refused: The node runs already, or is being stopped.
+            RequestRefused: The node runs already, or is being stopped.
         """
         if self.state is State.PAUSED:
             self._signal(signal.SIGCONT)
             self.state = State.RUNNING
             return
         if self._process is not None:
-            raise Refused(
+            raise RequestRefused(
                 f"{self.name} runs already"
                 if self.state is State.RUNNING
                 else f"{self.name} is being stopped: start it when that is done"
@@ -108,11 +108,11 @@ class NodeProcess:
         """Ask the node to end; `look` kills it if that takes longer than `GRACE`.
 
         Raises:
-            Refused: The node does not run.
+            RequestRefused: The node does not run.
         """
         self._require_process()
         if self.state is State.STOPPING:
-            raise Refused(f"{self.name} is being stopped already")
+            raise RequestRefused(f"{self.name} is being stopped already")
         self._signal(signal.SIGTERM)
         self._signal(signal.SIGCONT)  # a paused process would never handle SIGTERM
         self.state = State.STOPPING
@@ -122,11 +122,11 @@ class NodeProcess:
         """Freeze the node: its connections stay open, but it answers no requests.
 
         Raises:
-            Refused: The node does not run.
+            RequestRefused: The node does not run.
         """
         self._require_process()
         if self.state is not State.RUNNING:
-            raise Refused(f"{self.name} is {self.state} already")
+            raise RequestRefused(f"{self.name} is {self.state} already")
         self._signal(signal.SIGSTOP)
         self.state = State.PAUSED
 
@@ -155,9 +155,9 @@ class NodeProcess:
 
     def _require_process(self) -> None:
         if self.state is State.ENDED:
-            raise Refused(f"{self.name} has ended already: {self.ending}")
+            raise RequestRefused(f"{self.name} has ended already: {self.ending}")
         if self._process is None:
-            raise Refused(f"{self.name} is stopped already")
+            raise RequestRefused(f"{self.name} is stopped already")
 
     def _signal(self, number: signal.Signals) -> None:
         """Send a signal to the node and to its child processes."""
@@ -166,10 +166,10 @@ class NodeProcess:
                 os.killpg(self._process.pid, number)
 
 
-def stop_all(processes: Sequence[NodeProcess]) -> None:
+def stop_all(processes: Sequence[NetworkNodeProcess]) -> None:
     """Ask all nodes to end, and return when all have ended."""
     for process in processes:
-        with contextlib.suppress(Refused):
+        with contextlib.suppress(RequestRefused):
             process.stop()
     while any(process.pid is not None for process in processes):
         for process in processes:

@@ -12,7 +12,7 @@ from typing import Any
 from nodeproject.processes.local_network import standing
 from nodeproject.processes.local_network.control import Control
 from nodeproject.processes.local_network.directories import LocalNode
-from nodeproject.processes.local_network.processes import NodeProcess, Refused, State
+from nodeproject.processes.local_network.processes import NetworkNodeProcess, RequestRefused, State
 from nodeproject.processes.local_network.standing import Quorum
 from nodeproject.startup.installation import as_typed
 
@@ -26,7 +26,7 @@ class NetworkFailed(Exception):
     """The network did not start, or has ended; the message says why."""
 
 
-class Running:
+class RunningNetwork:
     """The nodes and their processes.
 
     Args:
@@ -39,7 +39,7 @@ class Running:
     def __init__(
         self,
         nodes: Sequence[LocalNode],
-        processes: Sequence[NodeProcess],
+        processes: Sequence[NetworkNodeProcess],
         quorum: Quorum,
         say: Callable[[str], None],
     ) -> None:
@@ -89,7 +89,7 @@ class Running:
             if process.look():
                 self._tell_end(place, process)
 
-    def _tell_end(self, place: int, process: NodeProcess) -> None:
+    def _tell_end(self, place: int, process: NetworkNodeProcess) -> None:
         """Report which node has ended, why, and the consequences."""
         last = process.last_line() or "nothing"
         why = f"{process.name} has ended: {process.ending}. The last line of its log: {last}"
@@ -120,13 +120,13 @@ class Running:
         """Fulfil a request and return the state of all nodes.
 
         Raises:
-            Refused: The request cannot be fulfilled.
+            RequestRefused: The request cannot be fulfilled.
         """
         action = request.get("action")
         if action in {"stop", "start", "pause"}:
             self._change(str(action), request.get("node"))
         elif action != "status":
-            raise Refused(f"nobody knows how to {action!r}")
+            raise RequestRefused(f"nobody knows how to {action!r}")
         return {
             "quorum": self._quorum._asdict(),
             "nodes": [
@@ -144,11 +144,11 @@ class Running:
         """Start, stop or pause a node.
 
         Raises:
-            Refused: There is no such node, or its state does not allow the action.
+            RequestRefused: There is no such node, or its state does not allow the action.
         """
         count = len(self._processes)
         if not isinstance(number, int) or not 1 <= number <= count:
-            raise Refused(f"there is no node {number}: this network has nodes 1 to {count}")
+            raise RequestRefused(f"there is no node {number}: this network has nodes 1 to {count}")
         process = self._processes[number - 1]
         if process.look():  # a process may have ended since the last check
             self._tell_end(number, process)

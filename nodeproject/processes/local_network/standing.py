@@ -46,7 +46,7 @@ class Quorum(NamedTuple):
         return count
 
 
-class Answers(NamedTuple):
+class NodeStatus(NamedTuple):
     """A node's information about itself."""
 
     ready: bool

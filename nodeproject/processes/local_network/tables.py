@@ -8,7 +8,7 @@ from rich.table import Table
 
 from nodeproject.processes.local_network.directories import LocalNode
 from nodeproject.processes.local_network.processes import State
-from nodeproject.processes.local_network.standing import Answers
+from nodeproject.processes.local_network.standing import NodeStatus
 
 
 def place_table(nodes: Sequence[LocalNode]) -> Table:
@@ -30,7 +30,7 @@ def place_table(nodes: Sequence[LocalNode]) -> Table:
 
 def standing_table(
     nodes: Sequence[Mapping[str, str]],
-    answers: Sequence[Answers | None],
+    answers: Sequence[NodeStatus | None],
     stakes: Mapping[str, int],
 ) -> Table:
     """Return the table of the nodes' status; heights are those of their last accepted blocks.
@@ -66,7 +66,7 @@ def standing_table(
     return table
 
 
-def _state(node: Mapping[str, str], one: Answers | None) -> str:
+def _state(node: Mapping[str, str], one: NodeStatus | None) -> str:
     if node["state"] == State.RUNNING:
         return "does not answer" if one is None else "ready" if one.ready else "running"
     return ": ".join(filter(None, (node["state"], node["ending"])))

@@ -3,9 +3,9 @@
 import asyncio
 from typing import Any
 
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads
-from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import by_path
 from nodeproject.heads.listener import HeadListener
 from nodeproject.node import Node
@@ -25,7 +25,7 @@ class ReaderApplication:
         doors = node.doors
         self._node = node
         self._follower = HeadListener(node.evm_rpc)
-        self._door = RawDoor(
+        self._door = AsgiRpc(
             by_path([doors.cchain]),
             _nowhere,
             doors.workers,
@@ -59,7 +59,7 @@ def protocol_of(node: Node, head: ReaderHead, handover: Handover) -> type[asynci
     class Protocol(ReadingProtocol):
         heads = RequestHeads(paths)
         whole = endpoint.whole
-        pooled = Pooled(whole) if whole else None
+        pooled = PooledRequests(whole) if whole else None
         answering = doors.answering
         held = doors.connections
         memory = doors.memory

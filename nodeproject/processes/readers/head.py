@@ -5,7 +5,7 @@ from typing import Final
 
 from cchain_app.chain import EvmChain
 from nodeproject.heads.shared_memory import HeadPage
-from nodeproject.heads.sync import FollowedHead
+from nodeproject.heads.sync import SyncedHead
 
 PATIENCE: Final = 2.0
 """Seconds to wait for the publication of a committed head. A writer that takes longer is about to end."""
@@ -13,7 +13,7 @@ _LOOK: Final = 0.0005
 """Seconds between checks whether the head is published."""
 
 
-class ReaderHead(FollowedHead):
+class ReaderHead(SyncedHead):
     """The head of a reader, which shows nothing that the writer has not published.
 
     Args:

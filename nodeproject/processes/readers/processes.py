@@ -53,7 +53,7 @@ class Readers:
     def __init__(self, chain: EvmChain, sockets: Sequence[Sequence[socket.socket]]) -> None:
         self._page = HeadPage()
         self._ending = threading.Event()
-        self._readers = [_Reader(one, self._page, self._ending) for one in sockets]
+        self._readers = [_ReaderProcess(one, self._page, self._ending) for one in sockets]
         chain.memory.blocks.before_move = self._page.tell_head
         chain.memory.on_change = self._page.tell_change
         chain.memory.pool.on_change = self._page.tell_pool
@@ -82,7 +82,7 @@ class Readers:
             one.join()
 
 
-class _Reader:
+class _ReaderProcess:
     """One reader, and the thread that manages it."""
 
     def __init__(

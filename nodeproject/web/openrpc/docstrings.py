@@ -19,7 +19,7 @@ _CITED: Final = re.compile(r"\s*\((?:specification|[a-z]+\.md|`[a-z_.]+`)[^)]*\)
 _UNSPECIFIED: Final = re.compile(r"Unspecified: (?P<first>.)")
 
 
-class Failure(NamedTuple):
+class DocumentedError(NamedTuple):
     """An error that a docstring names."""
 
     name: str
@@ -29,24 +29,24 @@ class Failure(NamedTuple):
     text: str
 
 
-class Told(NamedTuple):
+class ParsedDocstring(NamedTuple):
     """The content of a docstring."""
 
     summary: str
     """A sentence, or empty."""
     description: str
     """Paragraphs, often empty."""
-    failures: tuple[Failure, ...]
+    failures: tuple[DocumentedError, ...]
 
 
-def read(handler: Callable[..., Any]) -> Told:
+def read(handler: Callable[..., Any]) -> ParsedDocstring:
     """Return the content of a handler's docstring."""
     function = inspect.unwrap(handler)
     text = inspect.getdoc(handler) or ""
     sections = {one["title"]: one["text"] for one in _SECTION.finditer(f"{text}\n")}
     paragraphs = _SECTION.sub("", f"{text}\n").split("\n\n")
     first = _FIRST.fullmatch(_plain(paragraphs[0]))
-    return Told(
+    return ParsedDocstring(
         _sentence(first["summary"]) if first else "",
         "\n\n".join(_sentence(one) for one in map(_plain, paragraphs[1:]) if one),
         (*_failures(sections.get("Raises", "")), *_elsewhere(function, text)),
@@ -65,17 +65,17 @@ def _sentence(text: str) -> str:
     return shown if not first.islower() or "_" in first else shown[:1].upper() + shown[1:]
 
 
-def _failures(section: str) -> Iterator[Failure]:
+def _failures(section: str) -> Iterator[DocumentedError]:
     for entry in _ENTRY.finditer(section):
         text = " ".join(entry["text"].split()).rstrip(".")
         coded = [found for part in text.split("; ") if (found := _CODE.fullmatch(part))]
         if not coded:
-            yield Failure(entry["name"], None, _sentence(text))
+            yield DocumentedError(entry["name"], None, _sentence(text))
         for found in coded:
-            yield Failure(entry["name"], int(found["code"]), _sentence(found["text"]))
+            yield DocumentedError(entry["name"], int(found["code"]), _sentence(found["text"]))
 
 
-def _elsewhere(function: Callable[..., Any], text: str) -> tuple[Failure, ...]:
+def _elsewhere(function: Callable[..., Any], text: str) -> tuple[DocumentedError, ...]:
     """Return the errors of the handler that a docstring refers to, in the same module."""
     named = _AS.search(" ".join(text.split()))
     if named is None:

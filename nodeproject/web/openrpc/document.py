@@ -14,7 +14,7 @@ import msgspec
 
 from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.web.openrpc import results_evm, results_platform, schemas_evm
-from nodeproject.web.openrpc.entries import Argument, Entry, entries_of
+from nodeproject.web.openrpc.entries import MethodEntry, MethodParameter, entries_of
 from nodeproject.web.openrpc.schemas import WHERE, Schema
 from primitives.product import NAME, VERSION
 
@@ -31,7 +31,7 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
 Json = dict[str, Any]
 
 
-class Server(NamedTuple):
+class ServerPath(NamedTuple):
     """The address of an interface: a path of the node, because the node does not know its public host name."""
 
     name: str
@@ -39,7 +39,7 @@ class Server(NamedTuple):
     is_socket: bool = False
 
 
-class Interface:
+class RpcInterface:
     """An RPC interface with its methods, one of which returns their description.
 
     Args:
@@ -55,7 +55,7 @@ class Interface:
     def __init__(
         self,
         title: str,
-        servers: Iterable[Server],
+        servers: Iterable[ServerPath],
         registry: MethodRegistry,
         *,
         by_name: bool,
@@ -67,7 +67,7 @@ class Interface:
         registry.add(DISCOVER, self.discover, computes=True)
 
     @cached_property
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[MethodEntry, ...]:
         """Its methods without `rpc.discover`, which OpenRPC tools take for granted."""
         described = (one for one in self.registry if one.name != DISCOVER)
         return tuple(entries_of(described, examples(), by_name=self.by_name))
@@ -89,7 +89,7 @@ def examples() -> Mapping[str, Mapping[str, Any]]:
     return found
 
 
-def whole(interfaces: Iterable[Interface], base: str = "") -> bytes:
+def whole(interfaces: Iterable[RpcInterface], base: str = "") -> bytes:
     """Return the document of all methods of a node as JSON; each method names its servers.
 
     Args:
@@ -106,12 +106,12 @@ def whole(interfaces: Iterable[Interface], base: str = "") -> bytes:
     return msgspec.json.encode(_document(NAME, _servers(servers, base), methods))
 
 
-def servers_of(entry: Entry, interface: Interface) -> tuple[Server, ...]:
+def servers_of(entry: MethodEntry, interface: RpcInterface) -> tuple[ServerPath, ...]:
     """Return the servers of a method; for a method that needs a WebSocket only the WebSocket ones."""
     return tuple(one for one in interface.servers if one.is_socket or not entry.needs_socket)
 
 
-def _servers(servers: Iterable[Server], base: str = "") -> list[Json]:
+def _servers(servers: Iterable[ServerPath], base: str = "") -> list[Json]:
     return [{"name": server.name, "url": base + server.path} for server in servers]
 
 
@@ -150,7 +150,7 @@ def _references(value: Any) -> Iterator[str]:
             yield from _references(one)
 
 
-def _method(entry: Entry) -> Json:
+def _method(entry: MethodEntry) -> Json:
     shown: Json = {
         "name": entry.name,
         "summary": entry.summary,
@@ -167,7 +167,7 @@ def _method(entry: Entry) -> Json:
     return shown
 
 
-def _parameter(argument: Argument) -> Json:
+def _parameter(argument: MethodParameter) -> Json:
     return {
         "name": argument.name,
         "required": argument.required,
@@ -175,7 +175,7 @@ def _parameter(argument: Argument) -> Json:
     }
 
 
-def _errors(entry: Entry) -> list[Json]:
+def _errors(entry: MethodEntry) -> list[Json]:
     """Return a method's errors, with each code only once as OpenRPC requires."""
     texts: dict[int, list[str]] = {}
     for fault in entry.faults:
@@ -183,7 +183,7 @@ def _errors(entry: Entry) -> list[Json]:
     return [{"code": code, "message": "; ".join(said)} for code, said in texts.items()]
 
 
-def _example(entry: Entry) -> Json:
+def _example(entry: MethodEntry) -> Json:
     given = entry.example.params
     values = (
         given.items()

@@ -14,7 +14,7 @@ from nodeproject.web.openrpc import (
     results_traces,
 )
 from nodeproject.web.openrpc.arguments import NEEDED, Undocumented, schema_of
-from nodeproject.web.openrpc.docstrings import Failure, Told, read
+from nodeproject.web.openrpc.docstrings import DocumentedError, ParsedDocstring, read
 from nodeproject.web.openrpc.schemas import Schema
 
 RESULTS: Final[Mapping[str, Schema]] = {
@@ -30,7 +30,7 @@ _INSIDE: Final = frozenset({"WouldBlock"})
 """Exceptions of handlers that never reach a client."""
 
 
-class Argument(NamedTuple):
+class MethodParameter(NamedTuple):
     """A parameter."""
 
     name: str
@@ -38,7 +38,7 @@ class Argument(NamedTuple):
     schema: Schema
 
 
-class Fault(NamedTuple):
+class MethodError(NamedTuple):
     """An error that a method may return: its code, and the condition."""
 
     code: int
@@ -55,17 +55,17 @@ class Example(NamedTuple):
     """Whether the call changes the node, which the page mentions before it is tried."""
 
 
-class Entry(NamedTuple):
+class MethodEntry(NamedTuple):
     """A method."""
 
     name: str
     summary: str
     description: str
-    arguments: tuple[Argument, ...]
+    arguments: tuple[MethodParameter, ...]
     by_name: bool
     """Whether params are an object; otherwise they are an array."""
     result: Schema
-    faults: tuple[Fault, ...]
+    faults: tuple[MethodError, ...]
     example: Example
     needs_socket: bool
     """Whether the method is only available over a WebSocket."""
@@ -78,7 +78,7 @@ class Entry(NamedTuple):
 
 def entries_of(
     methods: Iterable[Method], examples: Mapping[str, Mapping[str, Any]], *, by_name: bool
-) -> Iterator[Entry]:
+) -> Iterator[MethodEntry]:
     """Yield the methods of a table in its order.
 
     Raises:
@@ -88,14 +88,16 @@ def entries_of(
         yield _entry(method, examples, by_name=by_name)
 
 
-def _entry(method: Method, examples: Mapping[str, Mapping[str, Any]], *, by_name: bool) -> Entry:
+def _entry(
+    method: Method, examples: Mapping[str, Mapping[str, Any]], *, by_name: bool
+) -> MethodEntry:
     name, handler = method.name, method.handler or method.vectorized
     assert handler is not None, "a registry has no others"
     told = read(handler)
     if not told.summary or name not in RESULTS or name not in examples:
         raise Undocumented(f"the summary, the result or an example of {name}")
     found = examples[name]
-    return Entry(
+    return MethodEntry(
         name,
         told.summary,
         told.description,
@@ -110,36 +112,40 @@ def _entry(method: Method, examples: Mapping[str, Mapping[str, Any]], *, by_name
     )
 
 
-def _arguments(method: Method, *, by_name: bool) -> tuple[Argument, ...]:
+def _arguments(method: Method, *, by_name: bool) -> tuple[MethodParameter, ...]:
     """Return the parameters in their order; for named params the required ones first."""
     needed = NEEDED.get(method.name, ())
     found = [_argument(one, needed) for one in method.params]
     return tuple(sorted(found, key=lambda one: not one.required) if by_name else found)
 
 
-def _argument(param: Param, needed: Iterable[str]) -> Argument:
-    return Argument(param.name, param.required or param.name in needed, schema_of(param))
+def _argument(param: Param, needed: Iterable[str]) -> MethodParameter:
+    return MethodParameter(param.name, param.required or param.name in needed, schema_of(param))
 
 
-def _faults(method: Method, told: Told, *, by_name: bool) -> Iterator[Fault]:
+def _faults(method: Method, told: ParsedDocstring, *, by_name: bool) -> Iterator[MethodError]:
     for one in told.failures:
         if one.name not in _INSIDE:
-            yield Fault(_code_of(one, by_name=by_name), one.text)
+            yield MethodError(_code_of(one, by_name=by_name), one.text)
     if by_name:
-        yield Fault(SERVER_ERROR, "An argument cannot be read, or what is asked for cannot be done")
+        yield MethodError(
+            SERVER_ERROR, "An argument cannot be read, or what is asked for cannot be done"
+        )
     elif method.params:
-        yield Fault(INVALID_PARAMS, "An argument is missing or cannot be read, or is one too many")
+        yield MethodError(
+            INVALID_PARAMS, "An argument is missing or cannot be read, or is one too many"
+        )
     if method.guard is not None:
-        yield Fault(
+        yield MethodError(
             SERVER_ERROR, "The caller is a web page or another machine that may not call this"
         )
     if method.connection:
-        yield Fault(
+        yield MethodError(
             METHOD_NOT_FOUND, "Asked over HTTP: there are notifications over WebSocket alone"
         )
 
 
-def _code_of(failure: Failure, *, by_name: bool) -> int:
+def _code_of(failure: DocumentedError, *, by_name: bool) -> int:
     if failure.code is not None:
         return failure.code
     return SERVER_ERROR if by_name else _CODES.get(failure.name, INTERNAL_ERROR)

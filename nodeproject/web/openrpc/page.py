@@ -15,8 +15,8 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 
 from nodeproject.settings.theme import FAVICON
-from nodeproject.web.openrpc.document import COMPONENTS, Interface, servers_of, whole
-from nodeproject.web.openrpc.entries import Argument, Entry, Fault
+from nodeproject.web.openrpc.document import COMPONENTS, RpcInterface, servers_of, whole
+from nodeproject.web.openrpc.entries import MethodEntry, MethodError, MethodParameter
 from nodeproject.web.openrpc.schema_html import inline, paragraphs, schema_html
 from nodeproject.web.script_prefix import script_prefix
 from primitives.product import NAME, VERSION
@@ -41,7 +41,7 @@ class ShownMethod(NamedTuple):
     arguments: list[ShownArgument]
     by_name: bool
     result: SafeString
-    faults: tuple[Fault, ...]
+    faults: tuple[MethodError, ...]
     path: str
     """The path of its interface."""
     needs_socket: bool
@@ -69,14 +69,14 @@ class ShownInterface(NamedTuple):
     namespaces: list[Namespace]
 
 
-class Kept(NamedTuple):
+class CompressedBody(NamedTuple):
     """A body that is sent repeatedly, also in compressed form."""
 
     body: bytes
     gzipped: bytes
 
     @classmethod
-    def of(cls, body: bytes) -> "Kept":
+    def of(cls, body: bytes) -> "CompressedBody":
         """Compress a body once for all requests."""
         return cls(body, gzip.compress(body, mtime=0))
 
@@ -95,7 +95,7 @@ class Reference:
         interfaces: Returns the interfaces of the node.
     """
 
-    def __init__(self, address: str, interfaces: Callable[[], Iterable[Interface]]) -> None:
+    def __init__(self, address: str, interfaces: Callable[[], Iterable[RpcInterface]]) -> None:
         self._address = address
         self._interfaces = interfaces
         self.html = lru_cache(_VARIANTS)(self._html_for)
@@ -103,11 +103,11 @@ class Reference:
         self.document = lru_cache(_VARIANTS)(self._document_for)
         """Returns the OpenRPC document of all methods as JSON, whose servers' paths begin with a base path."""
 
-    def _html_for(self, base: str) -> Kept:
-        return Kept.of(self._html.replace(BASE.encode(), base.encode()))
+    def _html_for(self, base: str) -> CompressedBody:
+        return CompressedBody.of(self._html.replace(BASE.encode(), base.encode()))
 
-    def _document_for(self, base: str) -> Kept:
-        return Kept.of(self._document.replace(BASE.encode(), base.encode()))
+    def _document_for(self, base: str) -> CompressedBody:
+        return CompressedBody.of(self._document.replace(BASE.encode(), base.encode()))
 
     @cached_property
     def _html(self) -> bytes:
@@ -133,14 +133,14 @@ class Reference:
         }
 
 
-def _interface(one: Interface) -> ShownInterface:
+def _interface(one: RpcInterface) -> ShownInterface:
     methods = [_method(entry, one) for entry in one.entries]
     return ShownInterface(
         one.title, [server.path for server in one.servers], list(_namespaces(one, methods))
     )
 
 
-def _namespaces(one: Interface, methods: list[ShownMethod]) -> Iterator[Namespace]:
+def _namespaces(one: RpcInterface, methods: list[ShownMethod]) -> Iterator[Namespace]:
     """Yield the methods by namespace, in the order of the namespaces' first methods in the table."""
     spaces = list(dict.fromkeys(entry.namespace for entry in one.entries))
     placed = zip((spaces.index(entry.namespace) for entry in one.entries), methods, strict=True)
@@ -149,7 +149,7 @@ def _namespaces(one: Interface, methods: list[ShownMethod]) -> Iterator[Namespac
         yield Namespace(spaces[place], [method for _, method in pairs])
 
 
-def _method(entry: Entry, interface: Interface) -> ShownMethod:
+def _method(entry: MethodEntry, interface: RpcInterface) -> ShownMethod:
     example = entry.example
     call = {"jsonrpc": "2.0", "id": 1, "method": entry.name, "params": example.params}
     answer = example.result if example.error is None else {"error": example.error}
@@ -170,5 +170,5 @@ def _method(entry: Entry, interface: Interface) -> ShownMethod:
     )
 
 
-def _argument(one: Argument) -> ShownArgument:
+def _argument(one: MethodParameter) -> ShownArgument:
     return ShownArgument(one.name, one.required, schema_html(one.schema))

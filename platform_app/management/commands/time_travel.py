@@ -14,9 +14,9 @@ from typing_extensions import override
 
 from chaindb import clock
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.answers import OLDEST
-from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
+from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
 from platform_app.services.time_travel import time_travel
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
@@ -51,7 +51,7 @@ class Command(BaseCommand):
         seconds: int = options["duration"]
         try:
             before = platform_chain().tip()
-        except (NoGenesis, DatabaseError):
+        except (NoPlatformGenesis, DatabaseError):
             raise CommandError(
                 "This node has no chain yet: start it with `nunatak`, in a checkout with `make run`."
             ) from None
@@ -63,7 +63,7 @@ class Command(BaseCommand):
                 time_travel(
                     platform_chain(), seconds, lambda at: bar.update(task, completed=at - began)
                 )
-        except (NotLocal, MadeElsewhere, DecidedByVotes, clock.ClockTooLate) as error:
+        except (ClockNotMovable, MadeElsewhere, DecidedByVotes, clock.ClockTooLate) as error:
             raise CommandError(str(error)) from error
         # After this time every process of the node returns the new state.
         time.sleep(OLDEST)

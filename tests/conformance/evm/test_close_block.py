@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH
-from cchain_app.evm.engine import BlockEnv, InvalidBlock, Log
+from cchain_app.evm.engine import BlockEnv, ExecutionInvalid, Log
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording, TracingEngine
@@ -67,7 +67,7 @@ def test_engines_agree_on_deposits() -> None:
 
 def test_a_deposit_that_cannot_be_read_is_refused(engine: TracingEngine) -> None:
     short = deposit(1)._replace(data=bytes(64))
-    with pytest.raises(InvalidBlock):
+    with pytest.raises(ExecutionInvalid):
         engine.close_block(block_env(), MemoryState(), (short,))
 
 

@@ -19,8 +19,8 @@ from cchain_app.evm.engine import (
     CallResult,
     Engine,
     ExecutedBlock,
+    ExecutionInvalid,
     GasAllowance,
-    InvalidBlock,
     SlotChange,
     StateChanges,
 )
@@ -323,7 +323,7 @@ def test_engines_agree_that_a_block_is_invalid(native: Engine, reference: Engine
     bad = [transaction(), transaction(nonce=2)]
     refusals = []
     for engine in (native, reference):
-        with pytest.raises(InvalidBlock) as caught:
+        with pytest.raises(ExecutionInvalid) as caught:
             engine.execute_block(block_env(), bad, scenarios.world(), skip_invalid=False)
         refusals.append(str(caught.value))
     assert refusals[0] == refusals[1]

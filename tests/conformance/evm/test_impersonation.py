@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app.evm.engine import Engine, InvalidBlock
+from cchain_app.evm.engine import Engine, ExecutionInvalid
 from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording
 from cchain_app.txs.impersonation import impersonate
@@ -83,7 +83,7 @@ def test_the_name_of_another_is_no_excuse_for_code(engine: Engine, state: Memory
             "sender": CONTRACT,
         }
     )
-    with pytest.raises(InvalidBlock, match="sender not an eoa"):
+    with pytest.raises(ExecutionInvalid, match="sender not an eoa"):
         engine.execute_block(block_env(), [forged], state, skip_invalid=False)
 
 

@@ -10,8 +10,8 @@ from cchain_app.evm.engine import (
     AccountState,
     CallInterrupted,
     CallRejected,
+    ExecutionInvalid,
     GasAllowance,
-    InvalidBlock,
     SlotChange,
 )
 from cchain_app.evm.reference import ReferenceEngine
@@ -177,7 +177,7 @@ def test_transactions_that_cannot_be_in_the_block_are_skipped_with_reasons() -> 
 def test_without_skipping_a_bad_transaction_makes_the_block_invalid() -> None:
     bad = transaction(nonce=1)
     with pytest.raises(
-        InvalidBlock,
+        ExecutionInvalid,
         match=rf"^could not apply tx 0 \[0x{bad.hash.hex()}\]: nonce too high: address 0xf39F",
     ):
         ENGINE.execute_block(block_env(), [bad], genesis_state(), skip_invalid=False)

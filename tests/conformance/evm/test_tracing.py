@@ -31,7 +31,7 @@ CALLER = Address(b"\xc0" * 20)
 FRAMES = Recording(frames=True)
 PASS_INPUT_ON = "CALLDATASIZE 0 0 CALLDATACOPY 0 0 CALLDATASIZE 0"
 
-MOST_STEPS = 400
+MAX_STEPS = 400
 """The vectors keep only the two ends and a hash of longer lists."""
 
 
@@ -70,7 +70,7 @@ class Traces:
 def shortened(answer: Any) -> Any:
     """Return an answer in the format of the vectors: long lists of steps by their two ends."""
     steps = answer.get("structLogs") if isinstance(answer, dict) else None
-    if steps is None or len(steps) <= MOST_STEPS:
+    if steps is None or len(steps) <= MAX_STEPS:
         return answer
     text = json.dumps(steps, sort_keys=True, separators=(",", ":"))
     summary = {

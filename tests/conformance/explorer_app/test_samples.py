@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from explorer_app.verification.attempts import Verified, verify
+from explorer_app.verification.attempts import VerificationResult, verify
 from explorer_app.verification.comparing import Match, OnChain
 from explorer_app.verification.errors import (
     AmbiguousContract,
@@ -25,7 +25,7 @@ from explorer_app.verification.submission import (
     read_input,
     split_name,
 )
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
 from tests.builders.compilers import RecordedCompilers
 from tests.conformance.explorer_samples import NAMES, Sample, sample
@@ -34,7 +34,7 @@ ANY = Address(bytes(19) + b"\x01")
 VERSION = "0.8.37"
 
 
-def compiler(version: Version) -> Callable[[bytes], Any]:
+def compiler(version: CompilerVersion) -> Callable[[bytes], Any]:
     compilers = RecordedCompilers()
     return lambda text: compilers.compile(version, text, until=time.monotonic() + 60).output
 
@@ -43,7 +43,7 @@ def submitted(found: Sample, given: Mapping[str, Any], **changes: Any) -> Submis
     fields = {
         "address": ANY,
         "input": read_input(json.dumps(given)),
-        "version": Version.parse(found.fields["compilerVersion"]),
+        "version": CompilerVersion.parse(found.fields["compilerVersion"]),
         **changes,
     }
     if "name" not in changes:
@@ -67,7 +67,7 @@ def on_chain(found: Sample) -> OnChain:
     return OnChain(bytes.fromhex(code), found.init_code(found.fields["verify"]))
 
 
-def check(submission: Submission, chain: OnChain) -> Verified:
+def check(submission: Submission, chain: OnChain) -> VerificationResult:
     return verify(submission, chain, compiler(submission.version))
 
 
@@ -232,7 +232,7 @@ def own(text: str, **settings: Any) -> dict[str, Any]:
 
 
 def of_own(given: Mapping[str, Any], name: str, path: str = "a.sol") -> Submission:
-    return Submission(ANY, given, Version.parse(VERSION), path, name)
+    return Submission(ANY, given, CompilerVersion.parse(VERSION), path, name)
 
 
 def deployed(given: Mapping[str, Any], name: str) -> OnChain:
@@ -241,7 +241,7 @@ def deployed(given: Mapping[str, Any], name: str) -> OnChain:
     from explorer_app.verification.output import read_output
     from explorer_app.verification.standard_json import prepared
 
-    version = Version.parse(VERSION)
+    version = CompilerVersion.parse(VERSION)
     output = compiler(version)(prepared(given, version, "a.sol", name))
     compiled = read_output(output, "a.sol", name)
     return exact._replace(runtime=compiled.runtime.code, creation=compiled.creation.code)

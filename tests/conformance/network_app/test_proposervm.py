@@ -6,8 +6,8 @@ import pytest
 
 from network_app.proposervm import signing
 from network_app.proposervm.block import (
-    OptionBlock,
     OuterBlock,
+    OuterOptionBlock,
     SignedBlock,
     build_option,
     build_unsigned,
@@ -15,8 +15,13 @@ from network_app.proposervm.block import (
     parse,
 )
 from network_app.proposervm.epochs import Epoch
-from network_app.proposervm.errors import NotAnOuterBlock, WrongSignature, ZeroEpoch
-from network_app.proposervm.windower import LOOK_AHEAD, next_slot, proposer_at, window_owners
+from network_app.proposervm.errors import NotAnOuterBlock, WrongBlockSignature, ZeroEpoch
+from network_app.proposervm.windower import (
+    MAX_LOOK_AHEAD_SLOTS,
+    next_slot,
+    proposer_at,
+    window_owners,
+)
 from primitives import codec_errors
 from primitives.ids import EMPTY_NODE_ID, ID, NodeID
 from tests.conformance.pchain_vectors import cases
@@ -51,7 +56,7 @@ def test_signatures_are_verified_with_the_certificate(case: dict[str, Any]) -> N
 
     assert header.hex() == case["headerBytes"]
     signing.verify_signature(certificate, header, signature)
-    with pytest.raises(WrongSignature, match=f"^invalid signature of {case['proposer']}$"):
+    with pytest.raises(WrongBlockSignature, match=f"^invalid signature of {case['proposer']}$"):
         signing.verify_signature(certificate, header[:-1] + b"!", signature)
 
 
@@ -88,7 +93,11 @@ def test_a_proposer_finds_its_next_slot(case: dict[str, Any]) -> None:
         found = next_slot(chain_id, case["height"], expected[slot], validators, first=slot)
         assert found == slot
         earlier = next_slot(
-            chain_id, case["height"], expected[slot], validators, first=max(slot - LOOK_AHEAD, 0)
+            chain_id,
+            case["height"],
+            expected[slot],
+            validators,
+            first=max(slot - MAX_LOOK_AHEAD_SLOTS, 0),
         )
         assert earlier is not None
         assert earlier <= slot
@@ -108,7 +117,7 @@ def weights(case: dict[str, Any]) -> dict[NodeID, int]:
 
 def fields(block: OuterBlock) -> dict[str, Any]:
     """Return a block in the format of the vectors."""
-    if isinstance(block, OptionBlock):
+    if isinstance(block, OuterOptionBlock):
         return {"typeID": block.kind, "parentID": str(block.parent_id), "block": block.inner.hex()}
     assert isinstance(block, SignedBlock)
     epoch = block.epoch

@@ -6,7 +6,7 @@ import pytest
 
 from platform_app.config import reference_config
 from primitives import addresses, cb58, checksummed, keys, secp256k1
-from primitives.checksummed import Encoding
+from primitives.checksummed import TextEncoding
 from primitives.hexadecimal import checksum_address
 from primitives.ids import ID, NodeID, ShortID, utxo_id
 from primitives.networks import name_of
@@ -50,14 +50,14 @@ def test_what_is_no_cb58_is_refused(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("encoding", ["hex", "hexc", "hexnc"])
 def test_bytes_are_written_and_read(case: dict[str, Any], encoding: str) -> None:
     data = bytes.fromhex(case["bytes"])
-    assert checksummed.encode(data, Encoding(encoding)) == case[encoding]
-    assert checksummed.decode(case[encoding], Encoding(encoding)) == data
+    assert checksummed.encode(data, TextEncoding(encoding)) == case[encoding]
+    assert checksummed.decode(case[encoding], TextEncoding(encoding)) == data
 
 
 @pytest.mark.parametrize("case", cases("hex_encoding", error=...))
 def test_what_is_no_hex_is_refused(case: dict[str, Any]) -> None:
     with pytest.raises(HEX_ERRORS[case["error"]]):
-        checksummed.decode(case["string"], Encoding(case["encoding"]))
+        checksummed.decode(case["string"], TextEncoding(case["encoding"]))
 
 
 @pytest.mark.parametrize("case", cases("keys_addresses"))

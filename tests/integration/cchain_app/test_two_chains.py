@@ -28,15 +28,15 @@ from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, figures, pool
 from cchain_app.services import transactions
 from cchain_app.services.composition import compose
-from cchain_app.services.genesis import GenesisMismatch, load_genesis
+from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction
 from chaindb.database import Database
-from chaindb.pointers import Message, Pointers
+from chaindb.events import ChainEvents, Message
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.websocket.hub import Exchange
+from jsonrpc.websocket.hub import SocketExchange
 from primitives.ids import ID
 from tests.builders import bytecode
 from tests.builders.evm_chains import produce
@@ -70,7 +70,7 @@ class Node:
         self.dispatcher = Dispatcher(registry(self.rpc))
         self.genesis = load_genesis(self.chain)
 
-    def ask(self, method: str, *params: Any, by: Exchange | None = None) -> Any:
+    def ask(self, method: str, *params: Any, by: SocketExchange | None = None) -> Any:
         body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         answer = self.dispatcher.answer(json.dumps(body).encode(), by)
         assert answer is not None
@@ -113,7 +113,7 @@ def genesis_of(chain_id: int, balance: int) -> Callable[[], bytes]:
 def two() -> Iterator[tuple[Node, Node]]:
     """Both chains; every block that a test makes is recomputed at the end."""
     node = replace(settings.NODE, mining="manual")
-    pointers = Pointers("embedded")
+    pointers = ChainEvents("embedded")
     chains = [
         compose(
             EvmChain(
@@ -164,7 +164,7 @@ def test_none_takes_the_other_ones_database_for_its_own(two: tuple[Node, Node]) 
     stranger = EvmChain(
         settings.NODE, two[1].chain.db, genesis_file=genesis_of(CHAIN_IDS[0], BALANCES[0])
     )
-    with pytest.raises(GenesisMismatch, match="choose another data directory"):
+    with pytest.raises(WrongChainInDatabase, match="choose another data directory"):
         load_genesis(stranger)
 
 
@@ -288,7 +288,7 @@ class Socket:
     """A WebSocket listener that keeps the messages it receives."""
 
     def __init__(self, node: Node) -> None:
-        self.exchange = Exchange(node.rpc.hub, self)
+        self.exchange = SocketExchange(node.rpc.hub, self)
         self.texts: list[bytes] = []
         self._node = node
         node.rpc.hub.connect(self)

@@ -21,7 +21,7 @@ from django.db.transaction import TransactionManagementError
 from cchain_app.models import TrieNode
 from chaindb.database import Database
 from chaindb.postgresql import base, session
-from chaindb.postgresql.session import Connection
+from chaindb.postgresql.session import WatchedConnection
 from tests.integration.waking import by_postgresql
 
 COLUMNS = ("key", "rlp")
@@ -334,7 +334,7 @@ def test_whatever_ends_the_look_the_pool_has_its_connection_back(
 ) -> None:
     asked: list[None] = []
 
-    def fail(_: Connection) -> None:
+    def fail(_: WatchedConnection) -> None:
         if not asked:
             asked.append(None)
             raise error

@@ -11,7 +11,7 @@ import pytest
 from chaindb import redis_cache, servers
 from chaindb.outage_log import OutageFilter
 from chaindb.postgresql import session
-from chaindb.servers import Server, ServerAway
+from chaindb.servers import ServerAway, WatchedServer
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NodeSettings
 
@@ -48,8 +48,8 @@ class Somewhere:
         if not self.there:
             raise Refused
 
-    def server(self) -> Server:
-        return Server("PostgreSQL", "db:5432", self.ask, lambda _: "connection refused")
+    def server(self) -> WatchedServer:
+        return WatchedServer("PostgreSQL", "db:5432", self.ask, lambda _: "connection refused")
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def somewhere(monkeypatch: pytest.MonkeyPatch) -> Somewhere:
     return Somewhere(monkeypatch)
 
 
-def wait_until_back(server: Server) -> None:
+def wait_until_back(server: WatchedServer) -> None:
     pause = threading.Event()
     for _ in range(int(SECONDS / 0.01)):
         if not server.away:
@@ -136,7 +136,7 @@ def test_one_that_hangs_is_away_too(somewhere: Somewhere, monkeypatch: pytest.Mo
 
 
 @contextlib.contextmanager
-def heard_by_somebody(server: Server) -> Iterator[None]:
+def heard_by_somebody(server: WatchedServer) -> Iterator[None]:
     """Simulate data that arrives from the server continuously."""
     ending = threading.Event()
 

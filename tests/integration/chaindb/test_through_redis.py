@@ -13,9 +13,9 @@ import redis as redis_client
 
 from chaindb import building as module
 from chaindb import pubsub_layer
-from chaindb.building import Building
+from chaindb.building import BlocksInProgress
 from chaindb.chains import Chain
-from chaindb.pointers import Message, Pointers
+from chaindb.events import ChainEvents, Message
 from chaindb.pubsub_layer import PubSubLayer
 from tests.integration.patience import SECONDS, groups_joined
 from tests.servers.redis import RedisServer
@@ -35,7 +35,7 @@ settings.configure(
 )
 django.setup()
 from chaindb.building import Building
-from chaindb.pointers import Pointers
+from chaindb.events import Pointers
 shared, share = threading.Event(), Building._share
 Building._share = lambda *block: (share(*block), shared.set())
 with Building("P", "production").count(41):
@@ -74,16 +74,16 @@ async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) 
     inbox: asyncio.Queue[Message] = asyncio.Queue()
     with pytest.MonkeyPatch.context() as patch:
         joined = groups_joined(patch)
-        unbind = Pointers("production").bind(
+        unbind = ChainEvents("production").bind(
             asyncio.get_running_loop(), inbox.put_nowait, [Chain.C]
         )
         await asyncio.wait_for(joined.wait(), SECONDS)
-    of_p = Building("P", "production")
+    of_p = BlocksInProgress("P", "production")
     other = await asyncio.to_thread(_start, production)
     try:
         assert await asyncio.wait_for(inbox.get(), SECONDS) == {"type": "c", "number": 7}
         assert await asyncio.to_thread(_heights, of_p) == [41]
-        assert await asyncio.to_thread(Building("C", "production").outstanding) == []
+        assert await asyncio.to_thread(BlocksInProgress("C", "production").outstanding) == []
     finally:
         await asyncio.to_thread(other.communicate, b"\n")
         unbind()
@@ -151,14 +151,14 @@ def test_what_a_killed_process_was_at_is_forgotten_in_time(
     production: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_forget", lambda key: None)  # as if the process was killed
-    building, other = Building("C", "production"), Building("C", "production")
-    shared, share = threading.Semaphore(0), Building._share
+    building, other = BlocksInProgress("C", "production"), BlocksInProgress("C", "production")
+    shared, share = threading.Semaphore(0), BlocksInProgress._share
 
     def share_and_tell(*block: Any) -> None:
         share(*block)
         shared.release()
 
-    monkeypatch.setattr(Building, "_share", share_and_tell)
+    monkeypatch.setattr(BlocksInProgress, "_share", share_and_tell)
     with building.count(5):
         assert shared.acquire(timeout=SECONDS)
     assert _heights(other) == [5]
@@ -174,5 +174,5 @@ def test_what_a_killed_process_was_at_is_forgotten_in_time(
     assert _heights(other) == []
 
 
-def _heights(building: Building) -> list[int]:
+def _heights(building: BlocksInProgress) -> list[int]:
     return [height for height, _ in building.outstanding()]

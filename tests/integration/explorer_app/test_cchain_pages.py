@@ -25,7 +25,7 @@ from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, Traced
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
 
-MOST_STATEMENTS = 16
+MAX_STATEMENTS = 16
 
 
 def checked(address: bytes) -> str:
@@ -137,7 +137,7 @@ def test_a_transaction_says_in_a_sentence_what_it_did(made: TracedChain, browse:
     assert f"{checked(SENDER)[:6]}…" in page.text
     assert "5 wei" in page.text
     assert "succeeded" in page.text
-    assert len(page.chain_statements) <= MOST_STATEMENTS
+    assert len(page.chain_statements) <= MAX_STATEMENTS
     assert page.slow_plans() == []
 
 
@@ -269,7 +269,7 @@ def test_an_address_shows_what_it_sent_and_received(made: TracedChain, browse: B
     assert made.hash("transfer") in received
     assert ">in<" in received
     assert made.hash("count") not in received
-    assert len(sender.chain_statements) <= MOST_STATEMENTS
+    assert len(sender.chain_statements) <= MAX_STATEMENTS
     assert sender.slow_plans() == []
 
 
@@ -299,7 +299,7 @@ def test_a_contract_that_a_factory_made_names_its_creator(
     assert "Contract" in page.text
     assert checked(ADDRESSES["factory"]) in page.text
     assert "sent by" in page.text
-    assert len(page.chain_statements) <= MOST_STATEMENTS
+    assert len(page.chain_statements) <= MAX_STATEMENTS
 
 
 def test_an_address_without_tokens_says_so(made: TracedChain, browse: Browse) -> None:

@@ -29,7 +29,7 @@ __all__ = ["browse", "history", "nothing_remembered", "written_history"]
 
 pytestmark = pytest.mark.usefixtures("history")
 
-MOST_STATEMENTS = 14
+MAX_STATEMENTS = 14
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_page_asks_a_bounded_number_of_questions(browse: Browse, path: str) ->
     page = browse(path)
 
     assert page.status == HTTPStatus.OK
-    assert len(page.chain_statements) <= MOST_STATEMENTS
+    assert len(page.chain_statements) <= MAX_STATEMENTS
     assert page.slow_plans() == []
 
 
@@ -70,7 +70,7 @@ def test_a_transaction_says_in_words_what_it_did(browse: Browse, made, words: st
     assert page.status == HTTPStatus.OK
     assert words in page.text
     assert str(made.tx_id) in page.text
-    assert len(page.chain_statements) <= MOST_STATEMENTS
+    assert len(page.chain_statements) <= MAX_STATEMENTS
     assert page.slow_plans() == []
 
 
@@ -110,7 +110,7 @@ def test_a_validators_page_has_its_stays_and_delegators(browse: Browse) -> None:
 
     assert ">validates<" in page.text
     assert str(past.validator_tx(3).tx_id) in page.text
-    assert len(page.chain_statements) <= MOST_STATEMENTS
+    assert len(page.chain_statements) <= MAX_STATEMENTS
 
 
 def test_a_past_validator_has_a_page_with_its_outcome(browse: Browse) -> None:

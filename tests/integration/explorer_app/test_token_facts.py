@@ -117,7 +117,7 @@ def test_an_answer_that_is_neither_yes_nor_no_is_none(tokens: TokenChain) -> Non
 def test_what_does_not_answer_is_asked_again_later_each_time(tokens: TokenChain) -> None:
     token = token_with(tokens, puppet.of_erc20(SYMBOL=puppet.REVERTS))
     times = []
-    for _ in range(token_facts.MOST_ATTEMPTS):
+    for _ in range(token_facts.MAX_ATTEMPTS):
         token.refresh_from_db()
         times.append(token.asks_at)
         if token.asks_at is not None:
@@ -350,7 +350,7 @@ def test_a_question_on_a_fork_may_wait_for_the_remote_node(
     asked = contracts.Contracts(evm, head(evm))
     monkeypatch.setattr(type(evm), "fork", object())
 
-    with pytest.raises(contracts.NotTold, match="it took too long"):
+    with pytest.raises(contracts.DetailsUnavailable, match="it took too long"):
         asked.ask(SENDER, questions.NAME)
 
     assert limits == [contracts.SECONDS + evm.node.fork_timeout]

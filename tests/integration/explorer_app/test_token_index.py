@@ -13,7 +13,7 @@ from explorer_app.selectors import tokens as found
 from explorer_app.services import tokens as service
 from explorer_app.store import tokens as rows
 from explorer_app.tokens import events
-from explorer_app.tokens.events import Kind
+from explorer_app.tokens.events import TokenStandard
 from primitives.evm import Address
 from tests.builders import bytecode, puppet
 from tests.builders.bytecode import words
@@ -78,7 +78,7 @@ def test_contracts_say_what_they_are(tokens: TokenChain) -> None:
     ]  # fmt: skip
     assert shown[coin].total_supply == 10**12
     assert [one.address for one in found.tokens(evm)] == [things, cats, coin]
-    assert [one.address for one in found.tokens(evm, Kind.ERC721)] == [cats]
+    assert [one.address for one in found.tokens(evm, TokenStandard.ERC721)] == [cats]
 
 
 def test_sums_are_corrected_by_what_contracts_say_and_marked(tokens: TokenChain) -> None:

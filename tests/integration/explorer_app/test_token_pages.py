@@ -12,7 +12,7 @@ from explorer_app.selectors import token_ledger
 from explorer_app.selectors import tokens as found
 from explorer_app.selectors.ledger import ListTooLong, Span
 from explorer_app.tokens import questions
-from explorer_app.tokens.events import Kind
+from explorer_app.tokens.events import TokenStandard
 from explorer_app.views.tokens import read_id, transfer_lines
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
@@ -31,8 +31,8 @@ from tests.integration.explorer_app.token_chain import (
 )
 from tests.integration.platform_app.conftest import PChain
 
-MOST_QUERIES = 8
-MOST_OF_ADDRESS = 14
+MAX_QUERIES = 8
+MAX_OF_ADDRESS = 14
 """An address page also reads the account, its creator, and how much of its lists is indexed."""
 FAST = ("SCAN subquery", "SCAN explorer_app_token USING INDEX explorer_token_in_order")
 """A subquery was already limited; a scan of an index that contains all listed rows stops after one page."""
@@ -48,7 +48,7 @@ class Browser:
         """Return a page's text."""
         page = self._open(path)
         assert page.status == status, path
-        most = MOST_OF_ADDRESS if path.startswith("/address/") else MOST_QUERIES
+        most = MAX_OF_ADDRESS if path.startswith("/address/") else MAX_QUERIES
         assert len(page.statements) <= most, page.statements
         assert [one for one in page.slow_plans() if not one.startswith(FAST)] == []
         return page.text
@@ -252,8 +252,8 @@ def hexed(address: bytes) -> str:
 def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     tokens: TokenChain, pchain: PChain, browse: Browser, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr(found, "MOST_LOOKED_AT", 4)
-    monkeypatch.setattr(token_ledger, "MOST_LOOKED_AT", 4)
+    monkeypatch.setattr(found, "MAX_LOOKED_AT", 4)
+    monkeypatch.setattr(token_ledger, "MAX_LOOKED_AT", 4)
     coin, spam = tokens.deploy(puppet.of_erc20()), tokens.deploy({})
     tokens.move(coin, NOBODY, RECIPIENT, 1)
     tokens.call(spam, *(erc20(NOBODY, RECIPIENT, one) for one in range(2, 8)))
@@ -274,16 +274,25 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     assert f"before={rest}" in link
     span = Span(0, 9, 0, 2, descending=True)
     with pytest.raises(ListTooLong):
-        token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, span)
-    (one,) = token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, span._replace(most=1))
+        token_ledger.transfers(evm, TokenStandard.ERC20, RECIPIENT, None, span)
+    (one,) = token_ledger.transfers(
+        evm, TokenStandard.ERC20, RECIPIENT, None, span._replace(most=1)
+    )
     assert one.value == 8
     upwards = span._replace(descending=False)
     with pytest.raises(ListTooLong):
-        token_ledger.transfers(evm, Kind.ERC20, None, spam, upwards)
-    (one,) = token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, upwards._replace(most=1))
+        token_ledger.transfers(evm, TokenStandard.ERC20, None, spam, upwards)
+    (one,) = token_ledger.transfers(
+        evm, TokenStandard.ERC20, RECIPIENT, None, upwards._replace(most=1)
+    )
     assert one.value == 1
     assert (
-        len(token_ledger.transfers(evm, Kind.ERC20, RECIPIENT, None, upwards._replace(last=3))) == 1
+        len(
+            token_ledger.transfers(
+                evm, TokenStandard.ERC20, RECIPIENT, None, upwards._replace(last=3)
+            )
+        )
+        == 1
     )
 
 
@@ -305,10 +314,10 @@ def test_balances_of_an_address_are_chosen_and_paged_by_the_database(
 
     coins, cats = sorted([made[0], made[3]]), sorted([made[1], made[4]])
     assert held() == sorted(coins + cats)
-    assert held(kinds=[Kind.ERC20], count=1) == coins[:1]
-    assert held(kinds=[Kind.ERC20], first=1, count=1) == coins[1:]
-    assert held(kinds=[Kind.ERC721, Kind.ERC1155]) == cats
-    monkeypatch.setattr(found, "MOST_LOOKED_AT", 2)
+    assert held(kinds=[TokenStandard.ERC20], count=1) == coins[:1]
+    assert held(kinds=[TokenStandard.ERC20], first=1, count=1) == coins[1:]
+    assert held(kinds=[TokenStandard.ERC721, TokenStandard.ERC1155]) == cats
+    monkeypatch.setattr(found, "MAX_LOOKED_AT", 2)
     pages, after = [], b""
     while True:
         page = found.balances_of(evm, RECIPIENT, after=after)
@@ -326,7 +335,7 @@ def test_balances_of_an_address_are_chosen_and_paged_by_the_database(
 
 
 def test_counts_are_capped(tokens: TokenChain, monkeypatch: Any) -> None:
-    monkeypatch.setattr(found, "MOST_COUNTED", 3)
+    monkeypatch.setattr(found, "MAX_COUNTED", 3)
     coin = tokens.deploy(puppet.of_erc20())
     holders = [Address(bytes([9, one] * 10)) for one in range(5)]
     tokens.call(coin, *(puppet.put(one, 1) for one in holders))
@@ -352,4 +361,4 @@ def test_a_page_goes_by_the_head(tokens: TokenChain, browse: Browser) -> None:
     tokens.chain.mine()
 
     assert f"rows up to block 8 of {head(tokens.chain.evm).number}" in browse("/tokens")
-    assert [one.kind for one in found.tokens(tokens.chain.evm, Kind.ERC20)] == [20]
+    assert [one.kind for one in found.tokens(tokens.chain.evm, TokenStandard.ERC20)] == [20]

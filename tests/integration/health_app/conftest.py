@@ -13,7 +13,7 @@ from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from nodeproject.web import get_pages
@@ -67,8 +67,8 @@ async def through_the_doors(
     """Send a request to the plain endpoint with the raw endpoint behind it."""
     workers = Workers(threads=1)
     try:
-        raw = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)
-        door = get_pages.PlainDoor(this_node().plain.front, raw, workers)
+        raw = AsgiRpc(by_path(this_node().doors.endpoints()), elsewhere, workers)
+        door = get_pages.GetPagesMiddleware(this_node().plain.front, raw, workers)
         return await ask(door, method, path, parts=(body,), query=query)
     finally:
         workers.close()

@@ -8,7 +8,7 @@ import pytest
 import time_machine
 
 from cchain_app.apps import evm_chain
-from chaindb.building import Building
+from chaindb.building import BlocksInProgress
 from chaindb.chains import Chain
 from health_app.result import Finding
 from health_app.writing import Writes
@@ -26,7 +26,7 @@ DAY = 24 * 60 * 60
 together = pytest.mark.node_settings(bootstrap=FOLLOWING)
 
 
-def building(of: Chain) -> Building:
+def building(of: Chain) -> BlocksInProgress:
     """Return this process's record of the chain's blocks in progress."""
     return platform_chain().building if of is Chain.P else evm_chain().building
 

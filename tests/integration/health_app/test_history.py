@@ -66,7 +66,7 @@ def test_each_check_has_a_history_of_its_own() -> None:
 
 @pytest.mark.django_db
 def test_only_so_much_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(services, "MOST_CHANGES", 3)
+    monkeypatch.setattr(services, "MAX_CHANGES", 3)
     for number in range(4):
         services.record(Database(), "C", failing(f"fault {'x' * number}"))
         services.record(Database(), "C", PASSING)

@@ -7,7 +7,7 @@ import pytest
 
 from health_app.result import Finding
 from network_app import selectors
-from network_app.consensus.report import ConsensusReport, Stake
+from network_app.consensus.report import ConsensusReport, StakeReport
 from network_app.store import consensus
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
@@ -24,7 +24,7 @@ def voting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def hear(absent: int, **changes: Any) -> Finding:
     """Return the result of the P-Chain's check while `absent` of 10,000 stake is not connected."""
-    stake = Stake(5, 10_000, {node_id(4): absent})
+    stake = StakeReport(5, 10_000, {node_id(4): absent})
     report: ConsensusReport = replace(REPORT, alias="P", stake=stake, **changes)
     network_rows.report()
     consensus.write(report, network_rows.ago(0))
@@ -54,7 +54,7 @@ def test_without_a_quorum_the_reason_is_given_in_words_on_both_chains() -> None:
         "consensus is not healthy reason: hears 60 % of the stake, needs 65 %, "
         "connected to 60.00% of the stake < 72.00%"
     )
-    stake = Stake(5, 10_000, {node_id(4): 4000})
+    stake = StakeReport(5, 10_000, {node_id(4): 4000})
     consensus.write(replace(REPORT, stake=stake), network_rows.ago(0))
     assert checks.measure_c_chain().error == (
         "consensus is not healthy reason: hears 60 % of the stake, needs 65 %"

@@ -8,7 +8,7 @@ from django.db import connection
 
 from chaindb.database import Database
 from health_app import services
-from health_app.history import History
+from health_app.history import HistoryWriter
 from health_app.models import WriteProbe
 from health_app.reporter import Reporter
 from health_app.writing import Writes
@@ -25,7 +25,7 @@ def execute(statements: dict[str, str]) -> None:
 
 def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes: Writes) -> None:
     network_rows.report()
-    history = History(
+    history = HistoryWriter(
         partial(services.record, Database()), partial(services.touch, Database()), writes=writes
     )
     history._try()

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain
@@ -26,7 +26,7 @@ def through_django(content: bytes, method: str = "POST") -> Any:
 async def through_the_raw_door(content: bytes, method: str = "POST") -> Answer:
     workers = Workers(threads=1)
     try:
-        door = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)
+        door = AsgiRpc(by_path(this_node().doors.endpoints()), elsewhere, workers)
         return await ask(door, method, "/ext/info", parts=(content,))
     finally:
         workers.close()

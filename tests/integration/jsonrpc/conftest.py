@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.gate import GateConfig
 from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.workers import Workers
@@ -45,7 +45,7 @@ def hub() -> Hub:
 @pytest.fixture
 def application(registry, hub, workers):
     def make(config=None, throttle=None, limits=None, budget=None):
-        dispatcher = Dispatcher(registry, limits=budget or Limits())
+        dispatcher = Dispatcher(registry, limits=budget or DispatchLimits())
         endpoint = Endpoint(("/ws",), dispatcher, config or GateConfig(), throttle)
         return JsonRpcConsumer.as_asgi(
             endpoint=endpoint, hub=hub, workers=workers, gatherers=Gatherers(workers), limits=limits

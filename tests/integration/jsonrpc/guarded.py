@@ -19,18 +19,18 @@ from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http.answering import Answering
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.current import Current
 from jsonrpc.http.fast_path import DirectProtocol
 from jsonrpc.http.plain_heads import RequestHeads
-from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import Endpoint, WholeFrames, WholeRequests, by_path
-from jsonrpc.http.uvicorn_protocol import Patience
+from jsonrpc.http.uvicorn_protocol import ReadTimeouts
 from jsonrpc.limits.connections import ConnectionLimits, Connections
 from jsonrpc.limits.interpreter import WORK_SECONDS, Interpreter
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from jsonrpc.websocket.consumer import JsonRpcConsumer
-from jsonrpc.websocket.hub import Exchange, Hub
+from jsonrpc.websocket.hub import Hub, SocketExchange
 from jsonrpc.websocket.session import SocketLimits
 from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from tests.integration.jsonrpc.serving import JSON, serving
@@ -60,7 +60,7 @@ SHORT_ANSWERS: dict[bytes, tuple[bytes, str | None]] = {
 PLAIN = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: 42\r\n\r\n" + CALL
 
 
-PATIENCE, CONNECTIONS, MEMORY = Patience(), ConnectionLimits(), MemoryLimits()
+PATIENCE, CONNECTIONS, MEMORY = ReadTimeouts(), ConnectionLimits(), MemoryLimits()
 
 
 class Served:
@@ -112,7 +112,7 @@ def serve() -> Iterator[Serve]:
     with ExitStack() as stay:
 
         def start(
-            patience: Patience = PATIENCE,
+            patience: ReadTimeouts = PATIENCE,
             connections: ConnectionLimits = CONNECTIONS,
             memory: MemoryLimits = MEMORY,
             *,
@@ -140,7 +140,7 @@ def serve() -> Iterator[Serve]:
             registry.add("much", lambda: "ab" * 8_000_000)
             registry.add("hot", lambda: "ab" * 8_000_000, hot=True)
 
-            def subscribe(exchange: Exchange) -> str:
+            def subscribe(exchange: SocketExchange) -> str:
                 made.loop = asyncio.get_running_loop()
                 return exchange.subscribe("news")
 
@@ -175,7 +175,7 @@ def serve() -> Iterator[Serve]:
                 await send({"type": "http.response.start", "status": 200, "headers": [length]})
                 await send({"type": "http.response.body", "body": b"behind"})
 
-            door = RawDoor(
+            door = AsgiRpc(
                 by_path([endpoint]), behind, workers, gatherers=gatherers, gate=Gate(GateConfig(), GETH),
                 body_seconds=body_seconds, memory=made.memory, other_body=1000,
                 takes_body=lambda path: path == "/form", stall_seconds=stall,
@@ -184,7 +184,7 @@ def serve() -> Iterator[Serve]:
             class Http(DirectProtocol):
                 heads = RequestHeads(by_path([endpoint]))
                 whole = requests
-                pooled = Pooled(requests) if requests else None
+                pooled = PooledRequests(requests) if requests else None
                 answering = Answering(workers, gatherers)
                 stall_seconds = stall
                 held = made.connections

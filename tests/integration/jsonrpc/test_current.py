@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from jsonrpc.dispatch.gate import Reply
+from jsonrpc.dispatch.gate import HttpReply
 from jsonrpc.http.fast_path import DirectProtocol
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
@@ -104,8 +104,8 @@ def test_a_request_waits_until_its_process_is_current(serve, told, converse, cou
 class Live:
     """A page that is served immediately."""
 
-    def get(self, head: bytes) -> Reply | None:
-        return Reply(200, (), b"live") if head.startswith(b"GET /live ") else None
+    def get(self, head: bytes) -> HttpReply | None:
+        return HttpReply(200, (), b"live") if head.startswith(b"GET /live ") else None
 
 
 @pytest.mark.parametrize("line", [b"GET /live", b"POST /elsewhere"])

@@ -9,14 +9,14 @@ import pytest
 
 from jsonrpc.dispatch import envelope
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
-from jsonrpc.dispatch.gate import Reply
+from jsonrpc.dispatch.gate import HttpReply
 from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.geth import Geth
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http import replies
 from jsonrpc.http.answering import Answering
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads, read_headers
 from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.limits.throttle import LocalThrottle, Rate
@@ -51,7 +51,7 @@ def served() -> Iterator[Served]:
     endpoint = Endpoint(["/rpc"], Dispatcher(registry))
     workers = Workers(2)
     answering = Answering(workers, Gatherers(workers))
-    door = RawDoor(by_path([endpoint]), elsewhere, workers)
+    door = AsgiRpc(by_path([endpoint]), elsewhere, workers)
     heads = RequestHeads(by_path([endpoint]))
     with two_doors(door, endpoint.replies, heads, OnePage(), answering) as made:
         yield made
@@ -68,12 +68,12 @@ async def elsewhere(scope: Any, receive: Any, send: Any) -> None:
 class OnePage:
     """The application's page, for the usual request."""
 
-    def get(self, head: bytes) -> Reply | None:
+    def get(self, head: bytes) -> HttpReply | None:
         if not head.startswith(b"GET /page HTTP/1.1\r\n"):
             return None
         if read_headers(head.split(b"\r\n")[1:]) is None:
             return None
-        return Reply(503, ((b"x-page", b"1"),), b"page")
+        return HttpReply(503, ((b"x-page", b"1"),), b"page")
 
 
 def request(body: bytes = CALL, *headers: bytes, line: bytes = b"POST /rpc HTTP/1.1") -> bytes:
@@ -204,7 +204,7 @@ def test_what_takes_long_to_compress_is_compressed_in_a_thread(
     threads = []
     compress = replies._compressed
 
-    def noting(reply: Reply) -> Reply:
+    def noting(reply: HttpReply) -> HttpReply:
         threads.append(threading.current_thread().name)
         return compress(reply)
 
@@ -325,7 +325,7 @@ def test_while_connections_come_batches_are_for_threads() -> None:
     turn = LoopTurn(60.0, clock=clock)
     endpoint = Endpoint(["/rpc"], Dispatcher(registry, clock=clock, turn=turn))
     workers = Workers(1)
-    door = RawDoor(by_path([endpoint]), elsewhere, workers)
+    door = AsgiRpc(by_path([endpoint]), elsewhere, workers)
     batch = request(b"[%b]" % b",".join([CALL] * 3))
     with two_doors(door, endpoint.replies, RequestHeads(by_path([endpoint]))) as made:
         exchange(made, "direct", batch)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from jsonrpc.http.fast_path import DirectProtocol
-from jsonrpc.http.pooled import Pooled
+from jsonrpc.http.pooled import PooledRequests
 from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, until
 from tests.integration.patience import SECONDS
 
@@ -188,7 +188,7 @@ def test_what_fails_on_one_connection_keeps_none_from_its_own(
 
 
 def test_a_loop_after_another_hears_of_its_own_alone(elsewhere) -> None:
-    pooled = Pooled(elsewhere)
+    pooled = PooledRequests(elsewhere)
     taken: list[tuple[int, bytes | None]] = []
 
     async def ask(count: int, found: int) -> None:

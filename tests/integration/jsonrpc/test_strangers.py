@@ -13,7 +13,7 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from jsonrpc.dispatch.gate import GateConfig
-from jsonrpc.http.uvicorn_protocol import Patience
+from jsonrpc.http.uvicorn_protocol import ReadTimeouts
 from jsonrpc.limits.connections import ConnectionLimits
 from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import ANSWER, CALL, PLAIN, closing, open_socket, until
@@ -27,7 +27,7 @@ from tests.servers.raw import RawConnection
     [b"P", b"POST /rpc HTTP/1.1\r\nX", b"\r\n", PLAIN + b"POST /r", b"GET /ws HTTP/1.1\r\n"],
 )
 def test_a_head_that_does_not_end_is_closed_in_its_time(serve, raw, opening: bytes) -> None:
-    served = serve(Patience(head_seconds=0.3))
+    served = serve(ReadTimeouts(head_seconds=0.3))
     connection = raw(served.port)
     connection.say(opening)
     received = connection.until_closed()
@@ -36,7 +36,7 @@ def test_a_head_that_does_not_end_is_closed_in_its_time(serve, raw, opening: byt
 
 
 def test_a_head_that_comes_in_pieces_is_served_in_its_time(serve, raw) -> None:
-    served = serve(Patience(head_seconds=SECONDS))
+    served = serve(ReadTimeouts(head_seconds=SECONDS))
     connection = raw(served.port)
     for _ in range(2):
         connection.say(b"\r\n")

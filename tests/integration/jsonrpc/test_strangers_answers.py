@@ -9,7 +9,7 @@ from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
 from jsonrpc.http.peer import LeastRate
-from jsonrpc.http.uvicorn_protocol import Patience
+from jsonrpc.http.uvicorn_protocol import ReadTimeouts
 from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import (
     ANSWER,
@@ -50,7 +50,7 @@ def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
 def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
-    served = serve(Patience(least_rate=LeastRate(seconds=0.3)))
+    served = serve(ReadTimeouts(least_rate=LeastRate(seconds=0.3)))
     with narrow(served, door, ask=False) as peer:
         if door == "websocket":
             pings = Frame(Opcode.PING, b"a" * 125).serialize(mask=True) * 1000
@@ -63,7 +63,7 @@ def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
 
 @pytest.mark.parametrize("door", ["direct", "websocket"])
 def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
-    served = serve(Patience(least_rate=LeastRate(rate=1_000_000_000, seconds=0.5)))
+    served = serve(ReadTimeouts(least_rate=LeastRate(rate=1_000_000_000, seconds=0.5)))
     received = 0
     with narrow(served, door) as peer, suppress(ConnectionResetError):
         while part := peer.recv(65_536):

@@ -9,11 +9,11 @@ import msgspec
 import pytest
 from channels.testing import HttpCommunicator
 
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.gate import GateConfig
 from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.params import Param
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path
 from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.throttle import LocalThrottle, Rate
@@ -181,7 +181,7 @@ async def test_a_socket_waits_for_its_own_calls_before_it_sends_more(application
 
 async def test_a_call_that_does_not_come_back_timed_out(application, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
-    async with opened(application(budget=Limits(seconds=0.05))) as ws:
+    async with opened(application(budget=DispatchLimits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "sleep", 0.2))
         assert "-32002" in await ws.receive_from()
 
@@ -204,7 +204,7 @@ async def test_a_long_message_that_nobody_can_count_now_is_refused(
     application, clock, workers, go
 ) -> None:
     throttle = LocalThrottle(Rate(1, 100), clock)
-    app = application(throttle=throttle, budget=Limits(hot_body=100))
+    app = application(throttle=throttle, budget=DispatchLimits(hot_body=100))
     async with opened(app) as ws:
         for identifier in range(4):
             await ws.send_to(text_data=request(identifier, "held"))
@@ -269,7 +269,7 @@ async def test_a_socket_and_http_share_a_piece(registry, hub, workers, store) ->
     sockets = JsonRpcConsumer.as_asgi(
         endpoint=endpoint, hub=hub, workers=workers, gatherers=gatherers
     )
-    door = RawDoor(by_path([endpoint]), sockets, workers, gatherers=gatherers)
+    door = AsgiRpc(by_path([endpoint]), sockets, workers, gatherers=gatherers)
     posts = [
         HttpCommunicator(door, "POST", "/rpc", request(n, "put", n).encode(), JSON) for n in (1, 2)
     ]
@@ -312,7 +312,7 @@ async def test_a_socket_that_closes_leaves_the_others_their_answers(application,
 async def test_too_many_that_wait_to_be_gathered_get_an_error(
     application, store, monkeypatch
 ) -> None:
-    monkeypatch.setattr("jsonrpc.dispatch.gathering.MOST_WAITING", 1)
+    monkeypatch.setattr("jsonrpc.dispatch.gathering.MAX_WAITING", 1)
     async with opened(application()) as ws:
         await ws.send_to(text_data=request(1, "put", 1))
         await until(lambda: store.pieces == [[1]])
@@ -329,7 +329,7 @@ async def test_gathered_work_that_does_not_come_back_timed_out(
     application, store, monkeypatch
 ) -> None:
     monkeypatch.setattr("jsonrpc.dispatch.gathering.GRACE_SECONDS", 0.0)
-    async with opened(application(budget=Limits(seconds=0.05))) as ws:
+    async with opened(application(budget=DispatchLimits(seconds=0.05))) as ws:
         await ws.send_to(text_data=request(7, "put", 7))
         answer = msgspec.json.decode(await ws.receive_from())
         assert (answer["id"], answer["error"]["code"]) == (7, -32002)

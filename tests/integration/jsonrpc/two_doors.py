@@ -16,7 +16,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import Application
-from jsonrpc.http.fast_path import DirectProtocol, Pages
+from jsonrpc.http.fast_path import DirectProtocol, GetPages
 from jsonrpc.http.plain_heads import RequestHeads
 from tests.integration.patience import SECONDS
 
@@ -68,7 +68,7 @@ def two_doors(
     application: Application,
     replies: Replies,
     heads: RequestHeads,
-    pages: Pages | None = None,
+    pages: GetPages | None = None,
     answering: Answering | None = None,
 ) -> Iterator[Served]:
     """Serve an application three times; `heads` and `pages` are for both direct endpoints, `answering` for one."""

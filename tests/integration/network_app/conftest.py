@@ -9,7 +9,7 @@ import pytest
 
 from chaindb import clock
 from chaindb.wakeup import Wakeup
-from network_app.proposervm.block import OptionBlock, parse
+from network_app.proposervm.block import OuterOptionBlock, parse
 from tests.builders import platform
 from tests.builders.process import begin_anew
 from tests.integration.conftest import Chain
@@ -62,5 +62,5 @@ def past(world: World) -> Past:
     world.make_history()
     blocks = world.hand_over()
     assert [len(one) for one in blocks] == [8, 6]
-    assert sum(isinstance(parse(raw), OptionBlock) for raw in blocks.p) == 1
+    assert sum(isinstance(parse(raw), OuterOptionBlock) for raw in blocks.p) == 1
     return blocks

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from network_app.addresses import Address
+from network_app.addresses import NodeAddress
 from network_app.runtime import LONELY_HEARTBEAT, _Bootstrappers, _Reports
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import checks
 from primitives.ids import NodeID
 
 OWN, A = NodeID(bytes(20)), NodeID(bytes([1]) * 20)
-ONE, TWO, THREE = (Address("127.0.0.1", port) for port in (1, 2, 3))
+ONE, TWO, THREE = (NodeAddress("127.0.0.1", port) for port in (1, 2, 3))
 
 
 def test_who_is_named_twice_counts_once_and_this_node_not_at_all(

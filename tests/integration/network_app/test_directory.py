@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from network_app.chains.validators import ValidatorDirectory
-from network_app.ports import ValidatorFacts
+from network_app.ports import ValidatorInfo
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.services import uptime
@@ -36,7 +36,7 @@ def test_validators_weigh_with_their_delegators(
 
     found = directory.validators()
     key = platform.proof_of_possession().public_key
-    assert found[OTHER] == ValidatorFacts(STAKE + DELEGATION, key)
+    assert found[OTHER] == ValidatorInfo(STAKE + DELEGATION, key)
     assert set(found) == {OTHER, world.p.node_id}
 
 

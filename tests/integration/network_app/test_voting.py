@@ -10,11 +10,11 @@ from cchain_app import tasks as cchain_tasks
 from cchain_app.apps import evm_chain
 from chaindb import clock
 from chaindb.chains import Chain
-from chaindb.pointers import Pointers
+from chaindb.events import ChainEvents
 from network_app.apps import node_network
 from network_app.chains.voting import BLOCKS_WAITING
 from network_app.models import SyncPhase
-from network_app.proposervm.windower import SLOT, proposer_at, slot_of
+from network_app.proposervm.windower import WINDOW_DURATION, proposer_at, slot_of
 from network_app.services import clock as network_clock
 from platform_app import tasks as platform_tasks
 from platform_app.apps import platform_chain
@@ -47,7 +47,7 @@ def voting(world: World, configure: Configure) -> World:
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, Any]]:
     """The events sent for both chains."""
     found: list[tuple[Chain, Any]] = []
-    monkeypatch.setattr(Pointers, "send", lambda _, *sent: found.append(sent))
+    monkeypatch.setattr(ChainEvents, "send", lambda _, *sent: found.append(sent))
     return found
 
 
@@ -75,7 +75,7 @@ def owned(world: World) -> Callable[[int], bool]:
 def test_each_validator_may_propose_in_its_slots(voting: World) -> None:
     is_ours = owned(voting)
     began = node_network().evm.rows.last().time
-    moments = range(began, began + 24 * SLOT)
+    moments = range(began, began + 24 * WINDOW_DURATION)
     assert {is_ours(now) for now in moments} == {True, False}
     may = evm_chain().consensus.may_produce
     assert [may(2, now) for now in moments] == [is_ours(now) for now in moments]

@@ -17,7 +17,7 @@ from chaindb import clock, models
 from chainvm.consensus import SoleConsensus
 from network_app.chains.chain import NetworkChain
 from network_app.node import NodeNetwork
-from network_app.ports import Accepted
+from network_app.ports import AcceptResult
 from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned, parse
 from network_app.proposervm.verification import Proposers, Upgrades
 from platform_app.apps import platform_chain
@@ -193,7 +193,7 @@ def raws(chain: NetworkChain[Any]) -> list[bytes]:
     return found[::-1] if top.height else []
 
 
-def follow(chain: NetworkChain[Any], blocks: Sequence[bytes]) -> Accepted:
+def follow(chain: NetworkChain[Any], blocks: Sequence[bytes]) -> AcceptResult:
     """Accept blocks of the history in one call."""
     return chain.accept(blocks)
 

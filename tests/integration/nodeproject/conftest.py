@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodeproject.copies.snapshots.service import Unreadable
+from nodeproject.copies.snapshots.service import DamagedSnapshot
 from tests.integration.conftest import Chain
 from tests.integration.nodeproject.snapshots import Scene
 from tests.integration.platform_app.conftest import (
@@ -23,4 +23,4 @@ def scene(shared_chain: Chain, shared_pchain: PChain) -> Iterator[Scene]:
     made = Scene(shared_chain, shared_pchain)
     yield made
     for one in made.snapshots.all():
-        made.snapshots.delete(one.name if isinstance(one, Unreadable) else one.manifest.name)
+        made.snapshots.delete(one.name if isinstance(one, DamagedSnapshot) else one.manifest.name)

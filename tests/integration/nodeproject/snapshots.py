@@ -13,7 +13,7 @@ from cchain_app.selectors import pool
 from chaindb import clock
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshots import tables
-from nodeproject.copies.snapshots.service import Restored, Snapshots
+from nodeproject.copies.snapshots.service import RestoreResult, Snapshots
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from tests.builders import puppet
@@ -60,7 +60,7 @@ class Scene:
         assert head is not None
         return head.number
 
-    def restore(self, name: str) -> Restored:
+    def restore(self, name: str) -> RestoreResult:
         """Restore a snapshot; the sender continues from its nonce there."""
         restored = self.snapshots.restore(name)
         self.chain.nonce = pool.next_nonce(self.chain.evm, SENDER)

@@ -115,10 +115,10 @@ def test_it_is_compressed_for_who_accepts_that(client: Client, path: str) -> Non
 
 @pytest.fixture
 def door(client: Client) -> Iterator[Any]:
-    from nodeproject.web.get_pages import PlainDoor
+    from nodeproject.web.get_pages import GetPagesMiddleware
 
     plain = this_node().plain
-    yield PlainDoor(plain.front, elsewhere, plain.workers)
+    yield GetPagesMiddleware(plain.front, elsewhere, plain.workers)
     plain.workers.close()
 
 

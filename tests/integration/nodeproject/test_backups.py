@@ -36,17 +36,17 @@ from health_app.result import CheckResult
 from nodeproject.apps import this_node
 from nodeproject.copies.backups import archive, service, tables
 from nodeproject.copies.backups.errors import (
+    BackupOfOtherNetwork,
+    BackupTablesDiffer,
     LaterFormat,
     NoChainYet,
     NotEmpty,
     NotTheSame,
     NotVerified,
     OtherFile,
-    OtherNetwork,
-    OtherTables,
     UnreadableBackup,
 )
-from nodeproject.copies.backups.manifest import Manifest
+from nodeproject.copies.backups.manifest import BackupManifest
 from nodeproject.settings.node import NodeSettings
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
@@ -130,7 +130,7 @@ def _failing(words: str) -> CheckResult:
     return CheckResult(error=words, message={"peers": 0}, ended=1_700_000_000_123_456_000)
 
 
-def save(path: Path, *, keys: bool = True) -> Manifest:
+def save(path: Path, *, keys: bool = True) -> BackupManifest:
     node = this_node()
     return service.backup(node.settings, node.platform_chain.db, path, keys=keys)
 
@@ -246,7 +246,7 @@ def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
 
     writer = threading.Thread(target=write)
     writer.start()
-    made: list[Manifest] = []
+    made: list[BackupManifest] = []
     try:
         while len(made) < 3 or scene.head < 20:
             made.append(save(tmp_path / f"{len(made)}.backup"))
@@ -305,7 +305,7 @@ def _fewer(name: str, found: list[Any]) -> list[Any]:
     return found[:-1] if name == "cchain_app_transaction" else found
 
 
-def _another_head(manifest: Manifest) -> Manifest:
+def _another_head(manifest: BackupManifest) -> BackupManifest:
     head = msgspec.structs.replace(manifest.standing.pchain, height=7)
     standing = msgspec.structs.replace(manifest.standing, pchain=head)
     return msgspec.structs.replace(manifest, standing=standing)
@@ -369,29 +369,31 @@ def test_a_node_of_another_network_is_not_restored(
     saved: Path, settings_of_second: NodeSettings
 ) -> None:
     elsewhere = replace(settings_of_second, network_id=77)
-    with pytest.raises(OtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"):
+    with pytest.raises(
+        BackupOfOtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"
+    ):
         service.restore(elsewhere, SECOND, saved)
 
 
 def test_a_backup_of_other_tables_or_a_later_format_is_refused(
     changed: Callable[..., Path], settings_of_second: NodeSettings
 ) -> None:
-    def older(manifest: Manifest) -> Manifest:
+    def older(manifest: BackupManifest) -> BackupManifest:
         return msgspec.structs.replace(
             manifest, version="0.0.9", migrations=manifest.migrations[1:]
         )
 
-    def other_columns(manifest: Manifest) -> Manifest:
+    def other_columns(manifest: BackupManifest) -> BackupManifest:
         own = dict(manifest.tables)
         own["auth_user"] = own["auth_user"]._replace(columns=("id",))
         return msgspec.structs.replace(manifest, tables=own)
 
-    def later(manifest: Manifest) -> Manifest:
+    def later(manifest: BackupManifest) -> BackupManifest:
         return msgspec.structs.replace(manifest, version="9.0.0", format=2)
 
     for error, words, difference in (
-        (OtherTables, "the tables of version 0.0.9, .* by the migration admin.0001", older),
-        (OtherTables, "by the table auth_user", other_columns),
+        (BackupTablesDiffer, "the tables of version 0.0.9, .* by the migration admin.0001", older),
+        (BackupTablesDiffer, "by the table auth_user", other_columns),
         (LaterFormat, "was written by version 9.0.0, in a later format", later),
     ):
         path = changed(of_manifest=difference)

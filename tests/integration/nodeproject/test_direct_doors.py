@@ -13,17 +13,17 @@ import pytest
 from django.test import Client
 
 from chaindb.database import Database
-from chaindb.pointers import Pointers
+from chaindb.events import ChainEvents
 from health_app import services
 from health_app.reporter import Reporter
 from health_app.writing import Writes
 from jsonrpc.dispatch.inflight import Replies
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from nodeproject.heads.platform import PlatformListener
-from nodeproject.web.get_pages import PlainDoor
+from nodeproject.web.get_pages import GetPagesMiddleware
 from platform_app import notifications
 from platform_app.api import presence
 from platform_app.apps import platform_chain
@@ -82,9 +82,9 @@ def served(shared_pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
     monkeypatch.setattr(node.observation, "reporter", reporter)
     reporter.run_once()
     endpoints = by_path(node.doors.endpoints())
-    door = PlainDoor(
+    door = GetPagesMiddleware(
         node.plain.front,
-        RawDoor(endpoints, elsewhere, node.doors.workers),
+        AsgiRpc(endpoints, elsewhere, node.doors.workers),
         node.plain.workers,
     )
     with two_doors(door, Replies(), RequestHeads(endpoints), node.plain.at_once) as made:
@@ -188,8 +188,8 @@ def test_a_report_changes_with_each_run_of_a_check(served: Served) -> None:
 
 async def test_a_block_that_somebody_tells_of_ends_what_was_answered_before_it() -> None:
     chain = platform_chain()
-    chain.pointers = Pointers("embedded")  # the server between processes is tested elsewhere
-    place = answers.Place(b"genesis", b"block 1", 0, 0)
+    chain.pointers = ChainEvents("embedded")  # the server between processes is tested elsewhere
+    place = answers.ChainPosition(b"genesis", b"block 1", 0, 0)
     chain.answers._read = lambda: place
     listener = PlatformListener(chain)
     listener.start()

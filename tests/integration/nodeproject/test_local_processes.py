@@ -20,13 +20,13 @@ from nodeproject.processes.local_network import running as running_module
 from nodeproject.processes.local_network.control import NAME, Control, NotRunning, ask
 from nodeproject.processes.local_network.directories import LocalNode
 from nodeproject.processes.local_network.processes import (
-    NodeProcess,
-    Refused,
+    NetworkNodeProcess,
+    RequestRefused,
     State,
     in_words,
     stop_all,
 )
-from nodeproject.processes.local_network.running import NetworkFailed, Running
+from nodeproject.processes.local_network.running import NetworkFailed, RunningNetwork
 from nodeproject.processes.local_network.standing import Quorum
 from primitives.ids import NodeID
 
@@ -43,24 +43,24 @@ def wait_for(reached: Callable[[], bool]) -> None:
         time.sleep(0.01)
 
 
-def state_of(process: NodeProcess) -> str:
+def state_of(process: NetworkNodeProcess) -> str:
     """Return the letter of the process's state in the kernel."""
     return Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-Make = Callable[[str], NodeProcess]
+Make = Callable[[str], NetworkNodeProcess]
 
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    made: list[NodeProcess] = []
+    made: list[NetworkNodeProcess] = []
 
-    def make_process(program: str) -> NodeProcess:
+    def make_process(program: str) -> NetworkNodeProcess:
         number = len(made) + 1
         directory = tmp_path / f"node{number}"
         directory.mkdir()
         command = [sys.executable, "-c", program]
-        made.append(NodeProcess(f"node {number}", directory, command, dict(os.environ)))
+        made.append(NetworkNodeProcess(f"node {number}", directory, command, dict(os.environ)))
         return made[-1]
 
     yield make_process
@@ -70,7 +70,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
             wait_for(lambda process=process: process.look() or process.pid is None)
 
 
-def started(process: NodeProcess) -> NodeProcess:
+def started(process: NetworkNodeProcess) -> NetworkNodeProcess:
     process.start()
     wait_for(lambda: process.last_line() == "ready")
     return process
@@ -78,20 +78,20 @@ def started(process: NodeProcess) -> NodeProcess:
 
 def test_a_node_is_stopped_and_started_again(make: Make) -> None:
     process = started(make(SLEEPS))
-    with pytest.raises(Refused, match=r"^node 1 runs already$"):
+    with pytest.raises(RequestRefused, match=r"^node 1 runs already$"):
         process.start()
 
     process.stop()
-    with pytest.raises(Refused, match=r"^node 1 is being stopped already$"):
+    with pytest.raises(RequestRefused, match=r"^node 1 is being stopped already$"):
         process.stop()
-    with pytest.raises(Refused, match="start it when that is done"):
+    with pytest.raises(RequestRefused, match="start it when that is done"):
         process.start()
     wait_for(lambda: not process.look() and process.pid is None)
 
     assert (process.state, process.ending) == (State.STOPPED, "")
-    with pytest.raises(Refused, match=r"^node 1 is stopped already$"):
+    with pytest.raises(RequestRefused, match=r"^node 1 is stopped already$"):
         process.stop()
-    with pytest.raises(Refused, match=r"^node 1 is stopped already$"):
+    with pytest.raises(RequestRefused, match=r"^node 1 is stopped already$"):
         process.pause()
     started(process)
     assert (process.log.parent / "node.log.1").read_text() == "ready\n"
@@ -101,7 +101,7 @@ def test_a_paused_node_stands_still_until_it_is_started(make: Make) -> None:
     process = started(make(SLEEPS))
     process.pause()
     wait_for(lambda: state_of(process) == "T")
-    with pytest.raises(Refused, match=r"^node 1 is paused already$"):
+    with pytest.raises(RequestRefused, match=r"^node 1 is paused already$"):
         process.pause()
 
     pid = process.pid
@@ -140,7 +140,7 @@ def test_an_end_that_nobody_asked_for_is_told_once(make: Make, program: str, wor
     assert not process.look()
     assert (process.state, process.ending) == (State.ENDED, words)
     assert process.last_line() == "no database"
-    with pytest.raises(Refused, match=r"^node 1 has ended already: it "):
+    with pytest.raises(RequestRefused, match=r"^node 1 has ended already: it "):
         process.stop()
 
 
@@ -181,7 +181,7 @@ class Served:
 
 
 def refuse(_request: Mapping[str, Any]) -> Any:
-    raise Refused("not today")
+    raise RequestRefused("not today")
 
 
 def test_requests_are_answered_or_refused_however_long_the_path(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_requests_are_answered_or_refused_however_long_the_path(tmp_path: Path) 
     with Served(deep, dict):
         assert ask(deep, "stop", 2) == {"action": "stop", "node": 2}
         assert stat.S_IMODE((deep / NAME).stat().st_mode) == 0o600
-    with Served(deep, refuse), pytest.raises(Refused, match=r"^not today$"):
+    with Served(deep, refuse), pytest.raises(RequestRefused, match=r"^not today$"):
         ask(deep, "status")
     with pytest.raises(NotRunning, match=r"^no local network runs in "):
         ask(deep, "status")
@@ -227,12 +227,12 @@ def test_what_is_no_request_is_told(tmp_path: Path, line: bytes, words: str) -> 
 # A network of such programs
 
 
-def running(tmp_path: Path, made: list[NodeProcess], said: list[str]) -> Running:
+def running(tmp_path: Path, made: list[NetworkNodeProcess], said: list[str]) -> RunningNetwork:
     nodes = [
         LocalNode(tmp_path / f"node{place}", NodeID(bytes([place]) * 20), 0, 0)
         for place in range(1, len(made) + 1)
     ]
-    return Running(nodes, made, Quorum(13, 20), said.append)
+    return RunningNetwork(nodes, made, Quorum(13, 20), said.append)
 
 
 def test_a_network_whose_node_cannot_start_fails_with_its_words(tmp_path: Path, make: Make) -> None:
@@ -270,9 +270,9 @@ def test_a_network_ends_only_when_all_its_nodes_have(
             (4, "there is no node 4: this network has nodes 1 to 3"),
             (2, "node 2 is paused already"),
         ]:
-            with pytest.raises(Refused, match=f"^{words}$"):
+            with pytest.raises(RequestRefused, match=f"^{words}$"):
                 ask(tmp_path, "pause", number)
-        with pytest.raises(Refused, match=r"^nobody knows how to 'burn'$"):
+        with pytest.raises(RequestRefused, match=r"^nobody knows how to 'burn'$"):
             ask(tmp_path, "burn")
 
         os.kill(made[0].pid or 0, signal.SIGKILL)

@@ -11,7 +11,7 @@ from django.core.cache import caches
 from django.http import HttpResponse
 from django.test import Client
 
-from chaindb.attempts import Limit, Slots
+from chaindb.attempts import AttemptLimit, Slots
 from nodeproject.apps import this_node
 from nodeproject.web import logins
 from nodeproject.web.concurrency import DJANGO_THREADS
@@ -33,10 +33,10 @@ def _nobody_has_failed() -> Iterator[None]:
 def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every lock last as long as the longest: a short one could expire before a test checks it."""
 
-    def seconds_after(limit: Limit, failures: int) -> int:
+    def seconds_after(limit: AttemptLimit, failures: int) -> int:
         return 0 if failures < limit.free else limit.longest
 
-    monkeypatch.setattr(Limit, "seconds_after", seconds_after)
+    monkeypatch.setattr(AttemptLimit, "seconds_after", seconds_after)
 
 
 @pytest.fixture

@@ -318,7 +318,7 @@ def test_what_was_done_is_in_the_log_though_there_can_be_no_entry(
     assert "Paused the C-Chain" in told
     assert "The database took no entry of it" in told
     assert development.mining(scene.chain.evm) == "manual"
-    (done, failed) = [one for one in caplog.records if one.name == "adminkit.deeds"]
+    (done, failed) = [one for one in caplog.records if one.name == "adminkit.actions"]
     assert "Paused the C-Chain" in done.getMessage()
     assert "(by admin, in the admin)" in done.getMessage()
     assert "disk full" in str(failed.exc_info)

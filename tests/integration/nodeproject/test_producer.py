@@ -11,7 +11,7 @@ from django.db import connection, transaction
 from cchain_app import tasks
 from cchain_app.apps import evm_chain
 from chaindb.chains import Chain
-from nodeproject.processes.producer import Producer
+from nodeproject.processes.producer import ProducerLoop
 from tests.integration.waking import by_postgresql
 
 pytestmark = [by_postgresql, pytest.mark.django_db(transaction=True)]
@@ -36,17 +36,17 @@ class Work:
         assert self.runs.acquire(timeout=SECONDS), "nobody worked"
 
 
-Start = Callable[[Work], Producer]
+Start = Callable[[Work], ProducerLoop]
 
 
 @pytest.fixture
 def start() -> Iterator[Start]:
     """Return a function that starts producers which only a notification wakes, and stop them at the end."""
     stopping = threading.Event()
-    started: list[Producer] = []
+    started: list[ProducerLoop] = []
 
-    def begin(work: Work, tick: float = NEVER, *, by_clock: bool = False) -> Producer:
-        one = Producer(
+    def begin(work: Work, tick: float = NEVER, *, by_clock: bool = False) -> ProducerLoop:
+        one = ProducerLoop(
             Chain.C, evm_chain().producer, work, tick=tick, by_clock=by_clock, stopping=stopping
         )
         one.start()
@@ -144,15 +144,15 @@ def test_by_the_clock_a_session_that_is_lost_makes_no_block(start: Any) -> None:
     "failure", [psycopg.errors.ReadOnlySqlTransaction("during recovery"), KeyError("anything")]
 )
 def test_whatever_goes_wrong_it_goes_on(start: Any, monkeypatch: Any, failure: Exception) -> None:
-    opened = Producer._open
+    opened = ProducerLoop._open
     failures = [failure]
 
-    def opening(self: Producer) -> Any:
+    def opening(self: ProducerLoop) -> Any:
         if failures:
             raise failures.pop()
         return opened(self)
 
-    monkeypatch.setattr(Producer, "_open", opening)
+    monkeypatch.setattr(ProducerLoop, "_open", opening)
     work = Work()
     start(work)
 

@@ -8,14 +8,16 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from nodeproject.apps import this_node
-from nodeproject.copies.snapshots.service import Snapshot
+from nodeproject.copies.snapshots.service import NamedSnapshot
 from tests.integration.nodeproject.snapshots import Scene
 
 PAGE = "/admin/snapshots/"
 
 
 def names() -> list[str]:
-    return [one.manifest.name for one in this_node().snapshots.all() if isinstance(one, Snapshot)]
+    return [
+        one.manifest.name for one in this_node().snapshots.all() if isinstance(one, NamedSnapshot)
+    ]
 
 
 def act(client: Client, action: str, name: str, **more: str) -> str:
@@ -55,12 +57,12 @@ def test_a_name_that_is_taken_is_asked_about(scene: Scene, admin_client: Client)
     scene.mine()
     assert "Overwrite this snapshot?" in act(admin_client, "save", "a")
     (kept,) = this_node().snapshots.all()
-    assert isinstance(kept, Snapshot)
+    assert isinstance(kept, NamedSnapshot)
     assert kept.manifest.cchain
     assert kept.manifest.cchain.height == 0
     assert "Saved a." in act(admin_client, "save", "a", confirmed="yes")
     (kept,) = this_node().snapshots.all()
-    assert isinstance(kept, Snapshot)
+    assert isinstance(kept, NamedSnapshot)
     assert kept.manifest.cchain
     assert kept.manifest.cchain.height == 1
 

@@ -14,7 +14,7 @@ from chaindb.snapshots.errors import (
     NameTaken,
     NoSuchSnapshot,
     NotPermitted,
-    OtherTables,
+    SnapshotTablesDiffer,
     UnreadableSnapshot,
 )
 from nodeproject.apps import this_node
@@ -22,11 +22,11 @@ from nodeproject.copies.snapshots import service, tables
 from nodeproject.copies.snapshots.errors import (
     NoChain,
     NotAlone,
-    NotLocal,
     OtherChain,
     OtherMigrations,
+    SnapshotsNotAvailable,
 )
-from nodeproject.copies.snapshots.service import Snapshot, Unreadable
+from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
 from platform_app.apps import platform_chain
 from tests.integration.nodeproject.snapshots import Scene, partial_files, rows, with_settings
 
@@ -114,7 +114,7 @@ def test_snapshots_are_for_the_local_network(scene: Scene) -> None:
             lambda: snapshots.restore("a"),
             lambda: snapshots.delete("a"),
         ):
-            with pytest.raises(NotLocal, match="this node is on network 5"):
+            with pytest.raises(SnapshotsNotAvailable, match="this node is on network 5"):
                 use()
 
 
@@ -172,7 +172,7 @@ def test_a_table_with_other_columns_is_not_restored(scene: Scene) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE platform_app_supply ADD COLUMN more integer")
     try:
-        with pytest.raises(OtherTables) as refused:
+        with pytest.raises(SnapshotTablesDiffer) as refused:
             scene.snapshots.restore("a")
     finally:
         with connection.cursor() as cursor:
@@ -204,7 +204,7 @@ def test_what_fails_on_the_way_leaves_neither_a_part_nor_a_change(
         scene.snapshots.restore("a")
     assert rows() == before
     assert generation.number(platform_chain().db) == 0
-    monkeypatch.setattr(service.Manifest, "to_text", _fail)
+    monkeypatch.setattr(service.SnapshotManifest, "to_text", _fail)
     with pytest.raises(RuntimeError, match="on the way"):
         scene.snapshots.save("a", replace=True)
     with pytest.raises(RuntimeError, match="on the way"):
@@ -247,7 +247,7 @@ def test_a_user_who_may_not_make_schemas_is_told_so(scene: Scene) -> None:
 
 
 def _heights(scene: Scene) -> list[int]:
-    found = [one for one in scene.snapshots.all() if isinstance(one, Snapshot)]
+    found = [one for one in scene.snapshots.all() if isinstance(one, NamedSnapshot)]
     return [one.manifest.cchain.height for one in found if one.manifest.cchain is not None]
 
 
@@ -262,9 +262,9 @@ def test_what_a_kill_left_of_a_copy_is_none_and_goes_with_the_next_one(scene: Sc
     scene.snapshots.save("b")
     part.write_bytes(b"SQLite format 3\0")
     (part.parent / "a.partial-journal").write_bytes(b"")
-    assert [one.manifest.name for one in scene.snapshots.all() if isinstance(one, Snapshot)] == [
-        "b"
-    ]
+    assert [
+        one.manifest.name for one in scene.snapshots.all() if isinstance(one, NamedSnapshot)
+    ] == ["b"]
     with pytest.raises(NoSuchSnapshot):
         scene.snapshots.restore("a")
     scene.snapshots.save("a")
@@ -294,7 +294,7 @@ def test_a_file_that_is_damaged_is_refused_and_changes_nothing(scene: Scene, dam
     assert rows() == before
     if damage != "cut":
         (listed,) = scene.snapshots.all()
-        assert isinstance(listed, Unreadable)
+        assert isinstance(listed, DamagedSnapshot)
 
 
 def test_files_are_their_owners_alone(scene: Scene) -> None:

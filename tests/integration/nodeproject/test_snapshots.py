@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from cchain_app.selectors import blocks, pool
-from cchain_app.services.by_hand import set_chain_id
+from cchain_app.services.cheats import set_chain_id
 from cchain_app.store import calls
 from chaindb import clock, generation
 from chaindb.connections import release

@@ -75,13 +75,13 @@ async def test_pages_that_could_not_be_loaded_are_loaded_later_and_whole(
             raise OSError("no descriptors")
 
     monkeypatch.setattr(asgi, "load_pages", load)
-    pages = asgi.Pages()
+    pages = asgi.DjangoPages()
     for _ in range(2):
         with pytest.raises(OSError, match="no descriptors"):
             await pages.load()
     assert len(asked) == 1
     monkeypatch.setattr(asgi, "RELOAD_SECONDS", 0.0)
-    pages = asgi.Pages()
+    pages = asgi.DjangoPages()
     asked.clear()
     with pytest.raises(OSError, match="no descriptors"):
         await pages.load()

@@ -14,11 +14,11 @@ from chaindb.database import Database
 from nodeproject.apps import this_node
 from nodeproject.copies.backups import service, tables, transfer
 from nodeproject.copies.backups.errors import (
+    BackupOfOtherNetwork,
     NeedsPostgresql,
     NoSource,
     NotEmpty,
     NotUpgraded,
-    OtherNetwork,
 )
 from nodeproject.processes.process import DirectoryInUse, claim_directory
 from nodeproject.settings.node import NodeSettings
@@ -83,7 +83,9 @@ def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) 
         pytest.raises(DirectoryInUse, match="another node runs on"),
     ):
         transfer.transfer(sqlite, SECOND)
-    with pytest.raises(OtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"):
+    with pytest.raises(
+        BackupOfOtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"
+    ):
         transfer.transfer(replace(sqlite, network_id=77), SECOND)
     with pytest.raises(NotEmpty, match="the database here is not empty"):
         transfer.transfer(sqlite, Database())

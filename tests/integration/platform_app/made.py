@@ -12,7 +12,7 @@ from platform_app.config import UNIT
 from platform_app.selectors import accepted, outputs
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO, Validator, inner_output
+from platform_app.txs.components import UTXO, StakingPeriod, inner_output
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -65,9 +65,9 @@ def node(name: str) -> NodeID:
     return NodeID(sha256(name.encode())[:20])
 
 
-def period(pchain: PChain, name: str, weight: int, start: int, end: int) -> Validator:
+def period(pchain: PChain, name: str, weight: int, start: int, end: int) -> StakingPeriod:
     """Return a staking period; with a start of zero it starts immediately."""
-    return Validator(node(name), pchain.now + start if start else 0, pchain.now + end, weight)
+    return StakingPeriod(node(name), pchain.now + start if start else 0, pchain.now + end, weight)
 
 
 def validator(

@@ -12,7 +12,7 @@ from django.db import connections
 from chaindb.database import Database
 from platform_app.apps import platform_chain, use
 from platform_app.blocks.block import Block
-from platform_app.chain import PlatformChain, Settings
+from platform_app.chain import PlatformChain, PlatformSettings
 from platform_app.config import DAY, UNIT
 from platform_app.services import mempool
 from platform_app.services.composition import compose
@@ -137,7 +137,7 @@ class Side:
         return rows(self.chain.db.alias)
 
 
-def quiet(node: Settings, db: Database) -> PlatformChain:
+def quiet(node: PlatformSettings, db: Database) -> PlatformChain:
     """Return a chain whose blocks are built on demand: requests for blocks are ignored."""
     chain = compose(PlatformChain(node, db, platform_chain().identity))
     chain.producer.request = lambda: None

@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain
@@ -35,7 +35,7 @@ def knock(request: pytest.FixtureRequest, pchain: PChain) -> Knock:
 
     async def raw(path: str, body: bytes, method: str = "POST") -> Answer:
         workers = Workers(threads=1)
-        app = RawDoor(by_path(this_node().doors.endpoints()), elsewhere, workers)
+        app = AsgiRpc(by_path(this_node().doors.endpoints()), elsewhere, workers)
         try:
             return await ask(app, method, path, parts=(body,))
         finally:

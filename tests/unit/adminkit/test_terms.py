@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.terms import Term, parse_term
+from adminkit.terms import SearchTerm, parse_term
 
 ADDRESS = "8db97c7cece249c2b98bdc0226cc4c2a57bf52fc"
 
@@ -14,12 +14,12 @@ ADDRESS = "8db97c7cece249c2b98bdc0226cc4c2a57bf52fc"
 def test_an_address_is_read_in_any_case_with_and_without_prefix(
     prefix: str, change: object
 ) -> None:
-    assert parse_term(prefix + change(ADDRESS)) == Term(address=bytes.fromhex(ADDRESS))  # type: ignore[operator, arg-type]
+    assert parse_term(prefix + change(ADDRESS)) == SearchTerm(address=bytes.fromhex(ADDRESS))  # type: ignore[operator, arg-type]
 
 
 @given(st.binary(min_size=32, max_size=32))
 def test_a_hash_is_read(value: bytes) -> None:
-    assert parse_term(value.hex()) == parse_term("0x" + value.hex()) == Term(hash=value)  # type: ignore[arg-type]
+    assert parse_term(value.hex()) == parse_term("0x" + value.hex()) == SearchTerm(hash=value)  # type: ignore[arg-type]
 
 
 def test_twenty_bytes_of_decimal_digits_are_an_address() -> None:
@@ -29,7 +29,7 @@ def test_twenty_bytes_of_decimal_digits_are_an_address() -> None:
 @given(st.integers(min_value=0, max_value=2**63 - 1))
 def test_a_number_is_read_in_decimal_and_in_hex(number: int) -> None:
     for text in (str(number), f"#{number}", hex(number), f" {number} "):
-        assert parse_term(text) == Term(number=number)
+        assert parse_term(text) == SearchTerm(number=number)
 
 
 @pytest.mark.parametrize(
@@ -54,9 +54,9 @@ def test_a_number_is_read_in_decimal_and_in_hex(number: int) -> None:
     ],
 )
 def test_anything_else_is_no_term(text: str) -> None:
-    assert parse_term(text) == Term()
+    assert parse_term(text) == SearchTerm()
 
 
 @given(st.text())
 def test_any_text_can_be_typed(text: str) -> None:
-    assert isinstance(parse_term(text), Term)
+    assert isinstance(parse_term(text), SearchTerm)

@@ -17,7 +17,7 @@ from cchain_app.blocks.errors import (
 from cchain_app.blocks.receipt import encode_logs
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
-from cchain_app.evm.pending_state import MOST_LEVELS
+from cchain_app.evm.pending_state import MAX_LEVELS
 from cchain_app.evm.select import has_native, select_engine, select_trie
 from cchain_app.evm.trie import NodeReader, StateTrie, TrieUpdate
 from cchain_app.genesis import built_in_text, load_genesis
@@ -176,14 +176,14 @@ def test_transactions_that_cannot_be_read_are_told_after_the_header() -> None:
 
 def test_a_long_undecided_line_reads_through_few_levels() -> None:
     blocks = _processing()
-    for nonce in range(3 * MOST_LEVELS):
+    for nonce in range(3 * MAX_LEVELS):
         block = _built(blocks, transaction(0, nonce=nonce))
         blocks.prefer(_id(block))
     state = blocks.state_after(blocks.preference)
-    assert state.levels <= MOST_LEVELS  # type: ignore[attr-defined]
+    assert state.levels <= MAX_LEVELS  # type: ignore[attr-defined]
     account = state.account(SENDERS[0])
     assert account is not None
-    assert account.nonce == 3 * MOST_LEVELS
+    assert account.nonce == 3 * MAX_LEVELS
 
 
 class Superseded(MemoryState):

@@ -1,6 +1,6 @@
 """Signatures with an overridden signer, and the blocks in which they are valid."""
 
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.development.signatures import ImpersonatedSignature, signers_at
 from cchain_app.evm.overrides import BlockOverride
 from primitives.evm import Address
@@ -25,8 +25,8 @@ def test_the_last_signer_holds() -> None:
 
 
 def test_the_next_block_has_all_of_them() -> None:
-    assert Conditions().of_next_block(0) is None
-    override = Conditions(signatures=SET).of_next_block(0)
+    assert NextBlockOverrides().of_next_block(0) is None
+    override = NextBlockOverrides(signatures=SET).of_next_block(0)
     assert override == BlockOverride(signers=((FIRST, BOB), (SECOND, ALICE)))
     assert override.apply(block_env()).signers == override.signers
 

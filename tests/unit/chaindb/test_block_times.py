@@ -7,7 +7,7 @@ from contextlib import contextmanager
 import pytest
 
 from chaindb import building as module
-from chaindb.building import Building
+from chaindb.building import BlocksInProgress
 
 
 class _Seconds:
@@ -31,19 +31,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> _Seconds:
 
 
 @pytest.fixture
-def building() -> Building:
-    return Building("C", "embedded")
+def building() -> BlocksInProgress:
+    return BlocksInProgress("C", "embedded")
 
 
 @pytest.fixture
-def told(building: Building) -> list[float]:
+def told(building: BlocksInProgress) -> list[float]:
     heard: list[float] = []
     building.observe(heard.append)
     return heard
 
 
 def test_a_block_counts_when_it_is_committed(
-    building: Building, told: list[float], clock: _Seconds
+    building: BlocksInProgress, told: list[float], clock: _Seconds
 ) -> None:
     with building.count(7):
         clock.now += 2
@@ -53,7 +53,7 @@ def test_a_block_counts_when_it_is_committed(
 
 
 def test_work_that_came_to_nothing_is_no_part_of_what_its_thread_does_later(
-    building: Building, told: list[float], clock: _Seconds
+    building: BlocksInProgress, told: list[float], clock: _Seconds
 ) -> None:
     with building.count(7):
         clock.now += 2
@@ -62,7 +62,7 @@ def test_work_that_came_to_nothing_is_no_part_of_what_its_thread_does_later(
     assert told == []
 
 
-def test_its_context_is_entered_while_a_block_is_made(building: Building) -> None:
+def test_its_context_is_entered_while_a_block_is_made(building: BlocksInProgress) -> None:
     now: list[bool] = []
 
     @contextmanager
@@ -78,7 +78,7 @@ def test_its_context_is_entered_while_a_block_is_made(building: Building) -> Non
 
 
 def test_blocks_that_were_accepted_together_share_their_time(
-    building: Building, told: list[float], clock: _Seconds
+    building: BlocksInProgress, told: list[float], clock: _Seconds
 ) -> None:
     with building.count(5):
         clock.now += 8
@@ -87,7 +87,7 @@ def test_blocks_that_were_accepted_together_share_their_time(
 
 
 def test_work_that_brought_no_block_is_not_counted(
-    building: Building, told: list[float], clock: _Seconds
+    building: BlocksInProgress, told: list[float], clock: _Seconds
 ) -> None:
     with building.count(7):
         clock.now += 60
@@ -99,9 +99,9 @@ def test_work_that_brought_no_block_is_not_counted(
 
 
 def test_a_block_counts_once_and_for_its_chain_alone(
-    building: Building, told: list[float], clock: _Seconds
+    building: BlocksInProgress, told: list[float], clock: _Seconds
 ) -> None:
-    other = Building("P", "embedded")
+    other = BlocksInProgress("P", "embedded")
     of_other: list[float] = []
     other.observe(of_other.append)
     with building.count(3):
@@ -113,7 +113,7 @@ def test_a_block_counts_once_and_for_its_chain_alone(
 
 
 def test_a_block_counts_where_it_was_worked_on(
-    building: Building, told: list[float], clock: _Seconds
+    building: BlocksInProgress, told: list[float], clock: _Seconds
 ) -> None:
     with building.count(3):
         clock.now += 1
@@ -125,7 +125,7 @@ def test_a_block_counts_where_it_was_worked_on(
     assert told == [1.0]
 
 
-def test_nobody_needs_to_observe(building: Building, clock: _Seconds) -> None:
+def test_nobody_needs_to_observe(building: BlocksInProgress, clock: _Seconds) -> None:
     with building.count(7):
         building.accepted(7)
     heard: list[float] = []

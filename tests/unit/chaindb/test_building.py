@@ -13,7 +13,7 @@ import pytest
 from django.core.cache import cache
 
 from chaindb import building as module
-from chaindb.building import Building
+from chaindb.building import BlocksInProgress
 
 SECONDS = 30.0
 """Limit of the wait for the thread that shares blocks."""
@@ -28,7 +28,7 @@ class _Broken:
     get_many = delete = set
 
 
-Make = Callable[[str], Building]
+Make = Callable[[str], BlocksInProgress]
 """Creates the record of a chain's blocks in progress in a process of the node."""
 
 
@@ -36,29 +36,29 @@ Make = Callable[[str], Building]
 def production(settings: Any) -> Make:
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
     cache.clear()
-    return partial(Building, profile="production")
+    return partial(BlocksInProgress, profile="production")
 
 
 @pytest.fixture
 def embedded() -> Make:
-    return partial(Building, profile="embedded")
+    return partial(BlocksInProgress, profile="embedded")
 
 
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> Callable[[], bool]:
     """Return a function that waits until one more block was shared and returns whether it was."""
     done = threading.Semaphore(0)
-    share = Building._share
+    share = BlocksInProgress._share
 
     def share_and_tell(*block: Any) -> None:
         share(*block)
         done.release()
 
-    monkeypatch.setattr(Building, "_share", share_and_tell)
+    monkeypatch.setattr(BlocksInProgress, "_share", share_and_tell)
     return partial(done.acquire, timeout=SECONDS)
 
 
-def heights(building: Building) -> list[int]:
+def heights(building: BlocksInProgress) -> list[int]:
     return [height for height, _ in building.outstanding()]
 
 

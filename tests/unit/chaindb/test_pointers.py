@@ -12,25 +12,27 @@ import pytest
 import redis
 from channels.layers import get_channel_layer
 
-from chaindb import pointers as module
+from chaindb import events as module
 from chaindb.chains import Chain
-from chaindb.pointers import Message, Pointers, group_of
-from chaindb.servers import Server
+from chaindb.events import ChainEvents, Message, group_of
+from chaindb.servers import WatchedServer
 
 MEMORY_LAYER = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
 
 @pytest.fixture
-def embedded() -> Pointers:
-    return Pointers("embedded")
+def embedded() -> ChainEvents:
+    return ChainEvents("embedded")
 
 
 @pytest.fixture
-def production(settings: Any, monkeypatch: pytest.MonkeyPatch) -> Pointers:
+def production(settings: Any, monkeypatch: pytest.MonkeyPatch) -> ChainEvents:
     settings.CHANNEL_LAYERS = MEMORY_LAYER
-    there = Server("Redis", "here", lambda: None, str)  # so a failure is the layer's own fault
+    there = WatchedServer(
+        "Redis", "here", lambda: None, str
+    )  # so a failure is the layer's own fault
     monkeypatch.setattr(module, "redis_server", lambda: there)
-    return Pointers("production")
+    return ChainEvents("production")
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ async def joined(layer: Any, chain: Chain, members: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_every_bound_loop_gets_each_message(embedded: Pointers) -> None:
+async def test_every_bound_loop_gets_each_message(embedded: ChainEvents) -> None:
     mine: asyncio.Queue[Message] = asyncio.Queue()
     theirs: list[Message] = []
     told = threading.Event()
@@ -81,7 +83,7 @@ async def test_every_bound_loop_gets_each_message(embedded: Pointers) -> None:
         other.close()
 
 
-async def test_a_loop_hears_of_the_chains_that_it_asked_for(embedded: Pointers) -> None:
+async def test_a_loop_hears_of_the_chains_that_it_asked_for(embedded: ChainEvents) -> None:
     inbox: asyncio.Queue[Message] = asyncio.Queue()
     unbind = embedded.bind(asyncio.get_running_loop(), inbox.put_nowait, [Chain.P])
     embedded.send(Chain.C, {"type": "c"})
@@ -90,8 +92,8 @@ async def test_a_loop_hears_of_the_chains_that_it_asked_for(embedded: Pointers) 
     unbind()
 
 
-async def test_two_nodes_of_one_process_do_not_hear_of_each_other(embedded: Pointers) -> None:
-    other = Pointers("embedded")
+async def test_two_nodes_of_one_process_do_not_hear_of_each_other(embedded: ChainEvents) -> None:
+    other = ChainEvents("embedded")
     mine: asyncio.Queue[Message] = asyncio.Queue()
     theirs: asyncio.Queue[Message] = asyncio.Queue()
     loop = asyncio.get_running_loop()
@@ -104,7 +106,7 @@ async def test_two_nodes_of_one_process_do_not_hear_of_each_other(embedded: Poin
     assert theirs.empty()
 
 
-async def test_nothing_comes_after_unbinding(embedded: Pointers) -> None:
+async def test_nothing_comes_after_unbinding(embedded: ChainEvents) -> None:
     inbox: asyncio.Queue[Message] = asyncio.Queue()
     embedded.bind(asyncio.get_running_loop(), inbox.put_nowait)()
     embedded.send(Chain.C, {"type": "c"})
@@ -112,7 +114,7 @@ async def test_nothing_comes_after_unbinding(embedded: Pointers) -> None:
     assert inbox.empty()
 
 
-def test_a_closed_loop_is_forgotten(embedded: Pointers) -> None:
+def test_a_closed_loop_is_forgotten(embedded: ChainEvents) -> None:
     loop = asyncio.new_event_loop()
     loop.close()
     before = embedded._listeners
@@ -121,7 +123,7 @@ def test_a_closed_loop_is_forgotten(embedded: Pointers) -> None:
     assert embedded._listeners == before
 
 
-async def test_in_production_messages_go_through_the_groups(production: Pointers) -> None:
+async def test_in_production_messages_go_through_the_groups(production: ChainEvents) -> None:
     layer: Any = get_channel_layer()
     inboxes: list[asyncio.Queue[Message]] = [asyncio.Queue(), asyncio.Queue()]
     loop = asyncio.get_running_loop()
@@ -152,14 +154,14 @@ async def test_in_production_messages_go_through_the_groups(production: Pointers
     ],
 )
 async def test_in_production_a_layer_that_failed_is_joined_again(
-    production: Pointers,
+    production: ChainEvents,
     own_layer: Callable[[Any], None],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     failure: tuple[Exception, list[tuple[str, bool]]],
 ) -> None:
     error, logged = failure
-    caplog.set_level("INFO", "chaindb.pointers")
+    caplog.set_level("INFO", "chaindb.events")
     inner: Any = get_channel_layer()
     answers: list[Any] = [error]
 
@@ -189,7 +191,7 @@ async def test_in_production_a_layer_that_failed_is_joined_again(
 
 
 async def test_in_production_groups_are_joined_again_and_again(
-    production: Pointers, monkeypatch: pytest.MonkeyPatch
+    production: ChainEvents, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     layer: Any = get_channel_layer()
     monkeypatch.setattr(module, "REJOIN", 0)
@@ -201,7 +203,7 @@ async def test_in_production_groups_are_joined_again_and_again(
 
 
 def test_a_worker_without_a_loop_sends_from_a_thread_of_its_own(
-    production: Pointers, own_layer: Callable[[Any], None]
+    production: ChainEvents, own_layer: Callable[[Any], None]
 ) -> None:
     sent = []
     told = threading.Event()
@@ -220,7 +222,7 @@ def test_a_worker_without_a_loop_sends_from_a_thread_of_its_own(
 
 
 def test_the_thread_that_sends_ends_with_its_node(
-    production: Pointers, own_layer: Callable[[Any], None]
+    production: ChainEvents, own_layer: Callable[[Any], None]
 ) -> None:
     threads: list[threading.Thread] = []
     told = threading.Event()
@@ -233,7 +235,7 @@ def test_the_thread_that_sends_ends_with_its_node(
             told.set()
 
     own_layer(Recorder())
-    node = Pointers("production")
+    node = ChainEvents("production")
     node.send(Chain.P, {"type": "p"})
     assert told.wait(60)
     del node
@@ -244,7 +246,7 @@ def test_the_thread_that_sends_ends_with_its_node(
 
 
 def test_a_message_that_is_not_sent_is_logged_and_forgiven(
-    production: Pointers,
+    production: ChainEvents,
     own_layer: Callable[[Any], None],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -271,7 +273,7 @@ def test_a_message_that_is_not_sent_is_logged_and_forgiven(
 
 
 async def test_following_ends_although_the_layer_swallows_that_once(
-    production: Pointers, own_layer: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
+    production: ChainEvents, own_layer: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "CANCEL_AGAIN", 0.01)
     waits, ended = asyncio.Event(), asyncio.Event()

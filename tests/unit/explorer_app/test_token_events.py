@@ -5,7 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from explorer_app.tokens import events
-from explorer_app.tokens.events import Change, Kind, Transfer, changes, read_transfers
+from explorer_app.tokens.events import (
+    BalanceChange,
+    TokenStandard,
+    Transfer,
+    changes,
+    read_transfers,
+)
 from primitives.evm import ZERO_ADDRESS, Address
 from tests.builders.bytecode import words
 
@@ -19,10 +25,10 @@ def topics(*values: int | bytes) -> list[bytes]:
 
 def test_the_count_of_topics_tells_erc20_from_erc721() -> None:
     assert read_transfers(topics(events.TRANSFER, A, B), words(5)) == [
-        Transfer(Kind.ERC20, A, B, 5)
+        Transfer(TokenStandard.ERC20, A, B, 5)
     ]
     assert read_transfers(topics(events.TRANSFER, A, B, 5), b"") == [
-        Transfer(Kind.ERC721, A, B, 1, 5)
+        Transfer(TokenStandard.ERC721, A, B, 1, 5)
     ]
 
 
@@ -43,7 +49,11 @@ def test_no_amount_is_no_transfer() -> None:
 def test_without_indexed_parameters_the_contract_says_what_it_is(*, collection: bool) -> None:
     (found,) = read_transfers(topics(events.TRANSFER), words(A, B, 5), is_collection=collection)
 
-    expected = Transfer(Kind.ERC721, A, B, 1, 5) if collection else Transfer(Kind.ERC20, A, B, 5)
+    expected = (
+        Transfer(TokenStandard.ERC721, A, B, 1, 5)
+        if collection
+        else Transfer(TokenStandard.ERC20, A, B, 5)
+    )
     assert found == expected
     assert read_transfers(topics(events.TRANSFER), words(A, B, 5)[:-1]) == []
 
@@ -51,7 +61,7 @@ def test_without_indexed_parameters_the_contract_says_what_it_is(*, collection: 
 def test_one_of_erc1155_has_id_and_value() -> None:
     single = topics(events.TRANSFER_SINGLE, C, A, B)
 
-    assert read_transfers(single, words(7, 5)) == [Transfer(Kind.ERC1155, A, B, 5, 7)]
+    assert read_transfers(single, words(7, 5)) == [Transfer(TokenStandard.ERC1155, A, B, 5, 7)]
     assert read_transfers(single, words(7, 5)[:-1]) == []
 
 
@@ -60,7 +70,7 @@ BATCH = topics(events.TRANSFER_BATCH, C, A, B)
 
 def test_a_batch_is_a_transfer_for_each_id() -> None:
     assert read_transfers(BATCH, words(64, 160, 2, 7, 8, 2, 70, 80)) == [
-        Transfer(Kind.ERC1155, A, B, 70, 7), Transfer(Kind.ERC1155, A, B, 80, 8),
+        Transfer(TokenStandard.ERC1155, A, B, 70, 7), Transfer(TokenStandard.ERC1155, A, B, 80, 8),
     ]  # fmt: skip
     assert read_transfers(BATCH, words(64, 96, 0, 0)) == []
 
@@ -84,18 +94,20 @@ def test_a_batch_that_is_none_is_left_out(data: bytes) -> None:
 
 
 def test_the_largest_batch_fits_into_the_data_that_are_looked_at() -> None:
-    ids = list(range(events.MOST_ROWS))
+    ids = list(range(events.MAX_ROWS))
     data = words(64, 96 + 32 * len(ids), len(ids), *ids, len(ids), *ids)
 
-    assert len(data) == events.MOST_DATA
-    assert len(read_transfers(BATCH, data)) == events.MOST_ROWS
+    assert len(data) == events.MAX_DATA
+    assert len(read_transfers(BATCH, data)) == events.MAX_ROWS
 
 
 def test_wrapped_coins_are_minted_and_burned() -> None:
     deposit, withdrawal = topics(events.DEPOSIT, A), topics(events.WITHDRAWAL, A)
 
-    assert read_transfers(deposit, words(5)) == [Transfer(Kind.ERC20, ZERO_ADDRESS, A, 5)]
-    assert read_transfers(withdrawal, words(5)) == [Transfer(Kind.ERC20, A, ZERO_ADDRESS, 5)]
+    assert read_transfers(deposit, words(5)) == [Transfer(TokenStandard.ERC20, ZERO_ADDRESS, A, 5)]
+    assert read_transfers(withdrawal, words(5)) == [
+        Transfer(TokenStandard.ERC20, A, ZERO_ADDRESS, 5)
+    ]
     assert events.is_wrapping(deposit)
     assert not events.is_wrapping(topics(events.DEPOSIT, A, B))
     assert read_transfers(topics(events.DEPOSIT, A, B), words(5)) == []
@@ -106,28 +118,31 @@ def test_a_range_is_one_transfer() -> None:
 
     (found,) = read_transfers(made, words(12))
 
-    assert found == Transfer(Kind.ERC721, ZERO_ADDRESS, A, 3, 10, 12)
+    assert found == Transfer(TokenStandard.ERC721, ZERO_ADDRESS, A, 3, 10, 12)
     assert list(found.token_ids) == [10, 11, 12]
-    assert list(changes(found)) == [Change(A, Kind.ERC721, None, 3)]
+    assert list(changes(found)) == [BalanceChange(A, TokenStandard.ERC721, None, 3)]
     assert read_transfers(made, words(9)) == []
     assert read_transfers(made, b"") == []
     (all_of_them,) = read_transfers(made, words(MOST))
-    assert len(all_of_them.token_ids) == events.MOST_OWNERS
+    assert len(all_of_them.token_ids) == events.MAX_OWNERS
     (every,) = read_transfers(topics(events.CONSECUTIVE_TRANSFER, 0, ZERO_ADDRESS, A), words(MOST))
     assert every.value == MOST
 
 
 def test_the_zero_address_holds_nothing() -> None:
-    mint, burn = Transfer(Kind.ERC20, ZERO_ADDRESS, A, 5), Transfer(Kind.ERC20, A, ZERO_ADDRESS, 5)
+    mint, burn = (
+        Transfer(TokenStandard.ERC20, ZERO_ADDRESS, A, 5),
+        Transfer(TokenStandard.ERC20, A, ZERO_ADDRESS, 5),
+    )
 
-    assert list(changes(mint)) == [Change(A, Kind.ERC20, None, 5)]
-    assert list(changes(burn)) == [Change(A, Kind.ERC20, None, -5)]
-    assert list(changes(Transfer(Kind.ERC1155, A, B, 5, 9))) == [
-        Change(A, Kind.ERC1155, 9, -5), Change(B, Kind.ERC1155, 9, 5),
+    assert list(changes(mint)) == [BalanceChange(A, TokenStandard.ERC20, None, 5)]
+    assert list(changes(burn)) == [BalanceChange(A, TokenStandard.ERC20, None, -5)]
+    assert list(changes(Transfer(TokenStandard.ERC1155, A, B, 5, 9))) == [
+        BalanceChange(A, TokenStandard.ERC1155, 9, -5), BalanceChange(B, TokenStandard.ERC1155, 9, 5),
     ]  # fmt: skip
     assert mint.is_supply_change
     assert burn.is_supply_change
-    assert not Transfer(Kind.ERC20, A, B, 5).is_supply_change
+    assert not Transfer(TokenStandard.ERC20, A, B, 5).is_supply_change
 
 
 def test_other_logs_are_no_transfers() -> None:
@@ -149,7 +164,7 @@ def test_whatever_is_emitted_is_read_as_numbers_that_fit(
         numbers = (one.value, one.token_id or 0, one.last_token_id or 0)
         assert all(0 <= number <= MOST for number in numbers)
         assert len(one.sender) == len(one.to) == 20
-        assert len(one.token_ids) <= events.MOST_OWNERS
+        assert len(one.token_ids) <= events.MAX_OWNERS
 
 
 def test_topics_are_those_of_the_standards() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from explorer_app.tokens import questions, texts, uris
+from explorer_app.tokens import questions, strings, uris
 from primitives.evm import Address
 from tests.builders.bytecode import words
 from tests.builders.puppet import string
@@ -14,7 +14,7 @@ from tests.builders.puppet import string
 
 @given(some.text(max_size=80))
 def test_texts_come_back_without_what_does_not_show(text: str) -> None:
-    found = texts.read_text(string(text.encode("utf-8", "surrogatepass")), 255)
+    found = strings.read_text(string(text.encode("utf-8", "surrogatepass")), 255)
 
     kinds = {unicodedata.category(one) for one in found or ""}
     assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
@@ -23,16 +23,16 @@ def test_texts_come_back_without_what_does_not_show(text: str) -> None:
 
 @given(some.binary(max_size=200))
 def test_any_bytes_are_a_text_or_none(output: bytes) -> None:
-    found = texts.read_text(output, 64)
+    found = strings.read_text(output, 64)
 
     assert found is None or 0 < len(found.encode()) <= 64
 
 
 def test_exactly_32_bytes_end_at_the_first_zero() -> None:
-    assert texts.read_text(b"MKR".ljust(32, b"\0"), 64) == "MKR"
-    assert texts.read_text(b"A\0B".ljust(32, b"\0"), 64) == "A"
-    assert texts.read_text(b"x" * 32, 64) == "x" * 32
-    assert texts.read_text(bytes(32), 64) is None
+    assert strings.read_text(b"MKR".ljust(32, b"\0"), 64) == "MKR"
+    assert strings.read_text(b"A\0B".ljust(32, b"\0"), 64) == "A"
+    assert strings.read_text(b"x" * 32, 64) == "x" * 32
+    assert strings.read_text(bytes(32), 64) is None
 
 
 @pytest.mark.parametrize(
@@ -43,37 +43,37 @@ def test_exactly_32_bytes_end_at_the_first_zero() -> None:
     ],
 )  # fmt: skip
 def test_offsets_and_lengths_that_leave_the_data_are_no_text(output: bytes) -> None:
-    assert texts.read_text(output, 64) is None
+    assert strings.read_text(output, 64) is None
 
 
 def test_a_text_is_cut_between_characters() -> None:
-    assert texts.read_text(string("éé".encode()), 3) == "é"
+    assert strings.read_text(string("éé".encode()), 3) == "é"
 
 
 def test_texts_that_look_alike_are_alike() -> None:
-    assert texts.likeness(" Tether\u00a0USD ") == texts.likeness("TETHER usd")
-    assert texts.likeness(None) == ""
+    assert strings.likeness(" Tether\u00a0USD ") == strings.likeness("TETHER usd")
+    assert strings.likeness(None) == ""
 
 
 @pytest.mark.parametrize("text", ["visit https://x.example", "www.x", "claim at x.io!", "X.COM"])
 def test_names_made_to_be_visited_are_seen(text: str) -> None:
-    assert texts.looks_like_a_link(text)
+    assert strings.looks_like_a_link(text)
 
 
 @pytest.mark.parametrize("text", ["USD Coin", "v2.0", "A. B.", "Mr. Token"])
 def test_other_names_are_not(text: str) -> None:
-    assert not texts.looks_like_a_link(text)
+    assert not strings.looks_like_a_link(text)
 
 
 def test_numbers_have_32_bytes() -> None:
-    assert texts.read_number(words(5)) == 5
-    assert texts.read_number(words(5, 6)) is None
-    assert texts.read_number(b"\x05") is None
-    assert texts.read_decimals(words(77)) == 77
-    assert texts.read_decimals(words(78)) is None
-    assert texts.read_bool(words(1)) is True
-    assert texts.read_bool(words(0)) is False
-    assert texts.read_bool(words(2)) is None
+    assert strings.read_number(words(5)) == 5
+    assert strings.read_number(words(5, 6)) is None
+    assert strings.read_number(b"\x05") is None
+    assert strings.read_decimals(words(77)) == 77
+    assert strings.read_decimals(words(78)) is None
+    assert strings.read_bool(words(1)) is True
+    assert strings.read_bool(words(0)) is False
+    assert strings.read_bool(words(2)) is None
 
 
 def test_questions_are_those_of_the_standards() -> None:
@@ -89,7 +89,7 @@ def test_questions_are_those_of_the_standards() -> None:
 
 def test_a_uri_is_shown_and_what_a_page_can_show_without_asking_is_an_image() -> None:
     image = "data:image/png;base64,iVBORw0KGgo="
-    assert uris.described(image) == uris.Described(image, image=image)
+    assert uris.described(image) == uris.TokenDescription(image, image=image)
     assert uris.described("data:image/svg+xml,%3Csvg/%3E").image is not None
     for other in ("https://x.example/1.png", "ipfs://x", "data:image/tiff;base64,AAAA", "data:"):
         assert uris.described(other).image is None

@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError
 from psycopg.errors import DiskFull
 
-from health_app.history import KEPT, History
+from health_app.history import KEPT, HistoryWriter
 from health_app.result import CheckResult
 from health_app.writing import Writes
 
@@ -38,7 +38,7 @@ def no_probe() -> None:
 
 def test_changes_are_written_in_their_order() -> None:
     database = Database(wanted=3)
-    history = History(database.record, no_probe, writes=Writes(), retry=0)
+    history = HistoryWriter(database.record, no_probe, writes=Writes(), retry=0)
     for error in ("a", "", "b"):
         history.note("C", CheckResult(error=error))
 
@@ -50,7 +50,7 @@ def test_what_a_database_does_not_take_is_written_when_it_is_back(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(*[OperationalError("away")] * 3, wanted=2)
-    history = History(database.record, no_probe, writes=Writes(), retry=0)
+    history = HistoryWriter(database.record, no_probe, writes=Writes(), retry=0)
     history.note("P", CheckResult(error="the database does not answer"))
     history.note("P", CheckResult())
 
@@ -66,7 +66,7 @@ def test_what_can_never_be_written_does_not_hold_up_the_others(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     database = Database(TypeError("no JSON"), wanted=1)
-    history = History(database.record, no_probe, writes=Writes(), retry=0)
+    history = HistoryWriter(database.record, no_probe, writes=Writes(), retry=0)
     history.note("C", CheckResult(error="odd"))
     history.note("C", CheckResult())
 
@@ -87,7 +87,7 @@ def test_only_so_many_changes_wait() -> None:
         if result.error == "last":
             done.set()
 
-    history = History(record, no_probe, writes=Writes(), retry=0)
+    history = HistoryWriter(record, no_probe, writes=Writes(), retry=0)
     history.note("C", CheckResult(error="first"))
     assert begun.wait(60)
     for number in range(KEPT + 5):
@@ -111,7 +111,7 @@ def test_it_is_seen_whether_the_database_takes_writes() -> None:
         if failures:
             raise failures.pop(0)
 
-    history = History(database.record, touch, writes=writes, retry=0)
+    history = HistoryWriter(database.record, touch, writes=writes, retry=0)
     for _ in range(3):
         history.probe()
         assert tried.acquire(timeout=60)
@@ -125,7 +125,7 @@ def test_a_change_that_is_refused_says_so_too() -> None:
     full = OperationalError("database or disk is full")
     full.__cause__ = DiskFull()
     database, writes = Database(full, wanted=1), Writes()
-    History(database.record, no_probe, writes=writes, retry=0).note("C", CheckResult())
+    HistoryWriter(database.record, no_probe, writes=writes, retry=0).note("C", CheckResult())
 
     assert database.full.wait(60)
     assert writes.refusal() == "its disk is full"
@@ -146,7 +146,7 @@ def test_a_connection_that_cannot_be_let_go_of_keeps_nothing_from_being_written(
     monkeypatch.setattr("health_app.history.release", fail)
     monkeypatch.setattr("health_app.history._log.exception", tell)
     database = Database(wanted=2)
-    history = History(database.record, no_probe, writes=Writes(), retry=0)
+    history = HistoryWriter(database.record, no_probe, writes=Writes(), retry=0)
     for error in ("a", "b"):
         history.note("C", CheckResult(error=error))
         assert told.acquire(timeout=60)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from health_app import advice, reporter, rules
-from health_app.checks import TAGS, Check
+from health_app.checks import TAGS, HealthCheck
 from health_app.result import Finding
-from health_app.rules import Outstanding, Standstill, Traffic
+from health_app.rules import NetworkTraffic, Outstanding, Standstill
 
 ROOT = Path(__file__).resolve().parents[3]
 NONE = Outstanding()
 MANY, LONG = Outstanding(10_000, 0.0), Outstanding(1, 10_000.0)
-BUSY = Traffic(
+BUSY = NetworkTraffic(
     connected=4, send_fail_rate=0.0, since_sent=0.3, since_received=1.2, has_sent=True,
     has_received=True, silent=None,
 )  # fmt: skip
@@ -87,7 +87,7 @@ def test_a_check_that_breaks_stands_in_the_table() -> None:
     def broken() -> Finding:
         raise KeyError("x")
 
-    words = reporter.examine(Check("C", broken, frozenset())).error
+    words = reporter.examine(HealthCheck("C", broken, frozenset())).error
     assert words == "the check could not be made: KeyError"
     for check in TAGS:
         assert [one for one in known(check) if one.fullmatch(words)]

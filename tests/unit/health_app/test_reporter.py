@@ -9,7 +9,7 @@ import pytest
 from django.db import OperationalError
 
 from health_app import reporter
-from health_app.checks import ALL, APPLICATION, Check
+from health_app.checks import ALL, APPLICATION, HealthCheck
 from health_app.reporter import Reporter, _Runner, examine
 from health_app.result import CheckResult, Finding
 
@@ -27,8 +27,8 @@ class Scene:
         self.changed = threading.Condition()
         self.reporter = Reporter(
             (
-                Check("bootstrapped", self.find("bootstrapped"), frozenset({APPLICATION})),
-                Check("C", self.find("C"), TAG),
+                HealthCheck("bootstrapped", self.find("bootstrapped"), frozenset({APPLICATION})),
+                HealthCheck("C", self.find("C"), TAG),
             ),
             {"bootstrapped"},
             changed=self.note,
@@ -164,7 +164,7 @@ def test_what_has_not_passed_yet_is_run_again_soon(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(reporter, "STARTING_INTERVAL", 0.01)
     findings, passed = iter([BAD, BAD, GOOD]), threading.Event()
     made = Reporter(
-        [Check("C", lambda: next(findings), TAG)],
+        [HealthCheck("C", lambda: next(findings), TAG)],
         changed=lambda *_: passed.set(),
         interval=3600.0,
         seconds=3600.0,
@@ -220,7 +220,7 @@ def test_a_database_that_is_away_is_told_without_insides() -> None:
     def measure() -> Finding:
         raise OperationalError("connection to 10.1.2.3 refused")
 
-    found = examine(Check("P", measure, TAG))
+    found = examine(HealthCheck("P", measure, TAG))
 
     assert found.message is None
     assert found.error == "the database does not answer: OperationalError"
@@ -230,7 +230,7 @@ def test_a_check_that_breaks_is_told_without_insides() -> None:
     def measure() -> Finding:
         raise ZeroDivisionError("an inside")
 
-    found = examine(Check("P", measure, TAG))
+    found = examine(HealthCheck("P", measure, TAG))
 
     assert found.error == "the check could not be made: ZeroDivisionError"
     assert isinstance(found.cause, ZeroDivisionError)
@@ -269,7 +269,7 @@ def test_a_check_that_hangs_fails_alone_and_recovers() -> None:
         hangs.wait(60)
         return GOOD
 
-    scene.reporter._checks = (*scene.reporter._checks[:1], Check("C", hang, TAG))
+    scene.reporter._checks = (*scene.reporter._checks[:1], HealthCheck("C", hang, TAG))
     others = set(threading.enumerate())
     scene.reporter.start()
     try:
@@ -308,7 +308,7 @@ def test_whether_the_database_takes_writes_is_tried_before_a_check_is_run_again(
         return GOOD
 
     reporter = Reporter(
-        (Check("C", measure, TAG),),
+        (HealthCheck("C", measure, TAG),),
         changed=lambda *_: None,
         begin=lambda: order.append("tried"),
         interval=600.0,
@@ -336,7 +336,7 @@ def test_a_check_that_is_run_again_at_the_start_runs_in_its_own_thread(
 
     monkeypatch.setattr(_Runner, "start", start_late)
     reporter = Reporter(
-        (Check("C", measure, TAG),), changed=lambda *_: None, begin=asked.set, interval=600.0
+        (HealthCheck("C", measure, TAG),), changed=lambda *_: None, begin=asked.set, interval=600.0
     )
     reporter.start()
     assert starting.wait(60)
@@ -366,7 +366,10 @@ def test_a_check_that_hangs_is_not_waited_for_when_it_is_run_again() -> None:
 
     passed = threading.Event()
     reporter = Reporter(
-        (Check("C", measure, TAG),), changed=lambda *_: passed.set(), interval=600.0, seconds=0.2
+        (HealthCheck("C", measure, TAG),),
+        changed=lambda *_: passed.set(),
+        interval=600.0,
+        seconds=0.2,
     )
     reporter.start()
     assert passed.wait(60)

@@ -3,15 +3,15 @@
 import pytest
 
 from health_app import rules
-from health_app.rules import Outstanding, Standstill, Traffic
+from health_app.rules import NetworkTraffic, Outstanding, Standstill
 
 NONE = Outstanding()
 PRIMARY_NETWORK = "11111111111111111111111111111111LpoYY"
-BUSY = Traffic(
+BUSY = NetworkTraffic(
     connected=4, send_fail_rate=0.0, since_sent=0.3, since_received=1.2, has_sent=True,
     has_received=True, silent=None,
 )  # fmt: skip
-ALONE = Traffic(0, 0.0, 90.0, 90.0, has_sent=False, has_received=False, silent=None)
+ALONE = NetworkTraffic(0, 0.0, 90.0, 90.0, has_sent=False, has_received=False, silent=None)
 
 
 def test_the_c_chain() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
 from tests.unit.jsonrpc.test_hot import body
 
 Heard = list[tuple[str, int]]
@@ -21,7 +21,7 @@ def dispatcher(registry, clock, would_block, calls, heard: Heard) -> Dispatcher:
         calls.seen.append(("announced", method))
 
     return Dispatcher(
-        registry, limits=Limits(), clock=clock, would_block=would_block, announcer=announce
+        registry, limits=DispatchLimits(), clock=clock, would_block=would_block, announcer=announce
     )
 
 

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
 
 
 def call(identifier: object, method: str, *params: object) -> dict[str, object]:
@@ -76,7 +76,7 @@ def test_a_batch_over_the_limit_gets_one_entry_with_the_first_id(dispatcher: Dis
 
 
 def test_calls_after_the_response_limit_are_not_executed(registry, calls) -> None:
-    dispatcher = Dispatcher(registry, limits=Limits(response=1000))
+    dispatcher = Dispatcher(registry, limits=DispatchLimits(response=1000))
     answers = ask(
         dispatcher, call(1, "big", 600), call(2, "big", 600), call(3, "number"), call(4, "nope")
     )
@@ -86,7 +86,7 @@ def test_calls_after_the_response_limit_are_not_executed(registry, calls) -> Non
 
 
 def test_the_response_limit_holds_inside_vectorized_calls(registry) -> None:
-    dispatcher = Dispatcher(registry, limits=Limits(response=10))
+    dispatcher = Dispatcher(registry, limits=DispatchLimits(response=10))
     answers = ask(dispatcher, *[call(n, "send", "0x1111") for n in range(3)], call(9, "number"))
     assert codes(answers) == [None, None, -32003, -32003]
 
@@ -168,7 +168,7 @@ def test_a_batch_with_one_cold_method_executes_nothing_on_the_loop(
 
 def test_a_batch_that_would_block_or_is_long_goes_to_a_worker(registry, calls, would_block) -> None:
     calls.in_memory = False
-    dispatcher = Dispatcher(registry, limits=Limits(hot_batch=2), would_block=would_block)
+    dispatcher = Dispatcher(registry, limits=DispatchLimits(hot_batch=2), would_block=would_block)
     text = msgspec.json.encode([call(1, "number"), call(2, "balance", "0x7")])
     assert dispatcher.answer_hot(text) is MISS
     assert dispatcher.answer_hot(msgspec.json.encode([call(1, "number")] * 3)) is MISS

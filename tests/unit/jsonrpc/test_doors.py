@@ -10,10 +10,10 @@ import pytest
 from django.test import RequestFactory
 
 from jsonrpc.dispatch.dialects import GETH
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.gate import Gate, GateConfig, RequestHead
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path, respond
 from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.throttle import LocalThrottle, Rate
@@ -100,12 +100,14 @@ def workers():
 
 
 @pytest.fixture
-def door(registry, workers) -> Callable[..., RawDoor]:
-    def make(limits: Limits | None = None, seconds: float = 30.0, **options: Any) -> RawDoor:
+def door(registry, workers) -> Callable[..., AsgiRpc]:
+    def make(
+        limits: DispatchLimits | None = None, seconds: float = 30.0, **options: Any
+    ) -> AsgiRpc:
         config = options.pop("config", GateConfig(max_body=1000))
-        dispatcher = Dispatcher(registry, limits=limits or Limits())
+        dispatcher = Dispatcher(registry, limits=limits or DispatchLimits())
         endpoint = Endpoint(("/rpc",), dispatcher, config, **options)
-        return RawDoor(by_path([endpoint]), elsewhere, workers, body_seconds=seconds)
+        return AsgiRpc(by_path([endpoint]), elsewhere, workers, body_seconds=seconds)
 
     return make
 
@@ -130,7 +132,7 @@ async def test_other_scopes_are_handed_on(door) -> None:
     async def fallback(scope, receive, send) -> None:
         seen.append(scope["type"])
 
-    app = RawDoor({}, fallback, Workers())
+    app = AsgiRpc({}, fallback, Workers())
     await app({"type": "lifespan"}, None, None)
     await app({"type": "websocket", "path": "/rpc"}, None, None)
     assert seen == ["lifespan", "websocket"]
@@ -180,7 +182,7 @@ async def test_too_many_waiting_calls_get_a_503(door) -> None:
 
 async def test_a_call_that_does_not_come_back_timed_out(door, monkeypatch) -> None:
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
-    answer = await ask(door(Limits(seconds=0.05)), parts=(SLEEP,))
+    answer = await ask(door(DispatchLimits(seconds=0.05)), parts=(SLEEP,))
     assert answer.status == 200
     assert b'"code":-32002' in answer.body
 
@@ -195,7 +197,7 @@ async def test_a_long_body_that_is_given_up_is_not_read_on_the_loop(door, monkey
 
     monkeypatch.setattr(Dispatcher, "give_up", give_up)
     monkeypatch.setattr("jsonrpc.http.answering.GRACE_SECONDS", 0.0)
-    answer = await ask(door(Limits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
+    answer = await ask(door(DispatchLimits(seconds=0.05, hot_body=10)), parts=(SLEEP,))
     assert (answer.status, b'"code":-32002' in answer.body) == (200, True)
     assert read_in
     assert threading.current_thread() not in read_in
@@ -255,7 +257,7 @@ async def test_a_client_over_its_rate_gets_429_with_its_id(door, clock) -> None:
 
 
 async def test_a_long_batch_is_counted_by_its_calls_too(door, clock) -> None:
-    app = door(Limits(hot_body=100), throttle=LocalThrottle(Rate(1, 3), clock))
+    app = door(DispatchLimits(hot_body=100), throttle=LocalThrottle(Rate(1, 3), clock))
     batch = b"[%b]" % b",".join([NUMBER] * 3)
     assert (await ask(app, parts=(batch,))).status == 200
     assert (await ask(app, parts=(NUMBER,))).status == 429
@@ -290,7 +292,7 @@ async def test_a_long_answer_is_compressed_for_those_who_accept_it(door) -> None
 
 
 async def test_every_path_answers_a_preflight_but_not_every_options(door) -> None:
-    app = RawDoor({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
+    app = AsgiRpc({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
     asked = {"origin": "https://a.example", "access-control-request-method": "POST"}
     answer = await ask(app, "OPTIONS", "/anywhere", asked)
     assert (answer.status, answer.headers["access-control-allow-origin"]) == (204, "*")
@@ -301,7 +303,7 @@ async def test_every_path_answers_a_preflight_but_not_every_options(door) -> Non
 
 async def test_no_path_answers_under_a_name_that_is_not_the_nodes() -> None:
     config = GateConfig(host_hint="HOSTS lists them")
-    app = RawDoor({}, elsewhere, Workers(), gate=Gate(config, GETH))
+    app = AsgiRpc({}, elsewhere, Workers(), gate=Gate(config, GETH))
     for host in ("localhost:9650", "192.168.7.7:9650", "[fd00::7]:9650"):
         assert (await ask(app, "GET", "/anywhere", {"host": host})).body == b"elsewhere"
     for method in ("GET", "POST", "OPTIONS"):
@@ -310,7 +312,7 @@ async def test_no_path_answers_under_a_name_that_is_not_the_nodes() -> None:
 
 
 async def test_two_hosts_are_no_host() -> None:
-    app = RawDoor({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
+    app = AsgiRpc({}, elsewhere, Workers(), gate=Gate(GateConfig(), GETH))
     for hosts in ([b"evil.example", b"localhost"], [b"localhost", b"evil.example"]):
         answer = await ask(app, "GET", "/anywhere", lines=[(b"host", host) for host in hosts])
         assert answer.status == 403
@@ -385,7 +387,7 @@ async def test_both_doors_answer_the_same(registry, workers, clock, name, limite
         endpoint.throttle.take_now("127.0.0.1", 1)
     headers = {**JSON, **extra}
     raw = await ask(
-        RawDoor(by_path([endpoint]), elsewhere, workers),
+        AsgiRpc(by_path([endpoint]), elsewhere, workers),
         method,
         "/rpc",
         headers,

@@ -16,7 +16,7 @@ from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import InvalidParam, Overloaded
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path
 from tests.unit.jsonrpc.test_doors import ask
 
@@ -157,7 +157,7 @@ async def test_a_client_that_goes_away_disturbs_nobody(store: Store, gatherer: G
 async def test_too_many_that_wait_are_refused(
     store: Store, gatherer: Gatherer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gathering, "MOST_WAITING", 1)
+    monkeypatch.setattr(gathering, "MAX_WAITING", 1)
     first = asyncio.create_task(gatherer.answer(put(1)))
     await started(store)
     waits = asyncio.create_task(gatherer.answer(put(2)))
@@ -188,7 +188,7 @@ async def test_the_raw_door_gathers(store: Store, dispatcher: Dispatcher, worker
         raise LookupError
 
     gatherers = Gatherers(workers)
-    door = RawDoor(by_path([Endpoint(["/rpc"], dispatcher)]), nowhere, workers, gatherers=gatherers)
+    door = AsgiRpc(by_path([Endpoint(["/rpc"], dispatcher)]), nowhere, workers, gatherers=gatherers)
     gatherer, arrived = gatherers.of(dispatcher, "put"), asyncio.Semaphore(0)
     answer = gatherer.answer
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from jsonrpc.dispatch import envelope
-from jsonrpc.dispatch.dispatcher import MISS, SMALL_BODY, Dispatcher, HotAnswer, Limits
+from jsonrpc.dispatch.dispatcher import MISS, SMALL_BODY, Dispatcher, DispatchLimits, HotAnswer
 from jsonrpc.dispatch.envelope import Body
 from jsonrpc.dispatch.gate import RequestHead
 from jsonrpc.dispatch.geth import Geth
@@ -67,7 +67,7 @@ def test_what_needs_no_method_is_answered_at_once(dispatcher: Dispatcher) -> Non
 
 
 def test_a_long_body_is_read_in_a_worker(registry) -> None:
-    dispatcher = Dispatcher(registry, limits=Limits(hot_body=100))
+    dispatcher = Dispatcher(registry, limits=DispatchLimits(hot_body=100))
     assert dispatcher.answer_hot(body("number").ljust(101)) is MISS
     assert dispatcher.answer_hot(body("number").ljust(100)) is not MISS
 
@@ -142,7 +142,7 @@ def test_a_batch_counts_by_its_calls(dispatcher: Dispatcher, text: bytes, count:
 
 
 def test_a_refusal_has_the_id_of_a_single_call_that_is_not_long(registry) -> None:
-    dispatcher = Dispatcher(registry, limits=Limits(hot_body=100))
+    dispatcher = Dispatcher(registry, limits=DispatchLimits(hot_body=100))
     for text, identifier in (
         (body("number"), 1),
         (body("number").ljust(101), None),

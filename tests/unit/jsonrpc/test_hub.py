@@ -8,7 +8,7 @@ import pytest
 
 from jsonrpc.dispatch.envelope import notification
 from jsonrpc.errors import JsonRpcError, TooManyConnections
-from jsonrpc.websocket.hub import Exchange, Hub, HubLimits, Result, random_id
+from jsonrpc.websocket.hub import Hub, HubLimits, Result, SocketExchange, random_id
 
 
 class Sink:
@@ -46,7 +46,7 @@ def sink(hub: Hub) -> Sink:
 
 
 def subscribe(hub: Hub, sink: Sink, topic: str, payload: object = None) -> str:
-    exchange = Exchange(hub, sink)
+    exchange = SocketExchange(hub, sink)
     identifier = exchange.subscribe(topic, payload)
     exchange.confirm()
     return identifier
@@ -77,7 +77,7 @@ async def test_a_topic_reaches_its_listeners_only(hub: Hub, sink: Sink) -> None:
 
 
 async def test_nothing_is_heard_before_the_confirmation(hub: Hub, sink: Sink) -> None:
-    exchange = Exchange(hub, sink)
+    exchange = SocketExchange(hub, sink)
     exchange.subscribe("newHeads")
     assert await hub.publish("newHeads", b"1") == 0
     exchange.confirm()
@@ -195,16 +195,16 @@ async def test_a_subscription_is_ended_by_its_own_socket_only(hub: Hub, sink: Si
     other = Sink()
     hub.connect(other)
     identifier = subscribe(hub, sink, "newHeads")
-    assert not Exchange(hub, other).unsubscribe(identifier)
-    assert Exchange(hub, sink).unsubscribe(identifier)
-    assert not Exchange(hub, sink).unsubscribe(identifier)
+    assert not SocketExchange(hub, other).unsubscribe(identifier)
+    assert SocketExchange(hub, sink).unsubscribe(identifier)
+    assert not SocketExchange(hub, sink).unsubscribe(identifier)
     assert await hub.publish("newHeads", b"1") == 0
 
 
 async def test_a_subscription_can_be_ended_in_the_message_that_made_it(
     hub: Hub, sink: Sink
 ) -> None:
-    exchange = Exchange(hub, sink)
+    exchange = SocketExchange(hub, sink)
     identifier = exchange.subscribe("newHeads")
     assert exchange.unsubscribe(identifier)
     exchange.confirm()
@@ -213,7 +213,7 @@ async def test_a_subscription_can_be_ended_in_the_message_that_made_it(
 
 def test_everything_ends_with_the_connection(hub: Hub, sink: Sink) -> None:
     subscribe(hub, sink, "newHeads")
-    late = Exchange(hub, sink)
+    late = SocketExchange(hub, sink)
     late.subscribe("newHeads")
     hub.disconnect(sink)
     late.confirm()
@@ -226,7 +226,7 @@ def test_a_socket_has_so_many_subscriptions_and_a_process_so_many_sockets(
     hub: Hub, sink: Sink
 ) -> None:
     subscribe(hub, sink, "logs")
-    exchange = Exchange(hub, sink)
+    exchange = SocketExchange(hub, sink)
     exchange.subscribe("logs")
     exchange.subscribe("logs")
     with pytest.raises(JsonRpcError, match="too many subscriptions"):

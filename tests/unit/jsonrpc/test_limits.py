@@ -9,8 +9,8 @@ from jsonrpc.dispatch import envelope
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import Overloaded
 from jsonrpc.limits.client_address import TrustedProxies
-from jsonrpc.limits.connections import MOST_LOOKED_AT, ConnectionLimits, Connections
-from jsonrpc.limits.memory import SMALL, MemoryLimits, RequestMemory, Share, UnreadMemory
+from jsonrpc.limits.connections import MAX_LOOKED_AT, ConnectionLimits, Connections
+from jsonrpc.limits.memory import SMALL, MemoryLimits, MemoryShare, RequestMemory, UnreadMemory
 from jsonrpc.limits.recurring import SILENCE_SECONDS
 from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues, bounded, nesting
 
@@ -97,7 +97,7 @@ def test_a_text_is_only_looked_at_as_far_as_it_has_to_be() -> None:
 
 def test_bodies_are_counted_together_and_by_client() -> None:
     memory = RequestMemory(MemoryLimits(most=10 * SMALL, of_client=6 * SMALL))
-    first, second, third = (Share(memory, lambda name=name: name) for name in ("a", "a", "b"))
+    first, second, third = (MemoryShare(memory, lambda name=name: name) for name in ("a", "a", "b"))
     first.grow(SMALL)
     assert memory.held == 0
     first.grow(2 * SMALL)
@@ -244,9 +244,9 @@ def test_a_full_process_takes_room_from_anybody(clock) -> None:
 
 
 def test_busy_ones_do_not_hide_an_idle_one_for_ever(clock) -> None:
-    limits = ConnectionLimits(most=1000, of_address=3 * MOST_LOOKED_AT + 1)
+    limits = ConnectionLimits(most=1000, of_address=3 * MAX_LOOKED_AT + 1)
     connections = Connections(limits, clock)
-    for _ in range(3 * MOST_LOOKED_AT):
+    for _ in range(3 * MAX_LOOKED_AT):
         connections.enter(Line(idle=False), "192.0.2.1")
     idle = Line()
     connections.enter(idle, "192.0.2.1")

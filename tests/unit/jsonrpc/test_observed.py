@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from jsonrpc.dispatch.dialects import GETH
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
 from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, RequestHead
 from jsonrpc.http.replies import Endpoint
 from tests.unit.jsonrpc.test_hot import body
@@ -25,7 +25,7 @@ def heard() -> Iterator[Heard]:
 def dispatcher(registry, clock, would_block, heard: Heard) -> Dispatcher:
     return Dispatcher(
         registry,
-        limits=Limits(batch=3),
+        limits=DispatchLimits(batch=3),
         clock=clock,
         would_block=would_block,
         observer=lambda *what: heard.append(what),

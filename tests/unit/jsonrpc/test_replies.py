@@ -8,11 +8,11 @@ import pytest
 from django.test import RequestFactory
 
 from jsonrpc.dispatch.dialects import GETH
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.gate import Gate, GateConfig
 from jsonrpc.dispatch.inflight import OTHER, Replies
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http.asgi_rpc import RawDoor
+from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import Endpoint, by_path, respond
 from jsonrpc.limits.throttle import LocalThrottle, Rate
 from tests.unit.jsonrpc.test_doors import JSON, NUMBER, SLEEP, ask, elsewhere
@@ -24,12 +24,12 @@ class Scene:
     def __init__(self, registry: Any, workers: Workers, clock: Any) -> None:
         self.endpoint = Endpoint(
             ("/rpc",),
-            Dispatcher(registry, limits=Limits()),
+            Dispatcher(registry, limits=DispatchLimits()),
             GateConfig(max_body=1000),
             LocalThrottle(Rate(1, 3), clock),
         )
         self.others = Replies()
-        self.door = RawDoor(
+        self.door = AsgiRpc(
             by_path([self.endpoint]),
             elsewhere,
             workers,

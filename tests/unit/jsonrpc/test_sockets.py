@@ -14,7 +14,7 @@ from websockets.protocol import OPEN
 from jsonrpc.http import delivery
 from jsonrpc.http.delivery import direct_write, text_frame, text_frames
 from jsonrpc.limits.memory import MemoryLimits, UnreadMemory
-from jsonrpc.websocket.connection import Connection, OutboundLimits
+from jsonrpc.websocket.connection import OutboundLimits, SocketWriter
 from jsonrpc.websocket.hub import Hub
 
 
@@ -36,7 +36,7 @@ async def test_a_coroutine_that_does_not_pause_is_done_at_once() -> None:
 async def test_a_coroutine_that_pauses_is_finished_by_whoever_awaits_it() -> None:
     event = asyncio.Event()
     rest = delivery.start(after(event, times=2))
-    assert isinstance(rest, delivery.Paused)
+    assert isinstance(rest, delivery.PausedWork)
     task = asyncio.ensure_future(rest)
     async with asyncio.timeout(60):
         while not task.done():
@@ -47,7 +47,7 @@ async def test_a_coroutine_that_pauses_is_finished_by_whoever_awaits_it() -> Non
 
 async def test_a_paused_coroutine_can_be_timed_out() -> None:
     rest = delivery.start(after(asyncio.Event()))
-    assert isinstance(rest, delivery.Paused)
+    assert isinstance(rest, delivery.PausedWork)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.01):
             await rest
@@ -96,8 +96,8 @@ class Peer:
         self.abandoned += 1
 
 
-def connect(peer: Peer, **limits) -> Connection:
-    return Connection(peer.send, OutboundLimits(**limits), peer.abandon)
+def connect(peer: Peer, **limits) -> SocketWriter:
+    return SocketWriter(peer.send, OutboundLimits(**limits), peer.abandon)
 
 
 async def settle() -> None:
@@ -200,7 +200,7 @@ async def test_a_server_that_refuses_the_code_closes_without_it() -> None:
             raise ValueError("invalid close code")
         sent.append(message)
 
-    connection = Connection(send, OutboundLimits(), lambda: None)
+    connection = SocketWriter(send, OutboundLimits(), lambda: None)
     await connection.close(1013, "too many connections")
     assert sent == [{"type": "websocket.close"}]
 
@@ -248,8 +248,8 @@ class Server(WebSocketsSansIOProtocol):
         else:
             self.write(text_frame(message["text"].encode()))
 
-    def connect(self, **limits: Any) -> Connection:
-        connection = Connection(self.send, OutboundLimits(**limits), lambda: None)
+    def connect(self, **limits: Any) -> SocketWriter:
+        connection = SocketWriter(self.send, OutboundLimits(**limits), lambda: None)
         connection.accepted()
         return connection
 
@@ -369,11 +369,11 @@ def bounded(most: int) -> UnreadMemory:
     return UnreadMemory(MemoryLimits(most=most, of_client=most))
 
 
-def share(memory: UnreadMemory, *peers: Peer) -> list[Connection]:
+def share(memory: UnreadMemory, *peers: Peer) -> list[SocketWriter]:
     """Connect peers that currently read nothing and share one memory limit."""
     for peer in peers:
         peer.reads.clear()
-    return [Connection(peer.send, OutboundLimits(), peer.abandon, memory) for peer in peers]
+    return [SocketWriter(peer.send, OutboundLimits(), peer.abandon, memory) for peer in peers]
 
 
 async def test_what_waits_is_counted_until_it_is_written() -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 
 from network_app import addresses
-from network_app.addresses import Address, MalformedAddress
+from network_app.addresses import MalformedAddress, NodeAddress
 
 
 @pytest.fixture
@@ -23,13 +23,13 @@ def node(settings: Any) -> Any:
 @pytest.mark.parametrize(
     ("text", "address"),
     [
-        ("127.0.0.1:9651", Address("127.0.0.1", 9651)),
-        ("[::1]:1", Address("::1", 1)),
-        ("[2001:db8::7]:65535", Address("2001:db8::7", 65535)),
+        ("127.0.0.1:9651", NodeAddress("127.0.0.1", 9651)),
+        ("[::1]:1", NodeAddress("::1", 1)),
+        ("[2001:db8::7]:65535", NodeAddress("2001:db8::7", 65535)),
     ],
 )
-def test_an_address_is_read_and_shown(text: str, address: Address) -> None:
-    assert Address.parse("NODE_BOOTSTRAP", text) == address
+def test_an_address_is_read_and_shown(text: str, address: NodeAddress) -> None:
+    assert NodeAddress.parse("NODE_BOOTSTRAP", text) == address
     assert str(address) == text
 
 

@@ -8,8 +8,8 @@ from network_app import bloom
 from network_app.bloom import (
     EMPTY,
     BloomFilter,
+    BloomParameters,
     InvalidHashCount,
-    Parameters,
     SaltedBloom,
     SaltTooLong,
     TooFewEntries,
@@ -71,20 +71,22 @@ def test_a_salt_has_at_most_32_bytes() -> None:
     ("expected", "rate", "parameters"),
     [
         # 128 keys, 1 in 1000: 1840.3 bits and 7 make 230 bytes; 230·8·ln 2/128 = 9.96
-        (128, 0.001, Parameters(10, 230)),
+        (128, 0.001, BloomParameters(10, 230)),
         # 8192 keys, 1 in 100: 78520.0 bits and 7 make 9815 bytes; 9815·8·ln 2/8192 = 6.64
-        (8192, 0.01, Parameters(7, 9815)),
-        (1, 0.5, Parameters(6, 1)),
-        (1, 0.999, Parameters(6, 1)),
-        (1, 1e-9, Parameters(16, 6)),
-        (1000, 0.9999, Parameters(1, 1)),
+        (8192, 0.01, BloomParameters(7, 9815)),
+        (1, 0.5, BloomParameters(6, 1)),
+        (1, 0.999, BloomParameters(6, 1)),
+        (1, 1e-9, BloomParameters(16, 6)),
+        (1000, 0.9999, BloomParameters(1, 1)),
     ],
 )
-def test_sizes_follow_keys_and_rate(expected: int, rate: float, parameters: Parameters) -> None:
+def test_sizes_follow_keys_and_rate(
+    expected: int, rate: float, parameters: BloomParameters
+) -> None:
     assert bloom.optimal_parameters(expected, rate) == parameters
 
 
-def false_positive_rate(parameters: Parameters, count: int) -> float:
+def false_positive_rate(parameters: BloomParameters, count: int) -> float:
     """Return the share of false positives of a filter with `count` keys."""
     unset = (1 - 1 / (parameters.entries * 8)) ** (parameters.hashes * count)
     return float((1 - unset) ** parameters.hashes)

@@ -1,6 +1,6 @@
 """A log line about the same subject is repeated at most once a minute."""
 
-from network_app.log_limit import MOST_KEYS, LogLimit
+from network_app.log_limit import MAX_KEYS, LogLimit
 
 
 class Clock:
@@ -26,8 +26,8 @@ def test_one_line_a_minute_for_each_key() -> None:
 def test_keys_without_end_are_not_kept() -> None:
     limit = LogLimit(Clock())
 
-    for number in range(2 * MOST_KEYS):
+    for number in range(2 * MAX_KEYS):
         assert limit.allows(number)
 
-    assert len(limit._logged) == MOST_KEYS
-    assert not limit.allows(2 * MOST_KEYS - 1)
+    assert len(limit._logged) == MAX_KEYS
+    assert not limit.allows(2 * MAX_KEYS - 1)

@@ -14,7 +14,7 @@ import pytest
 from chaindb.rows import Table
 from nodeproject.copies.backups import archive
 from nodeproject.copies.backups.errors import FileExists, FileInUse, UnreadableBackup
-from nodeproject.copies.backups.manifest import Manifest, Standing
+from nodeproject.copies.backups.manifest import BackupManifest, Standing
 from nodeproject.copies.snapshots.manifest import Head
 from primitives import whole_files
 
@@ -97,7 +97,7 @@ class Columns:
 
 ROW = (b"\x01", 2, "3", datetime(2020, 1, 1, tzinfo=UTC))
 HEAD = Head(0, "0x", 0, "0x")
-MANIFEST = Manifest("1", 0, Standing(1, 1, HEAD, HEAD, None), True, (), {}, ("a", "b"))
+MANIFEST = BackupManifest("1", 0, Standing(1, 1, HEAD, HEAD, None), True, (), {}, ("a", "b"))
 
 
 def archived(path: Path, **members: bytes) -> Path:
@@ -182,7 +182,7 @@ def test_the_directory_of_a_large_file_is_found(
     assert b"PK\x06\x07" in path.read_bytes()
     assert rows(path) == [ROW]
 
-    monkeypatch.setattr(archive, "_MOST_DIRECTORY", 10)
+    monkeypatch.setattr(archive, "_MAX_DIRECTORY", 10)
     with pytest.raises(UnreadableBackup, match=r"its directory has [0-9]+ bytes"):
         rows(path)
 

@@ -9,7 +9,7 @@ from jsonrpc.limits.client_address import NO_PROXIES
 from nodeproject.web.base_path import BasePaths
 from nodeproject.web.chain_paths import ChainPaths, Letters, SocketPaths, paths_of
 from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
 C, X, OTHER = (str(ID(bytes([number]) * 32)) for number in (3, 24, 15))
@@ -25,7 +25,7 @@ class Chains:
     def read(self) -> Letters:
         self.asked += 1
         if not self.letters:
-            raise NoGenesis
+            raise NoPlatformGenesis
         return self.letters
 
 

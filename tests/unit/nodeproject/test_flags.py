@@ -8,7 +8,7 @@ import pytest
 from nodeproject.settings.flags import (
     OTHERS,
     BadSetting,
-    Form,
+    TextFormat,
     flag,
     is_service_link,
     linked,
@@ -27,7 +27,7 @@ class Example:
     on: bool = flag(default=False, meaning="A switch.")
     hosts: tuple[str, ...] = flag(("a", "b"), "Hosts.")
     mode: str = flag("x", "A mode.", choices=("x", "y"))
-    proxies: tuple[str, ...] = flag((), "Proxies.", form=Form("an address", ip_address))
+    proxies: tuple[str, ...] = flag((), "Proxies.", form=TextFormat("an address", ip_address))
 
 
 def test_defaults_hold_where_the_environment_says_nothing() -> None:

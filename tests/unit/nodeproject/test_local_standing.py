@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodeproject.processes.local_network.standing import Answers, Quorum, in_words
+from nodeproject.processes.local_network.standing import NodeStatus, Quorum, in_words
 
 EQUAL = dict.fromkeys("abcde", 2000)
 VOTES = Quorum(13, 20)
@@ -44,7 +44,7 @@ def test_of_a_sole_producer_only_that_one_counts() -> None:
 
 
 def test_a_node_hears_its_own_stake_too() -> None:
-    answers = Answers(
+    answers = NodeStatus(
         ready=True, p_height=0, c_height=0, peers=frozenset({"b", "c", "x"}), stakes=EQUAL
     )
     assert answers.connected("a") == pytest.approx(0.6)
@@ -52,4 +52,4 @@ def test_a_node_hears_its_own_stake_too() -> None:
 
 
 def test_a_node_that_does_not_answer_says_nothing() -> None:
-    assert Answers.of("http://127.0.0.1:0", "a") is None
+    assert NodeStatus.of("http://127.0.0.1:0", "a") is None

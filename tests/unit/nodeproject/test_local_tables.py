@@ -4,19 +4,19 @@ from io import StringIO
 
 from rich.console import Console
 
-from nodeproject.processes.local_network.standing import Answers
+from nodeproject.processes.local_network.standing import NodeStatus
 from nodeproject.processes.local_network.tables import standing_table
 
 STAKES = {"NodeID-a": 3, "NodeID-b": 1}
 
 
-def answers(c_height: int | None, *, ready: bool) -> Answers:
-    return Answers(
+def answers(c_height: int | None, *, ready: bool) -> NodeStatus:
+    return NodeStatus(
         ready=ready, p_height=7, c_height=c_height, peers=frozenset({"NodeID-b"}), stakes=STAKES
     )
 
 
-def shown(state: str, ending: str, one: Answers | None) -> list[str]:
+def shown(state: str, ending: str, one: NodeStatus | None) -> list[str]:
     """Return the cells of a node's row."""
     node = {"node_id": "NodeID-a", "url": "", "state": state, "ending": ending}
     out = StringIO()

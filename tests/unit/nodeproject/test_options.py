@@ -10,7 +10,7 @@ from nodeproject import cli
 from nodeproject.management.commands.node_settings import flags_markdown
 from nodeproject.settings.flags import declared_in, read, table
 from nodeproject.settings.node import NodeSettings
-from nodeproject.settings.options import Contradiction, add_options, environment, option_table
+from nodeproject.settings.options import ConflictingFlags, add_options, environment, option_table
 from nodeproject.startup.installation import BASE_DIR
 
 
@@ -76,7 +76,7 @@ def test_a_flag_and_what_it_implies_may_both_be_given() -> None:
 
 @pytest.mark.parametrize("other", [["--no-mining"], ["--mining", "manual"]])
 def test_a_flag_that_denies_what_another_one_implies_is_refused(other: list[str]) -> None:
-    with pytest.raises(Contradiction) as refused:
+    with pytest.raises(ConflictingFlags) as refused:
         given("--block-time", "2", *other)
 
     assert str(refused.value) == (

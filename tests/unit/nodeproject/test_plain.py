@@ -14,7 +14,7 @@ from jsonrpc.dispatch.workers import Workers
 from jsonrpc.limits.client_address import TrustedProxies
 from nodeproject.apps import this_node
 from nodeproject.web.base_path import BasePaths
-from nodeproject.web.get_pages import Front, Page, PageContent, PlainDoor, Query
+from nodeproject.web.get_pages import Front, GetPage, GetPagesMiddleware, PageContent, Query
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
 CONFIG = GateConfig(node_id="NodeID-x")
@@ -32,14 +32,14 @@ def echo(query: Query, _base: str) -> PageContent:
 class Scene:
     """A plain-page endpoint in front of another application."""
 
-    def __init__(self, **pages: Page) -> None:
+    def __init__(self, **pages: GetPage) -> None:
         self.workers = Workers(threads=1, queue=0)
-        known = dict.fromkeys(PAGES, Page(echo)) | {
+        known = dict.fromkeys(PAGES, GetPage(echo)) | {
             f"/ext/{name}": one for name, one in pages.items()
         }
         front = Front(known, Gate(CONFIG, GORILLA), OTHERS)
         base_paths = BasePaths("", TrustedProxies.of("127.0.0.1"))
-        self.door = PlainDoor(front, elsewhere, self.workers, base_paths)
+        self.door = GetPagesMiddleware(front, elsewhere, self.workers, base_paths)
 
     async def get(self, path: str, method: str = "GET", **options: Any) -> Answer:
         return await ask(
@@ -155,7 +155,7 @@ async def test_a_page_that_breaks_is_told_without_insides(caplog: pytest.LogCapt
     def broken(query: Query, _base: str) -> PageContent:
         raise ZeroDivisionError("an inside")
 
-    scene = Scene(broken=Page(broken))
+    scene = Scene(broken=GetPage(broken))
     answer = await scene.get("/ext/broken")
     scene.workers.close()
 
@@ -168,7 +168,7 @@ async def test_a_page_is_made_for_the_base_path_of_its_request(*, waits: bool) -
     def base_of(_query: Query, base: str) -> PageContent:
         return PageContent(HTTPStatus.OK, "text/plain", base.encode())
 
-    scene = Scene(based=Page(base_of, waits=waits))
+    scene = Scene(based=GetPage(base_of, waits=waits))
     forwarded = {"x-forwarded-prefix": "/node"}
 
     assert (await scene.get("/ext/based", headers=forwarded)).body == b"/node"
@@ -190,7 +190,7 @@ async def test_a_page_that_waits_is_made_in_a_thread() -> None:
         end.wait(60)
         return PageContent(HTTPStatus.OK, "text/plain", str(threading.get_ident() != here).encode())
 
-    scene = Scene(slow=Page(slow, waits=True))
+    scene = Scene(slow=GetPage(slow, waits=True))
     first = asyncio.create_task(scene.get("/ext/slow"))
     assert await asyncio.to_thread(begun.wait, 60)
     second = await scene.get("/ext/slow")
@@ -203,12 +203,12 @@ async def test_a_page_that_waits_is_made_in_a_thread() -> None:
 
 async def test_pages_are_counted_by_their_paths_and_made_up_ones_together() -> None:
     counted: dict[str, Replies] = {}
-    known = dict.fromkeys(PAGES, Page(echo))
+    known = dict.fromkeys(PAGES, GetPage(echo))
     front = Front(
         known, Gate(CONFIG, GORILLA), OTHERS, lambda name: counted.setdefault(name, Replies())
     )
     workers = Workers(threads=1)
-    door = PlainDoor(front, elsewhere, workers)
+    door = GetPagesMiddleware(front, elsewhere, workers)
     local = {"host": "localhost"}
     for path in ("/ext/page", "/ext/page/", "/ext/both", "/ext/nothing", "/ext/rpc", "/other"):
         await ask(door, "GET", path, local)

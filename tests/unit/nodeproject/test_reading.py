@@ -15,7 +15,7 @@ from django.conf import settings
 from uvicorn import Config
 from uvicorn.server import ServerState
 
-from jsonrpc.dispatch.dispatcher import Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits
 from jsonrpc.dispatch.envelope import Body
 from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.apps import this_node
@@ -95,7 +95,7 @@ def test_reads_are_methods_of_the_interface() -> None:
     ],
 )
 def test_a_body_is_a_readers_where_all_its_calls_are_reads(body: bytes, answers: bool) -> None:  # noqa: FBT001
-    dispatcher = Dispatcher(MethodRegistry(), limits=Limits())
+    dispatcher = Dispatcher(MethodRegistry(), limits=DispatchLimits())
 
     assert only_reads(dispatcher, Body(body)) is answers
 

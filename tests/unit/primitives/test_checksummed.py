@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from primitives import checksummed
-from primitives.checksummed import Encoding
+from primitives.checksummed import TextEncoding
 
-HEX_ENCODINGS = [Encoding.HEX, Encoding.HEXC, Encoding.HEXNC]
+HEX_ENCODINGS = [TextEncoding.HEX, TextEncoding.HEXC, TextEncoding.HEXNC]
 
 
 @given(st.binary(max_size=100), st.sampled_from(HEX_ENCODINGS))
-def test_bytes_come_back(data: bytes, encoding: Encoding) -> None:
+def test_bytes_come_back(data: bytes, encoding: TextEncoding) -> None:
     text = checksummed.encode(data, encoding)
     assert checksummed.decode(text, encoding) == data
     assert checksummed.decode("0x" + text[2:].upper(), encoding) == data
@@ -26,8 +26,8 @@ def test_one_wrong_digit_is_noticed(data: bytes, drawn: st.DataObject) -> None:
         checksummed.decode(text[:place] + digit + text[place + 1 :])
 
 
-@pytest.mark.parametrize("encoding", Encoding)
-def test_an_empty_text_is_no_bytes(encoding: Encoding) -> None:
+@pytest.mark.parametrize("encoding", TextEncoding)
+def test_an_empty_text_is_no_bytes(encoding: TextEncoding) -> None:
     assert checksummed.decode("", encoding) == b""
 
 
@@ -35,7 +35,7 @@ def test_an_empty_text_is_no_bytes(encoding: Encoding) -> None:
 def test_the_prefix_must_be_there(text: str) -> None:
     message = r"^missing 0x prefix to hex encoding$"
     with pytest.raises(checksummed.MissingHexPrefix, match=message):
-        checksummed.decode(text, Encoding.HEXNC)
+        checksummed.decode(text, TextEncoding.HEXNC)
 
 
 @pytest.mark.parametrize("text", ["0x", "0x00", "0x001122"])
@@ -57,23 +57,23 @@ def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
 )
 def test_what_is_no_hex_is_refused(text: str, reason: str) -> None:
     with pytest.raises(checksummed.InvalidHex, match=rf"^encoding/hex: {reason}$"):
-        checksummed.decode(text, Encoding.HEXNC)
+        checksummed.decode(text, TextEncoding.HEXNC)
 
 
 def test_json_is_no_way_to_write_bytes() -> None:
     message = r"^unsupported encoding in method$"
     with pytest.raises(checksummed.UnsupportedEncoding, match=message):
-        checksummed.encode(b"", Encoding.JSON)
+        checksummed.encode(b"", TextEncoding.JSON)
     with pytest.raises(checksummed.UnsupportedEncoding, match=message):
-        checksummed.decode("0x00", Encoding.JSON)
+        checksummed.decode("0x00", TextEncoding.JSON)
 
 
 @pytest.mark.parametrize("name", ["hex", "HEX", "hexC", "HexNC", "JSON"])
 def test_names_of_encodings_are_read_in_any_case(name: str) -> None:
-    assert Encoding.parse(name).value == name.lower()
+    assert TextEncoding.parse(name).value == name.lower()
 
 
 @pytest.mark.parametrize("name", ["", "cb58", "hex "])
 def test_other_names_are_refused(name: str) -> None:
     with pytest.raises(checksummed.UnknownEncoding, match=r"^invalid encoding$"):
-        Encoding.parse(name)
+        TextEncoding.parse(name)

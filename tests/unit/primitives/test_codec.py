@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from primitives import codec_errors as errors
-from primitives.codec import INTERFACE, U8, U16, U32, U64, Blob, Codec, Fixed, Text
+from primitives.codec import INTERFACE, U8, U16, U32, U64, Blob, Codec, FixedLayout, Text
 from primitives.ids import ID, NodeID, ShortID
 
 # A generated layout: an annotation, and a strategy for its values.
@@ -20,7 +20,7 @@ LEAVES: list[Layout] = [
     (bool, st.booleans()),
     (Text, st.text(max_size=10)),
     (Blob, st.binary(max_size=10)),
-    (Annotated[bytes, Fixed(3)], st.binary(min_size=3, max_size=3)),
+    (Annotated[bytes, FixedLayout(3)], st.binary(min_size=3, max_size=3)),
     (ID, st.binary(min_size=32, max_size=32).map(ID)),
     (NodeID, st.binary(min_size=20, max_size=20).map(NodeID)),
 ]
@@ -73,7 +73,7 @@ class Nothings:
 @dataclass(frozen=True, slots=True)
 class Mixed:
     number: U32
-    signature: Annotated[bytes, Fixed(4)]
+    signature: Annotated[bytes, FixedLayout(4)]
     flag: bool
     name: Text
     data: Blob
@@ -341,8 +341,8 @@ def test_the_number_of_elements_is_not_trusted(annotation: Any) -> None:
         (U32, -1),
         (Text, "a" * 65536),
         (Text, "\ud800"),
-        (Annotated[bytes, Fixed(65)], bytes(64)),
-        (Annotated[bytes, Fixed(65)], bytes(66)),
+        (Annotated[bytes, FixedLayout(65)], bytes(64)),
+        (Annotated[bytes, FixedLayout(65)], bytes(66)),
     ],
 )
 def test_a_value_that_does_not_fit_is_not_written(annotation: Any, value: Any) -> None:

@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from primitives.counting import Asked, Counter
+from primitives.counting import Counter, HitCounter
 
 THREADS = 4
 EACH = 5_000
@@ -35,7 +35,7 @@ def test_threads_count_together() -> None:
 
 
 def test_hits_and_misses_are_told_apart() -> None:
-    asked = Asked()
+    asked = HitCounter()
     for _ in range(3):
         asked.hit()
     asked.miss()

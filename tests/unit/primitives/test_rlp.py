@@ -113,7 +113,7 @@ def test_a_value_of_the_wrong_kind_or_size_is_refused(read, item, error):
 
 def test_a_fixed_value_has_its_size():
     assert rlp.read_fixed(b"abc", 3) == b"abc"
-    with pytest.raises(rlp.InputTooShort):
+    with pytest.raises(rlp.RlpTooShort):
         rlp.read_fixed(b"ab", 3)
     with pytest.raises(rlp.InputTooLong):
         rlp.read_fixed(b"abcd", 3)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from network_app.snowman.parameters import InvalidParameters, Parameters
+from network_app.snowman.parameters import InvalidParameters, SnowParameters
 from network_app.snowman.polls import Poll, PollSet, Votes
 from network_app.snowman.trie import BinaryNode, Node, SiblingTrie, number_of
 from primitives.ids import ID, NodeID
@@ -93,7 +93,7 @@ class _Blocks:
         return {str(self.ids.index(block_id)): count for block_id, count in votes.items()}
 
 
-def _rules(case: Any) -> Parameters:
+def _rules(case: Any) -> SnowParameters:
     return parameters({"alphaPreference": case["alphaPreference"],
                        "alphaConfidence": case["alphaConfidence"]})  # fmt: skip
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from network_app.snowman.engine import Engine
+from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.ports import Chits
-from network_app.snowman.topological import Decision
+from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID, NodeID
 from tests.conformance.network_app.snowman.vectors import an_id, parameters, snowman_cases
 
@@ -65,7 +65,9 @@ class Script:
         self.rejected: set[ID] = set()
         self.preference = ids[0]
         self.rules = parameters(case["params"])
-        self.engine: Engine[ScriptBlock] = Engine(self, self, self, self.rules, self.blocks[0])
+        self.engine: SnowmanEngine[ScriptBlock] = SnowmanEngine(
+            self, self, self, self.rules, self.blocks[0]
+        )
 
     # --- the chain
 
@@ -106,7 +108,7 @@ class Script:
         self.preference = block_id
         self.out.append({"vm": "setPreference", "block": self.by_id[block_id].number})
 
-    async def decide(self, decisions: Sequence[Decision]) -> None:
+    async def decide(self, decisions: Sequence[VoteDecision]) -> None:
         for one in decisions:
             self.accepted.append(one.accepted)
             self.rejected.update(one.rejected)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chainvm.processing import DuplicateBlock, UnknownParent
-from network_app.snowman.topological import Decision, Topological
+from network_app.snowman.topological import Topological, VoteDecision
 from primitives.ids import ID
 from tests.conformance.network_app.snowman.vectors import an_id, parameters, snowman_cases
 
@@ -35,7 +35,7 @@ class Script:
             )
         return None
 
-    def poll(self, votes: dict[str, int]) -> tuple[list[Decision], str]:
+    def poll(self, votes: dict[str, int]) -> tuple[list[VoteDecision], str]:
         """Record a poll; return its decisions and the way in which it was counted."""
         before = self.tree.successful_polls, self.tree.failed_polls
         decisions = self.tree.record_poll(
@@ -48,7 +48,7 @@ class Script:
         failed = self.tree.failed_polls - before[1]
         return decisions, f"successful {successful} failed {failed}"
 
-    def listed(self, decisions: list[Decision]) -> list[dict[str, Any]]:
+    def listed(self, decisions: list[VoteDecision]) -> list[dict[str, Any]]:
         """Return decisions in the format of the vectors."""
         return [
             {
@@ -67,7 +67,7 @@ class Script:
             height += 1
         return found
 
-    def verify_order(self, decisions: list[Decision]) -> None:
+    def verify_order(self, decisions: list[VoteDecision]) -> None:
         """Check that parents are rejected before their children."""
         for one in decisions:
             places = {block_id: place for place, block_id in enumerate(one.rejected)}
@@ -101,7 +101,7 @@ def test_a_script_of_blocks_and_polls(case: Any) -> None:
     script = Script(case)
     for step in case["steps"]:
         out = step["out"]
-        decisions: list[Decision] = []
+        decisions: list[VoteDecision] = []
         if "add" in step:
             assert script.add(step["add"]) == out.get("error")
         else:

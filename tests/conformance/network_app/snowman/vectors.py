@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from primitives.ids import ID
 
 VECTORS = Path(__file__).parents[3] / "vectors" / "snowman"
@@ -25,9 +25,9 @@ def snowman_cases(name: str, wanted: Callable[[Any], bool] = bool) -> list[Any]:
     return chosen
 
 
-def parameters(found: Mapping[str, int]) -> Parameters:
+def parameters(found: Mapping[str, int]) -> SnowParameters:
     """Return the parameters of a case; missing ones have no effect in it."""
-    return Parameters(
+    return SnowParameters(
         k=found.get("k", found["alphaConfidence"]),
         alpha_preference=found["alphaPreference"],
         alpha_confidence=found["alphaConfidence"],

@@ -93,7 +93,7 @@ def test_a_tree_names_the_function_that_is_called(made, browse) -> None:
 @pytest.mark.node_settings(mining="manual")
 @pytest.mark.parametrize("written", [True, False])
 def test_a_tree_leads_to_the_calls_that_do_not_fit(made, browse, monkeypatch, written) -> None:
-    monkeypatch.setattr(pages, "MOST_CALLS", 2)
+    monkeypatch.setattr(pages, "MAX_CALLS", 2)
     if written:
         index_calls(made.chain.evm, seconds=60)
 

@@ -11,7 +11,7 @@ from tests.integration.cchain_app.admin.conftest import BLOCKS, Browse
 from tests.integration.cchain_app.admin.paths import ADMIN, hexed
 
 CHAIN_STATEMENTS = 4
-MOST_STATEMENTS = 40
+MAX_STATEMENTS = 40
 JUMP = f"{ADMIN}jump/"
 
 
@@ -46,7 +46,7 @@ def test_the_first_page_asks_few_questions_of_the_chain(browse: Browse) -> None:
     browse(ADMIN)
     page = browse(ADMIN)
     assert len(page.chain_statements) == CHAIN_STATEMENTS
-    assert len(page.statements) <= MOST_STATEMENTS
+    assert len(page.statements) <= MAX_STATEMENTS
 
 
 @pytest.mark.usefixtures("chain")

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
@@ -26,7 +26,7 @@ ZERO_SLOT = "0x" + "00" * 32
 class Asked:
     """The same API twice, with and without the shortcut, and the calls that each has counted."""
 
-    def __init__(self, limits: Limits | None = None) -> None:
+    def __init__(self, limits: DispatchLimits | None = None) -> None:
         self.counts: tuple[Counter[tuple[str, int]], ...] = (Counter(), Counter())
         self.by_shortcut = 0
         """Number of request bodies that the shortcut has answered."""

@@ -13,7 +13,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.memory import make_memory
 from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
-from chaindb.pointers import Pointers
+from chaindb.events import ChainEvents
 from nodeproject.apps import this_node
 from nodeproject.heads.listener import HeadListener
 from tests.builders import bytecode
@@ -43,7 +43,7 @@ def make(chain, monkeypatch):
     deployment = bytecode.deploy_code(bytecode.LOGGER)
     with monkeypatch.context() as untold:
         # Otherwise a follower could receive these blocks through Redis after they were removed.
-        untold.setattr(Pointers, "send", lambda *_: None)
+        untold.setattr(ChainEvents, "send", lambda *_: None)
         chain.do(to=None, data=deployment, gas=500_000, value=0)
         chain.mine()
         chain.do(to=LOGGER, data=b"\x2a", gas=100_000, value=0)

@@ -252,7 +252,7 @@ def test_bad_arguments_are_refused_by_words(
 
 
 def test_there_is_room_for_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(impersonation, "MOST_SIGNATURES", 1)
+    monkeypatch.setattr(impersonation, "MAX_SIGNATURES", 1)
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
     assert refused(rpc, "anvil_impersonateSignature", [NONSENSE[:-2] + "1c", STRANGER]) == (

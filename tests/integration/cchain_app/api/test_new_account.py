@@ -40,7 +40,7 @@ def test_it_answers_the_mnemonics_next_account(rpc: Rpc, chain: Chain) -> None:
 
 
 def test_there_are_only_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(accounts, "MOST_ACCOUNTS", 2)
+    monkeypatch.setattr(accounts, "MAX_ACCOUNTS", 2)
     made = [rpc("personal_newAccount"), rpc("personal_newAccount")]
     with pytest.raises(JsonRpcError) as refused:
         rpc("personal_newAccount")

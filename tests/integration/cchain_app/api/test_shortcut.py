@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from cchain_app.api.eth import execution
 from cchain_app.memory import make_memory
-from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, Limits
+from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, DispatchLimits
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
@@ -171,7 +171,7 @@ def test_an_estimate_for_a_next_block_that_was_set_by_hand_is_left_to_the_method
     assert (before, after) == ([1, 1], [0, 1, 0])
 
 
-@pytest.mark.parametrize("limits", [Limits(batch=2), Limits(response=60)])
+@pytest.mark.parametrize("limits", [DispatchLimits(batch=2), DispatchLimits(response=60)])
 def test_a_batch_beyond_the_limits_is_for_the_dispatcher(chain, limits):
     asked = Asked(limits)
     bodies = [

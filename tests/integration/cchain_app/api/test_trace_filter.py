@@ -138,7 +138,7 @@ def test_rows_say_what_need_not_be_executed(rpc, indexed, monkeypatch):
 
 
 def test_too_many_blocks_without_rows_are_refused(rpc, chain, monkeypatch):
-    monkeypatch.setattr(trace_filter, "MOST_BLOCKS", 2)
+    monkeypatch.setattr(trace_filter, "MAX_BLOCKS", 2)
     made = traced_chain(chain)
 
     assert refusal(rpc, {"fromBlock": "0x1"}) == (

@@ -13,11 +13,11 @@ from websockets.frames import Frame, Opcode
 from cchain_app.api import shortcut
 from cchain_app.api.shortcut import whole_frames, whole_requests
 from cchain_app.memory import select
-from jsonrpc.dispatch.dispatcher import Limits
+from jsonrpc.dispatch.dispatcher import DispatchLimits
 from jsonrpc.http.delivery import text_frame
 from jsonrpc.http.fast_path import DirectProtocol
 from jsonrpc.http.plain_heads import RequestHeads
-from jsonrpc.http.pooled import Pooled, Take
+from jsonrpc.http.pooled import PooledRequests, Take
 from jsonrpc.http.replies import Endpoint, by_path
 from nodeproject.apps import this_node
 from primitives.hexadecimal import encode_data
@@ -89,7 +89,7 @@ class Served:
         self.by_whole = 0
         self.written: list[list[bytes]] = []
         """The bytes written to each connection, set at the end."""
-        limits = Limits(batch=200)
+        limits = DispatchLimits(batch=200)
         dispatcher = hot_dispatcher(
             limits=limits, observer=self._observe, shortcut=this_node().evm_rpc.shortcut
         )
@@ -102,7 +102,7 @@ class Served:
         node = this_node()
         made = whole_requests(node.evm_chain, node.transaction_log, told, limits) if whole else None
         self.endpoint = endpoint = Endpoint(["/rpc"], dispatcher, whole=made)
-        self.pooled = None if made is None else Pooled(made)
+        self.pooled = None if made is None else PooledRequests(made)
         self.state = ServerState()
         self.tick()
 
@@ -258,13 +258,15 @@ def crowded(one_core: None, monkeypatch: pytest.MonkeyPatch) -> None:
 def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The connections that wait for the crate's threads, one entry per wait."""
     seen: list[int] = []
-    wait = Pooled.wait
+    wait = PooledRequests.wait
 
-    def noting(self: Pooled, loop: asyncio.AbstractEventLoop, connection: int, take: Take) -> None:
+    def noting(
+        self: PooledRequests, loop: asyncio.AbstractEventLoop, connection: int, take: Take
+    ) -> None:
         seen.append(connection)
         wait(self, loop, connection, take)
 
-    monkeypatch.setattr(Pooled, "wait", noting)
+    monkeypatch.setattr(PooledRequests, "wait", noting)
     return seen
 
 
@@ -379,7 +381,10 @@ def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:
     plain, _ = both
     node, told = this_node(), []
     frames = whole_frames(
-        node.evm_chain, node.transaction_log, lambda names, _: told.append(names), Limits(batch=200)
+        node.evm_chain,
+        node.transaction_log,
+        lambda names, _: told.append(names),
+        DispatchLimits(batch=200),
     )
     assert frames is not None
     answered = []

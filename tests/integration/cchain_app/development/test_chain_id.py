@@ -15,7 +15,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.notifications import CHANGED_BY_HAND
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
-from cchain_app.services.by_hand import set_chain_id
+from cchain_app.services.cheats import set_chain_id
 from cchain_app.services.genesis import OtherChainId, genesis_text, load_genesis
 from cchain_app.store import chain as stored
 from cchain_app.txs.codec import decode_transaction

@@ -9,12 +9,12 @@ import pytest
 from cchain_app import models, tasks
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.memory.state import MISSING
 from cchain_app.notifications import REWOUND
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.state import state_at
-from cchain_app.services.by_hand import change_conditions
+from cchain_app.services.cheats import change_conditions
 from cchain_app.services.manual_mining import mine
 from cchain_app.services.snapshots import revert, take_snapshot
 from chaindb.connections import in_thread
@@ -152,7 +152,7 @@ def test_a_maker_of_blocks_goes_by_what_others_have_set(
     change_conditions(chain.evm, lambda found, _: replace(found, mining="auto"))
     assert development.mining(chain.evm) == "auto"
 
-    def set_conditions(found: Conditions, _: AcceptedBlock) -> Conditions:
+    def set_conditions(found: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
         return replace(found, **conditions)
 
     change_conditions(another_process(chain.evm), set_conditions)

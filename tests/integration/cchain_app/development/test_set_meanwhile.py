@@ -12,7 +12,7 @@ from django.db import connection
 from cchain_app import models, tasks
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from cchain_app.services import acceptance, by_hand, transactions, vm
+from cchain_app.services import acceptance, cheats, transactions, vm
 from cchain_app.services.manual_mining import mine
 from cchain_app.services.snapshots import revert, take_snapshot
 from primitives.evm import Address
@@ -61,12 +61,12 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch) -> Meanwhile:
 
 def set_in(process: EvmChain, **changes: Any) -> None:
     """Override settings of the next block in a process."""
-    by_hand.change_conditions(process, lambda found, _: replace(found, **changes))
+    cheats.change_conditions(process, lambda found, _: replace(found, **changes))
 
 
 def pay(process: EvmChain, wei: int) -> None:
     """Set a balance in a process."""
-    by_hand.change_state(process, [by_hand.balance(SOMEBODY, wei)])
+    cheats.change_state(process, [cheats.balance(SOMEBODY, wei)])
 
 
 @pytest.mark.parametrize("conditions", [{"mining": "manual"}, {"paused": True}])

@@ -9,7 +9,7 @@ from cchain_app import models
 from cchain_app.apps import evm_chain
 from cchain_app.forking.errors import NotKept, UpstreamAway
 from cchain_app.selectors import state
-from cchain_app.services import by_hand
+from cchain_app.services import cheats
 from cchain_app.services.genesis import load_genesis
 from primitives.evm import Address
 from tests.builders.transactions import SENDER
@@ -61,7 +61,7 @@ def test_a_dump_of_many_accounts_is_loaded_with_one_look_at_the_remote_state(
     remote.chain.accounts[many[0]] = (10**20, 5, "0x")
     dump = {"accounts": {one: {"nonce": 6, "balance": "0x1"} for one in many}}
     begun = []
-    monkeypatch.setattr(by_hand, "exclusively", noting(by_hand.exclusively, begun))
+    monkeypatch.setattr(cheats, "exclusively", noting(cheats.exclusively, begun))
     forked.asks_nothing()
 
     assert rpc("anvil_loadState", "0x" + json.dumps(dump).encode().hex()) is True

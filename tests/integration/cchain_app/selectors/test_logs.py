@@ -88,7 +88,7 @@ def any_filter(chance: random.Random) -> LogFilter:
 
 @pytest.mark.parametrize("most_events", [512, 4], ids=["events known", "too many events"])
 def test_a_search_finds_what_a_look_at_every_log_finds(logs, monkeypatch, most_events):
-    monkeypatch.setattr(selector, "MOST_EVENTS", most_events)
+    monkeypatch.setattr(selector, "MAX_EVENTS", most_events)
     chance = random.Random(21)
     sizes = set()
     for _ in range(400):

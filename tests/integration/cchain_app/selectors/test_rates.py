@@ -5,7 +5,7 @@ import pytest
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block
 from cchain_app.selectors import rates
-from cchain_app.selectors.rates import Minute
+from cchain_app.selectors.rates import EvmMinute
 from chaindb import minutes as module
 from tests.builders import rows
 
@@ -20,10 +20,10 @@ def chain() -> None:
     rows.write_chain(BLOCKS)
 
 
-def _summed(newest: int, oldest: int) -> Minute:
+def _summed(newest: int, oldest: int) -> EvmMinute:
     """Return the totals of the blocks between two ages in seconds, inclusive."""
     found = Block.objects.filter(timestamp__lte=HEAD - newest, timestamp__gte=HEAD - oldest)
-    return Minute(
+    return EvmMinute(
         len(found),
         sum(one.transaction_count for one in found),
         sum(one.gas_used for one in found),
@@ -37,13 +37,13 @@ def test_each_minute_has_its_blocks_the_oldest_first() -> None:
     assert found[-1].blocks == 30
     assert found[-2] == _summed(60, 119)
     assert found[-5] == _summed(240, 299)  # includes the first block of the chain
-    assert found[-6] == Minute(0, 0, 0)
+    assert found[-6] == EvmMinute(0, 0, 0)
 
 
 def test_time_goes_on_where_no_block_comes() -> None:
     found = rates.minutes(evm_chain(), HEAD + 90)
     assert (found[-1].blocks, found[-2].blocks) == (0, 15)
-    assert rates.minutes(evm_chain(), HEAD + 86_400) == [Minute(0, 0, 0)] * module.WINDOW
+    assert rates.minutes(evm_chain(), HEAD + 86_400) == [EvmMinute(0, 0, 0)] * module.WINDOW
 
 
 def test_blocks_ahead_of_the_clock_are_of_now() -> None:
@@ -53,7 +53,7 @@ def test_blocks_ahead_of_the_clock_are_of_now() -> None:
 def test_a_minute_that_is_not_wholly_looked_at_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST_BLOCKS", 70)
+    monkeypatch.setattr(module, "MAX_BLOCKS", 70)
     assert [one.blocks for one in rates.minutes(evm_chain(), HEAD)] == [30, 30]
-    monkeypatch.setattr(module, "MOST_BLOCKS", 20)
+    monkeypatch.setattr(module, "MAX_BLOCKS", 20)
     assert rates.minutes(evm_chain(), HEAD) == []

@@ -11,7 +11,7 @@ from cchain_app import models
 from cchain_app.evm.select import select_trie
 from cchain_app.selectors import rebuilding
 from cchain_app.selectors.rebuilding import CodeMissing, NodesDiffer, RootDiffers, verify_state
-from cchain_app.services import by_hand
+from cchain_app.services import cheats
 from cchain_app.store import scratch
 from cchain_app.store.scratch import ScratchUnusable, scratch_nodes
 from chaindb.database import Database
@@ -56,13 +56,13 @@ def test_the_root_is_the_heads_however_many_rows_are_taken_together(
 def test_what_was_changed_by_hand_on_the_head_is_not_in_its_root(with_storage: Any) -> None:
     head = with_storage.mine()
     nobody = Address(b"\x99" * 20)
-    by_hand.change_state(
+    cheats.change_state(
         with_storage.evm,
         [
-            by_hand.balance(SENDER, 5),
-            by_hand.balance(nobody, 7),
-            by_hand.storage(CONTRACT, Slot(bytes(31) + b"\x02"), Word(bytes(32))),
-            by_hand.storage(CONTRACT, Slot(bytes(31) + b"\x77"), Word(bytes(31) + b"\x01")),
+            cheats.balance(SENDER, 5),
+            cheats.balance(nobody, 7),
+            cheats.storage(CONTRACT, Slot(bytes(31) + b"\x02"), Word(bytes(32))),
+            cheats.storage(CONTRACT, Slot(bytes(31) + b"\x77"), Word(bytes(31) + b"\x01")),
         ],
     )
     assert verified(with_storage) == head.header.state_root

@@ -13,7 +13,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.foreign.files import read_blocks
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import begin_import
-from cchain_app.services.importing import Imported, import_blocks
+from cchain_app.services.importing import ImportResult, import_blocks
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def directory(db: None, tmp_path: Path, settings: Any, node_settings: Any) -> Pa
     return tmp_path
 
 
-def bring(genesis: bytes, file: bytes | Iterable[bytes]) -> Imported:
+def bring(genesis: bytes, file: bytes | Iterable[bytes]) -> ImportResult:
     """Import a chain, from the bytes of its files or from its blocks."""
     chain = evm_chain()
     begin_import(chain, genesis)

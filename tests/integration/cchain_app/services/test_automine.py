@@ -13,7 +13,7 @@ from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
 from cchain_app.blocks import receipt
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import Log
 from cchain_app.pool import errors
 from cchain_app.processing import ProcessingBlocks
@@ -21,7 +21,7 @@ from cchain_app.selectors import blocks, pool
 from cchain_app.services import acceptance, automine, transactions
 from cchain_app.store import development
 from cchain_app.txs.transaction import Transaction
-from chaindb.pointers import Message, Pointers
+from chaindb.events import ChainEvents, Message
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER, signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
@@ -42,7 +42,7 @@ def mining(chain: Chain, settings: Any) -> Iterator[Chain]:
 
 def set_by_hand(**conditions: Any) -> None:
     """Set the mining settings from now on."""
-    development.set_conditions(evm_chain().db, Conditions(**conditions))
+    development.set_conditions(evm_chain().db, NextBlockOverrides(**conditions))
     evm_chain().memory.conditions.reset()
 
 
@@ -203,10 +203,10 @@ def test_a_transaction_is_mined_before_its_hash_is_returned_while_another_one_wa
 
 
 def test_much_gas_is_mined_by_way_of_the_pool(mining: Chain) -> None:
-    submit(mining.make(gas=automine.MOST_GAS))
+    submit(mining.make(gas=automine.MAX_GAS))
     assert (height(), waiting()) == (1, 0)
 
-    submit(mining.make(gas=automine.MOST_GAS + 1))
+    submit(mining.make(gas=automine.MAX_GAS + 1))
 
     assert (height(), waiting()) == (2, 0)
 
@@ -362,7 +362,7 @@ def test_followers_hear_of_a_transaction_before_its_block(
 ) -> None:
     loop = asyncio.new_event_loop()
     heard: list[Message] = []
-    monkeypatch.setattr(evm_chain(), "pointers", Pointers("embedded"))  # this process sends them
+    monkeypatch.setattr(evm_chain(), "pointers", ChainEvents("embedded"))  # this process sends them
     unbind = evm_chain().pointers.bind(loop, heard.append, evm_chain().aliases[:1])
     made = mining.make()
     try:

@@ -9,10 +9,10 @@ import pytest
 from django.db import connection
 
 from cchain_app import models
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, development
-from cchain_app.services import acceptance, automine, by_hand, transactions, vm
+from cchain_app.services import acceptance, automine, cheats, transactions, vm
 from cchain_app.services.snapshots import take_snapshot
 from cchain_app.store import development as rows
 from cchain_app.txs.transaction import Transaction
@@ -51,7 +51,7 @@ class Processes:
         self._thread = thread
         self._patch = monkeypatch
         monkeypatch.setattr(automine, "monotonic", lambda: self.seconds)
-        self.set_elsewhere(Conditions(mining="auto"))
+        self.set_elsewhere(NextBlockOverrides(mining="auto"))
         self.web.memory.conditions.reset()
         self.web.mine_on_arrival()
 
@@ -66,22 +66,22 @@ class Processes:
 
         return self._thread.submit(run).result(SECONDS)
 
-    def set_elsewhere(self, conditions: Conditions) -> None:
+    def set_elsewhere(self, conditions: NextBlockOverrides) -> None:
         """Set the mining settings in the other process; its announcement does not arrive here."""
 
         def set_conditions() -> None:
-            with by_hand.exclusively(self.producer):
+            with cheats.exclusively(self.producer):
                 rows.set_conditions(self.producer.db, conditions)
             self.producer.memory.conditions.reset()
 
         self.elsewhere(set_conditions)
 
-    def change_elsewhere(self, wanted: by_hand.Wanted) -> None:
+    def change_elsewhere(self, wanted: cheats.AccountEdit) -> None:
         """Change the state in the other process; its announcement does not arrive either."""
 
         def change() -> None:
-            with by_hand.exclusively(self.producer) as head:
-                by_hand.write_changes(self.producer, head, [wanted])
+            with cheats.exclusively(self.producer) as head:
+                cheats.write_changes(self.producer, head, [wanted])
 
         self.elsewhere(change)
 
@@ -202,7 +202,7 @@ def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -
 
 def test_what_another_process_sets_meanwhile_holds_before_its_word_arrives(two: Processes) -> None:
     two.submit(two.chain.make())
-    two.meanwhile(lambda: two.set_elsewhere(Conditions(mining="manual")))
+    two.meanwhile(lambda: two.set_elsewhere(NextBlockOverrides(mining="manual")))
 
     two.submit(two.chain.make())
 
@@ -214,7 +214,7 @@ def test_it_holds_where_its_word_arrives_while_the_block_is_made(two: Processes)
     """A comparison of the stored with the cached settings finds them equal in this case."""
 
     def set_and_tell() -> None:
-        two.set_elsewhere(Conditions(mining="manual"))
+        two.set_elsewhere(NextBlockOverrides(mining="manual"))
         two.web.memory.changed_elsewhere(0)
 
     two.submit(two.chain.make())
@@ -227,7 +227,7 @@ def test_it_holds_where_its_word_arrives_while_the_block_is_made(two: Processes)
 
 def test_what_another_process_has_set_for_the_next_block_it_has(two: Processes) -> None:
     two.submit(two.chain.make())
-    two.set_elsewhere(Conditions(mining="auto", coinbase=SOMEBODY))
+    two.set_elsewhere(NextBlockOverrides(mining="auto", coinbase=SOMEBODY))
 
     two.submit(two.chain.make())
 
@@ -251,7 +251,7 @@ def test_who_may_send_is_seen_in_what_another_process_has_changed(two: Processes
     (outcome,) = transactions.submit(two.web, [poor.raw])
     assert isinstance(outcome, errors.FundsBelowCost)
 
-    two.change_elsewhere(by_hand.balance(poor.sender, 10**18))
+    two.change_elsewhere(cheats.balance(poor.sender, 10**18))
 
     two.submit(poor)
     assert two.counts() == (0, 1), "what was remembered was taken for it at first"

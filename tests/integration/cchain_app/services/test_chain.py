@@ -13,7 +13,7 @@ from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from cchain_app.services import choosing, vm
-from cchain_app.services.genesis import OtherChainId, OtherGenesis, load_genesis
+from cchain_app.services.genesis import GenesisFileMismatch, OtherChainId, load_genesis
 from cchain_app.store import chain as rows
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
@@ -124,7 +124,7 @@ def test_the_genesis_is_written_once(chain: Chain) -> None:
 def test_another_genesis_is_refused(chain: Chain) -> None:
     models.Block.objects.update(hash=bytes(32))  # the hash from another genesis file
 
-    with pytest.raises(OtherGenesis, match="choose another data directory"):
+    with pytest.raises(GenesisFileMismatch, match="choose another data directory"):
         load_genesis(evm_chain())
 
     models.Block.objects.update(hash=chain.genesis.hash)
@@ -251,7 +251,7 @@ def test_a_block_is_not_larger_than_what_nodes_can_send_each_other(
     chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = [signed(nonce=nonce) for nonce in range(4)]
-    monkeypatch.setattr(choosing, "MOST_BYTES", len(sent[0].raw) * 3)
+    monkeypatch.setattr(choosing, "MAX_BYTES", len(sent[0].raw) * 3)
     chain.send(*sent)
 
     assert [len(chain.mine().transactions) for _ in range(2)] == [3, 1]

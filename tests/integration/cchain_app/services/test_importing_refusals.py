@@ -15,10 +15,10 @@ from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.foreign import errors as foreign
 from cchain_app.foreign.errors import BlockDiffers
-from cchain_app.foreign.replay import MOST_BYTES_OSAKA
+from cchain_app.foreign.replay import MAX_RLP_BLOCK_SIZE
 from cchain_app.genesis_fields import UnsupportedForkError
 from cchain_app.selectors import blocks
-from cchain_app.services.genesis import OtherGenesis
+from cchain_app.services.genesis import GenesisFileMismatch
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
@@ -194,14 +194,14 @@ def test_a_transaction_that_names_its_chain_comes_since_spurious_dragon(director
 
 
 def test_a_block_has_at_most_eight_mebibytes_since_osaka(directory: Path) -> None:
-    data = bytes(MOST_BYTES_OSAKA)
+    data = bytes(MAX_RLP_BLOCK_SIZE)
     given = UnsignedTransaction(0, CHAIN_ID, 0, 21_000, Address(bytes(20)), 0, 1, data=data)
     raws = (sign_transaction(given, KEY),)
 
     caught = refused(LAST, forged(LAST, transactions=raws))
 
     assert isinstance(caught, foreign.BlockAboveLimit)
-    assert caught.have > caught.most == MOST_BYTES_OSAKA
+    assert caught.have > caught.most == MAX_RLP_BLOCK_SIZE
 
 
 def test_withdrawals_that_the_header_does_not_know_are_refused(directory: Path) -> None:
@@ -265,7 +265,7 @@ def test_another_block_at_a_height_that_is_there_stops_the_import(directory: Pat
 def test_another_genesis_than_the_chains_is_refused(directory: Path) -> None:
     bring(history().genesis, _up_to(3))
 
-    with pytest.raises(OtherGenesis):
+    with pytest.raises(GenesisFileMismatch):
         bring(history().genesis.replace(b'"timestamp": "0x0"', b'"timestamp": "0x1"'), [])
 
 

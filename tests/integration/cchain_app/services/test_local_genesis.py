@@ -16,7 +16,12 @@ from cchain_app.genesis import built_in_text
 from cchain_app.genesis_fields import UnsupportedForkError
 from cchain_app.local_genesis import LocalChoices, local_text, without_coins_of_zero
 from cchain_app.services import local_genesis
-from cchain_app.services.genesis import OtherChainId, OtherGenesis, genesis_text, load_genesis
+from cchain_app.services.genesis import (
+    GenesisFileMismatch,
+    OtherChainId,
+    genesis_text,
+    load_genesis,
+)
 from cchain_app.store.chain import first_block
 from cchain_app.txs.transaction import LEGACY
 from primitives.evm import ZERO_ADDRESS, ZERO_HASH
@@ -136,7 +141,7 @@ def test_without_the_kept_file_the_settings_that_it_began_with_are_needed(begin:
     begin(hardfork="osaka")
     assert load_genesis(evm_chain()).hash == first.hash
     begin(hardfork="")
-    with pytest.raises(OtherGenesis):
+    with pytest.raises(GenesisFileMismatch):
         load_genesis(evm_chain())
 
 
@@ -228,7 +233,7 @@ def test_another_chain_than_that_of_a_file_with_timestamp_0_is_refused(
     load_genesis(evm_chain())
     begin_at_zero(genesis=str(evm_chain().kept_genesis.with_name("mine.json")))
 
-    with pytest.raises(OtherGenesis):
+    with pytest.raises(GenesisFileMismatch):
         load_genesis(evm_chain())
 
 

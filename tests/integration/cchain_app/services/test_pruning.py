@@ -65,7 +65,7 @@ def head(chain: Chain) -> int:
     return blocks.head(chain.evm).number
 
 
-def prune(chain: Chain) -> pruning.Pruned:
+def prune(chain: Chain) -> pruning.PruneResult:
     """Prune everything that the settings allow; the process has an empty cache afterwards."""
     done = pruning.prune(chain.evm, seconds=LONG)
     chain.forget()
@@ -332,7 +332,7 @@ def test_searches_execute_blocks_whose_calls_are_given_up(
     left = {models.height_of(key) for key in models.Call.objects.values_list("id", flat=True)}
     assert left == set(range(FLOOR, HEIGHT + 1))
     assert rpc("trace_filter", search) == before
-    monkeypatch.setattr("cchain_app.api.trace.trace_filter.MOST_BLOCKS", FLOOR - 2)
+    monkeypatch.setattr("cchain_app.api.trace.trace_filter.MAX_BLOCKS", FLOOR - 2)
     with pytest.raises(JsonRpcError, match="Block range too large"):
         rpc("trace_filter", search)
     assert len(rpc("trace_filter", {**search, "fromBlock": "0x2"})) == HEIGHT - 1

@@ -4,8 +4,8 @@ from typing import Any
 
 from django.db import connection
 
-from cchain_app.services.by_hand import balance, change_state, nonce
 from cchain_app.services.calls import index_calls
+from cchain_app.services.cheats import balance, change_state, nonce
 from primitives.hexadecimal import encode_data
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, traced_chain

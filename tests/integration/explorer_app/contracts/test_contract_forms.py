@@ -312,7 +312,7 @@ def test_a_page_has_so_many_values_only(explored: Explored) -> None:
     asked = sent(explored, path(address, "read"), script=True, **form)
 
     for response in (values, asked):
-        assert 900 < response.content.decode().count("<li>") <= answers.MOST_VALUES
+        assert 900 < response.content.decode().count("<li>") <= answers.MAX_VALUES
     assert "the first 980 of 1,609 values" in values.content.decode()
     assert "the first 20 of 1,609 values" in values.content.decode()
     assert "the first 1,000 of 1,609 values" in asked.content.decode()
@@ -361,7 +361,7 @@ def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored
     supplied_abis.supply_abi(explored.site, address, json.dumps(abi))
     text = explored.client.get(path(address, "write")).content.decode()
 
-    assert text.count("<form method=") == contract_forms.MOST_INPUTS // 201
+    assert text.count("<form method=") == contract_forms.MAX_INPUTS // 201
 
 
 @pytest.mark.parametrize("part", ["read", "write"])

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from explorer_app.selectors import interfaces
-from explorer_app.storage.reading import Stored, look_up, read_all
+from explorer_app.storage.reading import StoredVariable, look_up, read_all
 from explorer_app.verification.proxies import SLOTS
 from primitives.evm import Address, Slot
 from primitives.hexadecimal import checksum_address
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("pchain")  # the header shows the P-Chain s
 STORY = "A text that is longer than the thirty-one bytes which one slot has room for, and then some more."
 
 
-def plain(one: Stored) -> object:
+def plain(one: StoredVariable) -> object:
     """Return a value, or a list of the values of its parts."""
     if one.parts:
         return [plain(part) for part in one.parts]

@@ -263,12 +263,12 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
                     cursor.fetchall()
                 )
 
-    monkeypatch.setattr("explorer_app.selectors.ledger.MOST_EVENTS", 2)
+    monkeypatch.setattr("explorer_app.selectors.ledger.MAX_EVENTS", 2)
     assert found() == rows
     monkeypatch.setattr("explorer_app.selectors.ledger.UNINDEXED_BLOCKS", 2)
     assert found(fromBlock=1).startswith("Error! More than ")
     assert found(fromBlock=2, toBlock=3) == rows
-    monkeypatch.setattr("explorer_app.selectors.ledger.MOST_BYTES", 31)
+    monkeypatch.setattr("explorer_app.selectors.ledger.MAX_BYTES", 31)
     assert found(fromBlock=2, toBlock=3).startswith("Query Timeout occured")
 
 
@@ -313,7 +313,7 @@ def test_blocks_are_rewarded_with_tips(
     for number in (1, 4):
         assert f">= {row_id(number)} " in sql
         assert f"< {row_id(number + 1)})" in sql
-    monkeypatch.setattr(mined_blocks, "MOST_PAYING", 3)
+    monkeypatch.setattr(mined_blocks, "MAX_PAYING", 3)
     answered = account(explored, "getminedblocks", address=block["miner"])["result"]
     assert answered.startswith("Query Timeout occured")
     missing = explored.get(module="block", action="getblockreward", blockno=9)
@@ -396,8 +396,8 @@ def test_the_second_version_lists_this_chain_alone(explored: Explored) -> None:
 def test_lists_are_refused_while_they_are_too_long(
     explored: Explored, monkeypatch: pytest.MonkeyPatch, counter: Sample
 ) -> None:
-    monkeypatch.setattr("explorer_app.selectors.ledger.MOST_BYTES", 100)
-    monkeypatch.setattr("explorer_app.selectors.supply.MOST_ROWS", 1)
+    monkeypatch.setattr("explorer_app.selectors.ledger.MAX_BYTES", 100)
+    monkeypatch.setattr("explorer_app.selectors.supply.MAX_ROWS", 1)
     text = "Query Timeout occured. Please select a smaller result dataset"
 
     assert account(explored, "txlist", address=ME)["result"] == text

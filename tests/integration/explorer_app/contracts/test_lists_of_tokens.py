@@ -65,7 +65,7 @@ def test_tokens_are_listed_from_rows(explored: Explored, monkeypatch: pytest.Mon
     assert account(explored, "tokentx")["result"] == "Error! Invalid address format"
     nobody = explored.get(module="token", action="tokeninfo", contractaddress=TO)["result"]
     assert nobody == "Error! The contract is no token"
-    monkeypatch.setattr("explorer_app.selectors.token_ledger.MOST_LOOKED_AT", 0)
+    monkeypatch.setattr("explorer_app.selectors.token_ledger.MAX_LOOKED_AT", 0)
     monkeypatch.setattr(
         "explorer_app.selectors.tokens.balances_of", lambda *_, **__: BalancePage([], b"more")
     )
@@ -96,10 +96,10 @@ def test_verified_contracts_are_listed_as_blockscout_does(
         assert row["OptimizationUsed"] == str(int(optimizer["enabled"]))
         assert json.loads(row["ABI"]) == found.fields["abi"]
     assert listed(page=2, offset=1) == rows[1:]
-    monkeypatch.setattr("explorer_app.api.contract_actions.MOST_LISTED", 1)
+    monkeypatch.setattr("explorer_app.api.contract_actions.MAX_LISTED", 1)
     assert listed(offset=9000) == rows[:1]
     assert listed(page=2, offset=9000) == rows[1:]
-    monkeypatch.setattr("explorer_app.selectors.verified.MOST_LISTED", 100)
+    monkeypatch.setattr("explorer_app.selectors.verified.MAX_LISTED", 100)
     assert listed().startswith("Query Timeout occured")
 
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from explorer_app.names.book import NO_ABI
 from explorer_app.selectors import proxies
 from explorer_app.selectors.verified import abi_of
-from explorer_app.verification.proxies import ADMIN_SLOT, SLOTS, Kind
+from explorer_app.verification.proxies import ADMIN_SLOT, SLOTS, ProxyKind
 from primitives.evm import Address
 from tests.integration.explorer_app.contracts.conftest import Explored
 
@@ -51,7 +51,7 @@ def target(explored: Explored) -> Address:
 def test_a_slot_names_the_implementation(explored: Explored, target: Address) -> None:
     admin = Address(b"\x77" * 20)
     for kind, slot in SLOTS:
-        if kind is Kind.BEACON:
+        if kind is ProxyKind.BEACON:
             continue
         slots = {slot: word(target), ADMIN_SLOT: word(admin)}
         found = proxies.proxy(explored.site.evm, explored.create(deployer(DELEGATES, slots=slots)))
@@ -67,7 +67,11 @@ def test_a_beacon_is_asked_for_the_implementation(explored: Explored, target: Ad
     found = proxies.proxy(explored.site.evm, explored.create(deployer(DELEGATES, slots=slots)))
 
     assert found is not None
-    assert (found.kind, found.implementations, found.beacon) == (Kind.BEACON, (target,), beacon)
+    assert (found.kind, found.implementations, found.beacon) == (
+        ProxyKind.BEACON,
+        (target,),
+        beacon,
+    )
 
 
 def test_a_minimal_proxy_needs_no_slot(explored: Explored, target: Address) -> None:
@@ -80,7 +84,7 @@ def test_a_minimal_proxy_needs_no_slot(explored: Explored, target: Address) -> N
     found = proxies.proxy(explored.site.evm, explored.create(deployer(code)))
 
     assert found is not None
-    assert (found.kind, found.implementations) == (Kind.MINIMAL, (target,))
+    assert (found.kind, found.implementations) == (ProxyKind.MINIMAL, (target,))
 
 
 def test_a_slot_without_a_contract_says_nothing(explored: Explored) -> None:
@@ -103,7 +107,7 @@ def test_an_answer_alone_counts_last(explored: Explored, target: Address) -> Non
     found = proxies.proxy(explored.site.evm, explored.create(deployer(code)))
 
     assert found is not None
-    assert (found.kind, found.implementations) == (Kind.CLAIMED, (target,))
+    assert (found.kind, found.implementations) == (ProxyKind.CLAIMED, (target,))
 
 
 def test_a_contract_that_runs_for_ever_is_given_up(explored: Explored) -> None:
@@ -171,7 +175,7 @@ def test_facets_count_once_and_are_looked_up_together(explored: Explored) -> Non
         together = abi_of(evm, large)
 
     assert found is not None
-    assert (found.kind, found.implementations) == (Kind.DIAMOND, (*facets, plain))
+    assert (found.kind, found.implementations) == (ProxyKind.DIAMOND, (*facets, plain))
     inner = [abi_of(evm, one).functions for one in (*facets, plain)]
     assert alone.functions == inner[0] == inner[1]
     assert together.functions == sum(inner, ())
@@ -187,7 +191,7 @@ def test_the_abis_of_facets_are_read_as_far_as_they_are_short(
     made = explored.create(deployer(diamond([found])))
 
     assert abi_of(explored.site.evm, made).functions
-    monkeypatch.setattr("explorer_app.selectors.verified.MOST_ABI", 10)
+    monkeypatch.setattr("explorer_app.selectors.verified.MAX_ABI", 10)
     assert abi_of(explored.site.evm, made) == NO_ABI
 
 

@@ -33,7 +33,7 @@ def test_a_verification_whose_process_ended_is_begun_again_and_not_for_ever(
     VerifiedContract.objects.all().delete()
     guid = explored.post(**explored.form(found))["result"]
     Verification.objects.filter(pk=guid).update(
-        **taken | {"tries": verification.MOST_TRIES}, started_at=long_ago
+        **taken | {"tries": verification.MAX_TRIES}, started_at=long_ago
     )
     explored.work()
     assert explored.status(guid)["reason"] == "The node could not finish the verification"
@@ -67,7 +67,7 @@ def test_a_verification_waits_for_the_remote_node_of_a_fork_and_not_for_ever(
             broken.setattr("explorer_app.services.verification.creations.creation", away)
             return explored.work()
 
-    for attempt in range(1, verification.MOST_TRIES + 3):
+    for attempt in range(1, verification.MAX_TRIES + 3):
         assert (work(), away.call_count) == (1, attempt)
         assert explored.status(guid) == refused("Pending in queue")
     other = explored.post(**explored.form(explored.deploy("vault")))["result"]

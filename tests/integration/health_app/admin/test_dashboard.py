@@ -3,7 +3,7 @@
 import pytest
 
 from health_app.admin import history
-from health_app.checks import Check
+from health_app.checks import HealthCheck
 from health_app.reporter import Reporter
 from health_app.result import Finding
 
@@ -12,8 +12,10 @@ from health_app.result import Finding
 def reporter(db: None) -> Reporter:
     return Reporter(
         (
-            Check("P", lambda: Finding({}), frozenset()),
-            Check("network", lambda: Finding({}, "it is bad reason: alone, silent"), frozenset()),
+            HealthCheck("P", lambda: Finding({}), frozenset()),
+            HealthCheck(
+                "network", lambda: Finding({}, "it is bad reason: alone, silent"), frozenset()
+            ),
         ),
         changed=lambda *_: None,
         interval=60.0,
@@ -41,9 +43,9 @@ def test_what_fails_comes_with_cause_and_action(db: None) -> None:
     failing = "network layer is unhealthy reason: not connected to a minimum of 1 peer(s) only 0"
     reporter = Reporter(
         (
-            Check("network", lambda: Finding({}, failing), frozenset()),
-            Check("C", lambda: Finding({}, "the moon <is> full"), frozenset()),
-            Check("P", lambda: Finding({}), frozenset()),
+            HealthCheck("network", lambda: Finding({}, failing), frozenset()),
+            HealthCheck("C", lambda: Finding({}, "the moon <is> full"), frozenset()),
+            HealthCheck("P", lambda: Finding({}), frozenset()),
         ),
         changed=lambda *_: None,
         interval=60.0,

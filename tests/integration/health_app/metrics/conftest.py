@@ -15,7 +15,7 @@ from cchain_app.services.calls import index_calls
 from explorer_app.services.tokens import index_tokens
 from health_app.metrics import exposition
 from health_app.metrics.listeners import TaskListener
-from health_app.metrics.rows import Reader
+from health_app.metrics.rows import RowCounts
 from jsonrpc.websocket.hub import Hub
 from network_app.models import SyncPhase
 from network_app.store import consensus
@@ -40,10 +40,10 @@ def pytest_collection_finish() -> None:
     this_node().processes.enrol("web")
 
 
-class Here(Reader):
+class Here(RowCounts):
     """Reads rows in the test's own thread, because only that thread sees the rows the test wrote."""
 
-    metrics = Reader.read
+    metrics = RowCounts.read
 
 
 class Socket:
@@ -85,7 +85,7 @@ def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
     for name in ("workers", "hub", "http_connections", "caches"):
         monkeypatch.setattr(own, name, getattr(own, name))
     node = this_node()
-    page = exposition.Page(
+    page = exposition.MetricsCollector(
         node.processes, Here(node.observation.parts()), node.observation.check_results
     )
     monkeypatch.setattr(node.observation, "page", page)

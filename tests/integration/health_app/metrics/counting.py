@@ -15,10 +15,10 @@ def main(role: str, directory: str) -> None:
     """Execute commands until the input ends."""
     django.setup()
     from health_app.metrics.process import ProcessMetrics
-    from health_app.metrics.sharing import Shared
+    from health_app.metrics.sharing import SharedProcesses
 
     process = ProcessMetrics()
-    shared = Shared(process, Path(directory))
+    shared = SharedProcesses(process, Path(directory))
     shared.enrol(role)
     shared.start()
     for line in sys.stdin:

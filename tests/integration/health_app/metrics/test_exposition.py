@@ -14,8 +14,8 @@ from prometheus_client.core import Metric
 
 from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import load_genesis
-from health_app.metrics.exposition import Page as MetricsPage
-from health_app.metrics.rows import Reader, parts
+from health_app.metrics.exposition import MetricsCollector as MetricsPage
+from health_app.metrics.rows import RowCounts, parts
 from jsonrpc.dispatch.calls import NOT_EXECUTED
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain
@@ -176,7 +176,7 @@ def test_a_migration_that_is_missing_is_counted(db: None, observed: None) -> Non
 
 
 def test_a_scrape_asks_the_database_little(busy: None) -> None:
-    reader = Reader(parts())
+    reader = RowCounts(parts())
     reader.read()
     with CaptureQueriesContext(connection) as asked:
         reader.read()
@@ -205,7 +205,7 @@ def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
         go_on.wait(60)
         return iter(())
 
-    hanging = Reader([("hanging", hang)], seconds=0.05)
+    hanging = RowCounts([("hanging", hang)], seconds=0.05)
     page = MetricsPage(this_node().processes, hanging, this_node().observation.check_results)
     assert parse(page.text()[1].decode())["svc_database_up"] == 0
     go_on.set()
@@ -213,7 +213,7 @@ def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
 
 def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed: None) -> None:
     load_genesis(evm_chain())
-    found = {one.name: one.samples[0].value for one in Reader(parts()).metrics()}
+    found = {one.name: one.samples[0].value for one in RowCounts(parts()).metrics()}
     assert found["svc_database_up"] == 1
     assert found["svc_chain_height"] == 0
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from health_app.metrics.process import ProcessMetrics
-from health_app.metrics.sharing import Shared
+from health_app.metrics.sharing import SharedProcesses
 
 ROOT = Path(__file__).resolve().parents[4]
 
@@ -80,12 +80,12 @@ def start(place: Path) -> Iterator[Start]:
 
 
 @pytest.fixture
-def reader(place: Path) -> Shared:
+def reader(place: Path) -> SharedProcesses:
     """A reader of the totals of all processes, which counts nothing itself."""
-    return Shared(ProcessMetrics(), place)
+    return SharedProcesses(ProcessMetrics(), place)
 
 
-def values(reader: Shared) -> dict[str, float]:
+def values(reader: SharedProcesses) -> dict[str, float]:
     """Return the totals of all processes, by name and labels."""
     return {
         "/".join(
@@ -96,7 +96,7 @@ def values(reader: Shared) -> dict[str, float]:
     }
 
 
-def test_two_processes_add_up(start: Start, reader: Shared) -> None:
+def test_two_processes_add_up(start: Start, reader: SharedProcesses) -> None:
     first, second = start("web"), start("worker")
     first.tell("call eth_chainId 3 0.00001")
     second.tell("call eth_chainId 4 0.5")
@@ -117,7 +117,7 @@ def test_two_processes_add_up(start: Start, reader: Shared) -> None:
 
 
 def test_what_a_dead_process_counted_goes_on_counting_and_what_it_was_at_does_not(
-    start: Start, reader: Shared, place: Path
+    start: Start, reader: SharedProcesses, place: Path
 ) -> None:
     first, second = start("web"), start("web")
     for process in (first, second):
@@ -144,14 +144,16 @@ def test_what_a_dead_process_counted_goes_on_counting_and_what_it_was_at_does_no
     assert {*before} >= {one for one in place.iterdir() if "gauge_live" not in one.name}
 
 
-def test_a_forked_process_counts_from_nothing(start: Start, reader: Shared) -> None:
+def test_a_forked_process_counts_from_nothing(start: Start, reader: SharedProcesses) -> None:
     parent = start("worker")
     parent.tell("call eth_chainId 5 0.5")
     parent.tell("fork")
     assert values(reader)["svc_api_calls_total/C/eth_chainId"] == 7
 
 
-def test_the_place_of_a_dead_process_is_not_kept_by_its_child(start: Start, reader: Shared) -> None:
+def test_the_place_of_a_dead_process_is_not_kept_by_its_child(
+    start: Start, reader: SharedProcesses
+) -> None:
     parent = start("worker")
     parent.tell("child")
     (child,) = (one.pid for one in reader.living() if one.pid != parent.pid)
@@ -162,7 +164,7 @@ def test_the_place_of_a_dead_process_is_not_kept_by_its_child(start: Start, read
         os.kill(child, signal.SIGKILL)
 
 
-def test_the_router_sees_the_calls_of_all_processes(start: Start, reader: Shared) -> None:
+def test_the_router_sees_the_calls_of_all_processes(start: Start, reader: SharedProcesses) -> None:
     first, second = start("web"), start("web")
     assert reader.router() == (0, 0.0)
     first.tell("begin")
@@ -180,7 +182,7 @@ def test_the_router_sees_the_calls_of_all_processes(start: Start, reader: Shared
 
 
 def test_a_process_in_the_place_of_a_dead_one_inherits_only_its_counts(
-    start: Start, reader: Shared
+    start: Start, reader: SharedProcesses
 ) -> None:
     first = start("web")
     first.tell("call eth_chainId 5 0.5")
@@ -198,7 +200,9 @@ def test_a_process_in_the_place_of_a_dead_one_inherits_only_its_counts(
     assert [(one.role, one.pid) for one in reader.living()] == [("producer", second.pid)]
 
 
-def test_what_a_dead_process_was_at_is_gone_with_the_last_one(start: Start, reader: Shared) -> None:
+def test_what_a_dead_process_was_at_is_gone_with_the_last_one(
+    start: Start, reader: SharedProcesses
+) -> None:
     process = start("web")
     process.tell("call eth_chainId 5 0.5")
     process.tell("begin")

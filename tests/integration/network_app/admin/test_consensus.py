@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from network_app.admin import voting
-from network_app.consensus.report import ConsensusReport, ProcessingBlock, Stake
+from network_app.consensus.report import ConsensusReport, ProcessingBlock, StakeReport
 from network_app.store import consensus
 from platform_app.chain import PlatformChain
 from primitives.ids import NodeID
@@ -79,7 +79,9 @@ def test_polls_absent_validators_and_equivocations_are_named(browse: Browse) -> 
     assert "20.0 %" in text
     for shown in (str(node_id(2)), str(block_id(5)), str(block_id(6))):
         assert shown in text
-    empty = replace(REPORT, polls=(), processing=(), equivocations=(), stake=Stake(5, 10_000, {}))
+    empty = replace(
+        REPORT, polls=(), processing=(), equivocations=(), stake=StakeReport(5, 10_000, {})
+    )
     text = show(browse, empty)
     for title in ("Open polls</h3><", "Validators that are not heard", "Signed too"):
         assert title not in text
@@ -88,7 +90,7 @@ def test_polls_absent_validators_and_equivocations_are_named(browse: Browse) -> 
 
 @pytest.mark.usefixtures("snowman")
 def test_what_keeps_it_from_deciding_is_said(browse: Browse) -> None:
-    text = show(browse, replace(REPORT, stake=Stake(5, 10_000, {node_id(4): 4000})))
+    text = show(browse, replace(REPORT, stake=StakeReport(5, 10_000, {node_id(4): 4000})))
     assert ">no quorum</span>" in text
     assert "hears 60 % of the stake, needs 65 %" in text
     assert "it bootstraps the chain" in show(browse, replace(REPORT, is_running=False))
@@ -99,7 +101,7 @@ def test_what_keeps_it_from_deciding_is_said(browse: Browse) -> None:
 @pytest.mark.usefixtures("snowman")
 def test_more_than_can_be_named_are_counted(browse: Browse) -> None:
     tables = replace(REPORT.tables, processing=70)
-    stake = Stake(500, 10_000, {node_id(4): 1000}, unnamed=500)
+    stake = StakeReport(500, 10_000, {node_id(4): 1000}, unnamed=500)
     text = show(browse, replace(REPORT, tables=tables, stake=stake))
     assert "and 68 more" in text
     assert "and others with" in text

@@ -12,7 +12,7 @@ from chaindb import clock
 from chainvm.port import HeadMoved
 from network_app.chains.chain import NetworkChain
 from network_app.models import OuterBlock
-from network_app.ports import Accepted, BlockRef, InvalidBlock
+from network_app.ports import AcceptResult, BlockRef, InvalidBlock
 from network_app.proposervm.block import parse
 from platform_app.config import DAY
 from primitives.ids import NodeID
@@ -75,8 +75,8 @@ def test_what_is_accepted_already_is_passed_over(world: World, past: Past) -> No
         follow(chain, blocks[:3])
         before = tables.everything()
 
-        assert follow(chain, blocks[:3]) == Accepted()
-        assert follow(chain, []) == Accepted()
+        assert follow(chain, blocks[:3]) == AcceptResult()
+        assert follow(chain, []) == AcceptResult()
         assert tables.everything() == before
         assert follow(chain, blocks[1:4]).places == places(blocks[3:4], 4)
 

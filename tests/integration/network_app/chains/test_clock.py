@@ -10,7 +10,7 @@ from chaindb import clock
 from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock, NotYet
 from network_app.proposervm.block import SignedBlock, parse
-from network_app.proposervm.verification import MOST_AHEAD
+from network_app.proposervm.verification import MAX_SKEW
 from nodeproject.apps import this_node, use
 from platform_app.config import DAY
 from primitives.ids import ID
@@ -103,10 +103,10 @@ def test_elsewhere_blocks_of_the_future_wait(
 ) -> None:
     second = blocks_of(journey, follower)[1]
     why = refusal(NotYet, follower, second)
-    assert str(why) == f"{LATER}{time_of(second)} > {clock.now() + MOST_AHEAD}"
+    assert str(why) == f"{LATER}{time_of(second)} > {clock.now() + MAX_SKEW}"
     assert (follower.last_accepted().height, clock.offset()) == (1, 0)
 
-    world.wall.seconds = time_of(second) - MOST_AHEAD
+    world.wall.seconds = time_of(second) - MAX_SKEW
     follow(follower, [second])
     assert (follower.last_accepted().height, clock.offset()) == (2, 0)
 

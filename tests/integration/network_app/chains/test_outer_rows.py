@@ -7,8 +7,8 @@ from django.test.utils import CaptureQueriesContext
 from chaindb.database import Database
 from network_app.chains.outer_blocks import OuterRows
 from network_app.models import Certificate, OuterBlock
-from network_app.proposervm.block import OptionBlock, parse
-from network_app.proposervm.verification import InnerFacts, ParentFacts, follow, of_genesis
+from network_app.proposervm.block import OuterOptionBlock, parse
+from network_app.proposervm.verification import InnerContext, ParentContext, follow, of_genesis
 from primitives.ids import ID
 from tests.integration.network_app.world import Past, World, raws
 
@@ -25,13 +25,13 @@ def rows_of(world: World) -> list[OuterRows]:
     return [OuterRows(Database(), one.alias, one.rows.blocks) for one in world.maker]
 
 
-def facts_after(rows: OuterRows, blocks: list[bytes]) -> list[ParentFacts]:
+def facts_after(rows: OuterRows, blocks: list[bytes]) -> list[ParentContext]:
     """Return the parent data for a child of genesis and of each block, as a follower computes it."""
     found = [of_genesis(rows.genesis.block_id, rows.genesis.time)]
     for raw in blocks:
         outer, last = parse(raw), found[-1]
         (inner,) = rows.blocks(last.height + 1, last.height + 1, 1)
-        facts = InnerFacts(inner.block_id, last.inner_id, inner.height)
+        facts = InnerContext(inner.block_id, last.inner_id, inner.height)
         found.append(follow(last, outer, facts))
     return found
 
@@ -60,7 +60,7 @@ def test_blocks_are_the_very_ones_that_were_written(world: World, made: Past) ->
 
 
 def test_what_is_written_again_is_the_same(world: World, made: Past) -> None:
-    assert any(isinstance(parse(raw), OptionBlock) for raw in made.p)
+    assert any(isinstance(parse(raw), OuterOptionBlock) for raw in made.p)
     before = list(OuterBlock.objects.values())
     OuterBlock.objects.all().delete()
     Certificate.objects.all().delete()

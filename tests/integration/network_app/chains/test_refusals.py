@@ -12,7 +12,7 @@ from cchain_app.blocks.candidate import parse_block
 from chainvm.processing import UnknownParent
 from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock, NotYet
-from network_app.proposervm.block import OptionBlock, build_option, parse
+from network_app.proposervm.block import OuterOptionBlock, build_option, parse
 from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
 from platform_app.blocks.block import BanffProposalBlock, build_options, build_standard
@@ -243,7 +243,7 @@ def test_blocks_are_missing(node: Chains, past: Past) -> None:
 def test_a_proposal_waits_for_its_option(world: World, node: Chains, past: Past) -> None:
     before, proposal, option = past.p[: PROPOSAL - 1], *past.p[PROPOSAL - 1 : PROPOSAL + 1]
     assert [node.p.parse(raw).needs_option for raw in past.p].index(True) == PROPOSAL - 1
-    assert isinstance(parse(option), OptionBlock)
+    assert isinstance(parse(option), OuterOptionBlock)
     words = "the option of a proposal is missing"
 
     assert str(refusal(NotYet, node.p, *before, proposal)) == words

@@ -24,7 +24,7 @@ from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.services import transactions
 from cchain_app.store import development
 from chaindb import clock
@@ -82,7 +82,7 @@ def test_of_the_c_chain(begun: World) -> None:
 
 def test_of_the_c_chain_where_a_transaction_goes_straight_into_a_block(begun: World) -> None:
     chain = evm_chain()
-    development.set_conditions(chain.db, Conditions(mining="auto"))
+    development.set_conditions(chain.db, NextBlockOverrides(mining="auto"))
     chain.memory.conditions.reset()
     pooling = chain.admissions
     chain.mine_on_arrival()

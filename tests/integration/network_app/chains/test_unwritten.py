@@ -14,7 +14,7 @@ from network_app.consensus.runner import Runner
 from network_app.node import NodeNetwork
 from network_app.ports import AcceptedChain, NotYet
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
-from network_app.sync.handler import Shared
+from network_app.sync.handler import SharedParts
 from network_app.sync.requests import Requests
 from nodeproject.processes.local_network import make_keys
 from platform_app.blocks.block import Block
@@ -56,7 +56,7 @@ class Voter:
     def vm(self) -> ProposerVM[Block]:
         return self.chain.consensus.outer
 
-    def take_part(self) -> Callable[[AcceptedChain, Shared, Requests], Runner[Any]]:
+    def take_part(self) -> Callable[[AcceptedChain, SharedParts, Requests], Runner[Any]]:
         """Return a factory of the node's consensus runner; the created runner is kept in `runner`."""
         make = self.network.take_part()
         assert make is not None

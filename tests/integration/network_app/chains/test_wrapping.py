@@ -16,12 +16,12 @@ from network_app.chains import validators, wrapping
 from network_app.chains.chain import NetworkChain
 from network_app.models import Certificate, OuterBlock
 from network_app.ports import BlockRef
-from network_app.proposervm.block import OptionBlock, SignedBlock, parse
 from network_app.proposervm.block import OuterBlock as Outer
+from network_app.proposervm.block import OuterOptionBlock, SignedBlock, parse
 from network_app.proposervm.epochs import Epoch, next_epoch
 from network_app.proposervm.verification import Proposers
 from network_app.proposervm.vm import NotWrapped
-from network_app.proposervm.windower import SLOT, proposer_at, slot_of
+from network_app.proposervm.windower import WINDOW_DURATION, proposer_at, slot_of
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from primitives.ids import ID
@@ -251,7 +251,7 @@ def test_an_option_is_nobodys_and_hands_on_its_proposals_times(world: World) -> 
     world.make_p()
     found = read(reread)
 
-    at = next(place for place, one in enumerate(found) if isinstance(one, OptionBlock))
+    at = next(place for place, one in enumerate(found) if isinstance(one, OuterOptionBlock))
     proposal, option, child = found[at - 1 : at + 2]
     assert isinstance(proposal, SignedBlock)
     assert isinstance(child, SignedBlock)
@@ -362,14 +362,14 @@ def test_a_block_that_others_may_not_have_made_has_the_time_of_our_next_slot(bar
     owners = [proposer_at(chain_id, 2, slot, weights) for slot in range(100)]
     theirs = owners.index(STRANGER.node_id)
     ours = owners.index(MAKER.node_id, theirs)
-    bare.make_c(2, after=theirs * SLOT + 2)
+    bare.make_c(2, after=theirs * WINDOW_DURATION + 2)
     began = first.header.timestamp
-    bare.wall.seconds = began + ours * SLOT + 40
+    bare.wall.seconds = began + ours * WINDOW_DURATION + 40
 
     second = signed(wrapped_by(bare, lambda _height: weights).c)[1]
 
     assert slot_of(second.time, began) == ours
-    assert second.time == began + ours * SLOT
+    assert second.time == began + ours * WINDOW_DURATION
 
 
 def test_a_slot_that_has_not_begun_is_not_taken(bare: World) -> None:
@@ -377,7 +377,7 @@ def test_a_slot_that_has_not_begun_is_not_taken(bare: World) -> None:
     bare.make_c(1)
     chain_id = bare.node(MAKER).c.chain_id
     owners = [proposer_at(chain_id, 2, slot, weights) for slot in range(100)]
-    made = bare.make_c(2, after=owners.index(STRANGER.node_id) * SLOT + 2)
+    made = bare.make_c(2, after=owners.index(STRANGER.node_id) * WINDOW_DURATION + 2)
 
     assert signed(wrapped_by(bare, lambda _height: weights).c)[1].time == made.header.timestamp
 

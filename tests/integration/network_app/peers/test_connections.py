@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from network_app.peers.dialer import Address
-from network_app.peers.network import Network
+from network_app.peers.dialer import DialAddress
+from network_app.peers.network import PeerNetwork
 from network_app.wire.p2p_pb2 import Message, Pong
 from tests.builders.nodes import node
 from tests.builders.peers import (
@@ -299,12 +299,12 @@ async def test_who_comes_while_the_node_stops_is_turned_out() -> None:
 def test_it_dials_from_where_it_listens_if_there_is_a_way(
     listening: str, dialled: str, source: tuple[str, int] | None
 ) -> None:
-    network = Network(
+    network = PeerNetwork(
         node(0).identity, CONFIG, Validators(),
         listen=(listening, 0), advertised=(LOOPBACK, 0),
     )  # fmt: skip
 
-    assert network._source(Address(dialled, 9651)) == source
+    assert network._source(DialAddress(dialled, 9651)) == source
 
 
 async def test_answers_nobody_asked_for_are_nothing() -> None:

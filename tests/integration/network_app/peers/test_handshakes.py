@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from network_app.bloom import EMPTY
-from network_app.ports import ValidatorFacts
+from network_app.ports import ValidatorInfo
 from network_app.wire.p2p_pb2 import (
     BloomFilter,
     Client,
@@ -87,7 +87,7 @@ async def test_a_wrong_handshake_ends_the_connection(
 
 async def test_a_validator_signs_its_address_with_its_own_bls_key() -> None:
     other_key = Validators({
-        node(99).identity.node_id: ValidatorFacts(1, node(5).identity.bls_public_key)
+        node(99).identity.node_id: ValidatorInfo(1, node(5).identity.bls_public_key)
     })  # fmt: skip
     async with running(node(0), other_key) as one, stranger(one.address) as peer:
         peer.send(peer.handshake())
@@ -113,12 +113,12 @@ async def test_who_becomes_a_validator_is_checked_again_before_a_ping() -> None:
         await peer.finish_handshake()
         await peer.receive_kind("ping")
         right = node(99).identity.bls_public_key
-        validators.facts = {peer.node_id: ValidatorFacts(1, right)}
+        validators.facts = {peer.node_id: ValidatorInfo(1, right)}
         await peer.receive_kind("ping")
         await peer.receive_kind("ping")
         assert one.network.connected()
 
-        validators.facts = {peer.node_id: ValidatorFacts(1, node(5).identity.bls_public_key)}
+        validators.facts = {peer.node_id: ValidatorInfo(1, node(5).identity.bls_public_key)}
 
         assert await peer.ended()
         await eventually(lambda: one.ended["WrongBlsSignature"] == 1)

@@ -6,9 +6,9 @@ from contextlib import AsyncExitStack
 
 import pytest
 
-from network_app.peers import strangers
+from network_app.peers import unknown_peers
 from network_app.peers.errors import NothingTaken
-from network_app.peers.incoming import MOST_EARLY
+from network_app.peers.incoming import MAX_EARLY
 from network_app.wire import framing
 from network_app.wire.p2p_pb2 import Ancestors, Message, PeerList, Ping
 from tests.builders.nodes import node
@@ -88,7 +88,7 @@ async def test_who_sends_on_and_on_before_its_handshake_is_not_kept(payload: byt
 
         assert await peer.ended()
         await eventually(lambda: one.ended["TooManyEarly"] == 1)
-        assert one.network.counters.received.messages["unreadable"] == MOST_EARLY
+        assert one.network.counters.received.messages["unreadable"] == MAX_EARLY
 
 
 async def test_who_announces_much_and_sends_nothing_makes_nobody_wait() -> None:
@@ -177,7 +177,7 @@ def unsent(one: Running) -> int:
 async def test_what_waits_for_strangers_is_bounded_over_all_and_others_get_theirs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(strangers, "PATIENCE", 2.0)
+    monkeypatch.setattr(unknown_peers, "PATIENCE", 2.0)
     most = 5 << 20
     validators = Validators.of(node(1))
     async with (

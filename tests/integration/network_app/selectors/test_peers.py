@@ -6,7 +6,7 @@ import pytest
 
 from network_app import selectors
 from network_app.selectors import HEARTBEAT_TOLERANCE, Uptimes
-from network_app.selectors.peers import Stake
+from network_app.selectors.peers import ConnectedStake
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
 from tests.builders import network_rows, own_node
@@ -48,9 +48,9 @@ def test_who_was_connected_when_the_process_went_is_so_no_more() -> None:
 
 
 def test_stake_is_connected_through_its_validator(validators: None) -> None:
-    assert selectors.connected_stake() == Stake(2_000, 10_000)
+    assert selectors.connected_stake() == ConnectedStake(2_000, 10_000)
     connect(alice=100, stranger=100)
-    assert selectors.connected_stake() == Stake(2_000 + 5_000, 10_000)
+    assert selectors.connected_stake() == ConnectedStake(2_000 + 5_000, 10_000)
     assert selectors.connected_stake().fraction == 0.7
     connect(bob=100)
     assert selectors.connected_stake().fraction == 1.0
@@ -62,7 +62,7 @@ def test_a_node_that_does_not_validate_has_no_stake(
     own_node.be(monkeypatch, STRANGER)
     connect(bob=100)
 
-    assert selectors.connected_stake() == Stake(3_000, 10_000)
+    assert selectors.connected_stake() == ConnectedStake(3_000, 10_000)
     assert selectors.uptime_of_self() is None
 
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from chaindb.database import Database
 from network_app.models import NetworkStatus, Peer
-from network_app.ports import Totals
+from network_app.ports import NetworkTotals
 from network_app.services.pardons import NobodyListens, NotBenched, pardon
 from network_app.services.records import DatabaseRecords
 from primitives.ids import NodeID
@@ -19,7 +19,7 @@ from tests.builders.network_rows import ago
 
 pytestmark = pytest.mark.django_db
 NODE, OTHER = NodeID(b"\x01" * 20), NodeID(b"\x02" * 20)
-TOTALS = Totals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
+TOTALS = NetworkTotals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from django.db import DatabaseError
 from chaindb.database import Database
 from network_app import selectors
 from network_app.models import ChainSync, NetworkStatus, Peer
-from network_app.ports import PeerInfo, SyncState, Totals
+from network_app.ports import NetworkTotals, PeerInfo, SyncState
 from network_app.services import records
 from network_app.services.records import DatabaseRecords
 from network_app.store import peers
@@ -18,7 +18,7 @@ from tests.builders import network_rows
 pytestmark = pytest.mark.django_db
 
 NODE = NodeID(b"\x01" * 20)
-TOTALS = Totals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
+TOTALS = NetworkTotals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
 
 
 def info() -> PeerInfo:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from network_app.models import NetworkStatus, Peer
-from network_app.ports import PeerInfo, Totals
+from network_app.ports import NetworkTotals, PeerInfo
 from network_app.store import peers
 from primitives.ids import ID, NodeID
 
@@ -137,7 +137,7 @@ def test_at_the_start_nobody_is_connected() -> None:
 
 
 def test_the_process_has_one_row_of_itself() -> None:
-    totals = Totals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
+    totals = NetworkTotals(1, 2, 3, 4, 5, None, None, 6, 7, 0.25)
     status: dict[str, Any] = {"ip": "203.0.113.7:9651", "started": at(0), "connected": 2}
     peers.write_status(**status, known=9, now=at(1), totals=totals)
     later = totals._replace(messages_sent=10, last_sent=BEGAN + 2, last_received=BEGAN + 3)

@@ -13,7 +13,7 @@ from health_app import advice
 from health_app.metrics import network as metrics
 from network_app import selectors, tasks
 from network_app.management.commands import bootstrap_progress
-from network_app.ports import DialFailure, Gathering, SyncState, Totals
+from network_app.ports import DialFailure, Gathering, NetworkTotals, SyncState
 from network_app.services.records import DatabaseRecords
 from network_app.store import sync
 from tests.builders import health_checks as checks
@@ -25,7 +25,7 @@ pytestmark = [
 ]
 WORDS = "connected to 2 of 4 bootstrappers, 3 needed"
 FAILURE = DialFailure("10.0.0.1:1", "clock", "this node's clock is 90 s ahead", 90)
-TOTALS = Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
+TOTALS = NetworkTotals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
 WAITING = SyncState(False, waiting=Gathering(2, 3, 4))
 
 

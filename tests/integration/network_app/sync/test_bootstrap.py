@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from network_app.ports import Accepted
+from network_app.ports import AcceptResult
 from network_app.wire.p2p_pb2 import Get, Message
 from primitives.ids import NodeID
 from tests.builders.memory_chain import BAD, SEAL, MemoryChain, block_bytes, id_of
@@ -113,7 +113,7 @@ async def test_a_restart_in_the_middle_goes_on_where_it_was() -> None:
     chain = MemoryChain()
     accept = chain.accept
 
-    def gets_stuck(raws: Sequence[bytes], **given: Any) -> Accepted:
+    def gets_stuck(raws: Sequence[bytes], **given: Any) -> AcceptResult:
         if chain.height > 300:
             chain.may_execute.clear()
         return accept(raws, **given)

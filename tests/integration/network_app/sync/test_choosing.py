@@ -3,7 +3,7 @@
 import pytest
 
 from network_app.sync.errors import NobodyHas
-from network_app.sync.fetching import MOST_OTHERS, ROUNDS
+from network_app.sync.fetching import MAX_OTHERS, ROUNDS
 from network_app.wire.p2p_pb2 import Message
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain
@@ -40,7 +40,7 @@ async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -
     fetcher = node.engine.line("P")._fetcher
     with pytest.raises(NobodyHas):
         await fetcher.block(UNKNOWN, [beacon.node_id])
-    assert node.sent["get"] == ROUNDS * (1 + MOST_OTHERS)
+    assert node.sent["get"] == ROUNDS * (1 + MAX_OTHERS)
 
 
 async def test_silent_strangers_do_not_stall_a_bootstrap_that_is_resumed() -> None:

@@ -8,8 +8,8 @@ import pytest
 from network_app.ports import NoRoom
 from network_app.sync import producing
 from network_app.sync.messages import enclose, with_handler
-from network_app.sync.shares import Arrival
-from network_app.wire.framing import MAX_FRAME, Packed
+from network_app.sync.shares import ReceivedTransaction
+from network_app.wire.framing import MAX_FRAME, PackedMessage
 from network_app.wire.p2p_pb2 import AppGossip, Chits, GetAncestors, Message, PullQuery, PushQuery
 from network_app.wire.sdk_pb2 import PushGossip
 from primitives.ids import ID, NodeID
@@ -49,7 +49,7 @@ async def test_a_block_is_made_ready_once_for_all_peers() -> None:
     for peer in peers:
         world.link(node, peer)
     requests = node.engine.line("P").requests
-    sent: list[Message | Packed] = []
+    sent: list[Message | PackedMessage] = []
     node.send = lambda _peer, message: not sent.append(message)  # type: ignore[method-assign, func-returns-value]
     answers: list[object] = []
     asked = requests.post_to_all(
@@ -73,7 +73,7 @@ async def test_a_block_that_no_peer_would_read_is_pushed_to_nobody() -> None:
 
 def test_pushes_leave_half_of_the_open_questions_to_others() -> None:
     most = quick_config().most_open_requests
-    assert most // 2 >= producing.MOST_PEERS * producing.WINDOW
+    assert most // 2 >= producing.MAX_PEERS * producing.WINDOW
 
 
 async def test_one_that_floods_transactions_does_not_keep_anothers_out() -> None:
@@ -99,7 +99,7 @@ async def test_what_could_not_be_issued_is_pulled_again() -> None:
     world.link_all()
     known = node.engine.line("P").gossip.known
     issue = node.chain.issue
-    arrivals = [Arrival(TRANSACTION, peer.node_id)]
+    arrivals = [ReceivedTransaction(TRANSACTION, peer.node_id)]
     tx_id = node.chain.transaction_id(TRANSACTION)
     gossiping = node.engine.line("P").gossip
 
@@ -149,8 +149,8 @@ async def test_ancestors_that_find_no_room_are_an_empty_answer_and_cost_no_bytes
     request = enclose(GetAncestors(chain_id=bytes(32), container_id=top, deadline=10_000_000_000))
     send, told = node.send, list[int]()
 
-    def has_no_room(peer: NodeID, message: Message | Packed) -> bool:
-        if isinstance(message, Packed):
+    def has_no_room(peer: NodeID, message: Message | PackedMessage) -> bool:
+        if isinstance(message, PackedMessage):
             return False
         told.append(len(message.ancestors.containers))
         return send(peer, message)

@@ -15,7 +15,7 @@ from network_app.sync.genesis import GenesisFetcher
 from network_app.sync.messages import Answer, enclose
 from network_app.sync.requests import Requests
 from network_app.sync.router import Beacons, ChainRouter
-from network_app.wire.framing import Packed
+from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import (
     AcceptedFrontier,
     Ancestors,
@@ -59,7 +59,7 @@ class Wires:
     def connected(self) -> Mapping[NodeID, PeerInfo]:
         return dict.fromkeys(self.peers)  # type: ignore[arg-type]
 
-    def send(self, node_id: NodeID, message: Message | Packed) -> bool:
+    def send(self, node_id: NodeID, message: Message | PackedMessage) -> bool:
         if node_id not in self.peers or self.full:
             return False
         self.sent.append((node_id, unpacked(message)))
@@ -290,7 +290,7 @@ async def test_who_joins_is_told_the_genesis() -> None:
         def connected(self) -> Mapping[NodeID, PeerInfo]:
             return world.peers_of(self.node_id)
 
-        def send(self, node_id: NodeID, message: Message | Packed) -> bool:
+        def send(self, node_id: NodeID, message: Message | PackedMessage) -> bool:
             world.carry(self.node_id, node_id, unpacked(message))
             return True
 

@@ -324,7 +324,7 @@ async def test_floods_of_transactions_are_kept_within_bounds() -> None:
             message = AppGossip(chain_id=bytes(32), app_bytes=with_handler(0, payload))
             await one.engine.handle(two.node_id, Message(app_gossip=message))
             assert len(gossip._received) <= shares.MOST
-            assert gossip._received.size <= shares.MOST_BYTES
+            assert gossip._received.size <= shares.MAX_BYTES
             if at % 10 == 0:
                 await asyncio.sleep(0.01)
         assert len(gossip._foreign) <= transactions.REMEMBERED

@@ -8,7 +8,7 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.ports import AcceptedChain
-from network_app.sync.handler import Shared
+from network_app.sync.handler import SharedParts
 from network_app.sync.messages import enclose
 from network_app.sync.requests import Requests
 from network_app.wire.p2p_pb2 import (
@@ -44,7 +44,7 @@ class Part:
         """The last accepted block, if it is one of those in memory."""
         self.chain: MemoryChain
 
-    def take(self, chain: AcceptedChain, shared: Shared, requests: Requests) -> "Part":
+    def take(self, chain: AcceptedChain, shared: SharedParts, requests: Requests) -> "Part":
         assert isinstance(chain, MemoryChain)
         assert requests is not None
         assert shared.network.node_id

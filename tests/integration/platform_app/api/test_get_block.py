@@ -5,7 +5,7 @@ import pytest
 from jsonrpc.errors import JsonRpcError
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import parse_block
-from primitives.checksummed import Encoding, decode
+from primitives.checksummed import TextEncoding, decode
 from primitives.ids import EMPTY_ID
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
@@ -17,7 +17,7 @@ def test_a_block_by_its_id(pchain: PChain, rpc: Rpc, encoding: str) -> None:
     tip = platform_chain().tip()
 
     answer = rpc("platform.getBlock", blockID=str(tip.block_id), encoding=encoding)
-    block = parse_block(decode(answer["block"], Encoding(encoding)))
+    block = parse_block(decode(answer["block"], TextEncoding(encoding)))
     assert answer["encoding"] == encoding
     assert (block.block_id, block.height, block.txs) == (tip.block_id, 1, (tx,))
     assert rpc("platform.getBlockByHeight", height="1", encoding=encoding) == answer

@@ -5,7 +5,7 @@ from platform_app.txs.codec import CODEC
 from platform_app.txs.components import TransferableOutput
 from platform_app.txs.staking import AddDelegatorTx
 from primitives.addresses import format_address
-from primitives.checksummed import Encoding, decode
+from primitives.checksummed import TextEncoding, decode
 from primitives.keys import VMRQ_KEY, address_of
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
@@ -39,7 +39,7 @@ def test_pending_stake_counts_and_delegators_can_be_left_out(pchain: PChain, rpc
     both = rpc("platform.getStake", addresses=[EWOQ, VMRQ, EWOQ], encoding="hexnc")
     assert both["staked"] == str(2_000_030 * UNIT)
     decoded = [
-        CODEC.unmarshal(TransferableOutput, decode(one, Encoding.HEXNC))
+        CODEC.unmarshal(TransferableOutput, decode(one, TextEncoding.HEXNC))
         for one in both["stakedOutputs"]
     ]
     assert len(decoded) == 2

@@ -12,7 +12,7 @@ from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import parse
 from platform_app.txs.staking import AddDelegatorTx
 from platform_app.txs.subnets import CreateSubnetTx
-from primitives.checksummed import Encoding, decode
+from primitives.checksummed import TextEncoding, decode
 from primitives.ids import EMPTY_ID
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
@@ -63,7 +63,7 @@ def test_a_transactions_bytes(pchain: PChain, rpc: Rpc, encoding: str) -> None:
 
     answer = rpc("platform.getTx", txID=str(tx.tx_id), encoding=encoding)
     assert answer["encoding"] == encoding
-    assert parse(decode(answer["tx"], Encoding(encoding))) == tx
+    assert parse(decode(answer["tx"], TextEncoding(encoding))) == tx
     if encoding == "hex":
         assert rpc("platform.getTx", txID=str(tx.tx_id)) == answer
 

@@ -13,7 +13,7 @@ from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import UTXO
 from primitives.addresses import format_address
-from primitives.checksummed import Encoding, decode
+from primitives.checksummed import TextEncoding, decode
 from primitives.ids import EMPTY_ID, ShortID
 from tests.builders.platform import ADDRESSES, utxo
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
@@ -26,7 +26,7 @@ def text(address: ShortID) -> str:
     return format_address("P", "local", address)
 
 
-def ids_of(answer: dict[str, Any], encoding: Encoding = Encoding.HEX) -> list[str]:
+def ids_of(answer: dict[str, Any], encoding: TextEncoding = TextEncoding.HEX) -> list[str]:
     """Return the IDs of the UTXOs in a response, decoded as a client does."""
     assert answer["numFetched"] == str(len(answer["utxos"]))
     return [str(CODEC.unmarshal(UTXO, decode(one, encoding)).utxo_id) for one in answer["utxos"]]
@@ -47,7 +47,7 @@ def test_encodings(pchain: PChain, rpc: Rpc, name: str, shown: str) -> None:
     answer = rpc("platform.getUTXOs", addresses=[EWOQ_TEXT], encoding=name)
 
     assert answer["encoding"] == shown
-    assert len(ids_of(answer, Encoding(shown))) == 2
+    assert len(ids_of(answer, TextEncoding(shown))) == 2
 
 
 @pytest.mark.parametrize("source", ["P", "X"])

@@ -11,7 +11,7 @@ from platform_app.config import UNIT
 from platform_app.services import mempool
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import build
-from primitives.checksummed import Encoding, encode
+from primitives.checksummed import TextEncoding, encode
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 from tests.integration.platform_app.made import export
@@ -30,13 +30,13 @@ def test_a_signed_transaction_is_committed_with_the_next_block(pchain: PChain, r
 @pytest.mark.parametrize("encoding", ["hex", "hexc", "hexnc", "HEXNC"])
 def test_encodings(pchain: PChain, rpc: Rpc, encoding: str) -> None:
     tx = pchain.make()
-    text = encode(tx.raw, Encoding.parse(encoding))
+    text = encode(tx.raw, TextEncoding.parse(encoding))
     assert rpc("platform.issueTx", tx=text, encoding=encoding) == {"txID": str(tx.tx_id)}
 
 
 def test_without_an_encoding_the_checksum_may_be_missing(pchain: PChain, rpc: Rpc) -> None:
     tx = pchain.make()
-    text = encode(tx.raw, Encoding.HEXNC)
+    text = encode(tx.raw, TextEncoding.HEXNC)
 
     for params in ({}, {"encoding": None}):
         assert rpc("platform.issueTx", tx=text, **params) == {"txID": str(tx.tx_id)}

@@ -311,11 +311,11 @@ async def test_who_is_answered_from_memory_has_a_thread_look_for_others(
     looked = asyncio.Event()
     loop = asyncio.get_running_loop()
     monkeypatch.setattr(answers, "LOOK", LOOK)
-    place = answers.Place(b"genesis", b"block", 0, 0)
+    place = answers.ChainPosition(b"genesis", b"block", 0, 0)
     moment = 100.0
     memory._elapsed = lambda: moment
 
-    def read() -> answers.Place:
+    def read() -> answers.ChainPosition:
         loop.call_soon_threadsafe(looked.set)
         return place
 

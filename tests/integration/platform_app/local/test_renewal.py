@@ -14,8 +14,8 @@ from platform_app.apps import platform_chain
 from platform_app.chain import OwnTxs
 from platform_app.config import DAY, UNIT
 from platform_app.local import renewal
-from platform_app.local.renewal import MOST_COINS, PAUSE
-from platform_app.memory.stakers import Validator
+from platform_app.local.renewal import MAX_COINS, PAUSE
+from platform_app.memory.stakers import ValidatorRecord
 from platform_app.selectors import accepted, coins, own_stake, stakers
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.store import mempool
@@ -52,7 +52,7 @@ def renewed(pchain: PChain) -> Tx | None:
     return renewal_of_this_node().propose(now=pchain.now)
 
 
-def end_stay(pchain: PChain) -> Validator:
+def end_stay(pchain: PChain) -> ValidatorRecord:
     """End this node's staking period, and do nothing else; return the ended validator."""
     stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     pchain.now = stay.end
@@ -328,12 +328,12 @@ def test_it_stakes_the_largest_coins_and_no_more_than_fit_into_a_transaction(
     end_stay(pchain)
     give_away(pchain, but=0)
     give(pchain, *[19 * UNIT] * 250)
-    give(pchain, *[20 * UNIT] * (MOST_COINS - 1))
+    give(pchain, *[20 * UNIT] * (MAX_COINS - 1))
 
     tx = renewed(pchain)
 
     assert tx is not None
-    assert tx.unsigned.validator.weight == 20 * UNIT * (MOST_COINS - 1) + 19 * UNIT  # type: ignore[attr-defined]
+    assert tx.unsigned.validator.weight == 20 * UNIT * (MAX_COINS - 1) + 19 * UNIT  # type: ignore[attr-defined]
     assert LARGEST_TX // 2 < len(tx.raw) <= LARGEST_TX
     renewal_of_this_node().undo()
     pchain.build()
@@ -391,7 +391,7 @@ def test_coins_that_vmrq_cannot_open_alone_do_not_crowd_out_its_own(
         pchain.output(4_000 * UNIT, VMRQ, locktime=pchain.now + YEAR),
     ]
     into_block_alone(pchain, pchain.make(BaseTx, *closed))
-    monkeypatch.setattr(renewal, "MOST_COINS", 1)
+    monkeypatch.setattr(renewal, "MAX_COINS", 1)
 
     tx = renewed(pchain)
 

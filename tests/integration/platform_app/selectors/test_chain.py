@@ -3,7 +3,7 @@
 import pytest
 
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import accepted, subnets
 from platform_app.selectors.accepted import Status
 from platform_app.state.diff import Diff
@@ -34,9 +34,9 @@ def creating_chain(tx: Tx) -> platform_rows.Change:
 
 
 def test_without_a_chain_there_is_no_tip() -> None:
-    with pytest.raises(NoGenesis):
+    with pytest.raises(NoPlatformGenesis):
         platform_chain().tip()
-    with pytest.raises(NoGenesis):
+    with pytest.raises(NoPlatformGenesis):
         platform_chain().network()
 
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from chaindb.database import Database
 from platform_app.apps import platform_chain
 from platform_app.selectors import outputs
-from platform_app.selectors.outputs import Cursor, Funds
+from platform_app.selectors.outputs import Funds, UtxoCursor
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.store import outputs as rows
@@ -54,7 +54,7 @@ def test_an_address_has_its_outputs_in_order_of_their_ids() -> None:
     page = outputs.utxos_of(platform_chain(), [FIRST])
 
     assert page.utxos == in_order(*own)
-    assert page.end == Cursor(FIRST, max(utxo.utxo_id for utxo in own))
+    assert page.end == UtxoCursor(FIRST, max(utxo.utxo_id for utxo in own))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 7, 8])
@@ -113,8 +113,8 @@ def test_an_output_that_is_spent_while_a_page_is_read_makes_room_for_the_next(
 def test_a_page_without_outputs_ends_where_it_was_looked_last() -> None:
     begin()
 
-    assert outputs.utxos_of(platform_chain(), [SECOND, FIRST]).end == Cursor(SECOND, EMPTY_ID)
-    after = Cursor(NOBODY, platform.some_id("last"))
+    assert outputs.utxos_of(platform_chain(), [SECOND, FIRST]).end == UtxoCursor(SECOND, EMPTY_ID)
+    after = UtxoCursor(NOBODY, platform.some_id("last"))
     assert outputs.utxos_of(platform_chain(), [FIRST], after=after) == ([], after)
 
 
@@ -122,7 +122,7 @@ def test_addresses_before_the_cursor_are_not_looked_at() -> None:
     own = [platform.utxo(1, FIRST), platform.utxo(2, SECOND, number=1)]
     begin(producing(*own))
 
-    page = outputs.utxos_of(platform_chain(), [FIRST, SECOND], after=Cursor(SECOND, EMPTY_ID))
+    page = outputs.utxos_of(platform_chain(), [FIRST, SECOND], after=UtxoCursor(SECOND, EMPTY_ID))
 
     assert page.utxos == [raw_utxo(own[1])]
 

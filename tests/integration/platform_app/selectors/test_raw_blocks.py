@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
 from platform_app.selectors import accepted as selector
-from platform_app.selectors.accepted import RawBlock, raw_blocks
+from platform_app.selectors.accepted import RawPlatformBlock, raw_blocks
 from platform_app.state.staker import Priority
 from tests.builders import platform
 from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward
@@ -28,7 +28,7 @@ def chain() -> list[Block]:
     return [first, transfer, proposal, option, last]
 
 
-def shown(blocks: list[RawBlock]) -> list[int]:
+def shown(blocks: list[RawPlatformBlock]) -> list[int]:
     return [block.height for block in blocks]
 
 

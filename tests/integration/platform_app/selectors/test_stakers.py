@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from platform_app.apps import platform_chain
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.stakers import SUBNETS, Member
 from platform_app.selectors import stakers
 from platform_app.state.diff import Diff
@@ -26,9 +26,9 @@ STAKE = platform.CONFIG.min_validator_stake
 
 
 def test_without_a_chain_nobody_can_be_named() -> None:
-    with pytest.raises(NoGenesis):
+    with pytest.raises(NoPlatformGenesis):
         stakers.current_validators(platform_chain())
-    with pytest.raises(NoGenesis):
+    with pytest.raises(NoPlatformGenesis):
         stakers.validators_at(platform_chain(), 0)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from platform_app.apps import platform_chain
 from platform_app.config import DAY
 from platform_app.selectors import accepted as rows
-from platform_app.services.wallet import Issued, Payer
+from platform_app.services.wallet import IssueResult, Payer
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import parse
 from primitives.keys import EWOQ_KEY, address_of
@@ -21,7 +21,7 @@ STAKE = platform.CONFIG.min_validator_stake
 PAYER = Payer(NAME, PASSWORD)
 
 
-def accepted(pchain: PChain, issued: Issued) -> Tx:
+def accepted(pchain: PChain, issued: IssueResult) -> Tx:
     """Build the block with a transaction, and return it."""
     pchain.wait(1)
     found = rows.tx(platform_chain(), issued.tx_id)

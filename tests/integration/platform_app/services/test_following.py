@@ -7,7 +7,7 @@ import pytest
 from django.db import transaction
 
 from chaindb.chains import Chain
-from chaindb.pointers import Pointers
+from chaindb.events import ChainEvents
 from platform_app import models, notifications, tasks
 from platform_app.apps import platform_chain
 from platform_app.blocks import block as codec
@@ -15,7 +15,7 @@ from platform_app.blocks.block import (
     Block,
     build_options,
 )
-from platform_app.chain import Looks
+from platform_app.chain import RecheckTimer
 from platform_app.config import DAY
 from platform_app.models import Outcome
 from platform_app.selectors import accepted, stakers
@@ -140,7 +140,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     follow(pchain, standard(pchain, first))
     assert accepted.status(platform_chain(), second.tx_id).status is TxStatus.PROCESSING
     monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
-    monkeypatch.setattr(platform_chain(), "looks", Looks())
+    monkeypatch.setattr(platform_chain(), "looks", RecheckTimer())
 
     assert tasks.build_blocks() == {"blocks": 0}
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
 def test_a_block_that_comes_meanwhile_saves_what_waits(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(platform_chain(), "looks", Looks())
+    monkeypatch.setattr(platform_chain(), "looks", RecheckTimer())
     tx, unfunded = pchain.make(), platform.signed(inputs=platform.spend_all(platform.utxo()))
     with transaction.atomic():
         waiting.add(platform_chain().db, [unfunded], 1)
@@ -188,7 +188,7 @@ def test_blocks_are_made_and_stays_renewed_only_by_who_makes_them(
 @pytest.fixture
 def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, dict[str, Any]]]:
     found: list[tuple[Chain, dict[str, Any]]] = []
-    monkeypatch.setattr(Pointers, "send", lambda _, *sent: found.append(sent))
+    monkeypatch.setattr(ChainEvents, "send", lambda _, *sent: found.append(sent))
     return found
 
 

@@ -14,7 +14,7 @@ from nodeproject.startup import identity
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
-from platform_app.blocks.processing import Step
+from platform_app.blocks.processing import WriteStep
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, mempool
@@ -42,7 +42,7 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
     accept = acceptance.accept
 
     def accept_and_note(
-        chain: PlatformChain, steps: Sequence[Step], *more: Any, **named: Any
+        chain: PlatformChain, steps: Sequence[WriteStep], *more: Any, **named: Any
     ) -> Any:
         place = accept(chain, steps, *more, **named)
         for step in steps:

@@ -29,10 +29,14 @@ from platform_app.genesis.genesis import parse_genesis
 from platform_app.selectors import accepted, stakers
 from platform_app.selectors import subnets as chains
 from platform_app.selectors.accepted import NoFirstValidator
-from platform_app.services.errors import FileOfOtherNetwork, OtherGenesis, OtherNetwork
+from platform_app.services.errors import (
+    DatabaseOfOtherNetwork,
+    FileOfOtherNetwork,
+    OtherGenesisFile,
+)
 from platform_app.services.genesis import load_genesis
 from platform_app.store import genesis as first_rows
-from platform_app.store.blocks import Network
+from platform_app.store.blocks import StoredNetwork
 from platform_app.txs.base import TxStatus
 from platform_app.txs.staking import AddPermissionlessValidatorTx
 from primitives.hashing import sha256
@@ -45,7 +49,7 @@ C_CHAIN_GENESIS = '{"config":{"chainId":43112}}'
 
 _ANY_SIGNER = platform.proof_of_possession()
 
-Start = Callable[..., Network]
+Start = Callable[..., StoredNetwork]
 """Starts the node with the given settings and returns its network."""
 
 
@@ -57,7 +61,7 @@ def start(
     settings.NODE = replace(node_settings, data_dir=str(tmp_path))
     monkeypatch.setattr(clock, "now", lambda: platform.NOW)
 
-    def begin(now: int = platform.NOW, document: Any = None, **changes: Any) -> Network:
+    def begin(now: int = platform.NOW, document: Any = None, **changes: Any) -> StoredNetwork:
         monkeypatch.setattr(clock, "now", lambda: now)
         file = ""
         if document is not None:
@@ -86,7 +90,7 @@ def test_the_references_local_network_needs_no_file(start: Start, case: dict[str
     assert_begun(network, case)
 
 
-def assert_begun(network: Network, case: dict[str, Any]) -> None:
+def assert_begun(network: StoredNetwork, case: dict[str, Any]) -> None:
     assert network.network_id == case["networkID"]
     assert network.unit == 10**9
     assert str(network.genesis_hash) == case["genesisID"]
@@ -211,7 +215,7 @@ def test_a_file_that_says_the_same_is_taken_again(start: Start) -> None:
 def test_another_file_is_refused(start: Start) -> None:
     stored = start(document=genesis.document(), parameters="avalanchego").genesis_hash
 
-    with pytest.raises(OtherGenesis) as refused:
+    with pytest.raises(OtherGenesisFile) as refused:
         start(document=genesis.document(message="another one"))
 
     assert refused.value.stored == stored
@@ -226,14 +230,14 @@ def test_another_file_is_refused(start: Start) -> None:
 def test_a_file_where_the_network_began_without_is_refused(start: Start) -> None:
     start(parameters="avalanchego")
 
-    with pytest.raises(OtherGenesis):
+    with pytest.raises(OtherGenesisFile):
         start(document=genesis.document())
 
 
 def test_another_network_is_refused(start: Start) -> None:
     start()
 
-    with pytest.raises(OtherNetwork) as refused:
+    with pytest.raises(DatabaseOfOtherNetwork) as refused:
         start(network_id=777)
 
     assert (refused.value.stored, refused.value.wanted) == (12345, 777)
@@ -246,7 +250,7 @@ def test_another_network_is_refused(start: Start) -> None:
 def test_other_parameters_are_refused(start: Start) -> None:
     start()
 
-    with pytest.raises(OtherNetwork):
+    with pytest.raises(DatabaseOfOtherNetwork):
         start(parameters="avalanchego")
 
 
@@ -426,7 +430,7 @@ def test_other_bytes_than_the_chain_began_with_are_refused(start: Start, tmp_pat
     stored = start().genesis_hash
     fetched(elsewhere(), tmp_path)
 
-    with pytest.raises(OtherGenesis) as refused:
+    with pytest.raises(OtherGenesisFile) as refused:
         start()
 
     assert refused.value.stored == stored

@@ -18,12 +18,12 @@ from nodeproject.startup import identity
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
-from platform_app.blocks.processing import Step
+from platform_app.blocks.processing import WriteStep
 from platform_app.chain import PlatformChain
 from platform_app.models import Phase
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, mempool
-from platform_app.state.chain import StateChanges
+from platform_app.state.chain import DiffChanges
 from platform_app.state.staker import Priority
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import TxStatus
@@ -55,7 +55,7 @@ def ledger(
     accept = acceptance.accept
 
     def accept_and_check(
-        chain: PlatformChain, steps: Sequence[Step], *more: Any, **named: Any
+        chain: PlatformChain, steps: Sequence[WriteStep], *more: Any, **named: Any
     ) -> Any:
         place = accept(chain, steps, *more, **named)
         for step in steps:
@@ -97,7 +97,7 @@ class Ledger:
             if outcome == tx.tx_id:
                 assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.PROCESSING
 
-    def follow(self, blocks: Sequence[Block], changes: StateChanges) -> None:
+    def follow(self, blocks: Sequence[Block], changes: DiffChanges) -> None:
         """Apply the changes of a commit, and compare."""
         self.memory.accept(changes)
         self.blocks += len(blocks)

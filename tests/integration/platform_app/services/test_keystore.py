@@ -12,7 +12,7 @@ from platform_app.wallet.errors import (
     EmptyPassword,
     PasswordTooLong,
     PasswordTooWeak,
-    UnreadableBackup,
+    UnreadableExport,
 )
 from platform_app.wallet.keystore_errors import (
     EmptyUsername,
@@ -307,7 +307,7 @@ def test_who_is_deleted_twice_at_once_is_missing_then(monkeypatch: pytest.Monkey
 
 
 def test_something_else_is_not_imported() -> None:
-    with pytest.raises(UnreadableBackup) as refused:
+    with pytest.raises(UnreadableExport) as refused:
         keystore.import_user(platform_chain(), NAME, PASSWORD, b"something else")
 
     assert str(refused.value) == "exported user is damaged or of an unknown version"

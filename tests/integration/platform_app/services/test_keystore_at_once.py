@@ -16,7 +16,7 @@ from platform_app.config import UNIT
 from platform_app.selectors import accepted
 from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx
-from platform_app.services.wallet import Issued, Payer
+from platform_app.services.wallet import IssueResult, Payer
 from platform_app.store import keystore as store
 from platform_app.txs.base import TxStatus
 from platform_app.wallet.keystore_errors import TooManyUsers
@@ -82,14 +82,14 @@ def same_coins_for(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wallet, "build_and_issue", choosing)
 
 
-def assert_all_accepted(pchain: PChain, issued: list[Issued]) -> None:
+def assert_all_accepted(pchain: PChain, issued: list[IssueResult]) -> None:
     assert len({one.tx_id for one in issued}) == len(issued)
     pchain.wait(1)
     for one in issued:
         assert accepted.status(platform_chain(), one.tx_id).status is TxStatus.COMMITTED
 
 
-def subnet(pchain: PChain, threshold: int) -> Callable[[], Issued]:
+def subnet(pchain: PChain, threshold: int) -> Callable[[], IssueResult]:
     keys = platform.ADDRESSES[:THREADS]
     return lambda: wallet.create_subnet(
         platform_chain(), PAYER, control_keys=keys, threshold=threshold, now=pchain.now
@@ -118,7 +118,7 @@ def test_with_one_coin_one_of_those_at_once_is_served(
 
     answers = at_once([subnet(shared_pchain, threshold) for threshold in thresholds])
 
-    issued = [one for one in answers if isinstance(one, Issued)]
+    issued = [one for one in answers if isinstance(one, IssueResult)]
     assert len(issued) == 1
     assert len([one for one in answers if isinstance(one, ConflictingTx)]) == THREADS - 1
     assert_all_accepted(shared_pchain, issued)

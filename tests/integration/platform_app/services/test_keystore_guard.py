@@ -7,7 +7,7 @@ import pytest
 import time_machine
 from django.core.cache import cache
 
-from chaindb.attempts import Limit
+from chaindb.attempts import AttemptLimit
 from platform_app.apps import platform_chain
 from platform_app.chain import DerivationSlots, KeyDerivation
 from platform_app.services import keystore
@@ -40,10 +40,10 @@ def fail(times: int, name: str = NAME) -> None:
 def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every lock last as long as the longest: a short one could expire before a test checks it."""
 
-    def seconds_after(limit: Limit, failures: int) -> int:
+    def seconds_after(limit: AttemptLimit, failures: int) -> int:
         return 0 if failures < limit.free else limit.longest
 
-    monkeypatch.setattr(Limit, "seconds_after", seconds_after)
+    monkeypatch.setattr(AttemptLimit, "seconds_after", seconds_after)
 
 
 def locked_for(name: str = NAME) -> int:

@@ -15,7 +15,12 @@ from platform_app.executor.staking_errors import AlreadyValidator, PeriodTooShor
 from platform_app.selectors import accepted
 from platform_app.selectors.accepted import Status
 from platform_app.services import mempool
-from platform_app.services.errors import ConflictingTx, MempoolFull, NothingImports, TooLarge
+from platform_app.services.errors import (
+    ConflictingTx,
+    MempoolFull,
+    NothingImports,
+    TransactionTooLarge,
+)
 from platform_app.store import mempool as waiting
 from platform_app.store import outputs
 from platform_app.txs.base import BaseTx, Tx, TxStatus
@@ -111,7 +116,7 @@ def test_one_that_is_too_large_is_refused_but_not_remembered(pchain: PChain) -> 
     )
     assert len(tx.raw) > mempool.LARGEST_TX
 
-    with pytest.raises(TooLarge) as refused:
+    with pytest.raises(TransactionTooLarge) as refused:
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert str(refused.value) == (
@@ -145,7 +150,7 @@ def test_a_full_mempool_refuses_what_does_not_fit_and_remembers_nothing(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     txs = payments(pchain, 3)
-    monkeypatch.setattr(mempool, "MOST_BYTES", sizes(txs) - 1)
+    monkeypatch.setattr(mempool, "MAX_BYTES", sizes(txs) - 1)
 
     *taken, refused = mempool.issue(platform_chain(), txs, now=pchain.now)
 
@@ -164,7 +169,7 @@ def test_a_mempool_that_a_block_has_emptied_takes_more(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     txs = payments(pchain, 2)
-    monkeypatch.setattr(mempool, "MOST_BYTES", len(txs[0].raw))
+    monkeypatch.setattr(mempool, "MAX_BYTES", len(txs[0].raw))
     mempool.issue_tx(platform_chain(), txs[0], now=pchain.now)
     with pytest.raises(MempoolFull):
         mempool.issue_tx(platform_chain(), txs[1], now=pchain.now)

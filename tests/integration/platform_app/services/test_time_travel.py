@@ -23,7 +23,7 @@ from platform_app.management.commands.time_travel import duration
 from platform_app.memory.answers import OLDEST
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, stakers
-from platform_app.services.errors import DecidedByVotes, MadeElsewhere, NotLocal
+from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import Tx, TxStatus
 from tests.builders.deciding import deciding
@@ -233,7 +233,7 @@ def test_the_clock_of_a_public_network_is_not_moved(
 ) -> None:
     settings.NODE = replace(settings.NODE, network_id=network_id)
 
-    with pytest.raises(NotLocal) as refused:
+    with pytest.raises(ClockNotMovable) as refused:
         time_travel(platform_chain(), DAY)
 
     assert str(refused.value) == (

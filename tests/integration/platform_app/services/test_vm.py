@@ -25,7 +25,7 @@ from platform_app.blocks.errors import (
     UnreadableBlock,
     WrongHeight,
 )
-from platform_app.chain import NoGenesis
+from platform_app.chain import NoPlatformGenesis
 from platform_app.executor import standard
 from platform_app.models import ValidatorUptime
 from platform_app.selectors import accepted
@@ -58,7 +58,7 @@ def test_before_its_genesis_there_is_no_chain(sides: Sides) -> None:
     side = sides[0]
     side.chain.db.execute("DELETE FROM platform_app_chain")
     side.restart()
-    with pytest.raises(NoGenesis):
+    with pytest.raises(NoPlatformGenesis):
         side.vm.last_accepted()
 
 

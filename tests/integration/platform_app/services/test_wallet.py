@@ -18,8 +18,8 @@ from platform_app.txs.errors import IllegalChainName, UnspendableOutput
 from platform_app.wallet.errors import (
     CannotSign,
     ChainOfPrimaryNetwork,
-    InsufficientFunds,
     NoImportableFunds,
+    NotEnoughCoins,
     RateOutOfRange,
     StartTooFar,
     StartTooSoon,
@@ -239,7 +239,7 @@ def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
     with pytest.raises(TxNotCreated) as refused:
         wallet.add_validator(platform_chain(), payer, **validator(pchain))
 
-    assert isinstance(refused.value.reason, InsufficientFunds)
+    assert isinstance(refused.value.reason, NotEnoughCoins)
     assert str(refused.value) == (
         "couldn't create tx: couldn't generate tx inputs/outputs: provided keys have balance "
         f"(unlocked, locked) (0, {4 * UNIT}) but need (0, {STAKE})"

@@ -14,7 +14,7 @@ from platform_app.selectors import subnets
 from platform_app.services import mempool as services_mempool
 from platform_app.services import wallet
 from platform_app.services.errors import ConflictingTx
-from platform_app.services.wallet import Issued, Payer
+from platform_app.services.wallet import IssueResult, Payer
 from platform_app.store import mempool
 from platform_app.store import outputs as shared_outputs
 from platform_app.txs.base import Tx
@@ -164,7 +164,7 @@ def test_the_same_asked_for_while_it_is_being_issued_is_another(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     payer = funded(pchain, 2 * UNIT, 2 * UNIT)
-    issued: list[Issued] = []
+    issued: list[IssueResult] = []
 
     def ask() -> None:
         one = wallet.create_subnet(

@@ -11,7 +11,7 @@ import pytest
 from cchain_app.api import registry
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.conditions import Conditions
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, pool, state
 from cchain_app.selectors.pool import PoolContent
 from cchain_app.services.pending import PendingBlocks
@@ -80,7 +80,7 @@ class MemoryChain:
         return SimpleNamespace(
             answers=None,
             blocks=SimpleNamespace(head=self.head(), by_number=self.by_number),
-            conditions=SimpleNamespace(of=lambda _read: Conditions()),
+            conditions=SimpleNamespace(of=lambda _read: NextBlockOverrides()),
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 from cchain_app.api.eth import execution, execution_gas
 from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import Tag
-from cchain_app.api.rendered import Remembered
+from cchain_app.api.rendered import RenderedCache
 from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import CallInterrupted
 from chaindb.connections import WouldBlock
@@ -230,7 +230,7 @@ def test_since_osaka_a_transaction_has_at_most_2_to_the_24_gas(estimate, monkeyp
     monkeypatch.setattr(
         execution, "env_of", lambda header, config: replace(env_of(header, config), fork="osaka")
     )
-    monkeypatch.setattr(this_node().evm_rpc, "environments", Remembered(1))
+    monkeypatch.setattr(this_node().evm_rpc, "environments", RenderedCache(1))
     with pytest.raises(JsonRpcError, match=r"gas required exceeds allowance \(16777216\)"):
         estimate(bytecode.LOOP)
 

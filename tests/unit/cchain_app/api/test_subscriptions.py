@@ -12,7 +12,7 @@ from cchain_app.api.eth import subscriptions
 from cchain_app.api.heads import SentHeads
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.websocket.hub import Exchange, Hub
+from jsonrpc.websocket.hub import Hub, SocketExchange
 from nodeproject.apps import this_node
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
 from tests.builders.transactions import signed
@@ -26,7 +26,7 @@ class Socket:
     """A socket that records sent messages."""
 
     def __init__(self, hub: Hub) -> None:
-        self.exchange = Exchange(hub, self)
+        self.exchange = SocketExchange(hub, self)
         self.texts: list[bytes] = []
         hub.connect(self)
 

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.candidate import (
-    LEAST_GAS,
-    LEAST_TRANSACTION,
-    MOST_BYTES,
+    MAX_BYTES,
+    MIN_GAS,
+    MIN_TRANSACTION,
     CandidateBlock,
     CandidateHeader,
     parse_block,
     parse_header,
 )
 from cchain_app.blocks.header import Header, encode_header
-from cchain_app.evm.engine import InvalidBlock
+from cchain_app.evm.engine import ExecutionInvalid
 from cchain_app.txs.errors import TransactionTypeNotSupported
 from cchain_app.txs.transaction import Transaction
 from primitives import rlp
@@ -100,7 +100,7 @@ def test_any_block_reads_back_as_it_was_written(
     ],
 )  # fmt: skip
 def test_bytes_that_are_no_block_are_refused(
-    raw: bytes, refusal: type[InvalidBlock], words: str
+    raw: bytes, refusal: type[ExecutionInvalid], words: str
 ) -> None:
     with pytest.raises(refusal) as caught:
         parse_block(raw)
@@ -123,7 +123,7 @@ def few_items(monkeypatch: pytest.MonkeyPatch) -> None:
     ("parts", "refusal"),
     [
         ([fields(), [b"\x01"] * 10_000, [], []], errors.TransactionTooShort),
-        ([fields(replace(HEADER, gas_limit=3 * LEAST_GAS)), [b"\x02" * 50] * 10_000, [], []],
+        ([fields(replace(HEADER, gas_limit=3 * MIN_GAS)), [b"\x02" * 50] * 10_000, [], []],
          errors.TooManyTransactions),
         ([[b"\x01"] * 10_000, [], [], []], errors.BlockEncoding),
         ([fields(), *[[]] * 10_000], errors.BlockEncoding),
@@ -131,7 +131,7 @@ def few_items(monkeypatch: pytest.MonkeyPatch) -> None:
     ids=["short transactions", "many transactions", "long header", "many lists"],
 )  # fmt: skip
 def test_a_bomb_is_refused_at_its_first_items(
-    few_items: None, parts: list[Any], refusal: type[InvalidBlock]
+    few_items: None, parts: list[Any], refusal: type[ExecutionInvalid]
 ) -> None:
     with pytest.raises(refusal):
         parse_block(body(*parts))
@@ -142,7 +142,7 @@ def test_what_no_transaction_is_says_so() -> None:
         parse_block(body(fields(), [signed().raw, b"\x01"], [], []))
     assert str(short.value) == "transaction 1 has 1 bytes, which none has"
     assert (short.value.index, short.value.size) == (1, 1)
-    one = replace(HEADER, gas_limit=LEAST_GAS)
+    one = replace(HEADER, gas_limit=MIN_GAS)
     assert len(parse_block(encode_block(one, [signed().raw])).transactions) == 1
     with pytest.raises(errors.TooManyTransactions) as many:
         parse_block(encode_block(one, [signed().raw] * 2))
@@ -152,7 +152,7 @@ def test_what_no_transaction_is_says_so() -> None:
 
 def test_the_shortest_transaction_is_long_enough() -> None:
     shortest = bytes(library.encode([b"", b"", (21_000).to_bytes(2, "big"), *[b""] * 6]))
-    assert len(shortest) == LEAST_TRANSACTION
+    assert len(shortest) == MIN_TRANSACTION
     assert parse_block(encode_block(HEADER, [shortest])).transactions == (shortest,)
 
 
@@ -164,13 +164,15 @@ def test_a_header_is_read_alone(few_items: None) -> None:
 @pytest.mark.parametrize(
     ("raw", "refusal"),
     [
-        (bytes(MOST_BYTES + 1), errors.BlockTooLarge),
+        (bytes(MAX_BYTES + 1), errors.BlockTooLarge),
         (body(), errors.BlockEncoding),
         (body(b"header"), errors.BlockEncoding),
         (body(fields()) + b"\x00", errors.BlockEncoding),
     ],
 )
-def test_bytes_that_begin_no_block_have_no_header(raw: bytes, refusal: type[InvalidBlock]) -> None:
+def test_bytes_that_begin_no_block_have_no_header(
+    raw: bytes, refusal: type[ExecutionInvalid]
+) -> None:
     with pytest.raises(refusal):
         parse_header(raw)
 
@@ -184,7 +186,7 @@ def test_a_legacy_transaction_in_a_string_is_another_block_with_the_same_hash() 
 
 
 def test_a_block_is_not_larger_than_a_message_between_nodes() -> None:
-    raw = bytes(MOST_BYTES + 1)
+    raw = bytes(MAX_BYTES + 1)
     with pytest.raises(errors.BlockTooLarge) as caught:
         parse_block(raw)
     assert str(caught.value) == "block too large: 2097153 bytes, at most 2097152"
@@ -193,7 +195,7 @@ def test_a_block_is_not_larger_than_a_message_between_nodes() -> None:
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_with_an_error_of_blocks(raw: bytes) -> None:
-    with pytest.raises(InvalidBlock):
+    with pytest.raises(ExecutionInvalid):
         parse_block(raw)
 
 
@@ -205,7 +207,7 @@ def test_a_changed_byte_gives_another_block_or_none(data: st.DataObject) -> None
     changed[place] ^= data.draw(st.integers(min_value=1, max_value=255))
     try:
         read = parse_block(bytes(changed))
-    except InvalidBlock:
+    except ExecutionInvalid:
         return
     assert encode_block(read.header, read.transactions) == bytes(changed)
     assert (read.hash, read.transactions) != (HEADER.hash, (signed().raw,)), encode_data(read.hash)

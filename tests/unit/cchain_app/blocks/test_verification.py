@@ -15,7 +15,7 @@ from cchain_app.blocks.verification import (
     verify_outcome,
     verify_place,
 )
-from cchain_app.evm.engine import BlockEnv, InvalidBlock
+from cchain_app.evm.engine import BlockEnv, ExecutionInvalid
 from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import EMPTY_ROOT
 from tests.builders.accepted import accepted, header
@@ -65,7 +65,7 @@ def test_a_block_that_follows_its_parent_is_in_its_place() -> None:
     ],
 )  # fmt: skip
 def test_a_block_elsewhere_is_refused(
-    changes: dict[str, Any], refusal: type[InvalidBlock], words: str
+    changes: dict[str, Any], refusal: type[ExecutionInvalid], words: str
 ) -> None:
     with pytest.raises(refusal) as caught:
         verify_place(replace(GOOD, **changes), PARENT, now=NOW)
@@ -103,7 +103,7 @@ def test_a_block_of_the_right_surroundings_is_let_pass() -> None:
     ],
 )  # fmt: skip
 def test_a_field_that_is_known_before_execution_is_refused(
-    changes: dict[str, Any], refusal: type[InvalidBlock], words: str
+    changes: dict[str, Any], refusal: type[ExecutionInvalid], words: str
 ) -> None:
     with pytest.raises(refusal) as caught:
         verify_environment(replace(GOOD, **changes), ENV)
@@ -174,7 +174,7 @@ def test_a_block_that_was_made_anew_is_the_same() -> None:
     ],
 )  # fmt: skip
 def test_a_field_that_follows_from_execution_is_refused(
-    changes: dict[str, Any], refusal: type[InvalidBlock], words: str
+    changes: dict[str, Any], refusal: type[ExecutionInvalid], words: str
 ) -> None:
     with pytest.raises(refusal) as caught:
         verify_outcome(candidate(**changes), made(GOOD))

@@ -11,7 +11,7 @@ from cchain_app.evm.engine import (
     AccountState,
     BlockEnv,
     ExecutedBlock,
-    InvalidBlock,
+    ExecutionInvalid,
     SkippedTransaction,
     SlotChange,
     TransactionResult,
@@ -387,7 +387,7 @@ def test_a_transaction_type_before_its_fork_is_skipped() -> None:
 
 def test_an_invalid_transaction_makes_a_given_block_invalid() -> None:
     wrong = transaction(nonce=1)
-    with pytest.raises(InvalidBlock) as caught:
+    with pytest.raises(ExecutionInvalid) as caught:
         run(genesis_state(), wrong)
     assert str(caught.value) == (
         f"could not apply tx 0 [0x{wrong.hash.hex()}]: nonce too high: address {named(0)}, "

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 from typing_extensions import override
 
-from cchain_app.evm.engine import AccountState, CallMessage, CallRejected, InvalidBlock
+from cchain_app.evm.engine import AccountState, CallMessage, CallRejected, ExecutionInvalid
 from cchain_app.evm.native import NativeEngine
 from cchain_app.evm.tracing import (
     Frame,
@@ -315,7 +315,7 @@ def test_a_block_may_contain_what_a_contract_sent() -> None:
 
 
 def test_what_cannot_be_in_the_block_is_refused() -> None:
-    with pytest.raises(InvalidBlock, match="nonce too high"):
+    with pytest.raises(ExecutionInvalid, match="nonce too high"):
         block(increments(2)[1], state=world(b""))
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader
-from cchain_app.evm.pending_state import MOST_LEVELS, PendingState, state_after
+from cchain_app.evm.pending_state import MAX_LEVELS, PendingState, state_after
 from primitives.evm import ZERO_HASH, ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders.cchain import MemoryState
@@ -87,7 +87,7 @@ _blocks = st.lists(
         st.dictionaries(st.tuples(_addresses, st.integers(0, 2)), st.integers(0, 3)),
         st.frozensets(_addresses),
     ),
-    max_size=2 * MOST_LEVELS + 2,
+    max_size=2 * MAX_LEVELS + 2,
 )
 
 
@@ -119,7 +119,7 @@ def test_it_is_the_same_as_if_the_blocks_were_stored(
         )
         pending.apply(number, ZERO_HASH, changes)
         nested = state_after(nested, number, ZERO_HASH, changes)
-        assert nested.levels <= MOST_LEVELS
+        assert nested.levels <= MAX_LEVELS
         whole.apply(changes)
     for state in (pending, nested):
         for address in (ALICE, BOB):
@@ -132,9 +132,9 @@ def test_what_was_cleared_stays_cleared_below_many_blocks() -> None:
     gone = {ALICE: AccountChange(AccountState(1, 5, keccak256(CODE)), None)}
     changes = StateChanges(accounts=gone, cleared=frozenset([ALICE]))
     state = state_after(stored(), 4, ZERO_HASH, changes)
-    for number in range(5, 5 + 2 * MOST_LEVELS):
+    for number in range(5, 5 + 2 * MAX_LEVELS):
         state = state_after(state, number, Hash(bytes([number]) * 32), StateChanges())
-    assert state.levels <= MOST_LEVELS
+    assert state.levels <= MAX_LEVELS
     assert state.account(ALICE) is None
     assert state.storage(ALICE, slot(2)) == ZERO_WORD
     assert state.block_hash(5) == Hash(b"\x05" * 32)

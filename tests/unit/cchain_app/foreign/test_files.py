@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.foreign.errors import BrokenFile
-from cchain_app.foreign.files import MOST_BYTES, read_blocks
+from cchain_app.foreign.files import MAX_BYTES, read_blocks
 from primitives import rlp
 
 blocks = st.lists(
@@ -39,8 +39,8 @@ def test_a_block_that_would_be_too_long_is_not_read() -> None:
             assert size <= 8
             return super().read(size)
 
-    file = Endless(b"\xfb" + (MOST_BYTES + 1).to_bytes(4, "big"))
-    with pytest.raises(BrokenFile, match=f"a block of {MOST_BYTES + 1} bytes"):
+    file = Endless(b"\xfb" + (MAX_BYTES + 1).to_bytes(4, "big"))
+    with pytest.raises(BrokenFile, match=f"a block of {MAX_BYTES + 1} bytes"):
         list(read_blocks(file))
 
 

@@ -16,7 +16,7 @@ native = pytest.importorskip("cchain_app.memory.native")
 
 ADDRESSES = [Address(bytes([n]) * 20) for n in range(1, 6)]
 SLOTS = [Slot(bytes([n]) * 32) for n in range(1, 4)]
-MOST_ACCOUNTS, MOST_SLOTS = 4, 6
+MAX_ACCOUNTS, MAX_SLOTS = 4, 6
 
 T = TypeVar("T")
 
@@ -90,8 +90,8 @@ def _plain(value: T) -> T | str:
 
 @given(st.lists(steps, max_size=12))
 def test_both_memories_know_the_same_after_each_step(done: list[Step]) -> None:
-    python = PythonStateMemory(accounts=MOST_ACCOUNTS, slots=MOST_SLOTS)
-    rust = native.NativeStateMemory(accounts=MOST_ACCOUNTS, slots=MOST_SLOTS)
+    python = PythonStateMemory(accounts=MAX_ACCOUNTS, slots=MAX_SLOTS)
+    rust = native.NativeStateMemory(accounts=MAX_ACCOUNTS, slots=MAX_SLOTS)
     for step in done:
         for memory in (python, rust):
             step(memory)

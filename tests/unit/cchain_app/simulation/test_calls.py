@@ -91,7 +91,7 @@ def test_nonces_count_with_validation_only():
     assert prepared(nonce=99).transaction.nonce == 99
     assert prepared(nonce=7, validate=True).message.nonce == 7
     with pytest.raises(
-        errors.NonceTooLow, match=r"err: nonce too low: .* tx: 6 state: 7 \(supplied"
+        errors.SimulatedNonceTooLow, match=r"err: nonce too low: .* tx: 6 state: 7 \(supplied"
     ):
         prepared(nonce=6, validate=True)
     with pytest.raises(errors.NonceTooHigh):
@@ -151,7 +151,7 @@ def test_a_cap_of_blobs_must_pay_their_price_and_be_paid():
     [
         ("intrinsic gas too low: have 1, want 2", errors.NotEnoughGas),
         ("insufficient gas for floor data gas cost: have 1, want 2", errors.NotEnoughGas),
-        ("max initcode size exceeded: code size 2 limit 1", errors.InitCodeTooLarge),
+        ("max initcode size exceeded: code size 2 limit 1", errors.SimulatedInitCodeTooLarge),
         ("something that only engines know", errors.CallNotApplied),
     ],
 )

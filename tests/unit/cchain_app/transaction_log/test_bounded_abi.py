@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cchain_app.transaction_log import abi, bounded_abi
 from cchain_app.transaction_log.bounded_abi import (
     LONGEST_TYPE,
-    MOST_REMEMBERED,
+    MAX_REMEMBERED,
     allowance,
     decode,
     encode,
@@ -19,7 +19,7 @@ from cchain_app.transaction_log.bounded_abi import (
 )
 from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.decoding import arguments_of
-from explorer_app.verification.arguments import MOST_BYTES, are_arguments
+from explorer_app.verification.arguments import MAX_BYTES, are_arguments
 
 MOST = 128 * 1024
 
@@ -72,8 +72,8 @@ def test_all_who_decode_are_bounded() -> None:
 def test_arguments_of_a_constructor_are_not_looked_at_beyond_a_length() -> None:
     declared = [{"type": "constructor", "inputs": [{"name": "", "type": "bytes"}]}]
 
-    assert are_arguments(declared, eth_abi.encode(["bytes"], [bytes(MOST_BYTES - 64)]))
-    assert not are_arguments(declared, eth_abi.encode(["bytes"], [bytes(MOST_BYTES)]))
+    assert are_arguments(declared, eth_abi.encode(["bytes"], [bytes(MAX_BYTES - 64)]))
+    assert not are_arguments(declared, eth_abi.encode(["bytes"], [bytes(MAX_BYTES)]))
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_what_a_compiler_encodes_is_read(data: st.DataObject, types: list[str]) 
 
 
 def test_types_are_not_remembered_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded_abi, "MOST_REMEMBERED", MOST_REMEMBERED // 64)
+    monkeypatch.setattr(bounded_abi, "MAX_REMEMBERED", MAX_REMEMBERED // 64)
     parsed = grammar.parse.cache_info
     most = 0
     for place in range(300):

@@ -6,7 +6,7 @@ import eth_abi
 import pytest
 
 from cchain_app.evm.engine import AccountState
-from cchain_app.transaction_log.abi import MOST_BYTES
+from cchain_app.transaction_log.abi import MAX_BYTES
 from cchain_app.transaction_log.console import CONSOLE, WatchedState, message_of, messages_of
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH, keccak256
@@ -159,8 +159,8 @@ def test_what_is_no_call_of_it_shows_nothing(call) -> None:
 
 
 def test_a_text_of_a_hostile_length_shows_nothing() -> None:
-    assert message_of(called("log(bytes)", bytes(MOST_BYTES))) is None
-    assert message_of(called("log(bytes)", bytes(MOST_BYTES - 96))) is not None
+    assert message_of(called("log(bytes)", bytes(MAX_BYTES))) is None
+    assert message_of(called("log(bytes)", bytes(MAX_BYTES - 96))) is not None
 
 
 def test_messages_come_in_order_also_from_frames_that_failed() -> None:

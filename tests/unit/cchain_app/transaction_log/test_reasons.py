@@ -5,7 +5,7 @@ import pytest
 
 from cchain_app.evm.failures import OUT_OF_GAS, REVERTED
 from cchain_app.transaction_log.known import KnownSignatures
-from cchain_app.transaction_log.reasons import Failure, failure_of
+from cchain_app.transaction_log.reasons import FailureText, failure_of
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 from tests.builders.traces import CALLEE, CALLER, OTHER, frame
@@ -52,7 +52,7 @@ def reverted(depth: int = 0, output: bytes = b"", **changes: object):
     ],
 )
 def test_revert_data_is_put_into_words(output, reason) -> None:
-    assert failure_of([reverted(output=output)], KNOWN) == Failure(reason)
+    assert failure_of([reverted(output=output)], KNOWN) == FailureText(reason)
 
 
 def test_an_error_that_is_not_encoded_as_its_name_says_is_a_selector() -> None:
@@ -66,7 +66,7 @@ def test_an_error_that_is_not_encoded_as_its_name_says_is_a_selector() -> None:
 def test_long_data_of_an_unknown_error_is_cut() -> None:
     found = failure_of([reverted(output=b"\x01\x02\x03\x04" + b"\xaa" * 5000)], KNOWN)
 
-    assert found == Failure(f"reverted with custom error 0x01020304 with data 0x{'aa' * 256}…")
+    assert found == FailureText(f"reverted with custom error 0x01020304 with data 0x{'aa' * 256}…")
 
 
 def test_what_did_not_fail_has_no_reason() -> None:
@@ -75,7 +75,7 @@ def test_what_did_not_fail_has_no_reason() -> None:
 
 
 def test_other_failures_have_the_words_of_geth() -> None:
-    assert failure_of([frame(error=OUT_OF_GAS, output=b"")], KNOWN) == Failure(OUT_OF_GAS)
+    assert failure_of([frame(error=OUT_OF_GAS, output=b"")], KNOWN) == FailureText(OUT_OF_GAS)
 
 
 def test_the_frame_is_named_that_failed_first() -> None:
@@ -89,7 +89,7 @@ def test_the_frame_is_named_that_failed_first() -> None:
         frame(3),
     ]
 
-    assert failure_of(frames, KNOWN) == Failure(
+    assert failure_of(frames, KNOWN) == FailureText(
         "reverted with reason string 'deep'",
         f"STATICCALL {checksum_address(CALLEE)} totalSupply()",
     )
@@ -98,7 +98,7 @@ def test_the_frame_is_named_that_failed_first() -> None:
 def test_a_call_that_ran_out_of_gas_is_named_below_one_that_reverts_for_it() -> None:
     frames = [reverted(), frame(1, error=OUT_OF_GAS, output=b"", input=b"\x01\x02\x03\x04")]
 
-    assert failure_of(frames, KNOWN) == Failure(
+    assert failure_of(frames, KNOWN) == FailureText(
         OUT_OF_GAS, f"CALL {checksum_address(CALLEE)} 0x01020304"
     )
 
@@ -106,13 +106,13 @@ def test_a_call_that_ran_out_of_gas_is_named_below_one_that_reverts_for_it() -> 
 def test_a_failure_that_was_caught_is_not_that_of_the_caller() -> None:
     frames = [reverted(output=error("Unauthorized()")), reverted(1, error("Expired()"))]
 
-    assert failure_of(frames, KNOWN) == Failure("reverted with custom error Unauthorized()")
+    assert failure_of(frames, KNOWN) == FailureText("reverted with custom error Unauthorized()")
 
 
 def test_a_creation_is_named_without_a_method() -> None:
     frames = [reverted(), reverted(1, type="CREATE2", to=OTHER), frame(2)]
 
-    assert failure_of(frames, KNOWN) == Failure(
+    assert failure_of(frames, KNOWN) == FailureText(
         "reverted without a reason", f"CREATE2 {checksum_address(OTHER)}"
     )
 

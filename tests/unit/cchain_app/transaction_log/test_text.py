@@ -6,7 +6,7 @@ from cchain_app.transaction_log.entries import (
     NOTHING,
     CallEntry,
     EmptyBlockEntry,
-    Recorded,
+    ExecutionDetails,
     SummaryEntry,
     entries_of,
     recorded,
@@ -14,7 +14,7 @@ from cchain_app.transaction_log.entries import (
     to_record,
 )
 from cchain_app.transaction_log.known import KnownSignatures
-from cchain_app.transaction_log.reasons import Failure
+from cchain_app.transaction_log.reasons import FailureText
 from cchain_app.transaction_log.text import RED, coins, write
 from primitives.evm import Address
 from primitives.hashing import keccak256
@@ -29,7 +29,7 @@ KNOWN = KnownSignatures.load()
 CALL = keccak256(b"transfer(address,uint256)")[:4] + bytes(64)
 
 
-def written(block, *inside: Recorded) -> list[str]:
+def written(block, *inside: ExecutionDetails) -> list[str]:
     """Return the block's entries without colours."""
     texts = [write(one).text for one in entries_of(block, inside, KNOWN)]
     return [COLOUR.sub("", one) for one in texts]
@@ -54,8 +54,8 @@ def test_a_transfer_says_who_paid_whom_what() -> None:
 def test_a_failure_says_why_and_where_with_what_the_console_was_told() -> None:
     call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
     block = accepted(6, [call], failed=[0])
-    inside = Recorded(
-        Failure("reverted with reason string 'not\ntoday'", "CALL 0xab 0x01020304"),
+    inside = ExecutionDetails(
+        FailureText("reverted with reason string 'not\ntoday'", "CALL 0xab 0x01020304"),
         ("one\r\ntwo", ""),
     )
 
@@ -84,7 +84,7 @@ def test_a_creation_names_its_contract() -> None:
     create = signed(to=None, data=b"\x00", value=0, gas=60_000, nonce=0)
     block = accepted(7, [create])
 
-    (text,) = written(block, Recorded(missing="it took too long"))
+    (text,) = written(block, ExecutionDetails(missing="it took too long"))
     assert text.startswith(
         "  Contract created:    0x52C84043CD9c865236f11d9Fc9F56aa003c1f922\n  Transaction:         0x"
     )
@@ -141,7 +141,7 @@ def test_other_entries(entry, text) -> None:
 def test_a_failed_transaction_as_members() -> None:
     call = signed(to=TOKEN, data=CALL, value=1, gas=100_000)
     block = accepted(6, [call], failed=[0])
-    inside = Recorded(Failure("out of gas", None), ("one",))
+    inside = ExecutionDetails(FailureText("out of gas", None), ("one",))
 
     (entry,) = entries_of(block, [inside], KNOWN)
     assert write(entry).fields == {
@@ -174,8 +174,8 @@ def test_amounts_are_exact(wei, text) -> None:
 def test_a_colour_of_a_contract_ends_with_its_line() -> None:
     call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
     block = accepted(6, [call], failed=[0])
-    inside = Recorded(
-        Failure("one\n\x1b[32mtwo", None), ("\x1b[8mhidden\nnext", "\x1b[32mok\x1b[0m")
+    inside = ExecutionDetails(
+        FailureText("one\n\x1b[32mtwo", None), ("\x1b[8mhidden\nnext", "\x1b[32mok\x1b[0m")
     )
 
     (entry,) = entries_of(block, [inside], KNOWN)
@@ -187,7 +187,7 @@ def test_a_colour_of_a_contract_ends_with_its_line() -> None:
 
 def test_names_that_somebody_else_gave_stay_on_their_line() -> None:
     call = signed(to=TOKEN, data=CALL, value=0, gas=100_000)
-    inside = Recorded(Failure("failed", "CALL a\u202eb\nc"))
+    inside = ExecutionDetails(FailureText("failed", "CALL a\u202eb\nc"))
 
     (text,) = written(accepted(6, [call], failed=[0]), inside)
 

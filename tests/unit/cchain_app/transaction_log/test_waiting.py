@@ -1,10 +1,10 @@
 """The log queue is bounded, repeated calls are merged, and the number of logged entries is limited."""
 
-from cchain_app.transaction_log.allowance import Allowance
+from cchain_app.transaction_log.allowance import EntryAllowance
 from cchain_app.transaction_log.collapse import Collapse
 from cchain_app.transaction_log.entries import CallEntry, EmptyBlockEntry, SummaryEntry
 from cchain_app.transaction_log.methods import acts
-from cchain_app.transaction_log.waiting import Counted, WaitingBlock, WaitingCall, WaitingLine
+from cchain_app.transaction_log.waiting import RepeatCount, WaitingBlock, WaitingCall, WaitingLine
 from primitives.evm import ZERO_HASH
 from tests.builders.accepted import accepted
 from tests.builders.transactions import signed
@@ -34,7 +34,7 @@ def test_what_finds_no_room_is_counted_in_one_place() -> None:
     assert taken(line) == [
         WaitingBlock(blocks[0]),
         WaitingBlock(blocks[1]),
-        Counted(first_block=3, last_block=5, transactions=3, gas_used=63_000, calls=3),
+        RepeatCount(first_block=3, last_block=5, transactions=3, gas_used=63_000, calls=3),
     ]
 
 
@@ -54,7 +54,7 @@ def test_transactions_of_all_blocks_together_are_bounded() -> None:
     two, one = accepted(1, [signed(), signed()]), accepted(2, [signed()])
     line.add_block(two)
     line.add_block(one)
-    assert taken(line) == [WaitingBlock(two), Counted(2, 2, 1, 21_000)]
+    assert taken(line) == [WaitingBlock(two), RepeatCount(2, 2, 1, 21_000)]
 
     line.add_block(one)
     assert taken(line) == [WaitingBlock(one)]
@@ -81,12 +81,12 @@ def test_a_call_with_a_trace_finds_no_room_either() -> None:
         line.add_call("eth_call", trace=lambda: None)
 
     assert len(line) == 2
-    assert taken(line)[1] == Counted(calls=999)
+    assert taken(line)[1] == RepeatCount(calls=999)
 
 
 def test_an_allowance_comes_back_with_time() -> None:
     clock = Clock()
-    allowance = Allowance(at_once=3, a_second=2, clock=clock)
+    allowance = EntryAllowance(at_once=3, a_second=2, clock=clock)
 
     assert [allowance.take(2), allowance.take(2), allowance.take(1)] == [True, False, True]
     clock.now = 0.5

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from explorer_app.api import forms
 from explorer_app.api.forms import MalformedForm, from_json, from_urlencoded
-from explorer_app.verification.errors import TooLarge
+from explorer_app.verification.errors import SubmissionTooLarge
 
 MOST = 10_000_000
 SIGNS = [b"%", b"=", b"&", b"+", b"4", b"f", b"G", b" ", b"\r\n", b"_", b"\0", b"%e2%82%AC", b"%C3"]
@@ -62,7 +62,7 @@ def test_a_form_costs_no_more_than_a_few_times_its_length(sign: bytes) -> None:
 def test_a_value_is_read_no_further_than_it_may_be_long() -> None:
     assert from_urlencoded(b"a=" + b"%41" * 1000, most=1000) == {"a": "A" * 1000}
     for body in (b"a=" + b"%41" * 1001, b"a" * 1001 + b"=", b"a=" + b"b" * 2_000_000):
-        with pytest.raises(TooLarge):
+        with pytest.raises(SubmissionTooLarge):
             from_urlencoded(body, most=1000)
 
 
@@ -100,5 +100,5 @@ def test_a_json_form_may_be_as_long_as_sources() -> None:
 
     assert from_json(body, most=len(body)) == {"sourceCode": '"{,[' * 1000}
     assert from_json(b"", most=0) == {}
-    with pytest.raises(TooLarge):
+    with pytest.raises(SubmissionTooLarge):
         from_json(body, most=len(body) - 1)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from cchain_app.transaction_log.declarations import Declaration, Parameter
 from explorer_app.names.encoding import (
-    MOST_TEXT,
-    MOST_VALUES,
+    MAX_TEXT,
+    MAX_VALUES,
     BadFields,
     BadText,
     encode_call,
@@ -148,15 +148,15 @@ def test_each_field_says_what_is_wrong_with_it() -> None:
         encode_call(declaration, ["1", "2", "3"])
     assert sorted(refusal.value.reasons) == [1, 2]
     with pytest.raises(BadFields) as refusal:
-        encode_call(Declaration.parse("f(string a)"), ["x" * (MOST_TEXT + 1)])
+        encode_call(Declaration.parse("f(string a)"), ["x" * (MAX_TEXT + 1)])
     assert "more than" in refusal.value.reasons[0]
 
 
 def test_values_are_as_many_as_a_transaction_has_room_for() -> None:
     declaration = Declaration.parse("f(uint8[] a, string[] b)")
-    most = "[" + ",".join(["1"] * MOST_VALUES) + "]"
+    most = "[" + ",".join(["1"] * MAX_VALUES) + "]"
 
-    assert len(encode_call(declaration, [most, '["a,b"]'])) > 32 * MOST_VALUES
+    assert len(encode_call(declaration, [most, '["a,b"]'])) > 32 * MAX_VALUES
     for texts in ([most[:-1] + ",1]", "[]"], [most, '["a", "b"]']):
         with pytest.raises(BadFields) as refusal:
             encode_call(declaration, texts)
@@ -204,4 +204,4 @@ def test_keys_of_mappings_are_words_but_for_texts() -> None:
     assert encode_key("string", "é") == "é".encode()
     assert encode_key("bytes", "0x0102") == b"\1\2"
     with pytest.raises(BadText):
-        encode_key("string", "x" * (MOST_TEXT + 1))
+        encode_key("string", "x" * (MAX_TEXT + 1))

@@ -12,7 +12,7 @@ import pytest
 
 from explorer_app.services import compiler_socket
 from explorer_app.services.compiler_socket import CompilerServer, SocketCompilers
-from explorer_app.services.compiling import Limits, NpmCompilers
+from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.verification.errors import (
     CompilersAway,
     CompilerStopped,
@@ -20,9 +20,9 @@ from explorer_app.verification.errors import (
     UnknownCompiler,
     WrongCommit,
 )
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 
-VERSION = Version(0, 8, 37, "f401782d")
+VERSION = CompilerVersion(0, 8, 37, "f401782d")
 ANSWER = json.dumps({"version": VERSION.long, "output": {"contracts": {}}}).encode()
 
 
@@ -30,15 +30,15 @@ class Installed(NpmCompilers):
     """A single compiler, whose result a test sets."""
 
     def __init__(self) -> None:
-        super().__init__(None, Limits(60.0, 2**40))
+        super().__init__(None, CompilationLimits(60.0, 2**40))
         self.answer: bytes | Exception = ANSWER
         self.asked: list[tuple[str, bytes]] = []
         self.most_at_once = self.running = 0
 
-    def versions(self) -> list[Version]:
+    def versions(self) -> list[CompilerVersion]:
         return [VERSION._replace(commit="")]
 
-    def run(self, version: Version, text: bytes, *, until: float) -> bytes:
+    def run(self, version: CompilerVersion, text: bytes, *, until: float) -> bytes:
         self.running += 1
         self.most_at_once = max(self.most_at_once, self.running)
         self.asked.append((version.long, text))
@@ -105,7 +105,7 @@ def test_a_version_that_is_not_installed_is_refused_at_once(
     path: Path, installed: Installed
 ) -> None:
     with pytest.raises(UnknownCompiler):
-        SocketCompilers(path).require(Version(0, 4, 26))
+        SocketCompilers(path).require(CompilerVersion(0, 4, 26))
     assert installed.asked == []
 
 
@@ -124,7 +124,7 @@ def test_one_compiler_runs_at_a_time(path: Path, installed: Installed) -> None:
 def test_a_request_that_is_none_or_too_long_is_dropped(
     path: Path, installed: Installed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiler_socket, "_MOST_REQUEST", 100)
+    monkeypatch.setattr(compiler_socket, "_MAX_REQUEST", 100)
     for request in (b"", b"\xc1", msgspec.msgpack.encode([1]), bytes(101)):
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(str(path))

@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from explorer_app.services.compiling import Limits, NpmCompilers
+from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.verification.errors import (
     CompilerStopped,
     NoCompilerOutput,
     UnknownCompiler,
     WrongCommit,
 )
-from explorer_app.verification.port import Output
-from explorer_app.verification.versions import Version
+from explorer_app.verification.port import CompilerOutput
+from explorer_app.verification.versions import CompilerVersion
 
-VERSION = Version(0, 8, 37, "f401782d")
+VERSION = CompilerVersion(0, 8, 37, "f401782d")
 ANSWER = {"version": "0.8.37+commit.f401782d.Emscripten.clang", "output": {"contracts": {}}}
 
 
@@ -43,9 +43,11 @@ class Installed:
 
     def compilers(self, seconds: float = 60.0, memory: int = 2**40) -> NpmCompilers:
         path = f"{self.directory}{os.pathsep}{os.environ['PATH']}"
-        return NpmCompilers(self.directory, Limits(seconds, memory), path=path)
+        return NpmCompilers(self.directory, CompilationLimits(seconds, memory), path=path)
 
-    def compile(self, compilers: NpmCompilers, version: Version = VERSION) -> Output:
+    def compile(
+        self, compilers: NpmCompilers, version: CompilerVersion = VERSION
+    ) -> CompilerOutput:
         return compilers.compile(version, b"{}", until=time.monotonic() + 60)
 
 
@@ -62,8 +64,8 @@ def test_the_packages_of_the_compiler_are_offered(installed: Installed) -> None:
 
 def test_without_node_or_a_directory_nothing_is_offered(tmp_path: Path) -> None:
     for compilers in (
-        NpmCompilers(tmp_path, Limits(1, 1), path=str(tmp_path)),
-        NpmCompilers(None, Limits(1, 1)),
+        NpmCompilers(tmp_path, CompilationLimits(1, 1), path=str(tmp_path)),
+        NpmCompilers(None, CompilationLimits(1, 1)),
     ):
         assert compilers.versions() == []
         with pytest.raises(UnknownCompiler, match=r"npm install solc-0\.8\.37@npm:solc@0\.8\.37"):

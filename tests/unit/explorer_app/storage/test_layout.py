@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from explorer_app.storage.layout import MOST_KEYS, MalformedLayout, read_layout
+from explorer_app.storage.layout import MAX_KEYS, MalformedLayout, read_layout
 
 UINT = {"label": "uint256", "encoding": "inplace", "numberOfBytes": "32"}
 
@@ -20,7 +20,7 @@ def test_long_labels_are_cut_and_mappings_have_so_many_keys_only() -> None:
     layout = read_layout({"storage": storage, "types": types})
 
     assert len(layout.variables[0].name) == len(layout.types["u"].short) == 200
-    assert len(layout.key_types("m")) == MOST_KEYS + 1
+    assert len(layout.key_types("m")) == MAX_KEYS + 1
 
 
 @pytest.mark.parametrize(

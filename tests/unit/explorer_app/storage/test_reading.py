@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.storage import reading
-from explorer_app.storage.layout import Layout, read_layout
-from explorer_app.storage.reading import MOST_ITEMS, MOST_SLOTS, MOST_TEXT, look_up, read_all
+from explorer_app.storage.layout import VariableLayout, read_layout
+from explorer_app.storage.reading import MAX_ITEMS, MAX_SLOTS, MAX_TEXT, look_up, read_all
 from explorer_app.storage.values import abi_type, hint
 from primitives.evm import Slot, Word
 
@@ -38,7 +38,7 @@ TYPES: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
-def layout_of(*variables: tuple[str, int, int]) -> Layout:
+def layout_of(*variables: tuple[str, int, int]) -> VariableLayout:
     """Return a layout of variables, each given by type, slot and offset."""
     storage = [
         {"label": f"v{place}", "type": type_, "slot": str(slot), "offset": offset}
@@ -99,12 +99,12 @@ def test_packed_values_are_found_wherever_they_are(data: st.DataObject) -> None:
     assert found.value == expected.get(type_, str(int.from_bytes(raw, "big")))
 
 
-@given(st.binary(max_size=MOST_TEXT + 70))
+@given(st.binary(max_size=MAX_TEXT + 70))
 def test_texts_are_read_whether_they_are_short_or_long(data: bytes) -> None:
     (found,) = read_all(layout_of(("bytes", 5, 0)), Slots(stored(data, 5)))
 
-    assert found.value == "0x" + data[:MOST_TEXT].hex()
-    assert ("the first" in found.remark) == (len(data) > MOST_TEXT)
+    assert found.value == "0x" + data[:MAX_TEXT].hex()
+    assert ("the first" in found.remark) == (len(data) > MAX_TEXT)
 
 
 @given(st.lists(st.integers(0, 2**40 - 1), max_size=20))
@@ -115,8 +115,8 @@ def test_small_elements_share_slots(numbers: list[int]) -> None:
         slots[place(7) + at // 6] = packed.to_bytes(32, "big")
     (found,) = read_all(layout_of(("uint40[]", 7, 0)), Slots(slots))
 
-    assert [one.value for one in found.parts] == [str(one) for one in numbers[:MOST_ITEMS]]
-    assert ("of" in found.remark) == (len(numbers) > MOST_ITEMS)
+    assert [one.value for one in found.parts] == [str(one) for one in numbers[:MAX_ITEMS]]
+    assert ("of" in found.remark) == (len(numbers) > MAX_ITEMS)
     assert (found.remark == "empty") == (not numbers)
 
 
@@ -148,8 +148,8 @@ def test_so_many_slots_are_read_and_no_more() -> None:
     every = Slots({slot: (2**255).to_bytes(32, "big") for slot in range(400)})
     found = read_all(layout_of(*(("uint256", slot, 0) for slot in range(400))), every)
 
-    assert every.read == MOST_SLOTS
-    assert [one.value is None for one in found] == [False] * MOST_SLOTS + [True] * 144
+    assert every.read == MAX_SLOTS
+    assert [one.value is None for one in found] == [False] * MAX_SLOTS + [True] * 144
     assert found[-1].remark.startswith("not read")
 
 
@@ -162,12 +162,12 @@ def test_lengths_that_are_absurd_cost_no_more_than_others() -> None:
     )
 
     assert many.read < 100
-    assert [len(one.parts) for one in found] == [MOST_ITEMS, 0, MOST_ITEMS, MOST_ITEMS]
+    assert [len(one.parts) for one in found] == [MAX_ITEMS, 0, MAX_ITEMS, MAX_ITEMS]
     assert found[3].parts[1].slot == bytes(32)
 
 
 def test_lines_are_bounded_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MOST_LINES", 20)
+    monkeypatch.setattr(reading, "MAX_LINES", 20)
     found = read_all(layout_of(*(("bool", 0, offset) for offset in range(30))), Slots({}))
     nested = read_all(layout_of(("uint256[2][]", 0, 0)), Slots({0: b"\xff" * 32}))
 
@@ -209,7 +209,7 @@ def test_a_page_has_so_many_keys_only() -> None:
     cells = [cell for one in others for cell in one.parts]
 
     assert (first.mapping, first.remark) == ("", "nested too deeply to be looked up")
-    assert sum(len(cell.keys) for cell in cells) == reading.MOST_INPUTS
+    assert sum(len(cell.keys) for cell in cells) == reading.MAX_INPUTS
     assert cells[-1].remark == "there are more mappings than a page can look up"
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from explorer_app.verification.proxies import (
-    MOST_FACETS,
-    Kind,
+    MAX_FACETS,
+    ProxyKind,
     address_of,
     addresses_of,
     delegates,
@@ -26,7 +26,7 @@ def test_a_minimal_proxy_has_its_implementation_in_its_code() -> None:
     found = target_in_code(minimal())
 
     assert found is not None
-    assert (found.kind, found.address) == (Kind.MINIMAL, ADDRESS)
+    assert (found.kind, found.address) == (ProxyKind.MINIMAL, ADDRESS)
 
 
 def test_an_address_that_begins_with_zeros_may_be_short() -> None:
@@ -49,7 +49,7 @@ def test_soladys_minimal_proxy_is_one() -> None:
     found = target_in_code(code)
 
     assert found is not None
-    assert (found.kind, found.address, found.arguments) == (Kind.MINIMAL, ADDRESS, b"")
+    assert (found.kind, found.address, found.arguments) == (ProxyKind.MINIMAL, ADDRESS, b"")
 
 
 def test_a_clone_has_arguments_behind_its_code() -> None:
@@ -61,7 +61,7 @@ def test_a_clone_has_arguments_behind_its_code() -> None:
     found = target_in_code(code + b"\x2a")
 
     assert found is not None
-    assert (found.kind, found.address, found.arguments) == (Kind.CLONE, ADDRESS, b"\x2a")
+    assert (found.kind, found.address, found.arguments) == (ProxyKind.CLONE, ADDRESS, b"\x2a")
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_an_array_of_addresses_is_read_whole_or_not_at_all() -> None:
     assert addresses_of(head + (2).to_bytes(32, "big") + word + word) == [ADDRESS]
     many = [bytes(31) + bytes([number]) for number in range(1, 60)]
     found = addresses_of(head + (118).to_bytes(32, "big") + b"".join(many + many))
-    assert found == [one[12:] for one in many[:MOST_FACETS]]
+    assert found == [one[12:] for one in many[:MAX_FACETS]]
     assert addresses_of(head + (3).to_bytes(32, "big") + word + word) == []
     assert addresses_of(head + (2**255).to_bytes(32, "big") + word) == []
     assert addresses_of(head + (1).to_bytes(32, "big") + bytes(32)) == []

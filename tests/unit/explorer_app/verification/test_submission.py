@@ -14,13 +14,13 @@ from explorer_app.verification.errors import (
     NoSources,
     NotAnObject,
     SourceElsewhere,
-    TooLarge,
+    SubmissionTooLarge,
     TooManyStrings,
     UnknownCodeFormat,
     UnsupportedLanguage,
 )
 from explorer_app.verification.submission import (
-    MOST_SOURCES,
+    MAX_SOURCES,
     SINGLE_FILE,
     STANDARD_JSON,
     from_form,
@@ -28,7 +28,7 @@ from explorer_app.verification.submission import (
     from_sourcify,
     read_input,
 )
-from explorer_app.verification.versions import Version
+from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
 
 ANY = Address(bytes(20))
@@ -95,7 +95,7 @@ def test_a_single_file_has_its_settings_in_the_form() -> None:
         ({"sourceCode": "[" * 5_000}, NotAnObject),
         ({"sourceCode": "[]"}, NotAnObject),
         ({"sourceCode": "{}"}, NoSources),
-        ({"sourceCode": " " * 10_001}, TooLarge),
+        ({"sourceCode": " " * 10_001}, SubmissionTooLarge),
         ({"sourceCode": '{"sources": {"a": 1}}'}, NotAnObject),
         ({"sourceCode": '{"sources": {"a": {"urls": ["http://a"]}}}'}, SourceElsewhere),
         ({"sourceCode": '{"sources": {"a": {"content": ""}}, "settings": 1}'}, NotAnObject),
@@ -115,7 +115,7 @@ def test_a_single_file_has_its_settings_in_the_form() -> None:
         ({"compilerversion": "0.8"}, MalformedVersion),
         ({"constructorArguments": "0"}, MalformedArguments),
         ({"constructorArguments": "zz"}, MalformedArguments),
-        ({"constructorArguments": "00" * 200_000}, TooLarge),
+        ({"constructorArguments": "00" * 200_000}, SubmissionTooLarge),
     ],
 )
 def test_what_cannot_be_verified_is_refused_with_its_reason(
@@ -142,7 +142,7 @@ def test_sourcifys_form_has_the_same_parts() -> None:
         from_sourcify(ANY, json.dumps({**body, "compilerVersion": None}).encode(), most=10_000)
     with pytest.raises(NoSources):
         from_sourcify(ANY, b"{}", most=10_000)
-    with pytest.raises(TooLarge):
+    with pytest.raises(SubmissionTooLarge):
         from_sourcify(ANY, bytes(10_001), most=10_000)
     text = {**body, "stdJsonInput": json.dumps(INPUT)}
     assert from_sourcify(ANY, json.dumps(text).encode(), most=10_000) == read()
@@ -150,7 +150,7 @@ def test_sourcifys_form_has_the_same_parts() -> None:
 
 @pytest.mark.parametrize("name", ["{}", "{}\\\\"])
 def test_nothing_is_made_of_more_sources_than_there_may_be(name: str) -> None:
-    for most, refusal in ((MOST_SOURCES + 1, NotAnObject), (90_000, TooManyStrings)):
+    for most, refusal in ((MAX_SOURCES + 1, NotAnObject), (90_000, TooManyStrings)):
         sources = ",".join(f'"{name.format(number)}":{{}}' for number in range(most))
         given = f'{{"sources":{{{sources}}}}}'
         body = f'{{"stdJsonInput":{given},"compilerVersion":"0.8.37","contractIdentifier":"A"}}'
@@ -166,7 +166,7 @@ def test_nothing_is_made_of_more_sources_than_there_may_be(name: str) -> None:
 
 def test_as_many_sources_are_read_as_there_may_be() -> None:
     content = {"content": 'string a = "{,}[,]";'}
-    sources = {f"{number}.sol": content for number in range(MOST_SOURCES)}
+    sources = {f"{number}.sol": content for number in range(MAX_SOURCES)}
 
     assert read_input(json.dumps({"sources": sources}))["sources"] == sources
 
@@ -210,15 +210,17 @@ def test_metadata_name_contract_compiler_and_settings() -> None:
      "0.8.37+commit.f401782d.Linux.g++"],
 )  # fmt: skip
 def test_versions_come_with_and_without_a_commit(text: str) -> None:
-    found = Version.parse(text)
+    found = CompilerVersion.parse(text)
 
     assert found.short == "0.8.37"
     assert found.commit == ("f401782d" if "commit" in text else "")
-    assert found.is_built_as(Version.parse("0.8.37+commit.f401782d"))
-    assert not Version(0, 8, 37, "aaaaaaaa").is_built_as(Version.parse("0.8.37+commit.f401782d"))
+    assert found.is_built_as(CompilerVersion.parse("0.8.37+commit.f401782d"))
+    assert not CompilerVersion(0, 8, 37, "aaaaaaaa").is_built_as(
+        CompilerVersion.parse("0.8.37+commit.f401782d")
+    )
 
 
 def test_a_compilers_default_rules_come_first() -> None:
-    assert Version(0, 8, 20).evm_versions()[:3] == ["shanghai", "paris", "london"]
-    assert Version(0, 8, 37).evm_versions()[0] == "osaka"
-    assert Version(0, 4, 11).evm_versions() == []
+    assert CompilerVersion(0, 8, 20).evm_versions()[:3] == ["shanghai", "paris", "london"]
+    assert CompilerVersion(0, 8, 37).evm_versions()[0] == "osaka"
+    assert CompilerVersion(0, 4, 11).evm_versions() == []

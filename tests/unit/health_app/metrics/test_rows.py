@@ -8,7 +8,7 @@ from django.db import OperationalError, ProgrammingError
 from prometheus_client.core import Metric
 
 from health_app.metrics.instruments import gauge
-from health_app.metrics.rows import Reader
+from health_app.metrics.rows import RowCounts
 
 
 def works() -> Iterator[Metric]:
@@ -35,7 +35,7 @@ def shown(metrics: list[Metric]) -> dict[str, float]:
 
 
 def test_all_parts_are_read() -> None:
-    assert shown(Reader([("a", works), ("b", lambda: iter(()))]).read()) == {
+    assert shown(RowCounts([("a", works), ("b", lambda: iter(()))]).read()) == {
         "svc_chain_height": 7,
         "svc_scrape_success/a": 1,
         "svc_scrape_success/b": 1,
@@ -44,7 +44,7 @@ def test_all_parts_are_read() -> None:
 
 
 def test_a_part_that_fails_hides_no_other_one(caplog: pytest.LogCaptureFixture) -> None:
-    assert shown(Reader([("a", wrong), ("b", works)]).read()) == {
+    assert shown(RowCounts([("a", wrong), ("b", works)]).read()) == {
         "svc_scrape_success/a": 0,
         "svc_chain_height": 7,
         "svc_scrape_success/b": 1,
@@ -60,7 +60,7 @@ def test_a_database_that_is_away_is_asked_once() -> None:
         asked.append(1)
         yield from works()
 
-    assert shown(Reader([("a", away), ("b", ask)]).read()) == {
+    assert shown(RowCounts([("a", away), ("b", ask)]).read()) == {
         "svc_scrape_success/a": 0,
         "svc_scrape_success/b": 0,
         "svc_database_up": 0,
@@ -74,7 +74,7 @@ def test_the_log_tells_changes_only(caplog: pytest.LogCaptureFixture) -> None:
     def change() -> Iterator[Metric]:
         yield from ways.pop(0)()
 
-    reader = Reader([("a", change)])
+    reader = RowCounts([("a", change)])
     for _ in range(3):
         reader.read()
     assert [record.getMessage() for record in caplog.records] == [
@@ -94,11 +94,11 @@ def test_a_database_that_hangs_counts_as_away_and_is_asked_once() -> None:
         go_on.wait(60)
         yield from works()
 
-    hanging = Reader([("a", hang)], seconds=0.01)
+    hanging = RowCounts([("a", hang)], seconds=0.01)
     assert shown(hanging.metrics()) == shown(hanging.metrics()) == {"svc_database_up": 0}
     assert entered.wait(60)
     assert len(begun) == 1
-    patient = Reader([("a", hang)], seconds=60)
+    patient = RowCounts([("a", hang)], seconds=60)
     go_on.set()
     for _ in range(2):
         assert shown(patient.metrics())["svc_chain_height"] == 7

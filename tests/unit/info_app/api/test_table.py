@@ -6,13 +6,13 @@ import pytest
 
 from info_app.api import methods
 from info_app.api.node import NoIdentity, OwnNode, to_error_object
-from platform_app.api.answers import Answers
-from platform_app.chain import NoGenesis
+from platform_app.api.answers import CachedAnswers
+from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.answers import AnswerMemory
 from primitives.node_identity import IdentityFiles
 
 INFO = methods(
-    OwnNode(IdentityFiles.below(Path("/nowhere")), {}), Answers(AnswerMemory(lambda: None))
+    OwnNode(IdentityFiles.below(Path("/nowhere")), {}), CachedAnswers(AnswerMemory(lambda: None))
 )
 
 SPECIFIED = [
@@ -48,7 +48,7 @@ def test_what_is_in_memory_is_answered_at_once() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("error", [NoIdentity(), NoGenesis("no chain yet")])
+@pytest.mark.parametrize("error", [NoIdentity(), NoPlatformGenesis("no chain yet")])
 def test_what_is_expected_is_told_in_its_own_words(error: Exception) -> None:
     shown = to_error_object(error)
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from tests.builders.chain_vm import GENESIS, TextBlock, text_block
 from tests.builders.voting import NOW, PEERS, QUICK, SlotVM, Voter, until, virtually
 
@@ -94,7 +94,7 @@ def test_what_does_not_fit_into_one_block_is_in_the_next() -> None:
 
 def test_while_many_blocks_are_processing_nothing_is_built() -> None:
     async def run() -> None:
-        few = Parameters(
+        few = SnowParameters(
             QUICK.k, QUICK.alpha_preference, QUICK.alpha_confidence, QUICK.beta, 1,
             optimal_processing=2,
         )  # fmt: skip

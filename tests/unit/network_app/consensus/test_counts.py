@@ -3,7 +3,7 @@
 from network_app.consensus.figures import Figures
 from network_app.consensus.report import Issues, Proposals
 from network_app.proposervm.ports import Proposal
-from network_app.snowman.engine import Engine
+from network_app.snowman.engine import SnowmanEngine
 from network_app.wire import p2p_pb2 as p2p
 from tests.builders.chain_vm import GENESIS, TextBlock, text_block
 from tests.builders.queries import STRANGERS, A, B, push
@@ -106,7 +106,9 @@ def test_votes_find_what_they_name_or_what_is_before_it_or_nothing() -> None:
 def test_counts_go_on_when_an_engine_ends() -> None:
     figures: Figures[TextBlock] = Figures("P")
     for _ in range(2):
-        engine: Engine[TextBlock] = Engine(None, None, None, QUICK, GENESIS, counts=figures.counts)  # type: ignore[arg-type]
+        engine: SnowmanEngine[TextBlock] = SnowmanEngine(
+            None, None, None, QUICK, GENESIS, counts=figures.counts
+        )  # type: ignore[arg-type]
         figures.begin(engine)
         engine.counts.votes += 3
         figures.end()

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from network_app.consensus.figures import REMEMBERED, Figures
-from network_app.consensus.report import LATENCIES, WORK, OpenPoll, Stake
+from network_app.consensus.report import LATENCIES, WORK, OpenPoll, StakeReport
 from network_app.proposervm.ports import Proposal
-from network_app.snowman.engine import Engine
+from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.polls import Reason
-from network_app.snowman.topological import Decision, Topological
+from network_app.snowman.topological import Topological, VoteDecision
 from network_app.wire import p2p_pb2 as p2p
 from tests.builders.chain_vm import GENESIS, TextBlock, text_block
 from tests.builders.voting import OWN, PEERS, QUICK, Voter, virtually
@@ -30,7 +30,7 @@ class Case:
         self.begin()
 
     def begin(self, last: TextBlock = GENESIS) -> None:
-        engine: Any = Engine(None, None, None, QUICK, last)  # type: ignore[arg-type, type-var]
+        engine: Any = SnowmanEngine(None, None, None, QUICK, last)  # type: ignore[arg-type, type-var]
         self.tree: Topological = engine.tree
         self.engine = engine
         self.figures.begin(engine)
@@ -46,7 +46,7 @@ class Case:
             self.tree.add(block.block_id, block.parent_id, block.height)
             self.figures.issued(block, proposal, seconds, is_own=is_own)
 
-    def poll(self, block: TextBlock, votes: int = 5) -> list[Decision]:
+    def poll(self, block: TextBlock, votes: int = 5) -> list[VoteDecision]:
         decisions = self.tree.record_poll({block.block_id: votes})
         self.figures.decided(decisions, 0.25)
         return decisions
@@ -188,7 +188,7 @@ def test_a_report_of_a_chain_that_is_being_decided_on() -> None:
             tables = report.tables
             assert (tables.polls, tables.requests, tables.pending, tables.blockers) == (1, 1, 1, 1)
             assert (tables.processing, len(report.polls)) == (1, 1)
-            assert report.stake == Stake(5, 5000, {})
+            assert report.stake == StakeReport(5, 5000, {})
             assert report.obstacle is None
         ended = voter.runner.report()
         assert not ended.is_running
@@ -200,10 +200,10 @@ def test_a_report_of_a_chain_that_is_being_decided_on() -> None:
 def test_why_nothing_is_decided_is_said_in_whole_per_cent() -> None:
     async def run() -> None:
         report = Voter().runner.report()
-        stake = Stake(2, 10_000, {PEERS[0]: 2001})
+        stake = StakeReport(2, 10_000, {PEERS[0]: 2001})
         assert replace(report, stake=stake).obstacle == "hears 79 % of the stake, needs 80 %"
-        assert replace(report, stake=Stake(2, 10_000, {OWN: 2000})).obstacle is None
-        nobody = replace(report, stake=Stake(0, 0, {}))
+        assert replace(report, stake=StakeReport(2, 10_000, {OWN: 2000})).obstacle is None
+        nobody = replace(report, stake=StakeReport(0, 0, {}))
         assert nobody.obstacle == "hears 0 % of the stake, needs 80 %"
 
     virtually(run())

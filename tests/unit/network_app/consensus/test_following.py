@@ -2,8 +2,8 @@
 
 import asyncio
 
-from network_app.consensus.following import FollowedHead
-from network_app.consensus.report import Contradiction
+from network_app.consensus.following import ProducerHead
+from network_app.consensus.report import ProducerRewind
 from network_app.snowman.parameters import ONE_VOTE
 from network_app.snowman.topological import Topological
 from tests.builders.chain_vm import GENESIS, TextBlock, text_block
@@ -19,31 +19,31 @@ def tree(last: TextBlock) -> Topological:
     return Topological(ONE_VOTE, last.block_id, last.height)
 
 
-def look(head: FollowedHead, block: TextBlock, last: TextBlock = A) -> Contradiction | None:
+def look(head: ProducerHead, block: TextBlock, last: TextBlock = A) -> ProducerRewind | None:
     return head.look({PRODUCER: (block.block_id, block.height)}, tree(last))
 
 
 def test_a_producer_may_be_level_or_ahead_or_not_heard_of() -> None:
-    head = FollowedHead()
+    head = ProducerHead()
     assert look(head, A) is None
     assert look(head, text_block(A, "b")) is None
     assert head.look({}, tree(A)) is None
 
 
 def test_one_that_is_below_or_elsewhere_has_taken_blocks_back() -> None:
-    below = look(FollowedHead(), GENESIS)
-    assert below == Contradiction(PRODUCER, GENESIS.block_id, 0, 1)
+    below = look(ProducerHead(), GENESIS)
+    assert below == ProducerRewind(PRODUCER, GENESIS.block_id, 0, 1)
     assert (
         f"{PRODUCER}, which makes all blocks, has block {GENESIS.block_id} at height 0, below"
         in (below.words)
     )
-    elsewhere = look(FollowedHead(), OTHER)
-    assert elsewhere == Contradiction(PRODUCER, OTHER.block_id, 1, 1)
+    elsewhere = look(ProducerHead(), OTHER)
+    assert elsewhere == ProducerRewind(PRODUCER, OTHER.block_id, 1, 1)
     assert "at height 1, another one than the last one accepted here" in elsewhere.words
 
 
 def test_that_it_grows_again_is_no_agreement() -> None:
-    head = FollowedHead()
+    head = ProducerHead()
     found = look(head, OTHER)
     assert look(head, HIGHER) == found
     assert look(head, A) is None

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from network_app.consensus.queue import Arrival, MessageQueue
-from network_app.snowman.engine import Engine
+from network_app.consensus.queue import EngineEvent, MessageQueue
+from network_app.snowman.engine import SnowmanEngine
 from tests.builders.voting import PEERS
 
 
@@ -11,12 +11,12 @@ async def _nothing(_: object) -> None:
     pass
 
 
-def named(name: str) -> Arrival:
-    async def work(_: Engine) -> None:  # type: ignore[type-arg]
+def named(name: str) -> EngineEvent:
+    async def work(_: SnowmanEngine) -> None:  # type: ignore[type-arg]
         raise NotImplementedError
 
     work.__name__ = name
-    return Arrival(work)
+    return EngineEvent(work)
 
 
 async def taken(queue: MessageQueue) -> list[str]:
@@ -50,9 +50,9 @@ async def test_what_is_forgotten_lets_go_who_waits_for_it() -> None:
     loop = asyncio.get_running_loop()
     given_up, waiting = loop.create_future(), loop.create_future()
     given_up.cancel()
-    queue.add(PEERS[0], Arrival(_nothing, None, given_up))
-    queue.add(PEERS[0], Arrival(_nothing, None, waiting))
-    queue.add(PEERS[1], Arrival(_nothing))
+    queue.add(PEERS[0], EngineEvent(_nothing, None, given_up))
+    queue.add(PEERS[0], EngineEvent(_nothing, None, waiting))
+    queue.add(PEERS[1], EngineEvent(_nothing))
     queue.clear()
     await waiting
     assert len(queue) == 0

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from network_app.consensus.room import MOST_PENDING, Room
+from network_app.consensus.pending_limit import MAX_PENDING, PendingBlocksLimit
 from network_app.sync.budget import Turn
 from network_app.wire import p2p_pb2 as p2p
 from primitives.ids import ID
@@ -74,7 +74,7 @@ def test_a_validator_that_floods_makes_itself_wait() -> None:
 def test_blocks_without_end_that_wait_for_parents_are_let_go() -> None:
     async def run() -> None:
         line = [TextBlock(_made_up(0), 1_000_000, 0, "whose parent is nowhere")]
-        for number in range(MOST_PENDING + 10):
+        for number in range(MAX_PENDING + 10):
             line.append(text_block(line[-1], f"{number}"))
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(line[-1]))
@@ -90,7 +90,7 @@ def test_blocks_without_end_that_wait_for_parents_are_let_go() -> None:
                 )
                 await asyncio.sleep(0.001)
                 most = max(most, voter.runner.report().tables.pending)
-            assert most == MOST_PENDING
+            assert most == MAX_PENDING
             assert voter.runner.behind.is_set()
             tables = voter.runner.report().tables
             assert (tables.pending, tables.requests, tables.blockers) == (0, 0, 0)
@@ -108,7 +108,7 @@ def test_a_query_whose_block_finds_no_room_is_answered_alone() -> None:
         async with Voter() as voter:
             engine = voter.runner._engine
             assert engine is not None
-            engine.pending.update(Waiting(MOST_PENDING, 0).pending)
+            engine.pending.update(Waiting(MAX_PENDING, 0).pending)
             await voter.hear(PEERS[0], push(A, 2))
             await voter.hear(PEERS[0], pull(B, 3))
             assert answers(voter, 2) == answers(voter, 3) == [nothing_processing()]
@@ -151,7 +151,7 @@ class Waiting:
 )
 def test_how_much_may_wait_for_parents(count: int, size: int, is_left: bool) -> None:  # noqa: FBT001
     full: list[bool] = []
-    room = Room(PEERS.__contains__, lambda: full.append(True))
+    room = PendingBlocksLimit(PEERS.__contains__, lambda: full.append(True))
     engine: Any = Waiting(count, size)
     assert room.is_left(engine, STRANGERS[0]) is is_left
     assert not full  # messages of unknown peers never make this node bootstrap

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from network_app.consensus.room import Room
-from network_app.consensus.sender import MOST_GETS, PAUSE, PeerSender, Work, read_chits
+from network_app.consensus.pending_limit import PendingBlocksLimit
+from network_app.consensus.sender import MAX_GETS, PAUSE, PeerSender, Work, read_chits
 from network_app.consensus.validators import CurrentValidators
 from network_app.peers.bench import Bench
 from network_app.snowman.ports import Chits
@@ -49,7 +49,7 @@ class Case:
             self.peers, self.bench, QUICK, own=OWN, alias="P", clock=clock
         )
         self.failed: list[NodeID] = []
-        room = Room(self.validators.is_validator, lambda: self.failed.append(OWN))
+        room = PendingBlocksLimit(self.validators.is_validator, lambda: self.failed.append(OWN))
         self.sender = PeerSender(
             self.peers, self.requests, self.validators, room, tell=self._tell, chain_id=CHAIN
         )
@@ -218,16 +218,16 @@ def test_nobody_uses_up_the_questions_of_others(who: NodeID, other: NodeID) -> N
     async def run() -> None:
         case = Case()
         case.peers.there.append(STRANGER)
-        for number in range(MOST_GETS + 5):
+        for number in range(MAX_GETS + 5):
             case.sender.send_get(who, number, A.block_id)
         case.sender.send_get(other, 1000, A.block_id)
-        assert len(case.peers.told("get")) == MOST_GETS + 1
+        assert len(case.peers.told("get")) == MAX_GETS + 1
         await until(lambda: len(case.told) == 5)
         assert asyncio.get_running_loop().time() < 0.1
-        await until(lambda: len(case.told) == MOST_GETS + 6)
+        await until(lambda: len(case.told) == MAX_GETS + 6)
         await asyncio.sleep(CONFIG.bench_time)
         case.sender.send_get(who, 2000, A.block_id)
-        assert len(case.peers.told("get")) == MOST_GETS + 2
+        assert len(case.peers.told("get")) == MAX_GETS + 2
 
     virtually(run())
 

@@ -3,14 +3,14 @@
 import json
 from dataclasses import replace
 
-from network_app.consensus.report import ConsensusReport, Contradiction, Stake
-from network_app.consensus.texts import (
-    MOST_ABSENT,
-    MOST_BLOCKS,
-    MOST_POLLS,
+from network_app.consensus.messages import (
+    MAX_ABSENT,
+    MAX_BLOCKS,
+    MAX_POLLS,
     from_json,
     to_json,
 )
+from network_app.consensus.report import ConsensusReport, ProducerRewind, StakeReport
 from tests.builders.consensus_report import REPORT, block_id, node_id, processing
 
 
@@ -20,7 +20,7 @@ def through_json(report: ConsensusReport) -> ConsensusReport:
 
 def test_a_report_comes_back() -> None:
     assert through_json(REPORT) == REPORT
-    ahead = Contradiction(node_id(2), block_id(1), 1, 3)
+    ahead = ProducerRewind(node_id(2), block_id(1), 1, 3)
     contradicted = replace(REPORT, contradiction=ahead)
     assert through_json(contradicted) == contradicted
     bare = replace(REPORT, is_running=False, last_accepted=None, preference=None, processing=())
@@ -28,16 +28,16 @@ def test_a_report_comes_back() -> None:
 
 
 def test_a_report_is_bounded_and_its_sums_are_not_cut() -> None:
-    absent = {node_id(number): 10 + number for number in range(3 * MOST_ABSENT)}
+    absent = {node_id(number): 10 + number for number in range(3 * MAX_ABSENT)}
     large = replace(
         REPORT,
-        processing=tuple(map(processing, range(2 * MOST_BLOCKS))),
-        polls=REPORT.polls * (2 * MOST_POLLS),
-        stake=Stake(500, 100_000, absent),
+        processing=tuple(map(processing, range(2 * MAX_BLOCKS))),
+        polls=REPORT.polls * (2 * MAX_POLLS),
+        stake=StakeReport(500, 100_000, absent),
     )
     shown = through_json(large)
-    assert shown.processing == large.processing[:MOST_BLOCKS]
-    assert len(shown.polls) == MOST_POLLS
-    assert set(shown.stake.absent) == set(list(absent)[-MOST_ABSENT:])
+    assert shown.processing == large.processing[:MAX_BLOCKS]
+    assert len(shown.polls) == MAX_POLLS
+    assert set(shown.stake.absent) == set(list(absent)[-MAX_ABSENT:])
     assert shown.stake.connected == large.stake.connected
     assert len(json.dumps(to_json(large))) < 64 * 1024

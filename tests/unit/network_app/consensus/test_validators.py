@@ -4,8 +4,8 @@ from random import Random
 
 from network_app.consensus.validators import REFRESH, CurrentValidators
 from network_app.peers.bench import Bench
-from network_app.ports import ValidatorFacts
-from network_app.snowman.parameters import Parameters
+from network_app.ports import ValidatorInfo
+from network_app.snowman.parameters import SnowParameters
 from primitives.ids import NodeID
 from tests.builders.memory_network import node_id
 from tests.builders.voting import CONFIG, OWN, PEERS, Peers
@@ -19,7 +19,7 @@ class Case:
         self.validators = CurrentValidators(
             self.peers,
             self.bench,
-            Parameters(),
+            SnowParameters(),
             own=OWN,
             alias="P",
             random=Random(1),
@@ -60,7 +60,7 @@ def test_without_validators_nobody_is_drawn() -> None:
 
 def test_all_are_drawn_by_stake_wherever_they_are() -> None:
     case = Case()
-    case.peers.facts[OWN] = ValidatorFacts(6000, None)
+    case.peers.facts[OWN] = ValidatorInfo(6000, None)
     drawn = [case.validators.sample(20) for _ in range(200)]
     shares = {one: sum((d or {})[one] for d in drawn) / 4000 for one in (OWN, *PEERS)}
     assert set(shares) == {OWN, *PEERS}
@@ -77,7 +77,7 @@ def test_one_of_those_that_are_connected_is_asked_for_news() -> None:
 
 def test_a_benched_validator_counts_as_one_that_is_away() -> None:
     peers = Peers()
-    peers.facts |= dict.fromkeys((OWN, *PEERS[1:]), ValidatorFacts(5000, None))
+    peers.facts |= dict.fromkeys((OWN, *PEERS[1:]), ValidatorInfo(5000, None))
     case = Case(peers)
     for one in PEERS:
         case.validators.connected(one)

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from chainvm.port import HeadMoved, Written
-from network_app.consensus.vm import Built, ThreadedVM, VotedChain
+from network_app.consensus.vm import BuildOutcome, ThreadedVM, VotedChain
 from network_app.proposervm.ports import Proposal
 from network_app.proposervm.vm import NotOurSlot
-from network_app.snowman.topological import Decision
+from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID
 from tests.builders.chain_vm import GENESIS, InvalidTextBlock, TextBlock, text_block
 from tests.builders.voting import CHAIN, NOW, OWN, SlotVM
@@ -56,11 +56,11 @@ class Heard:
         self.seconds.append(seconds)
         self.told.append(("issued", block.text))
 
-    def decided(self, decisions: Sequence[Decision], seconds: float) -> None:
+    def decided(self, decisions: Sequence[VoteDecision], seconds: float) -> None:
         self.seconds.append(seconds)
         self.told.append(("decided", [one.accepted for one in decisions]))
 
-    def built(self, outcome: Built) -> None:
+    def built(self, outcome: BuildOutcome) -> None:
         self.told.append(("built", outcome))
 
 
@@ -115,7 +115,7 @@ async def test_a_block_over_which_the_chain_fails_is_refused_and_logged(
     case.vm.raises = ZeroDivisionError()
     assert not await case.threaded.verify(A)
     assert await case.threaded.build() is None
-    assert case.threaded.last_build is Built.FAILED
+    assert case.threaded.last_build is BuildOutcome.FAILED
     assert len([one for one in caplog.records if one.exc_info]) == 3
 
 
@@ -141,7 +141,7 @@ async def test_what_came_of_building() -> None:
     assert await case.threaded.build() == A
     case.vm.raises = NotOurSlot(3, OWN)
     assert await case.threaded.build() is None
-    outcomes = [Built.NOTHING, Built.BLOCK, Built.NOT_NOW]
+    outcomes = [BuildOutcome.NOTHING, BuildOutcome.BLOCK, BuildOutcome.NOT_NOW]
     assert case.heard.told == [("built", one) for one in outcomes]
     assert await case.threaded.builds_from() == NOW
     assert case.vm.delays == [1]
@@ -155,8 +155,8 @@ async def test_all_blocks_of_one_step_are_accepted_together() -> None:
     case.threaded.on_accepted.append(accepted.append)
     await case.threaded.decide(
         [
-            Decision(A.block_id, GENESIS.block_id, (RIVAL.block_id,)),
-            Decision(B.block_id, A.block_id, ()),
+            VoteDecision(A.block_id, GENESIS.block_id, (RIVAL.block_id,)),
+            VoteDecision(B.block_id, A.block_id, ()),
         ]
     )
     assert case.vm.runs == [[A.block_id, B.block_id]]
@@ -181,7 +181,7 @@ async def test_who_is_cancelled_while_it_commits_tells_of_that_first() -> None:
 
     case.threaded.run = run_long  # type: ignore[method-assign]
     deciding = asyncio.create_task(
-        case.threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+        case.threaded.decide([VoteDecision(A.block_id, GENESIS.block_id, ())])
     )
     await committed.wait()
     deciding.cancel()
@@ -200,7 +200,7 @@ async def test_of_a_commit_that_fails_nobody_is_told() -> None:
     accepted: list[TextBlock] = []
     case.threaded.on_accepted.append(accepted.append)
     with pytest.raises(OSError, match="the disk is full"):
-        await case.threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+        await case.threaded.decide([VoteDecision(A.block_id, GENESIS.block_id, ())])
     assert accepted == []
     assert case.heard.told == [("issued", "a")]
     assert await case.threaded.begin() == GENESIS
@@ -213,7 +213,7 @@ async def test_the_preference_is_told_when_it_changes_and_after_each_decision() 
     for _ in range(3):
         await case.threaded.set_preference(A.block_id)
     assert case.vm.calls.count("set_preference") == 1
-    await case.threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+    await case.threaded.decide([VoteDecision(A.block_id, GENESIS.block_id, ())])
     await case.threaded.set_preference(A.block_id)
     assert case.vm.calls.count("set_preference") == 2
 
@@ -252,6 +252,6 @@ async def test_what_is_decided_is_on_the_disk_before_anybody_hears_of_it() -> No
     threaded = ThreadedVM(chain, heard)
     await threaded.begin()
     await threaded.verify(A)
-    await threaded.decide([Decision(A.block_id, GENESIS.block_id, ())])
+    await threaded.decide([VoteDecision(A.block_id, GENESIS.block_id, ())])
     assert flushed == [(2, 1)]
     assert heard.told == [("issued", "a"), ("decided", [A.block_id])]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from network_app.bloom import EMPTY, BloomFilter, SaltedBloom
 from network_app.handshake import errors
-from network_app.handshake.handshake import PeerFacts, check, make, read_filter
+from network_app.handshake.handshake import PeerVersionInfo, check, make, read_filter
 from network_app.handshake.version import PROTOCOL
 from network_app.wire.framing import PREFIX, decode, encode
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
@@ -46,7 +46,7 @@ def told(**changes: Any) -> Handshake:
     return message
 
 
-def checked(handshake: Handshake, **conditions: Any) -> PeerFacts:
+def checked(handshake: Handshake, **conditions: Any) -> PeerVersionInfo:
     defaults = {
         "certificate_der": PEER.certificate_der,
         "network_id": NETWORK,
@@ -77,7 +77,7 @@ def test_what_we_tell_is_believed_by_others() -> None:
     sent = decode(encode(Message(handshake=handshake))[PREFIX:]).handshake
 
     assert handshake.my_time == NOW
-    assert checked(sent, debated_acps={23, 77, 236}) == PeerFacts(
+    assert checked(sent, debated_acps={23, 77, 236}) == PeerVersionInfo(
         version=PROTOCOL,
         claim=CLAIM,
         tracked_subnets=(SUBNET, LATER_SUBNET),

@@ -3,38 +3,38 @@
 import pytest
 
 from network_app.handshake.errors import IncompatibleVersion
-from network_app.handshake.version import PROTOCOL, Version, check_compatible
+from network_app.handshake.version import PROTOCOL, ReleaseVersion, check_compatible
 from network_app.wire.p2p_pb2 import Client
 
 
 def test_the_text_is_name_and_number() -> None:
     assert str(PROTOCOL) == "avalanchego/1.14.2"
-    assert str(Version("another", 1, 0, 10)) == "another/1.0.10"
+    assert str(ReleaseVersion("another", 1, 0, 10)) == "another/1.0.10"
 
 
 def test_a_version_comes_back_out_of_its_message() -> None:
-    assert Version.of(PROTOCOL.client()) == PROTOCOL
-    assert Version.of(Client()) == Version("", 0, 0, 0)
+    assert ReleaseVersion.of(PROTOCOL.client()) == PROTOCOL
+    assert ReleaseVersion.of(Client()) == ReleaseVersion("", 0, 0, 0)
 
 
 def test_a_name_is_kept_short_and_printable() -> None:
     client = Client(name="a\0b\nc\u202ed" + "x" * 100, major=2**32 - 1)
 
-    assert Version.of(client).name == "abcd" + "x" * 17
-    assert len(str(Version.of(client))) < 64
+    assert ReleaseVersion.of(client).name == "abcd" + "x" * 17
+    assert len(str(ReleaseVersion.of(client))) < 64
 
 
 @pytest.mark.parametrize(
     "number", [(1, 14, 0), (1, 14, 2), (1, 14, 99), (1, 15, 0), (1, 99, 0)], ids=str
 )
 def test_a_version_that_follows_the_upgrade_is_compatible(number: tuple[int, int, int]) -> None:
-    check_compatible(Version("anything", *number))
-    check_compatible(Version("anything", *number), upgraded=False)
+    check_compatible(ReleaseVersion("anything", *number))
+    check_compatible(ReleaseVersion("anything", *number), upgraded=False)
 
 
 @pytest.mark.parametrize("number", [(1, 13, 0), (1, 13, 99)], ids=str)
 def test_an_older_version_is_compatible_until_the_upgrade(number: tuple[int, int, int]) -> None:
-    version = Version("avalanchego", *number)
+    version = ReleaseVersion("avalanchego", *number)
 
     check_compatible(version, upgraded=False)
     with pytest.raises(IncompatibleVersion, match=rf"^version {version} is not compatible$"):
@@ -47,7 +47,7 @@ def test_an_older_version_is_compatible_until_the_upgrade(number: tuple[int, int
 def test_the_oldest_and_the_next_major_versions_are_not_compatible(
     number: tuple[int, int, int],
 ) -> None:
-    version = Version("avalanchego", *number)
+    version = ReleaseVersion("avalanchego", *number)
     for upgraded in (True, False):
         with pytest.raises(IncompatibleVersion, match=rf"^version {version} is not compatible$"):
             check_compatible(version, upgraded=upgraded)

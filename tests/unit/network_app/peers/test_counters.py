@@ -4,7 +4,7 @@ import pytest
 
 from network_app.peers.counters import Counters, RunningAverage
 from network_app.peers.errors import ConnectionLost, TlsFailed
-from network_app.ports import Totals
+from network_app.ports import NetworkTotals
 
 
 class Clock:
@@ -16,7 +16,7 @@ class Clock:
 
 
 def test_before_anything_happened_there_is_nothing() -> None:
-    assert Counters().totals() == Totals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
+    assert Counters().totals() == NetworkTotals(0, 0, 0, 0, 0, None, None, 0, 0, 0.0)
 
 
 def test_messages_and_bytes_are_counted_by_kind() -> None:

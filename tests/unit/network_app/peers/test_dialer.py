@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from network_app.config import NetworkConfig
-from network_app.peers.dialer import Address, Dialer, Lived
+from network_app.peers.dialer import ConnectionLifetime, DialAddress, Dialer
 from network_app.peers.errors import NotReached
 from primitives.ids import NodeID
 
@@ -18,9 +18,9 @@ class Nobody:
 
     dialled: list[int] = field(default_factory=list)
 
-    async def dial(self, address: Address, _met: object) -> Lived:
+    async def dial(self, address: DialAddress, _met: object) -> ConnectionLifetime:
         self.dialled.append(address.port)
-        return Lived(NotReached("nobody"))
+        return ConnectionLifetime(NotReached("nobody"))
 
     async def absent(self, _node_id: NodeID) -> bool:
         return False
@@ -34,12 +34,12 @@ async def settled() -> None:
 async def test_who_signs_ever_new_addresses_is_dialled_once_for_it() -> None:
     nobody = Nobody()
     dialer = Dialer(CONFIG, nobody.dial, nobody.absent)
-    dialer.want({NODE: Address("192.0.2.1", 1)})
+    dialer.want({NODE: DialAddress("192.0.2.1", 1)})
     await settled()
     assert nobody.dialled == [1]
 
     for port in range(2, 100):
-        dialer.want({NODE: Address("192.0.2.1", port)})
+        dialer.want({NODE: DialAddress("192.0.2.1", port)})
         await settled()
 
     assert nobody.dialled == [1, 2]
@@ -50,13 +50,13 @@ async def test_who_signs_ever_new_addresses_is_dialled_once_for_it() -> None:
 async def test_who_moves_again_later_is_dialled_at_once_again() -> None:
     nobody = Nobody()
     dialer = Dialer(CONFIG, nobody.dial, nobody.absent)
-    dialer.want({NODE: Address("192.0.2.1", 1)})
+    dialer.want({NODE: DialAddress("192.0.2.1", 1)})
     await settled()
-    dialer.want({NODE: Address("192.0.2.1", 2)})
+    dialer.want({NODE: DialAddress("192.0.2.1", 2)})
     await settled()
     dialer._validators[NODE].moved_at -= CONFIG.longest_retry
 
-    dialer.want({NODE: Address("192.0.2.1", 3)})
+    dialer.want({NODE: DialAddress("192.0.2.1", 3)})
     await settled()
 
     assert nobody.dialled == [1, 2, 3]

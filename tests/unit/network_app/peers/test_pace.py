@@ -3,8 +3,8 @@
 import pytest
 
 from network_app.config import NetworkConfig
-from network_app.peers import pace
-from network_app.peers.pace import RECENT, Crowd, Pace
+from network_app.peers import read_throttle
+from network_app.peers.read_throttle import RECENT, ReadThrottle, UnknownPeers
 
 CONFIG = NetworkConfig(
     network_id=1, peer_rate=400, stranger_rate=50, strangers_rate=100, peer_burst=200
@@ -13,7 +13,7 @@ CONFIG = NetworkConfig(
 
 @pytest.fixture(autouse=True)
 def _small_bursts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "LEAST_BURST", 20)
+    monkeypatch.setattr(read_throttle, "MIN_BURST", 20)
 
 
 class Paces:
@@ -21,12 +21,12 @@ class Paces:
 
     def __init__(self) -> None:
         self.known: set[str] = set()
-        self.crowd = Crowd(CONFIG)
+        self.crowd = UnknownPeers(CONFIG)
 
-    def of(self, name: str) -> Pace:
-        return Pace(CONFIG, self.crowd, lambda: name not in self.known, 0.0)
+    def of(self, name: str) -> ReadThrottle:
+        return ReadThrottle(CONFIG, self.crowd, lambda: name not in self.known, 0.0)
 
-    def crowded(self, count: int, now: float = 0.0) -> list[Pace]:
+    def crowded(self, count: int, now: float = 0.0) -> list[ReadThrottle]:
         """Let `count` unknown peers be read."""
         came = [self.of(f"stranger {number}") for number in range(count)]
         for one in came:

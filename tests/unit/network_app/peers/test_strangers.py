@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from network_app.peers.errors import NothingTaken
-from network_app.peers.strangers import LARGE, PATIENCE, SendRoom
+from network_app.peers.unknown_peers import LARGE, PATIENCE, SendBufferLimit
 
 
 @dataclass
@@ -21,8 +21,8 @@ class Outbox:
         self.ended.append(reason)
 
 
-def room(*outboxes: Outbox, most: int = 10 * LARGE) -> SendRoom:
-    return SendRoom(most, lambda: outboxes)
+def room(*outboxes: Outbox, most: int = 10 * LARGE) -> SendBufferLimit:
+    return SendBufferLimit(most, lambda: outboxes)
 
 
 def test_strangers_share_one_room() -> None:

@@ -14,12 +14,12 @@ from network_app.peers.throttle import (
     FRAME_COST,
     BytePool,
     Lease,
-    Shares,
+    StakeAllocations,
     TokenBucket,
     frame_cost,
     unpacking_cost,
 )
-from network_app.ports import ValidatorFacts
+from network_app.ports import ValidatorInfo
 from primitives.ids import NodeID
 from tests.searching import cases
 
@@ -383,14 +383,14 @@ class Known:
     """A directory whose validators are replaced all together."""
 
     def __init__(self, **weights: int) -> None:
-        self.facts: dict[NodeID, ValidatorFacts] = {}
+        self.facts: dict[NodeID, ValidatorInfo] = {}
         self.set(**weights)
 
     def set(self, **weights: int) -> None:
         names = {"alice": ALICE, "bob": BOB, "carol": CAROL}
-        self.facts = {names[name]: ValidatorFacts(it, None) for name, it in weights.items()}
+        self.facts = {names[name]: ValidatorInfo(it, None) for name, it in weights.items()}
 
-    def validators(self) -> Mapping[NodeID, ValidatorFacts]:
+    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
         return self.facts
 
     def uptime_of(self, node_id: NodeID) -> int:
@@ -399,7 +399,7 @@ class Known:
 
 def test_the_validators_pool_is_divided_by_stake() -> None:
     known = Known(alice=3, bob=1)
-    shares = Shares(replace(CONFIG, validator_pool=4000), known)
+    shares = StakeAllocations(replace(CONFIG, validator_pool=4000), known)
 
     assert (shares.of(ALICE), shares.of(BOB), shares.of(CAROL)) == (3000, 1000, 0)
 
@@ -408,7 +408,7 @@ def test_the_validators_pool_is_divided_by_stake() -> None:
 
 
 def test_validators_without_stake_have_no_share() -> None:
-    assert Shares(CONFIG, Known(alice=0)).of(ALICE) == 0
+    assert StakeAllocations(CONFIG, Known(alice=0)).of(ALICE) == 0
 
 
 @pytest.mark.parametrize("size", [0, 1, LARGE])

@@ -21,7 +21,7 @@ from network_app.proposervm.errors import (
     CutOff,
     HeightTooLarge,
     InvalidCertificate,
-    MalformedBlock,
+    MalformedOuterBlock,
     MissingSignature,
     NotAnOuterBlock,
     UnexpectedSignature,
@@ -105,7 +105,7 @@ def test_any_bytes_are_a_block_or_refused(
     head, tail = block.raw[:place], block.raw[place:]
     changed = head + bytes([tail[0] ^ data.draw(st.integers(1, 255))]) + tail[1:]
     for strange in (raw, changed, head, head + raw, block.raw[:6] + raw):
-        with suppress(MalformedBlock):
+        with suppress(MalformedOuterBlock):
             assert parse(strange).raw == strange
 
 

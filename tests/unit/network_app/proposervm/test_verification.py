@@ -7,11 +7,11 @@ import pytest
 
 from network_app.proposervm import errors, windower
 from network_app.proposervm.block import build_option, build_unsigned
-from network_app.proposervm.building import Signature, build_child
+from network_app.proposervm.building import BlockSigner, build_child
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.verification import (
-    InnerFacts,
-    ParentFacts,
+    InnerContext,
+    ParentContext,
     Upgrades,
     follow,
     of_genesis,
@@ -32,7 +32,7 @@ from tests.builders.outer_blocks import (
 )
 
 GENESIS = of_genesis(an_id("genesis"), NOW - 100)
-FIRST_INNER = InnerFacts(an_id("inner 1"), GENESIS.inner_id, 1)
+FIRST_INNER = InnerContext(an_id("inner 1"), GENESIS.inner_id, 1)
 NEXT_EPOCH = Epoch(7, 4, NOW - 40)
 
 
@@ -96,7 +96,7 @@ def test_another_inner_parent(case: Case) -> None:
 @pytest.mark.parametrize("case", [Case(signed()), option()], ids=["signed", "option"])
 def test_another_height(case: Case) -> None:
     words = "^block height 6 didn't match expected height 5$"
-    with pytest.raises(errors.WrongHeight, match=words):
+    with pytest.raises(errors.WrongInnerHeight, match=words):
         case.with_inner(height=6).verify()
 
 
@@ -198,7 +198,7 @@ def test_slots_are_owned_by_those_who_validate_at_the_parents_height() -> None:
     stake = {ALICE.node_id: 3, BOB.node_id: 1}
     owners = {
         time: windower.proposer_at(CHAIN, 5, windower.slot_of(time, PARENT.time), stake)
-        for time in range(PARENT.time, NOW + 1, windower.SLOT)
+        for time in range(PARENT.time, NOW + 1, windower.WINDOW_DURATION)
     }
     assert set(owners.values()) == {ALICE.node_id, BOB.node_id}
     for time, owner in owners.items():
@@ -217,19 +217,19 @@ def test_a_signed_block_where_nobody_validates() -> None:
 @pytest.mark.parametrize("bootstrapping", [False, True])
 def test_a_signature_for_another_chain(*, bootstrapping: bool) -> None:
     words = f"^invalid signature of {ALICE.node_id}$"
-    with pytest.raises(errors.WrongSignature, match=words):
+    with pytest.raises(errors.WrongBlockSignature, match=words):
         Case(signed(chain_id=an_id("another"))).verify(bootstrapping=bootstrapping)
 
 
 def test_a_signature_of_another_key() -> None:
     mixed = ALICE._replace(key=BOB.key)
     words = f"^invalid signature of {ALICE.node_id}$"
-    with pytest.raises(errors.WrongSignature, match=words):
+    with pytest.raises(errors.WrongBlockSignature, match=words):
         Case(signed(mixed)).verify()
 
 
 def test_bytes_that_are_no_signature() -> None:
-    with pytest.raises(errors.WrongSignature):
+    with pytest.raises(errors.WrongBlockSignature):
         Case(replace(signed(), signature=b"no signature")).verify()
 
 
@@ -272,10 +272,10 @@ class TestBeforeDurango:
 
 def test_a_chain_that_is_built_is_accepted() -> None:
     """The chain has genesis, blocks through several epochs, a proposal, its option, and a block after it."""
-    signature = Signature(CHAIN, ALICE.certificate, ALICE.key)
+    signature = BlockSigner(CHAIN, ALICE.certificate, ALICE.key)
     parent, numbers = GENESIS, []
     for height in range(1, 12):
-        inner = InnerFacts(
+        inner = InnerContext(
             an_id(f"inner {height}"), parent.inner_id, height,
             options=(an_id("inner 9"), an_id("abort")) if height == 8 else (),
         )  # fmt: skip
@@ -302,13 +302,13 @@ def test_an_option_hands_on_its_proposals_times() -> None:
     proposal = replace(PARENT, options=(INNER.block_id, an_id("abort")))
     block = build_option(proposal.outer_id, b"commit")
 
-    assert follow(proposal, block, INNER) == ParentFacts(
+    assert follow(proposal, block, INNER) == ParentContext(
         block.outer_id, INNER.block_id, 5, PARENT.time, PARENT.p_chain_height, PARENT.epoch
     )
 
 
 def test_a_child_is_never_before_or_below_its_parent() -> None:
-    signature = Signature(CHAIN, ALICE.certificate, ALICE.key)
+    signature = BlockSigner(CHAIN, ALICE.certificate, ALICE.key)
     built = build_child(PARENT, b"inner", time=5, p_chain_height=3, signature=signature)
 
     assert (built.time, built.p_chain_height, built.epoch) == (PARENT.time, 7, PARENT.epoch)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from chainvm.processing import NotProcessing, UnknownParent
-from network_app.proposervm.block import OptionBlock, OuterBlock
+from network_app.proposervm.block import OuterBlock, OuterOptionBlock
 from network_app.proposervm.errors import (
     HeightNotReached,
     NotAnOption,
@@ -16,9 +16,9 @@ from network_app.proposervm.errors import (
     WrongInnerParent,
 )
 from network_app.proposervm.ports import Proposal
-from network_app.proposervm.verification import ParentFacts
+from network_app.proposervm.verification import ParentContext
 from network_app.proposervm.vm import NotOurSlot, NotWrapped, ProposerBlock
-from network_app.proposervm.windower import SLOT, proposer_at
+from network_app.proposervm.windower import WINDOW_DURATION, proposer_at
 from primitives.ids import ID
 from tests.builders.chain_vm import (
     GENESIS,
@@ -114,7 +114,7 @@ def test_each_builds_in_its_slot_and_is_taken_by_the_other() -> None:
     for slot in range(1, 8):
         owner = proposer_at(CHAIN, 2, slot, weights)
         builder, judge = (alice, bob) if owner == ALICE.node_id else (bob, alice)
-        time = NOW + slot * SLOT
+        time = NOW + slot * WINDOW_DURATION
         builder.inner.waiting = [f"slot {slot}"]
         block = builder.vm.build(now=time)
         assert block is not None
@@ -131,9 +131,11 @@ def test_a_node_knows_since_when_it_may_build() -> None:
     owners = [proposer_at(CHAIN, 2, slot, weights) for slot in range(20)]
     assert set(owners) == set(weights)
     for slot in range(10):
-        begins = setup.vm.builds_from(now=NOW + slot * SLOT + 2)
+        begins = setup.vm.builds_from(now=NOW + slot * WINDOW_DURATION + 2)
         own = slot + owners[slot:].index(ALICE.node_id)
-        assert begins == NOW + (slot * SLOT + 2 if own == slot else own * SLOT)
+        assert begins == NOW + (
+            slot * WINDOW_DURATION + 2 if own == slot else own * WINDOW_DURATION
+        )
     setup.validators.weights = {BOB.node_id: 1}
     assert setup.vm.builds_from(now=NOW) is None
 
@@ -192,7 +194,7 @@ def test_a_proposal_has_two_options_that_nobody_signs() -> None:
     found = setup.vm.options(proposal)
     assert found is not None
     commit, abort = found
-    assert isinstance(commit.outer, OptionBlock)
+    assert isinstance(commit.outer, OuterOptionBlock)
     assert commit.proposer is None
     with pytest.raises(NotAnOption):
         setup.vm.verify(
@@ -215,10 +217,12 @@ def test_who_signed_a_block_and_for_which_slot() -> None:
     assert setup.vm.proposal(second) == Proposal(ALICE.node_id, slot=0, time=NOW)
     rival = other(Setup())
     rival.build("one")
-    (third,) = rival.build("another", now=NOW + SLOT - 1)
-    setup.vm.verify(third, now=NOW + SLOT - 1)
+    (third,) = rival.build("another", now=NOW + WINDOW_DURATION - 1)
+    setup.vm.verify(third, now=NOW + WINDOW_DURATION - 1)
     assert third.parent_id == second.parent_id
-    assert setup.vm.proposal(third) == Proposal(ALICE.node_id, slot=0, time=NOW + SLOT - 1)
+    assert setup.vm.proposal(third) == Proposal(
+        ALICE.node_id, slot=0, time=NOW + WINDOW_DURATION - 1
+    )
 
 
 def test_an_option_is_signed_for_no_slot() -> None:
@@ -342,7 +346,7 @@ def test_a_block_may_name_a_height_that_is_reached_by_then() -> None:
 
 def facts_of(
     judge: Setup, *blocks: ProposerBlock[TextBlock], bootstrapping: bool = False, reached: int = 0
-) -> list[ParentFacts]:
+) -> list[ParentContext]:
     """Verify the outer rules of blocks on top of the last accepted one."""
     found = [judge.vm.last]
     for block in blocks:

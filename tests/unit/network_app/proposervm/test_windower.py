@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.proposervm.windower import (
-    LOOK_AHEAD,
+    MAX_LOOK_AHEAD_SLOTS,
     minimum_delay,
     next_slot,
     proposer_at,
@@ -89,7 +89,7 @@ def test_a_node_without_stake_has_no_slot() -> None:
 
 def test_a_slot_after_more_than_an_hour_is_not_looked_for() -> None:
     stake = {A: 1, B: 10**18}
-    owners = {proposer_at(P_CHAIN_ID, 1, slot, stake) for slot in range(LOOK_AHEAD)}
+    owners = {proposer_at(P_CHAIN_ID, 1, slot, stake) for slot in range(MAX_LOOK_AHEAD_SLOTS)}
 
     assert owners == {B}
     assert next_slot(P_CHAIN_ID, 1, A, stake, first=0) is None

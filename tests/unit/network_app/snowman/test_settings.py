@@ -6,7 +6,7 @@ import pytest
 
 from network_app.snowman.parameters import (
     InvalidParameters,
-    Parameters,
+    SnowParameters,
     default_alpha,
     parameters_of,
 )
@@ -27,8 +27,10 @@ def test_few_validators_of_a_local_network_need_fewer_votes(
 
 
 def test_the_defaults_are_the_references() -> None:
-    assert parameters_of(NodeSettings(), 15) == Parameters()
-    assert parameters_of(NodeSettings(), 13) == Parameters(alpha_preference=13, alpha_confidence=13)
+    assert parameters_of(NodeSettings(), 15) == SnowParameters()
+    assert parameters_of(NodeSettings(), 13) == SnowParameters(
+        alpha_preference=13, alpha_confidence=13
+    )
 
 
 def test_each_can_be_set() -> None:
@@ -42,7 +44,7 @@ def test_each_can_be_set() -> None:
         snow_max_processing=50,
         snow_max_time_processing=2.5,
     )
-    assert parameters_of(node, 15) == Parameters(10, 6, 8, 9, 2, 3, 50, 2.5)
+    assert parameters_of(node, 15) == SnowParameters(10, 6, 8, 9, 2, 3, 50, 2.5)
     assert parameters_of(replace(node, snow_confidence_quorum_size=0), 7).alpha_confidence == 7
 
 

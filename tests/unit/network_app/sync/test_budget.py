@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from network_app.config import NetworkConfig
-from network_app.sync.budget import AT_ONCE, STRANGERS_AT_ONCE, Budget, PeerSlots, Purse
+from network_app.sync.budget import AT_ONCE, STRANGERS_AT_ONCE, AnswerBudget, AnswerQuota, PeerSlots
 from primitives.ids import NodeID
 
 KNOWN, ONE, TWO = (NodeID(bytes([at]) * 20) for at in range(3))
@@ -27,12 +27,12 @@ class Clock:
         return self.now
 
 
-def made(clock: Callable[[], float]) -> Budget:
-    return Budget(CONFIG, PeerSlots(), lambda peer: peer == KNOWN, clock)
+def made(clock: Callable[[], float]) -> AnswerBudget:
+    return AnswerBudget(CONFIG, PeerSlots(), lambda peer: peer == KNOWN, clock)
 
 
 async def answered(
-    budget: Budget, peer: NodeID, clock: Clock, *, size: int = 0, seconds: float = 0.0
+    budget: AnswerBudget, peer: NodeID, clock: Clock, *, size: int = 0, seconds: float = 0.0
 ) -> bool:
     """Answer a peer that waits less than a second; return whether it got an answer."""
     async with budget.turn(peer, clock.now + 1.0) as turn:
@@ -44,7 +44,7 @@ async def answered(
 
 
 def test_debts_of_bytes_and_of_time_are_paid_by_waiting() -> None:
-    purse = Purse(1000, 0.25, now=0.0)
+    purse = AnswerQuota(1000, 0.25, now=0.0)
     assert purse.wait(0.0) == 0.0
     purse.pay(3000, 0.0, now=0.0)
     assert purse.wait(0.0) == 2.0

@@ -7,7 +7,7 @@ import pytest
 
 from network_app.ports import SyncState
 from network_app.sync.last_accepted import LastAccepted
-from network_app.sync.progress import Progress, ProgressRecorder
+from network_app.sync.progress import BootstrapProgress, ProgressRecorder
 from tests.builders.memory_chain import MemoryChain
 
 
@@ -35,7 +35,7 @@ async def test_what_could_not_be_written_is_written_at_the_next_look() -> None:
     records = FailingRecords()
     chain = MemoryChain()
     last_accepted = LastAccepted(chain, at_once)
-    way = Progress(last_accepted)
+    way = BootstrapProgress(last_accepted)
     reporter = ProgressRecorder([way], records, at_once, now=lambda: 0.0, clock=lambda: 5.0)
     await reporter.report(way)
     records.fails = last_accepted.following = True

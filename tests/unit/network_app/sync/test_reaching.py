@@ -9,10 +9,10 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.ports import BlockRef, ParsedBlock
 from network_app.sync.errors import NoAgreement
-from network_app.sync.executing import Executor
-from network_app.sync.frontier import Agreed
+from network_app.sync.executing import BlockExecutor
+from network_app.sync.frontier import FrontierResult
 from network_app.sync.last_accepted import LastAccepted
-from network_app.sync.progress import Progress
+from network_app.sync.progress import BootstrapProgress
 from network_app.sync.reaching import Reacher
 from network_app.sync.witnesses import Beacons
 from primitives.ids import ID, NodeID
@@ -37,11 +37,11 @@ class Peers:
         """Added to the height of the block that the peers name; None: they name none."""
         self.filled: list[int] = []
 
-    async def accepted_at(self, height: int, place: BlockRef) -> Agreed | None:
+    async def accepted_at(self, height: int, place: BlockRef) -> FrontierResult | None:
         del place
         if self.offset is None:
             return None
-        return Agreed(id_of(self.chain.raws[height + self.offset]), frozenset({PEER}))
+        return FrontierResult(id_of(self.chain.raws[height + self.offset]), frozenset({PEER}))
 
     def beacons(self) -> Beacons:
         return Beacons(frozenset({PEER}), 1)
@@ -77,11 +77,11 @@ async def reach(height: int, offset: int | None) -> tuple[Peers, Exception | Non
         whole,
         whole,
         CONFIG,
-        executor=Executor(last_accepted, CONFIG, lambda _before, _accepted: None),
-        progress=Progress(last_accepted),
+        executor=BlockExecutor(last_accepted, CONFIG, lambda _before, _accepted: None),
+        progress=BootstrapProgress(last_accepted),
     )
     try:
-        await reacher.reach(Agreed(id_of(theirs.raws[-1]), frozenset({PEER})))
+        await reacher.reach(FrontierResult(id_of(theirs.raws[-1]), frozenset({PEER})))
     except NoAgreement as error:
         return peers, error
     return peers, None

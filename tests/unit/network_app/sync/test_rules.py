@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from network_app.config import NetworkConfig
 from network_app.ports import SyncState
 from network_app.sync.batches import Recently, in_messages
-from network_app.sync.errors import BrokenAncestry, UnreadableBlock, WrongBlock, WrongHeight
-from network_app.sync.frontier import Agreed, agreed
+from network_app.sync.errors import BrokenAncestry, ImpossibleHeight, UnparsableBlock, WrongBlock
+from network_app.sync.frontier import FrontierResult, agreed
 from network_app.sync.messages import as_id, split_handler, with_handler
 from network_app.sync.producing import WINDOW, Window
 from network_app.sync.progress import ProgressRecorder
@@ -49,8 +49,8 @@ def test_blocks_are_agreed_on_by_enough_nodes_those_with_more_votes_first() -> N
         NODES[2]: [BLOCKS[1], BLOCKS[2], BLOCKS[2]],
     }
     assert agreed(votes, 2) == [
-        Agreed(BLOCKS[1], frozenset(NODES[:3])),
-        Agreed(BLOCKS[0], frozenset(NODES[:2])),
+        FrontierResult(BLOCKS[1], frozenset(NODES[:3])),
+        FrontierResult(BLOCKS[0], frozenset(NODES[:2])),
     ]
     assert agreed(votes, 4) == []
 
@@ -150,7 +150,7 @@ def test_what_is_right_before_a_fault_is_kept() -> None:
 
     blocks, fault = read_ancestry(chain, [*raws[:3], b"junk", *raws[3:]], wanted, 0, None)
     assert len(blocks) == 3
-    assert isinstance(fault, UnreadableBlock)
+    assert isinstance(fault, UnparsableBlock)
 
     blocks, fault = read_ancestry(chain, [*raws[:3], *raws[4:]], wanted, 0, None)
     assert len(blocks) == 3
@@ -169,7 +169,7 @@ def test_heights_have_to_fit() -> None:
     odd = block_bytes(id_of(chain.raws[3]), 9)
     blocks, fault = read_ancestry(chain, [odd, *chain.raws[3:0:-1]], id_of(odd), 0, None)
     assert [one.height for one in blocks] == [9]
-    assert isinstance(fault, WrongHeight)
+    assert isinstance(fault, ImpossibleHeight)
     assert (fault.height, fault.expected) == (3, 8)
     blocks, fault = read_ancestry(chain, chain.raws[3:0:-1], id_of(chain.raws[3]), 0, 4)
     assert blocks == []

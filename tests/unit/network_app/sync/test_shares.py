@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from network_app.sync.shares import Arrival, FairQueue
+from network_app.sync.shares import FairQueue, ReceivedTransaction
 from primitives.ids import NodeID
 from tests.searching import cases
 
@@ -31,10 +31,10 @@ def test_senders_are_taken_by_turns() -> None:
     queue.add(b"honest", HONEST)
     queue.add(b"other", OTHER)
     assert queue.take(4) == [
-        Arrival(b"flood 0", FLOODER),
-        Arrival(b"honest", HONEST),
-        Arrival(b"other", OTHER),
-        Arrival(b"flood 1", FLOODER),
+        ReceivedTransaction(b"flood 0", FLOODER),
+        ReceivedTransaction(b"honest", HONEST),
+        ReceivedTransaction(b"other", OTHER),
+        ReceivedTransaction(b"flood 1", FLOODER),
     ]
 
 

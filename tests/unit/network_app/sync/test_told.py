@@ -2,7 +2,7 @@
 
 import pytest
 
-from network_app.sync.messages import MOST_TOLD, transactions_in
+from network_app.sync.messages import MAX_TOLD, transactions_in
 from network_app.wire.errors import MalformedMessage
 from network_app.wire.sdk_pb2 import PullGossipResponse, PushGossip
 
@@ -11,7 +11,7 @@ EMPTY = b"\x0a\x00"
 
 @pytest.mark.parametrize("form", [PushGossip, PullGossipResponse])
 def test_so_many_are_read(form: type[PushGossip] | type[PullGossipResponse]) -> None:
-    raws = [b"transaction %d" % at for at in range(MOST_TOLD)]
+    raws = [b"transaction %d" % at for at in range(MAX_TOLD)]
     assert list(transactions_in(form(gossip=raws).SerializeToString(), form)) == raws
     assert list(transactions_in(b"", form)) == []
 
@@ -19,7 +19,7 @@ def test_so_many_are_read(form: type[PushGossip] | type[PullGossipResponse]) -> 
 @pytest.mark.parametrize(
     "payload",
     [
-        PushGossip(gossip=[b"transaction"] * (MOST_TOLD + 1)).SerializeToString(),
+        PushGossip(gossip=[b"transaction"] * (MAX_TOLD + 1)).SerializeToString(),
         PushGossip(gossip=[b"transaction", b""]).SerializeToString(),
         b"\x0a\x05no",
         b"\xff",
@@ -33,7 +33,7 @@ def test_what_nobody_sends_is_refused(payload: bytes) -> None:
 
 def test_a_million_of_nothing_are_never_made(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bytes] = []
-    monkeypatch.setattr("network_app.sync.messages.MOST_TOLD", 3)
+    monkeypatch.setattr("network_app.sync.messages.MAX_TOLD", 3)
 
     class Form:
         FromString = made.append

@@ -13,7 +13,7 @@ from network_app.wire.errors import (
     NoKind,
     TooLargeForKind,
     Unread,
-    Unreadable,
+    UnreadableContent,
     UnreadableMessage,
     WireError,
 )
@@ -256,7 +256,7 @@ def test_a_message_compressed_twice_is_unreadable() -> None:
 def test_every_failure_is_the_wire_s() -> None:
     for error in (FrameTooLarge, MessageTooLarge, UnreadableMessage):
         assert error.__bases__ == (WireError,)
-    for error in (Unread, Unreadable):
+    for error in (Unread, UnreadableContent):
         assert error.__bases__ == (UnreadableMessage,)
 
 

@@ -7,19 +7,19 @@ from jsonschema import Draft7Validator
 
 from nodeproject.apps import this_node
 from nodeproject.node import Node
-from nodeproject.web.openrpc.document import COMPONENTS, Interface
-from nodeproject.web.openrpc.entries import Entry
+from nodeproject.web.openrpc.document import COMPONENTS, RpcInterface
+from nodeproject.web.openrpc.entries import MethodEntry
 from nodeproject.web.openrpc.schemas import Schema
 
 MAINNET = {"network_id": 1, "chain_id": 0}
 
 
-def interfaces(**changes: object) -> list[Interface]:
+def interfaces(**changes: object) -> list[RpcInterface]:
     """Return the interfaces of a local network's node, or of a node with other settings."""
     return Node(replace(this_node().settings, **changes)).doors.described()
 
 
-def entries(**changes: object) -> Iterator[Entry]:
+def entries(**changes: object) -> Iterator[MethodEntry]:
     """Yield the methods of all interfaces."""
     for one in interfaces(**changes):
         yield from one.entries

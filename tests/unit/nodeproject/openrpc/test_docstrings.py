@@ -1,6 +1,6 @@
 """The parts of a docstring that the reference uses."""
 
-from nodeproject.web.openrpc.docstrings import Failure, read
+from nodeproject.web.openrpc.docstrings import DocumentedError, read
 
 
 def plain() -> None:
@@ -50,9 +50,9 @@ def test_paragraphs_are_the_description_without_what_only_readers_of_code_need()
 
 def test_errors_have_codes_or_names() -> None:
     assert read(whole).failures == (
-        Failure("JsonRpcError", -32000, "There is no such block"),
-        Failure("JsonRpcError", 3, "It reverts"),
-        Failure("HasPeers", None, "Others follow the chain"),
+        DocumentedError("JsonRpcError", -32000, "There is no such block"),
+        DocumentedError("JsonRpcError", 3, "It reverts"),
+        DocumentedError("HasPeers", None, "Others follow the chain"),
     )
 
 

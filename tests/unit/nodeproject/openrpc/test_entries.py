@@ -11,13 +11,13 @@ from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.web.openrpc.arguments import NEEDED, Undocumented, default_of, schema_of
 from nodeproject.web.openrpc.document import COMPONENTS, examples
-from nodeproject.web.openrpc.entries import RESULTS, Entry, entries_of
+from nodeproject.web.openrpc.entries import RESULTS, MethodEntry, entries_of
 from tests.unit.nodeproject.openrpc.described import MAINNET, entries, faults, interfaces
 
 EVERYWHERE = [*entries(), *entries(**MAINNET)]
 
 
-def given(entry: Entry) -> Mapping[str, Any]:
+def given(entry: MethodEntry) -> Mapping[str, Any]:
     """Return the arguments of a method's example by name."""
     params = entry.example.params
     if isinstance(params, Mapping):
@@ -136,7 +136,7 @@ def test_a_method_without_summary_result_or_example_is_not_passed_over(
         _all(entries_of(registry, examples(), by_name=False))
 
 
-def _all(found: Iterable[Entry]) -> list[Entry]:
+def _all(found: Iterable[MethodEntry]) -> list[MethodEntry]:
     return list(found)
 
 

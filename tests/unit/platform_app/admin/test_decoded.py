@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from platform_app.admin.decoded import MOST_CHARACTERS, MOST_LINES, show_json
+from platform_app.admin.decoded import MAX_CHARACTERS, MAX_LINES, show_json
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders.platform import some_id
 
@@ -65,14 +65,14 @@ def test_no_text_becomes_markup(name: str, text: str) -> None:
 
 
 def test_a_long_text_is_cut_and_counted() -> None:
-    shown = show_json({"memo": "a" * (MOST_CHARACTERS + 1)}, ())
-    assert "a" * MOST_CHARACTERS in shown
-    assert "a" * (MOST_CHARACTERS + 1) not in shown
-    assert f"… {MOST_CHARACTERS + 1} characters" in shown
+    shown = show_json({"memo": "a" * (MAX_CHARACTERS + 1)}, ())
+    assert "a" * MAX_CHARACTERS in shown
+    assert "a" * (MAX_CHARACTERS + 1) not in shown
+    assert f"… {MAX_CHARACTERS + 1} characters" in shown
 
 
 def test_what_has_very_many_lines_is_cut() -> None:
     shown = show_json(list(range(1_000_000)), ())
-    assert shown.count("\n") == MOST_LINES
+    assert shown.count("\n") == MAX_LINES
     assert shown.endswith('<span class="nd-faint">… and so on</span></pre>')
-    assert "and so on" not in show_json(list(range(MOST_LINES - 2)), {ID(bytes(32))})
+    assert "and so on" not in show_json(list(range(MAX_LINES - 2)), {ID(bytes(32))})

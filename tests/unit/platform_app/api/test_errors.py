@@ -15,10 +15,10 @@ from platform_app.executor.errors import FlowCheckFailed
 from platform_app.genesis.errors import GenesisError
 from platform_app.selectors.accepted import NoFirstValidator
 from platform_app.services.errors import (
+    ClockNotMovable,
     DecidedByVotes,
     GenesisMismatch,
     MadeElsewhere,
-    NotLocal,
 )
 from platform_app.txs.errors import WrongNetworkId
 from primitives.addresses import Bech32Error
@@ -38,7 +38,7 @@ NEVER_AT_A_DOOR = (
     NoFirstValidator,  # while looking for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
     DecidedByVotes, MadeElsewhere,  # likewise
-    NotLocal,  # of a management command
+    ClockNotMovable,  # of a management command
     CertificateError, DerError,  # about peers
     IdentityError,  # about the node's own files
     SignatureError, BlsError, Overflow,  # converted to errors of the rules

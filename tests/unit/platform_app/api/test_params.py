@@ -7,7 +7,7 @@ import pytest
 from jsonrpc.errors import InvalidParam, JsonRpcError
 from platform_app.api import params
 from platform_app.api.params import PROPOSED, StartIndex
-from primitives.checksummed import Encoding
+from primitives.checksummed import TextEncoding
 from primitives.ids import ID, NodeID
 
 NAME = "2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe"
@@ -32,8 +32,8 @@ NODE = "NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg"
         (params.decimal, "-.5e1", -5.0),
         (params.identifier, NAME, ID.parse(NAME)),
         (params.node_id, NODE, NodeID.parse(NODE)),
-        (params.encoding, "HexNC", Encoding.HEXNC),
-        (params.encoding, "json", Encoding.JSON),
+        (params.encoding, "HexNC", TextEncoding.HEXNC),
+        (params.encoding, "json", TextEncoding.JSON),
         (params.height, "proposed", PROPOSED),
         (params.height, "12", 12),
         (params.start_index, {}, StartIndex("", "")),

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from platform_app.blocks.block import BanffProposalBlock, BanffStandardBlock, genesis_block
-from platform_app.blocks.builder import TXS_SIZE_LIMIT, Built, build
-from platform_app.blocks.executor import Options, execute_block, verify_child
+from platform_app.blocks.builder import TXS_SIZE_LIMIT, BuiltBlock, build
+from platform_app.blocks.executor import ProposalOptions, execute_block, verify_child
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import UtxoMissing
 from platform_app.state.staker import Priority
@@ -36,7 +36,7 @@ FUNDS = platform.utxo(2 * UNIT)
 PENDING = staker(start=NOW + 5, priority=Priority.PRIMARY_VALIDATOR_PENDING)
 
 
-def built(holder: MemoryState, *txs, environment=ENV) -> Built:
+def built(holder: MemoryState, *txs, environment=ENV) -> BuiltBlock:
     """Build a block, and check that executing it gives the same result."""
     made = build(PARENT, holder, txs, environment)
     if made.block is None:
@@ -44,8 +44,8 @@ def built(holder: MemoryState, *txs, environment=ENV) -> Built:
         return made
     verify_child(made.block, PARENT)
     again = execute_block(made.block, holder, environment)
-    if isinstance(again, Options):
-        assert isinstance(made.outcome, Options)
+    if isinstance(again, ProposalOptions):
+        assert isinstance(made.outcome, ProposalOptions)
         assert made.outcome.commit.changes() == again.commit.changes()
         assert made.outcome.abort.changes() == again.abort.changes()
     else:
@@ -54,7 +54,7 @@ def built(holder: MemoryState, *txs, environment=ENV) -> Built:
 
 
 def test_without_transactions_and_changes_there_is_no_block() -> None:
-    assert built(state()) == Built(None, None, ())
+    assert built(state()) == BuiltBlock(None, None, ())
 
 
 def test_transactions_go_in_as_they_came() -> None:

@@ -15,7 +15,7 @@ from platform_app.blocks.block import (
     genesis_block,
 )
 from platform_app.blocks.executor import (
-    Options,
+    ProposalOptions,
     execute_block,
     execute_proposal,
     execute_standard,
@@ -255,7 +255,7 @@ def test_a_reward_is_no_decision() -> None:
 def test_each_kind_of_block_is_executed_as_such() -> None:
     holder, reward = due()
 
-    assert isinstance(execute_block(proposal(reward), holder, ENV), Options)
+    assert isinstance(execute_block(proposal(reward), holder, ENV), ProposalOptions)
     assert execute_block(standard(platform.signed()), state(FUNDS), ENV).changes().txs
 
 

@@ -18,8 +18,8 @@ from platform_app.blocks.block import (
     genesis_block,
     parse_block,
 )
-from platform_app.blocks.executor import Options, execute_block
-from platform_app.blocks.processing import Decision, ProcessingBlocks
+from platform_app.blocks.executor import ProposalOptions, execute_block
+from platform_app.blocks.processing import AcceptanceResult, ProcessingBlocks
 from platform_app.config import UNIT
 from platform_app.executor.env import Env
 from platform_app.state.staker import Staker
@@ -147,7 +147,7 @@ def test_a_proposal_is_written_with_the_option_that_decides_it() -> None:
     assert made.options(proposal) == (commit, abort)
     for option in (commit, abort):
         made.verify(option, env(now=proposal.time))
-    assert made.accept([proposal.block_id]) == Decision((), ())
+    assert made.accept([proposal.block_id]) == AcceptanceResult((), ())
     assert made.last_accepted == proposal.block_id
     decision = made.accept([abort.block_id])
     assert [step.blocks for step in decision.steps] == [(proposal, abort)]
@@ -301,12 +301,12 @@ def _straight(line: list[tuple[Block, Env]]) -> MemoryState:
     outcome = None
     for block, moment in line:
         if isinstance(block, OptionBlock):
-            assert isinstance(outcome, Options)
+            assert isinstance(outcome, ProposalOptions)
             chosen = outcome.commit if isinstance(block, CommitBlock) else outcome.abort
             reached.accept(chosen.changes())
             continue
         outcome = execute_block(block, reached, moment)
-        if not isinstance(outcome, Options):
+        if not isinstance(outcome, ProposalOptions):
             reached.accept(outcome.changes())
     return reached
 

@@ -7,7 +7,7 @@ import pytest
 
 from platform_app.blocks.block import Block, genesis_block
 from platform_app.blocks.builder import build
-from platform_app.blocks.executor import Options, execute_block
+from platform_app.blocks.executor import ProposalOptions, execute_block
 from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
 from platform_app.txs.staking import RewardValidatorTx
@@ -43,7 +43,7 @@ class Ledger:
         if built.block is None:
             return False
         outcome = execute_block(built.block, self.state, environment)
-        if isinstance(outcome, Options):
+        if isinstance(outcome, ProposalOptions):
             outcome = self.history.random.choice(outcome)
         changes = outcome.changes()
         self.state.accept(changes)

@@ -9,7 +9,7 @@ from platform_app.blocks.executor import execute_block
 from platform_app.config import DAY, REFERENCE_UNIT, reference_config
 from platform_app.executor import errors, staking_errors
 from platform_app.executor.proposal import potential_reward
-from platform_app.state.chain import StateChanges
+from platform_app.state.chain import DiffChanges
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.errors import MemoTooLong
@@ -73,7 +73,7 @@ def adding(kind: type, **changes: Any) -> Tx:
     return staking(kind, inputs=platform.spend_all(PURSE), weight=WEIGHTS[kind], **changes)
 
 
-def added(kind: type, **changes: Any) -> StateChanges:
+def added(kind: type, **changes: Any) -> DiffChanges:
     return executed(adding(kind, **changes), ready(kind), ENV).changes()
 
 

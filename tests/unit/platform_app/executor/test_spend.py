@@ -337,7 +337,7 @@ def test_nobody_signs_for_another() -> None:
         errors.TransferNotVerified,
         f"failed to verify transfer: wrong signature: expected signature from {ONE} "
         f"but got from {TWO}",
-        because=errors.WrongSignature,
+        because=errors.WrongSigner,
     )
 
 
@@ -347,7 +347,7 @@ def test_a_signature_of_nobody_is_invalid() -> None:
         state(FUNDS),
         errors.TransferNotVerified,
         "failed to verify transfer: invalid signature",
-        because=errors.InvalidSignature,
+        because=errors.UnrecoverableSignature,
     )
 
 
@@ -361,7 +361,7 @@ def test_the_second_form_of_a_signature_is_invalid() -> None:
         state(FUNDS),
         errors.TransferNotVerified,
         "failed to verify transfer: signature was mutated from its original format",
-        because=errors.InvalidSignature,
+        because=errors.UnrecoverableSignature,
     )
 
 

@@ -108,7 +108,7 @@ def test_the_former_owner_decides_nothing_any_more() -> None:
         errors.UnauthorizedModification,
         f"unauthorized modification: wrong signature: expected signature from {TWO} "
         f"but got from {ONE}",
-        because=errors.WrongSignature,
+        because=errors.WrongSigner,
     )
 
 
@@ -215,7 +215,7 @@ REFUSED_AUTHORIZATIONS: list[Any] = [
     (
         platform.owners(ONE),
         {"keys": [[KEY_1], [KEY_2]]},
-        errors.WrongSignature,
+        errors.WrongSigner,
         f"wrong signature: expected signature from {ONE} but got from {TWO}",
     ),
 ]

@@ -11,7 +11,7 @@ from platform_app.genesis.building import build_genesis
 from platform_app.genesis.built_in import Founder, own_network, read_genesis_config
 from platform_app.genesis.config import format_genesis_config
 from platform_app.genesis.errors import (
-    DuplicateValidator,
+    DuplicateGenesisValidator,
     GenesisError,
     MalformedGenesisField,
     TooManyValidators,
@@ -76,7 +76,7 @@ def test_a_node_that_is_named_twice_is_refused() -> None:
     twice = founders(2) + founders(1)
     config = own_network(CONFIG, twice, start_time=NOW, c_chain_genesis="{}")
 
-    with pytest.raises(DuplicateValidator) as refused:
+    with pytest.raises(DuplicateGenesisValidator) as refused:
         build_genesis(config)
 
     assert str(refused.value) == f"{twice[0].node_id} is named twice"

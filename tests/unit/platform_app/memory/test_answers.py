@@ -11,12 +11,12 @@ from platform_app.memory.answers import (
     LOOK,
     OLDEST,
     AnswerMemory,
+    ChainPosition,
     Lifetime,
-    Place,
     key_of,
 )
 
-HERE = Place(b"genesis", b"block 1", 0, 0)
+HERE = ChainPosition(b"genesis", b"block 1", 0, 0)
 ELSEWHERE = {
     "a block": HERE._replace(block_id=b"block 2"),
     "earlier rows": HERE._replace(generation=1),
@@ -31,7 +31,7 @@ class Scene:
     """A cache, the position of its chain, and its clocks."""
 
     def __init__(self, **limits: int) -> None:
-        self.place: Place | None = HERE
+        self.place: ChainPosition | None = HERE
         self.elapsed = 100.0
         self.wall = float(WALL)
         self.looks = 0
@@ -39,7 +39,7 @@ class Scene:
             self._read, elapsed=lambda: self.elapsed, wall=lambda: self.wall, **limits
         )
 
-    def _read(self) -> Place | None:
+    def _read(self) -> ChainPosition | None:
         self.looks += 1
         return self.place
 
@@ -95,7 +95,7 @@ def test_a_look_counts_from_when_it_began(scene: Scene) -> None:
     scene.known()
     read = scene.memory._read
 
-    def slowly() -> Place | None:
+    def slowly() -> ChainPosition | None:
         scene.elapsed += OLDEST
         return read()
 
@@ -175,7 +175,7 @@ def test_a_look_that_began_before_a_change_learns_nothing(scene: Scene) -> None:
     scene.known()
     read = scene.memory._read
 
-    def overtaken() -> Place | None:
+    def overtaken() -> ChainPosition | None:
         seen = read()
         with scene.memory.changing():
             scene.place = ELSEWHERE["a block"]

@@ -58,7 +58,9 @@ def signed_by(*indices: int) -> TransferableInput:
 
 BASE = [
     Refusal(BaseTx, {"network_id": 1}, errors.WrongNetworkId, "tx has wrong network ID"),
-    Refusal(BaseTx, {"blockchain_id": some_id("X")}, errors.WrongChainId, "tx has wrong chain ID"),
+    Refusal(
+        BaseTx, {"blockchain_id": some_id("X")}, errors.WrongBlockchainId, "tx has wrong chain ID"
+    ),
     Refusal(
         BaseTx,
         {"memo": bytes(257)},

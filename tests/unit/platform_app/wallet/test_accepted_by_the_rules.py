@@ -12,7 +12,7 @@ from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
 from platform_app.txs.components import UTXO, inner_output
 from platform_app.wallet import moving, transactions
-from platform_app.wallet.errors import CannotSign, InsufficientFunds, NoImportableFunds
+from platform_app.wallet.errors import CannotSign, NoImportableFunds, NotEnoughCoins
 from platform_app.wallet.wallet import Wallet
 from primitives.ids import EVM_ID
 from tests.builders import platform
@@ -160,7 +160,7 @@ def test_what_is_built_is_accepted_and_burns_just_the_fee(
 
     try:
         tx = wish.build(one)
-    except InsufficientFunds:
+    except NotEnoughCoins:
         event(f"too little for a {wish.name}")
         assert not is_enough(one, wish)
         return
@@ -184,7 +184,7 @@ def test_what_a_subnets_owner_signs_is_accepted(
         added = transactions.build_add_subnet_validator(
             one, platform.subnet_validator(), state=into
         )
-    except InsufficientFunds:
+    except NotEnoughCoins:
         assert usable(one)[0] < FEES.add_subnet_validator
         return
     except CannotSign:
@@ -204,7 +204,7 @@ def test_what_a_subnets_owner_signs_is_accepted(
             genesis_data=b"{}",
             state=into,
         )
-    except InsufficientFunds:
+    except NotEnoughCoins:
         event("too little for a chain")
     else:
         event("a chain")
@@ -224,7 +224,7 @@ def test_what_is_imported_is_accepted(
     except NoImportableFunds:
         event("nothing to import")
         return
-    except InsufficientFunds:
+    except NotEnoughCoins:
         event("too little for the fee")
         assert usable(one)[0] < FEES.tx
         return

@@ -3,8 +3,8 @@
 import pytest
 
 from platform_app.wallet import backup
-from platform_app.wallet.backup import MOST_KEYS, VERSION, read_backup, write_backup
-from platform_app.wallet.errors import UnreadableBackup, WrongPassword
+from platform_app.wallet.backup import MAX_KEYS, VERSION, read_backup, write_backup
+from platform_app.wallet.errors import UnreadableExport, WrongPassword
 from platform_app.wallet.sealing import Cost
 from tests.builders.platform import KEYS
 
@@ -54,14 +54,14 @@ def test_every_changed_byte_is_noticed() -> None:
     for place in range(len(written)):
         damaged = bytearray(written)
         damaged[place] ^= 1
-        with pytest.raises((UnreadableBackup, WrongPassword)):
+        with pytest.raises((UnreadableExport, WrongPassword)):
             read_backup(bytes(damaged), PASSWORD)
 
 
 @pytest.mark.usefixtures("_cheap")
 @pytest.mark.parametrize("cut", [1, 16, 60, 90])
 def test_half_a_backup_is_none(cut: int) -> None:
-    with pytest.raises(UnreadableBackup) as refused:
+    with pytest.raises(UnreadableExport) as refused:
         read_backup(write_backup(KEYS[:1], PASSWORD)[:-cut], PASSWORD)
 
     assert str(refused.value) == "exported user is damaged or of an unknown version"
@@ -73,21 +73,21 @@ def test_something_else_is_refused_before_a_key_is_derived(
 ) -> None:
     monkeypatch.delattr(backup, "unlock")
 
-    with pytest.raises(UnreadableBackup):
+    with pytest.raises(UnreadableExport):
         read_backup(data, PASSWORD)
 
 
 @pytest.mark.usefixtures("_cheap")
 @pytest.mark.parametrize("keys", [[bytes(32)], [b"\xff" * 32], [b"\1" * 31]])
 def test_what_is_no_key_is_refused(keys: list[bytes]) -> None:
-    with pytest.raises(UnreadableBackup):
+    with pytest.raises(UnreadableExport):
         read_backup(write_backup(keys, PASSWORD), PASSWORD)
 
 
 @pytest.mark.usefixtures("_cheap")
 def test_a_user_has_at_most_5000_keys() -> None:
-    keys = [number.to_bytes(32, "big") for number in range(1, MOST_KEYS + 2)]
+    keys = [number.to_bytes(32, "big") for number in range(1, MAX_KEYS + 2)]
 
     assert read_backup(write_backup(keys[1:], PASSWORD), PASSWORD) == keys[1:]
-    with pytest.raises(UnreadableBackup):
+    with pytest.raises(UnreadableExport):
         read_backup(write_backup(keys, PASSWORD), PASSWORD)

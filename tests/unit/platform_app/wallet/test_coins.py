@@ -5,7 +5,7 @@ import pytest
 from platform_app.config import UNIT
 from platform_app.txs.components import LockIn, LockOut, TransferInput, inner_output
 from platform_app.wallet.coins import Spend, choose
-from platform_app.wallet.errors import InsufficientFunds
+from platform_app.wallet.errors import NotEnoughCoins
 from tests.builders import platform
 from tests.builders.wallet import CHANGE, wallet
 
@@ -34,7 +34,7 @@ def test_coins_that_are_to_be_avoided_are_not_spent() -> None:
     avoided = frozenset({held[0].utxo_id, held[2].utxo_id})
 
     assert spent(choose(wallet(*held, avoided=avoided), fee=10)) == [1]
-    with pytest.raises(InsufficientFunds) as refused:
+    with pytest.raises(NotEnoughCoins) as refused:
         choose(wallet(*held, avoided=avoided), fee=11)
     assert (refused.value.burned, refused.value.fee) == (10, 11)
 
@@ -73,7 +73,7 @@ def test_locked_coins_are_staked_first_and_keep_lock_and_owner() -> None:
 def test_locked_coins_stay_where_nothing_is_staked() -> None:
     locked = platform.utxo(10, number=0, stakeable_until=LATER)
 
-    with pytest.raises(InsufficientFunds) as refused:
+    with pytest.raises(NotEnoughCoins) as refused:
         choose(wallet(locked), fee=1)
 
     assert (refused.value.burned, refused.value.staked) == (0, 0)
@@ -151,7 +151,7 @@ def test_inputs_and_outputs_come_in_the_order_of_the_wire() -> None:
 def test_too_little_is_refused_in_the_references_words() -> None:
     held = [platform.utxo(10, number=0, stakeable_until=LATER), platform.utxo(3, number=1)]
 
-    with pytest.raises(InsufficientFunds) as refused:
+    with pytest.raises(NotEnoughCoins) as refused:
         choose(wallet(*held), fee=2, stake=UNIT)
 
     assert str(refused.value) == (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from platform_app.wallet.keychain import Keychain, Signers
+from platform_app.wallet.keychain import Keychain, SigningOwners
 from primitives.hashing import sha256
 from primitives.secp256k1 import InvalidPrivateKey, recover_address
 from tests.builders import platform
@@ -14,8 +14,10 @@ KEY_1, KEY_2, KEY_3 = platform.KEYS[:3]
 def test_the_first_owners_sign_whatever_the_order_of_keys() -> None:
     owners = platform.owners(ONE, TWO, THREE, threshold=2)
 
-    assert Keychain.of([KEY_3, KEY_2, KEY_1]).signers_for(owners, 0) == Signers((0, 1), (ONE, TWO))
-    assert Keychain.of([KEY_3, KEY_2]).signers_for(owners, 0) == Signers((1, 2), (TWO, THREE))
+    assert Keychain.of([KEY_3, KEY_2, KEY_1]).signers_for(owners, 0) == SigningOwners(
+        (0, 1), (ONE, TWO)
+    )
+    assert Keychain.of([KEY_3, KEY_2]).signers_for(owners, 0) == SigningOwners((1, 2), (TWO, THREE))
 
 
 def test_too_few_keys_sign_nothing() -> None:
@@ -28,14 +30,14 @@ def test_owners_sign_from_their_locktime_on() -> None:
     owners = platform.owners(locktime=platform.NOW)
 
     assert Keychain.of([KEY_1]).signers_for(owners, platform.NOW - 1) is None
-    assert Keychain.of([KEY_1]).signers_for(owners, platform.NOW) == Signers((0,), (ONE,))
+    assert Keychain.of([KEY_1]).signers_for(owners, platform.NOW) == SigningOwners((0,), (ONE,))
 
 
 def test_where_nobody_must_sign_nobody_does() -> None:
     nobody = platform.owners()
     nobody = type(nobody)(0, 0, ())
 
-    assert Keychain.of([KEY_1]).signers_for(nobody, 0) == Signers((), ())
+    assert Keychain.of([KEY_1]).signers_for(nobody, 0) == SigningOwners((), ())
 
 
 def test_keys_are_known_by_their_addresses_in_the_given_order() -> None:

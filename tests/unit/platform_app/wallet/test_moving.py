@@ -6,7 +6,7 @@ import pytest
 
 from platform_app.config import UNIT
 from platform_app.txs.components import UTXO
-from platform_app.wallet.errors import AmountOverflow, InsufficientFunds, NoImportableFunds
+from platform_app.wallet.errors import AmountOverflow, NoImportableFunds, NotEnoughCoins
 from platform_app.wallet.moving import (
     IMPORT_ROOM,
     build_export,
@@ -65,7 +65,7 @@ def test_an_export_leaves_for_another_chain() -> None:
 def test_an_amount_without_its_fee_is_too_little() -> None:
     purse = platform.utxo(UNIT)
 
-    with pytest.raises(InsufficientFunds) as refused:
+    with pytest.raises(NotEnoughCoins) as refused:
         build_export(wallet(purse), amount=UNIT, to=TWO, destination_chain=C_CHAIN)
 
     assert str(refused.value).endswith(f"({UNIT}, 0) but need ({UNIT + FEE}, 0)")
@@ -98,7 +98,7 @@ def test_too_small_an_import_is_paid_for_on_this_chain() -> None:
 
 
 def test_too_small_an_import_that_nobody_pays_for_is_refused() -> None:
-    with pytest.raises(InsufficientFunds) as refused:
+    with pytest.raises(NotEnoughCoins) as refused:
         imported(shared(FEE - 1))
 
     assert str(refused.value).endswith("(0, 0) but need (1, 0)")

@@ -4,7 +4,7 @@ import pytest
 
 from platform_app.wallet import passwords
 from platform_app.wallet.errors import EmptyPassword, PasswordTooLong, PasswordTooWeak
-from platform_app.wallet.passwords import JUDGED, MOST_READINGS, verify_password
+from platform_app.wallet.passwords import JUDGED, MAX_READINGS, verify_password
 
 EVERY_SYMBOL = "4@8({[<369&#!1/|0$5+7%2"
 """All symbols that replace letters; rating such a text as a whole takes seconds."""
@@ -69,7 +69,7 @@ def test_symbols_with_too_many_readings_are_not_judged_whole(
     part = judged(EVERY_SYMBOL * 3, monkeypatch)
 
     assert EVERY_SYMBOL.startswith(part)
-    assert passwords._readings(part) <= MOST_READINGS < passwords._readings(part + "1")
+    assert passwords._readings(part) <= MAX_READINGS < passwords._readings(part + "1")
 
 
 @pytest.mark.parametrize("password", [EVERY_SYMBOL, EVERY_SYMBOL[::-1], "|7+5$0%" + EVERY_SYMBOL])

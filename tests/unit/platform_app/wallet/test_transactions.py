@@ -13,8 +13,8 @@ from platform_app.wallet import transactions
 from platform_app.wallet.errors import (
     CannotSign,
     ChainOfPrimaryNetwork,
-    InsufficientFunds,
     NotASubnet,
+    NotEnoughCoins,
     SubnetMissing,
     SubnetValidatorOfPrimaryNetwork,
 )
@@ -269,7 +269,7 @@ def test_a_name_that_fits_into_no_field_is_not_built() -> None:
 
 
 def test_money_is_looked_at_before_the_subnet() -> None:
-    with pytest.raises(InsufficientFunds):
+    with pytest.raises(NotEnoughCoins):
         transactions.build_create_chain(wallet(), **chain(state=some_state()))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 
 from network_app.bloom import BloomError
 from network_app.handshake.errors import HandshakeError
-from network_app.peers.dialer import Lived
+from network_app.peers.dialer import ConnectionLifetime
 from network_app.peers.errors import PeerError, Stopped, TlsTooSlow
 from network_app.peers.listener import Listener
 from network_app.peers.peer import Peer, PeerContext
@@ -24,14 +24,14 @@ SETTLING = 15.0
 _log = logging.getLogger(__name__)
 
 
-class Lives:
+class ConnectionTasks:
     """The tasks of all connections."""
 
     def __init__(self, context: PeerContext, roster: Roster, listener: Listener) -> None:
         self._context = context
         self._roster = roster
         self._listener = listener
-        self._tasks: dict[asyncio.Task[Lived], Stream] = {}
+        self._tasks: dict[asyncio.Task[ConnectionLifetime], Stream] = {}
         self._stopping = False
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class Lives:
         """Run a connection that another node opened."""
         _ = self._begin(stream, self._live(stream, _ignore, outbound=False))
 
-    async def dialled(self, stream: Stream, met: Callable[[NodeID], None]) -> Lived:
+    async def dialled(self, stream: Stream, met: Callable[[NodeID], None]) -> ConnectionLifetime:
         """Run a connection that this node opened; `met` is called with the peer's node ID.
 
         The connection continues if this call is cancelled.
@@ -65,7 +65,9 @@ class Lives:
             stream.abort()  # its task may have been cancelled before its first step
             await stream.closed.wait()
 
-    def _begin(self, stream: Stream, live: Coroutine[None, None, Lived]) -> asyncio.Task[Lived]:
+    def _begin(
+        self, stream: Stream, live: Coroutine[None, None, ConnectionLifetime]
+    ) -> asyncio.Task[ConnectionLifetime]:
         task = asyncio.get_running_loop().create_task(live)
         self._tasks[task] = stream
         task.add_done_callback(self._over)
@@ -73,7 +75,7 @@ class Lives:
 
     async def _live(
         self, stream: Stream, met: Callable[[NodeID], None], *, outbound: bool
-    ) -> Lived:
+    ) -> ConnectionLifetime:
         reason: Exception = Stopped()
         peer: Peer | None = None
         try:
@@ -95,7 +97,7 @@ class Lives:
             self._context.counters.connection_ended(reason)
             _log.debug("%s at %s: %s", peer and peer.node_id, stream.address, reason)
             await stream.closed.wait()
-        return Lived(reason, finished=peer is not None and peer.is_finished)
+        return ConnectionLifetime(reason, finished=peer is not None and peer.is_finished)
 
     async def _secure(self, stream: Stream) -> bytes:
         seconds = self._context.config.handshake_timeout
@@ -129,7 +131,7 @@ class Lives:
             self._context.counters.times_disconnected += 1
             self._context.handler.disconnected(peer.node_id)
 
-    def _over(self, task: asyncio.Task[Lived]) -> None:
+    def _over(self, task: asyncio.Task[ConnectionLifetime]) -> None:
         self._listener.left(self._tasks.pop(task))
 
 

@@ -19,20 +19,20 @@ from cchain_app.development.changes import (
     NOBODY,
     NONCE,
     STORAGE,
-    Change,
+    StateEdit,
     as_state_changes,
     before,
     lower_a_nonce,
     value_of,
     with_value,
 )
-from cchain_app.development.conditions import Conditions
 from cchain_app.development.errors import (
     ChainHasBlocks,
     ForkHasChainId,
     HasPeers,
     TransactionsWait,
 )
+from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.selectors import blocks, forked
 from cchain_app.selectors.forked import supplied
@@ -51,7 +51,7 @@ _MANY: Final = 64
 """If a request makes at least this many changes, the accounts and slots are read in bulk."""
 
 
-class Wanted(NamedTuple):
+class AccountEdit(NamedTuple):
     """A requested edit: which field of which account gets which value."""
 
     address: Address
@@ -63,24 +63,24 @@ class Wanted(NamedTuple):
     code: bytes | None = None
 
 
-def balance(address: Address, wei: int) -> Wanted:
+def balance(address: Address, wei: int) -> AccountEdit:
     """Return an edit that sets an account's balance."""
-    return Wanted(address, BALANCE, Word(wei.to_bytes(32, "big")))
+    return AccountEdit(address, BALANCE, Word(wei.to_bytes(32, "big")))
 
 
-def nonce(address: Address, count: int) -> Wanted:
+def nonce(address: Address, count: int) -> AccountEdit:
     """Return an edit that sets an account's nonce."""
-    return Wanted(address, NONCE, Word(count.to_bytes(32, "big")))
+    return AccountEdit(address, NONCE, Word(count.to_bytes(32, "big")))
 
 
-def code(address: Address, runtime: bytes) -> Wanted:
+def code(address: Address, runtime: bytes) -> AccountEdit:
     """Return an edit that sets an account's code; empty bytes remove it."""
-    return Wanted(address, CODE, Word(keccak256(runtime)), code=runtime)
+    return AccountEdit(address, CODE, Word(keccak256(runtime)), code=runtime)
 
 
-def storage(address: Address, slot: Slot, value: Word) -> Wanted:
+def storage(address: Address, slot: Slot, value: Word) -> AccountEdit:
     """Return an edit that sets the value of a storage slot."""
-    return Wanted(address, STORAGE, value, slot)
+    return AccountEdit(address, STORAGE, value, slot)
 
 
 @contextmanager
@@ -101,7 +101,7 @@ def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
 
 
 def change_state(
-    chain: EvmChain, wanted: Callable[[StateAt], Sequence[Wanted]] | Sequence[Wanted]
+    chain: EvmChain, wanted: Callable[[StateAt], Sequence[AccountEdit]] | Sequence[AccountEdit]
 ) -> None:
     """Change accounts of the head's state, all of them or none.
 
@@ -130,12 +130,12 @@ def change_state(
 def write_changes(
     chain: EvmChain,
     head: AcceptedBlock,
-    wanted: Callable[[StateAt], Sequence[Wanted]] | Sequence[Wanted],
+    wanted: Callable[[StateAt], Sequence[AccountEdit]] | Sequence[AccountEdit],
 ) -> StateChanges:
     """Write edits of the head's state within the caller's transaction, and return the resulting state changes."""
     state = state_at(chain, head.number)
     asked = wanted(state) if callable(wanted) else wanted
-    done = _Applied(
+    done = _AppliedEdits(
         state, asked, partial(evm_state.slots_of, chain.db), *_known_before(chain, asked)
     )
     first = rows.count_before(chain.db, head.number + 1)
@@ -146,7 +146,7 @@ def write_changes(
 
 
 def _known_before(
-    chain: EvmChain, asked: Sequence[Wanted]
+    chain: EvmChain, asked: Sequence[AccountEdit]
 ) -> tuple[dict[Address, AccountState | None], dict[tuple[Address, Slot], Word]]:
     """Return accounts and slots as of the head if there are many edits; they are read hundreds at a time.
 
@@ -169,13 +169,13 @@ def _known_before(
     return accounts, {keys[key]: word for key, word in slots.items()}
 
 
-class _Applied:
+class _AppliedEdits:
     """Edits applied to a state one after another, and their combined effect."""
 
     def __init__(
         self,
         state: StateAt,
-        wanted: Sequence[Wanted],
+        wanted: Sequence[AccountEdit],
         stored: Callable[[Address], Mapping[Slot, Word]],
         accounts: dict[Address, AccountState | None],
         slots: Mapping[tuple[Address, Slot], Word],
@@ -188,7 +188,7 @@ class _Applied:
         self._codes: dict[Hash, bytes] = {}
         self._changed: set[Address] = set()
         """Accounts with an edit of something other than storage."""
-        self.changes: list[Change] = []
+        self.changes: list[StateEdit] = []
         """In order, with the values before."""
         for one in wanted:
             self._apply(one)
@@ -200,7 +200,7 @@ class _Applied:
             self._accounts[address] = self._state.account(address)
         return self._accounts[address]
 
-    def _apply(self, one: Wanted) -> None:
+    def _apply(self, one: AccountEdit) -> None:
         account = self._account(one.address)
         if one.slot is not None:
             if account is None:
@@ -208,11 +208,11 @@ class _Applied:
                 self._apply(balance(one.address, 0))
             key = (one.address, one.slot)
             old = self._slots.get(key) or self._slots_before.get(key) or self._state.storage(*key)
-            self.changes.append(Change(STORAGE, one.address, one.value, old, one.slot))
+            self.changes.append(StateEdit(STORAGE, one.address, one.value, old, one.slot))
             self._slots[key] = one.value
             return
         old_value = None if account is None else value_of(account, one.kind)
-        self.changes.append(Change(one.kind, one.address, one.value, old_value))
+        self.changes.append(StateEdit(one.kind, one.address, one.value, old_value))
         self._changed.add(one.address)
         self._accounts[one.address] = with_value(account or NOBODY, one.kind, one.value)
         if one.code:
@@ -233,7 +233,7 @@ class _Applied:
         """Delete an empty account, even if only its storage was edited."""
         if address not in self._changed:
             nothing = value_of(NOBODY, BALANCE)
-            self.changes.append(Change(BALANCE, address, nothing, nothing))
+            self.changes.append(StateEdit(BALANCE, address, nothing, nothing))
         self._accounts[address] = None
 
     def _has_stored(self, address: Address) -> bool:
@@ -253,8 +253,8 @@ def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
 
 
 def change_conditions(
-    chain: EvmChain, change: Callable[[Conditions, AcceptedBlock], Conditions]
-) -> Conditions:
+    chain: EvmChain, change: Callable[[NextBlockOverrides, AcceptedBlock], NextBlockOverrides]
+) -> NextBlockOverrides:
     """Change the overrides for future blocks, and return the new ones.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from network_app.config import NetworkConfig
 from network_app.peers.errors import NothingTaken
-from network_app.peers.pace import Crowd
+from network_app.peers.read_throttle import UnknownPeers
 
 LARGE = 64 * 1024
 """Size of a frame above which a peer gets the next frame only after this one is sent."""
@@ -37,7 +37,7 @@ class Receiver(Protocol):
         """Function that closes the connection."""
 
 
-class SendRoom:
+class SendBufferLimit:
     """The limit on bytes queued for all unknown peers together.
 
     Unspecified: if the limit is reached, the peer that has not read for the longest time is closed after some
@@ -69,9 +69,9 @@ class SendRoom:
             slowest.end(NothingTaken(PATIENCE))
 
 
-class Strangers:
+class UnknownPeerLimits:
     """Both limits, created once for a network."""
 
     def __init__(self, config: NetworkConfig, everybody: Callable[[], Iterable[Receiver]]) -> None:
-        self.crowd = Crowd(config)
-        self.room = SendRoom(config.strangers_send_queue, everybody)
+        self.crowd = UnknownPeers(config)
+        self.room = SendBufferLimit(config.strangers_send_queue, everybody)

@@ -6,27 +6,27 @@ from typing import Any
 
 from network_app.consensus.report import (
     ConsensusReport,
-    Contradiction,
+    ConsensusTotals,
     Equivocation,
     Issues,
     OpenPoll,
     Outcomes,
     ProcessingBlock,
+    ProducerRewind,
     Proposals,
-    Stake,
+    StakeReport,
     Tables,
-    Totals,
     Work,
 )
-from network_app.snowman.parameters import Parameters
+from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.polls import Reason
 from primitives.ids import ID, NodeID
 
-MOST_BLOCKS = 64
+MAX_BLOCKS = 64
 """Maximum number of processing blocks listed, oldest first; `Tables.processing` counts all."""
-MOST_POLLS = 32
+MAX_POLLS = 32
 """Maximum number of open polls listed, oldest first."""
-MOST_ABSENT = 64
+MAX_ABSENT = 64
 """Maximum number of absent validators listed, those with the most stake."""
 
 Json = dict[str, Any]
@@ -36,7 +36,7 @@ def to_json(report: ConsensusReport) -> Json:
     """Return a report as JSON, without its decisions, which have rows of their own."""
     stake, totals = report.stake, report.totals
     absent = sorted(stake.absent.items(), key=lambda one: one[1], reverse=True)
-    unnamed = stake.unnamed + sum(weight for _, weight in absent[MOST_ABSENT:])
+    unnamed = stake.unnamed + sum(weight for _, weight in absent[MAX_ABSENT:])
     return {
         "alias": report.alias,
         "parameters": asdict(report.parameters),
@@ -52,13 +52,13 @@ def to_json(report: ConsensusReport) -> Json:
                 "parent_id": str(one.parent_id),
                 "proposer": _text(one.proposer),
             }
-            for one in report.processing[:MOST_BLOCKS]
+            for one in report.processing[:MAX_BLOCKS]
         ],
         "tables": asdict(report.tables),
         "stake": {
             "validators": stake.validators,
             "total": stake.total,
-            "absent": {str(node_id): weight for node_id, weight in absent[:MOST_ABSENT]},
+            "absent": {str(node_id): weight for node_id, weight in absent[:MAX_ABSENT]},
             "unnamed": unnamed,
         },
         "totals": {
@@ -68,7 +68,7 @@ def to_json(report: ConsensusReport) -> Json:
             "issues": totals.issues._asdict(),
             "proposals": totals.proposals._asdict(),
         },
-        "polls": [one._asdict() for one in report.polls[:MOST_POLLS]],
+        "polls": [one._asdict() for one in report.polls[:MAX_POLLS]],
         "equivocations": [
             one._asdict()
             | {"proposer": str(one.proposer), "first": str(one.first), "second": str(one.second)}
@@ -83,7 +83,7 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
     stake, totals = said["stake"], said["totals"]
     return ConsensusReport(
         alias=said["alias"],
-        parameters=Parameters(**said["parameters"]),
+        parameters=SnowParameters(**said["parameters"]),
         is_running=said["is_running"],
         last_accepted=_id(said["last_accepted"]),
         last_height=said["last_height"],
@@ -102,13 +102,13 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
         ),
         decided=(),
         tables=Tables(**said["tables"]),
-        stake=Stake(
+        stake=StakeReport(
             stake["validators"],
             stake["total"],
             {NodeID.parse(text): weight for text, weight in stake["absent"].items()},
             stake["unnamed"],
         ),
-        totals=Totals(
+        totals=ConsensusTotals(
             **totals
             | {
                 "finished_polls": _by_reason(totals["finished_polls"]),
@@ -137,7 +137,7 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
     )
 
 
-def _contradiction_said(found: Contradiction | None) -> Json | None:
+def _contradiction_said(found: ProducerRewind | None) -> Json | None:
     if found is None:
         return None
     return found._asdict() | {
@@ -146,10 +146,10 @@ def _contradiction_said(found: Contradiction | None) -> Json | None:
     }
 
 
-def _contradiction(said: Mapping[str, Any] | None) -> Contradiction | None:
+def _contradiction(said: Mapping[str, Any] | None) -> ProducerRewind | None:
     if said is None:
         return None
-    return Contradiction(
+    return ProducerRewind(
         NodeID.parse(said["producer"]),
         ID.parse(said["accepted_id"]),
         said["accepted_height"],

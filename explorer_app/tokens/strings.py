@@ -4,16 +4,16 @@ import re
 import unicodedata
 from typing import Final
 
-MOST_NAME: Final = 255
+MAX_NAME: Final = 255
 """Bytes of a name that are kept."""
 
-MOST_SYMBOL: Final = 64
+MAX_SYMBOL: Final = 64
 """Bytes of a symbol that are kept."""
 
-MOST_KEY: Final = 64
+MAX_KEY: Final = 64
 """Limit of bytes of a name's search key."""
 
-MOST_DECIMALS: Final = 77
+MAX_DECIMALS: Final = 77
 """Digits of 2^256 - 1 after the first one: with more decimals every amount would be below 1."""
 
 _WORD: Final = 32
@@ -54,7 +54,7 @@ def likeness(text: str | None) -> str:
     if text is None:
         return ""
     folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(folded.split())[:MOST_NAME]
+    return "".join(folded.split())[:MAX_NAME]
 
 
 def search_key(text: str | None) -> bytes | None:
@@ -62,7 +62,7 @@ def search_key(text: str | None) -> bytes | None:
 
     All databases order bytes in the same way, so names with the same beginning are adjacent.
     """
-    return likeness(text).encode()[:MOST_KEY] or None
+    return likeness(text).encode()[:MAX_KEY] or None
 
 
 def looks_like_a_link(text: str) -> bool:
@@ -78,7 +78,7 @@ def read_number(output: bytes) -> int | None:
 def read_decimals(output: bytes) -> int | None:
     """Return a token's decimals; None if the answer is not a number, or is too large to display amounts."""
     found = read_number(output)
-    return found if found is not None and found <= MOST_DECIMALS else None
+    return found if found is not None and found <= MAX_DECIMALS else None
 
 
 def read_bool(output: bytes) -> bool | None:

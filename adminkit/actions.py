@@ -30,12 +30,12 @@ else:
 _log: Final = logging.getLogger(__name__)
 
 
-class Refused(Exception):
+class ActionRefused(Exception):
     """An action was refused and nothing has changed; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class AdminAction:
     """An action on a row or on the node."""
 
     name: str
@@ -46,7 +46,7 @@ class Deed:
     permission: str
     """The permission that the action requires: `app.codename`. Superusers have all permissions."""
     do: Callable[[Any], str]
-    """Performs the action and returns a sentence that describes it. Raises `Refused`."""
+    """Performs the action and returns a sentence that describes it. Raises `ActionRefused`."""
     obstacle: Callable[[Any], str] = lambda _: ""
     """Returns the reason why the action is impossible now, or an empty string if it is possible."""
     flag: int = CHANGE
@@ -54,7 +54,7 @@ class Deed:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ActionTarget:
     """The target of an action."""
 
     thing: Any
@@ -70,12 +70,12 @@ class Target:
     model: type[Model] | None = None
 
 
-def may(request: HttpRequest, deed: Deed) -> bool:
+def may(request: HttpRequest, deed: AdminAction) -> bool:
     """Return whether the user has the permission for an action."""
     return isinstance(request.user, User) and request.user.has_perm(deed.permission)
 
 
-def ask(request: HttpRequest, deed: Deed, target: Target) -> HttpResponse:
+def ask(request: HttpRequest, deed: AdminAction, target: ActionTarget) -> HttpResponse:
     """Ask for confirmation of an action or show why it is impossible; perform it once it is confirmed.
 
     Raises:
@@ -95,10 +95,10 @@ def ask(request: HttpRequest, deed: Deed, target: Target) -> HttpResponse:
     return TemplateResponse(request, "admin/deed_confirm.html", context)
 
 
-def _do(request: HttpRequest, deed: Deed, target: Target) -> HttpResponse:
+def _do(request: HttpRequest, deed: AdminAction, target: ActionTarget) -> HttpResponse:
     try:
         words = _attempt(deed, target.thing)
-    except Refused as error:
+    except ActionRefused as error:
         messages.error(request, f"Not done: {error}")
         return HttpResponseRedirect(target.page)
     note(request, deed.flag, target.title, words, key=target.key, model=target.model)
@@ -144,17 +144,17 @@ def note(
         messages.warning(request, "The database took no entry of it: only the log tells of it.")
 
 
-def _attempt(deed: Deed, thing: Any) -> str:
+def _attempt(deed: AdminAction, thing: Any) -> str:
     """Perform an action, unless an obstacle has appeared since the page was rendered."""
     if obstacle := deed.obstacle(thing):
-        raise Refused(obstacle)
+        raise ActionRefused(obstacle)
     return deed.do(thing)
 
 
 class RowDeeds(Base):
     """A mixin for a model's admin that offers actions on a row's page."""
 
-    deeds: tuple[Deed, ...] = ()
+    deeds: tuple[AdminAction, ...] = ()
 
     def deed_facts(self, row: Any) -> Sequence[tuple[str, object]]:
         """Return labelled properties of a row for the confirmation."""
@@ -197,7 +197,7 @@ class RowDeeds(Base):
         row = self.get_object(request, object_id)
         if row is None:
             return self.tell_absence(request, object_id)
-        target = Target(
+        target = ActionTarget(
             row,
             f"{self.opts.verbose_name} {row}",
             self.deed_facts(row),

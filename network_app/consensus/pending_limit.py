@@ -3,16 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
-from network_app.snowman.engine import Engine
+from network_app.snowman.engine import SnowmanEngine
 from primitives.ids import NodeID
 
-MOST_PENDING = 1024
+MAX_PENDING = 1024
 """Number of blocks that may wait for their parents. If more are needed, bootstrapping is faster."""
-MOST_PENDING_BYTES = 64 * 1024 * 1024
+MAX_PENDING_BYTES = 64 * 1024 * 1024
 """Total size of these blocks in bytes."""
 
 
-class Room:
+class PendingBlocksLimit:
     """Decides whether another block may wait for its parent.
 
     Unspecified: the reference has no limit. Here a block beyond the limit is treated as a failed request,
@@ -27,12 +27,12 @@ class Room:
         self._is_validator = is_validator
         self._on_full = on_full
 
-    def is_left(self, engine: Engine[Any], node_id: NodeID) -> bool:
+    def is_left(self, engine: SnowmanEngine[Any], node_id: NodeID) -> bool:
         """Return whether a block of a node may be taken."""
         pending = engine.pending.values()
         if (
-            len(pending) < MOST_PENDING
-            and sum(len(block.raw) for block in pending) < MOST_PENDING_BYTES
+            len(pending) < MAX_PENDING
+            and sum(len(block.raw) for block in pending) < MAX_PENDING_BYTES
         ):
             return True
         if self._is_validator(node_id):

@@ -9,11 +9,11 @@ from network_app.wire.framing import MAX_FRAME
 
 RECENT = 10.0
 """Seconds for which an unknown peer counts among those that share the rate after it was read."""
-LEAST_BURST = 128 * 1024
+MIN_BURST = 128 * 1024
 """Bytes that an unknown peer may send in one burst, whatever their number: its handshake, and requests."""
 
 
-class Crowd:
+class UnknownPeers:
     """The unknown peers that were read recently. Each gets an equal share of their total rate.
 
     A peer that exceeds its share slows down only itself.
@@ -21,13 +21,13 @@ class Crowd:
 
     def __init__(self, config: NetworkConfig) -> None:
         self._rate = config.strangers_rate
-        self._read: OrderedDict[Pace, float] = OrderedDict()
+        self._read: OrderedDict[ReadThrottle, float] = OrderedDict()
         """When each was read last, in order from the oldest."""
 
     def __len__(self) -> int:
         return len(self._read)
 
-    def part_of(self, pace: "Pace", now: float) -> float:
+    def part_of(self, pace: "ReadThrottle", now: float) -> float:
         """Count an unknown peer as recently read, and return its share in bytes per second."""
         self._read[pace] = now
         self._read.move_to_end(pace)
@@ -35,12 +35,12 @@ class Crowd:
             self._read.popitem(last=False)
         return self._rate / len(self._read)
 
-    def leave(self, pace: "Pace") -> None:
+    def leave(self, pace: "ReadThrottle") -> None:
         """Stop counting a peer."""
         self._read.pop(pace, None)
 
 
-class Pace:
+class ReadThrottle:
     """The peer's own rate limit; that of an unknown peer is at most its share of the total for all of them.
 
     Args:
@@ -53,7 +53,7 @@ class Pace:
     def __init__(
         self,
         config: NetworkConfig,
-        crowd: Crowd,
+        crowd: UnknownPeers,
         is_stranger: Callable[[], bool],
         now: float,
     ) -> None:
@@ -91,5 +91,5 @@ class Pace:
         if alone:
             return config.stranger_rate, config.peer_burst
         part = self._crowd.part_of(self, now)
-        burst = min(config.peer_burst, max(LEAST_BURST, part))
+        burst = min(config.peer_burst, max(MIN_BURST, part))
         return min(config.stranger_rate, part), burst

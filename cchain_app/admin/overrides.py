@@ -12,10 +12,10 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.terms import Term
+from adminkit.terms import SearchTerm
 from cchain_app.admin import display
 from cchain_app.admin.forked import asked_now, told_by
-from cchain_app.admin.rows import RowsAdmin, objects
+from cchain_app.admin.rows_admin import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import (
     Account,
@@ -72,7 +72,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
     )
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         return []  # one row is not searched
 
     @override
@@ -168,7 +168,7 @@ class SenderAdmin(DevelopmentAdmin):
     """An admin page for rows with the `address` of a permitted sender, and that account's values at the head."""
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         return [] if term.address is None else [Q(address=term.address)]
 
     @override
@@ -246,7 +246,7 @@ class ImpersonatedSignatureAdmin(DevelopmentAdmin):
     fieldsets = ((None, {"fields": ("number_text", "full_signature", "full_signer")}),)
 
     @override
-    def branches(self, term: Term) -> list[Q]:
+    def branches(self, term: SearchTerm) -> list[Q]:
         return [] if term.number is None else [Q(number=term.number)]
 
     @admin.display(description="From block")

@@ -19,7 +19,7 @@ from typing import Any
 from channels.layers import get_channel_layer
 
 from chaindb.chains import Chain
-from chaindb.servers import PATIENCE, Server
+from chaindb.servers import PATIENCE, WatchedServer
 
 Message = dict[str, Any]
 """The key `type` has the kind of event."""
@@ -48,7 +48,7 @@ class _Listener:
     deliver: Deliver
 
 
-class Pointers:
+class ChainEvents:
     """Sends and receives the pointers of one node in one of its processes. Thread-safe.
 
     A chain is named by its first alias.
@@ -103,7 +103,7 @@ class Pointers:
         )  # keeps a reference to this object and its thread
         asyncio.run_coroutine_threadsafe(sending, self._sending_loop()).add_done_callback(_report)
 
-    async def _send(self, chain: str, message: Message, server: Server) -> None:
+    async def _send(self, chain: str, message: Message, server: WatchedServer) -> None:
         layer = get_channel_layer()
         assert layer is not None  # CHANNEL_LAYERS has a default in every profile
         try:
@@ -142,7 +142,7 @@ def group_of(chain: str) -> str:
     return f"{chain.lower()}chain.pointers"
 
 
-def redis_server() -> Server:
+def redis_server() -> WatchedServer:
     """Return the server behind the channel layer."""
     # Imported here: the Redis client takes 0.2 s to import, and the embedded profile has no Redis.
     from chaindb.redis_cache import server

@@ -21,7 +21,7 @@ GROUP BY node_id
 
 
 @dataclass(frozen=True, slots=True)
-class Delegated:
+class DelegationTotals:
     """The delegations to a current validator, in the smallest units."""
 
     count: int = 0
@@ -29,7 +29,7 @@ class Delegated:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class StakerDetails:
     """Data about one staker; None if it does not apply."""
 
     now: int
@@ -42,12 +42,12 @@ class Facts:
     """Whether connections are tracked; otherwise all validators count as online."""
     connected_since: int | None = None
     """When its node connected, in Unix seconds; None if it is not connected."""
-    delegated: Delegated | None = None
+    delegated: DelegationTotals | None = None
     paid: int | None = None
     """The total reward of a past staker, over all outputs."""
 
 
-def read(found: Sequence[Staker]) -> list[Facts]:
+def read(found: Sequence[Staker]) -> list[StakerDetails]:
     """Return the data about stakers, in their order, in at most seven statements."""
     now = clock.now()
     past = [one for one in found if one.phase == Phase.PAST]
@@ -55,7 +55,7 @@ def read(found: Sequence[Staker]) -> list[Facts]:
         **_of_validating([one for one in found if _is_validating(one)], now),
         **_of_past(past, now),
     }
-    return [facts.get(one.pk, Facts(now)) for one in found]
+    return [facts.get(one.pk, StakerDetails(now)) for one in found]
 
 
 def _is_validating(staker: Staker) -> bool:
@@ -64,7 +64,7 @@ def _is_validating(staker: Staker) -> bool:
     return primary and staker.phase == Phase.CURRENT
 
 
-def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, Facts]:
+def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, StakerDetails]:
     if not validating:
         return {}
     nodes = [one.node_id for one in validating]
@@ -77,21 +77,21 @@ def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, Facts]:
     for one in validating:
         seen = uptimes.get(one.node_id)
         uptime = None if seen is None else seen.observed(now, since)
-        facts[one.pk] = Facts(
+        facts[one.pk] = StakerDetails(
             now,
             uptime,
             unseen=uptime is None,
             tracked=since is not None,
             connected_since=None if seen is None else seen.connected_since,
-            delegated=delegated.get(one.node_id, Delegated()),
+            delegated=delegated.get(one.node_id, DelegationTotals()),
         )
     return facts
 
 
-def _of_past(left: Sequence[Staker], now: int) -> dict[Any, Facts]:
+def _of_past(left: Sequence[Staker], now: int) -> dict[Any, StakerDetails]:
     paid, uptimes = _paid(left), _last_uptimes([one for one in left if not one.is_delegator])
     return {
-        one.pk: Facts(
+        one.pk: StakerDetails(
             now,
             uptimes.get(one.pk),
             unseen=one.pk in uptimes and uptimes[one.pk] is None,
@@ -123,9 +123,9 @@ def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
     }
 
 
-def _delegated(nodes: Sequence[NodeID]) -> dict[NodeID, Delegated]:
+def _delegated(nodes: Sequence[NodeID]) -> dict[NodeID, DelegationTotals]:
     return {
-        NodeID(bytes(node_id)): Delegated(count, int(weight))
+        NodeID(bytes(node_id)): DelegationTotals(count, int(weight))
         for node_id, count, weight in platform_chain().db.rows_by_keys(
             _DELEGATED, nodes, (PRIMARY_NETWORK_ID,)
         )

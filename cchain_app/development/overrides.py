@@ -8,7 +8,7 @@ from primitives.evm import ZERO_HASH, Address, Hash
 
 
 @dataclass(frozen=True, slots=True)
-class Conditions:
+class NextBlockOverrides:
     """Overrides of the node's settings and of the header rules; None: no override (devnet.md 2 and 7)."""
 
     instance_id: Hash = ZERO_HASH
@@ -56,7 +56,7 @@ class Conditions:
         )
         return None if override == BlockOverride() else override
 
-    def of_blocks(self) -> "Conditions":
+    def of_blocks(self) -> "NextBlockOverrides":
         """Return a copy without the values that blocks do not depend on: the next snapshot and the number of rewinds."""
         return replace(self, next_snapshot=1, rewinds=0)
 
@@ -79,6 +79,6 @@ class Conditions:
         """Whether there is an override for the next block only."""
         return (self.next_timestamp, self.next_base_fee, self.next_prev_randao) != (None,) * 3
 
-    def used(self) -> "Conditions":
+    def used(self) -> "NextBlockOverrides":
         """Return a copy without the overrides that applied to the next block only."""
         return replace(self, next_timestamp=None, next_base_fee=None, next_prev_randao=None)

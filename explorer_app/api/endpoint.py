@@ -133,7 +133,7 @@ def read_form(site: Explorer, request: HttpRequest) -> dict[str, str]:
 
     Raises:
         BodyTooLarge: The body is longer than any submission may be.
-        TooLarge: A value, or a whole JSON body, is longer than sources may be.
+        SubmissionTooLarge: A value, or a whole JSON body, is longer than sources may be.
         TooManyFieldsSent: There are more parameters than Django allows in a form.
     """
     found = {name: str(value) for name, value in request.GET.items()}
