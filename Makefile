@@ -19,28 +19,6 @@ CLIENTS := tests/clients
 # Each is what a user would have: a project with packages of its own.
 NPM_PROJECTS := $(CLIENTS) $(addprefix $(CLIENTS)/projects/,hardhat2 hardhat3)
 NATIVE_SOURCES := $(wildcard native/Cargo.* native/*.toml native/src/*.rs native/src/*/*.rs)
-# PostgreSQL is for what asks a database of its own accord: statements, views, locks, transactions, what several
-# processes write, snapshots, backups. Sockets and engines of the network, engines that trace, call and simulate, methods
-# for development one by one (any sequence of them runs on both), forms of exchange with other programs, files that
-# processes share, commands' first words and how pages look are the same on both: once is enough.
-WITHOUT_DATABASE := $(patsubst %,--ignore=tests/integration/%,benchmarks cchain_app/forking chaindb/test_servers.py info_app nunatak jsonrpc \
-	network_app/consensus network_app/peers network_app/sync network_app/test_commands.py \
-	health_app/test_page.py health_app/metrics/test_shared.py \
-	$(addprefix nodeproject/,test_api_reference.py test_database_faults.py test_direct_doors.py test_identity.py \
-	test_image.py test_local_processes.py test_logins.py test_make_genesis.py test_paths.py test_process.py \
-	test_redis_urls.py test_root.py test_rpc_examples.py test_start.py test_systemd.py test_voting_settings.py \
-	test_words_at_start.py) \
-	$(addprefix cchain_app/api/,test_debug_traces.py test_execution.py test_impersonated_signatures.py \
-	test_impersonation.py test_new_account.py test_parity_traces.py test_simulation.py test_simulation_rules.py \
-	test_state_exchanges.py test_trace_exchanges.py test_trace_filter_rewards.py test_traces_of_forks.py \
-	test_whole_requests.py) \
-	$(addprefix cchain_app/,development/test_chain_id.py development/test_mining.py development/test_state.py \
-	services/test_genesis_text.py services/test_importing_methods.py services/test_local_genesis.py) \
-	$(addprefix explorer_app/,contracts/test_contract_forms.py contracts/test_etherscan_verification.py \
-	contracts/test_sourcify.py test_token_samples.py) \
-	$(addprefix platform_app/services/,test_following_history.py test_history.py test_vm_any_order.py) \
-	platform_app/api/test_fuzz.py platform_app/test_doors.py) \
-	$(foreach one,dashboard empty other_admins pages read_only,--ignore-glob='*/admin/test_$(one).py')
 ON_CCHAIN := tests/integration/cchain_app tests/integration/explorer_app
 ON_PLATFORM := tests/integration/platform_app
 # Checks and tests must not touch the data of a node that runs in this directory.
@@ -84,7 +62,7 @@ lint: $(STAMPS)/dev  ## Style, imports, settings, migrations, and what the proje
 	$(SCRATCH) $(PYTHON) manage.py check --fail-level WARNING
 	$(SCRATCH) $(PYTHON) manage.py makemigrations --check --dry-run
 	scripts/lint_native.sh $(PYTHON)
-	$(SCRATCH) $(PYTEST) tests/house
+	$(SCRATCH) $(PYTEST) tests/repository
 
 .PHONY: types
 types: $(STAMPS)/dev  ## Types, strictly
@@ -135,7 +113,7 @@ test-sqlite-platform: $(STAMPS)/dev native system-packages
 
 .PHONY: test-postgresql
 test-postgresql: $(STAMPS)/dev native system-packages
-	$(SCRATCH)/postgresql $(PYTHON) -m tests.servers.run $(PYTEST) tests/integration $(WITHOUT_DATABASE)
+	$(SCRATCH)/postgresql $(PYTHON) -m tests.servers.run $(PYTEST) tests/integration -m "not sqlite_only"
 
 .PHONY: test-native
 test-native: $(STAMPS)/runtime  ## The native engine's own tests

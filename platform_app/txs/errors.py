@@ -7,7 +7,7 @@ InvalidTx
 ├── UnsupportedTxType              a type that has no dynamic fee, or cannot be issued
 ├── InvalidWarpMessage             bytes that are not a signed warp message
 └── InvalidSyntax
-    ├── WrongNetworkId · WrongChainId · MemoTooLong · SumOverflow
+    ├── WrongNetworkId · WrongBlockchainId · MemoTooLong · SumOverflow
     ├── CredentialsDifferFromInputs
     ├── InvalidComponent
     │   ├── UnspendableOutput · UnoptimizedOutput · AddressesNotSorted

@@ -14,6 +14,8 @@ from benchmarks.rpc import RpcFailed, WrongAnswer
 from benchmarks.wire import Endpoint, Http
 from benchmarks.workloads_busy import streaming
 
+pytestmark = pytest.mark.sqlite_only
+
 NAMES = ["a", "b", "refuse"]
 
 

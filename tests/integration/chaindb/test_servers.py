@@ -15,6 +15,8 @@ from chaindb.servers import ServerAway, WatchedServer
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NodeSettings
 
+pytestmark = pytest.mark.sqlite_only
+
 SECONDS = 60.0
 PROMISED = 2.0
 """Seconds within which a call fails if the server it needs is down."""

@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from explorer_app import models
 from explorer_app.selectors import tokens as found
 from primitives.hashing import keccak256
@@ -18,6 +20,8 @@ from tests.integration.explorer_app.token_chain import (
     amounts,
     transfers,
 )
+
+pytestmark = pytest.mark.sqlite_only
 
 SAMPLES = Path(__file__).parents[2] / "vectors/explorer/samples"
 SUPPLY = 1_000_000 * 10**18

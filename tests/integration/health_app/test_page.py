@@ -10,6 +10,8 @@ from health_app.reporter import Reporter
 from nodeproject.apps import this_node
 from tests.integration.health_app.conftest import through_the_doors
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_all_paths_stand_on_the_page(reporter: Reporter) -> None:
     document = json.loads(Client(headers={"host": "localhost"}).get("/ext/openapi.json").content)

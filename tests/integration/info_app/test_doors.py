@@ -13,6 +13,8 @@ from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def body(method: str, **params: Any) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).encode()

@@ -5,6 +5,8 @@ import pytest
 from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_the_chains_of_the_primary_network(pchain: PChain, rpc: Rpc) -> None:
     ids = {

@@ -9,6 +9,8 @@ from nodeproject.apps import this_node
 from primitives import bls
 from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> None:
     found = rpc("info.getNodeID")

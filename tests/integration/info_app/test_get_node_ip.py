@@ -8,6 +8,8 @@ import pytest
 from tests.builders import network_rows
 from tests.integration.platform_app.conftest import Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_the_address_that_peers_are_told(rpc: Rpc) -> None:
     network_rows.report(ip="203.0.113.7:9651")

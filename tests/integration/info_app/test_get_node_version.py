@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
@@ -9,6 +10,8 @@ from cchain_app.apps import evm_chain
 from info_app.api import node
 from info_app.version import PRODUCT, vm_versions
 from tests.integration.platform_app.conftest import Rpc
+
+pytestmark = pytest.mark.sqlite_only
 
 
 def test_versions_of_all_that_runs(rpc: Rpc) -> None:

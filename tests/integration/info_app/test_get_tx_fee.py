@@ -8,6 +8,8 @@ import pytest
 from primitives.ids import ID
 from tests.integration.platform_app.conftest import Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_the_fees_of_the_local_network(rpc: Rpc) -> None:
     assert rpc("info.getTxFee") == {

@@ -10,6 +10,8 @@ from tests.builders import network_rows
 from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 
+pytestmark = pytest.mark.sqlite_only
+
 ALIASES = ["P", "platform", "X", "avm", "C", "evm"]
 
 

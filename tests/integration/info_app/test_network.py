@@ -8,6 +8,8 @@ import pytest
 from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app.conftest import Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_the_local_network(rpc: Rpc) -> None:
     assert rpc("info.getNetworkID") == {"networkID": "12345"}

@@ -10,6 +10,8 @@ from tests.builders import network_rows
 from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app.conftest import Rpc, refusal
 
+pytestmark = pytest.mark.sqlite_only
+
 ALICE, BOB, GONE, STRANGER = (NodeID(bytes([number]) * 20) for number in range(1, 5))
 PRIMARY_NETWORK = "11111111111111111111111111111111LpoYY"
 SUBNET = "2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe"

@@ -12,6 +12,8 @@ from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app import made
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 
+pytestmark = pytest.mark.sqlite_only
+
 DAY = 24 * 60 * 60
 
 

@@ -12,6 +12,8 @@ from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, Panic, until
 from tests.integration.jsonrpc.serving import JSON
 from tests.servers.raw import RawConnection
 
+pytestmark = pytest.mark.sqlite_only
+
 SLOW = b'{"jsonrpc":"2.0","id":7,"method":"slow"}'
 SLOW_REQUEST = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(SLOW) + SLOW
 SLOW_ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"True"}'

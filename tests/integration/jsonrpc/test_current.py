@@ -23,6 +23,8 @@ from tests.integration.jsonrpc.test_answers_later import SLOW_ANSWER, SLOW_REQUE
 from tests.integration.patience import SECONDS
 from tests.servers.raw import RawConnection
 
+pytestmark = pytest.mark.sqlite_only
+
 
 class Told:
     """A process that is current until an announcement, and then again when the test says so."""

@@ -26,6 +26,8 @@ from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
 from tests.integration.jsonrpc.two_doors import request as posted
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
 LONGER = b'{"jsonrpc":"2.0","id":7,"method":"longer"}'
 LONG = b'{"jsonrpc":"2.0","id":7,"method":"long"}'

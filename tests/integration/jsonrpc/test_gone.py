@@ -12,6 +12,8 @@ from tests.integration.jsonrpc.serving import JSON
 from tests.integration.jsonrpc.test_strangers_answers import OPEN
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"%b"}'
 BATCH = b"[" + CALL % b"note" + b"]"
 

@@ -17,6 +17,8 @@ from tests.integration.jsonrpc.guarded import (
 )
 from tests.integration.jsonrpc.test_answers_later import SLOW_ANSWER, SLOW_REQUEST
 
+pytestmark = pytest.mark.sqlite_only
+
 Ask = Callable[[], None]
 
 

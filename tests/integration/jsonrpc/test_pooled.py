@@ -14,6 +14,8 @@ from jsonrpc.http.pooled import PooledRequests
 from tests.integration.jsonrpc.guarded import ANSWER, PLAIN, until
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 FOUND = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nfound"
 
 

@@ -13,6 +13,8 @@ from jsonrpc.limits.throttle import Rate
 from tests.integration.jsonrpc.messages import until
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 KEY = "throttle:a"
 
 

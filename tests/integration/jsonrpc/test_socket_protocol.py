@@ -22,6 +22,8 @@ from tests.integration.jsonrpc.serving import serving
 from tests.integration.patience import SECONDS
 from tests.servers.raw import RawConnection
 
+pytestmark = pytest.mark.sqlite_only
+
 CONTINUED = Frame(Opcode.TEXT, b"[", fin=False).serialize(mask=True)
 EMPTY = Frame(Opcode.CONT, b"", fin=False).serialize(mask=True)
 OPENING = (

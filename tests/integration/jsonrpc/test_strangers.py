@@ -21,6 +21,8 @@ from tests.integration.jsonrpc.serving import JSON
 from tests.integration.patience import SECONDS
 from tests.servers.raw import RawConnection
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.mark.parametrize(
     "opening",

@@ -21,6 +21,8 @@ from tests.integration.jsonrpc.guarded import (
 from tests.integration.jsonrpc.serving import JSON
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 MUCH = CALL.replace(b"number", b"much")
 ASK_MUCH = b"POST /rpc HTTP/1.1\r\n" + JSON + b"Content-Length: %d\r\n\r\n" % len(MUCH) + MUCH
 ASK_HOT = ASK_MUCH.replace(b"much", b"hot").replace(b": 40", b": 39")

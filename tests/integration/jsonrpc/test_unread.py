@@ -12,6 +12,8 @@ from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import ANSWER, CALL, Served, open_socket, until
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 MOST = 4_000_000
 PIECE = 100_000
 NEWS = b'"%b"' % (b"a" * PIECE)

@@ -16,6 +16,8 @@ from jsonrpc.http.replies import Endpoint, by_path
 from tests.integration.jsonrpc.serving import JSON, serving
 from tests.servers.raw import RawConnection
 
+pytestmark = pytest.mark.sqlite_only
+
 CALL = b'{"jsonrpc":"2.0","id":7,"method":"number"}'
 SLOW = b'{"jsonrpc":"2.0","id":7,"method":"thread"}'
 ANSWER = b'{"jsonrpc":"2.0","id":7,"result":"0x10"}'

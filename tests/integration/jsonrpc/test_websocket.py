@@ -24,6 +24,8 @@ from jsonrpc.websocket.session import SocketLimits
 from tests.integration.jsonrpc.messages import NUMBER, NUMBER_ANSWER, PARSE_ERROR, request, until
 from tests.integration.patience import SECONDS, PatientCommunicator
 
+pytestmark = pytest.mark.sqlite_only
+
 JSON = [(b"content-type", b"application/json"), (b"host", b"localhost")]
 
 

@@ -17,6 +17,8 @@ from jsonrpc.websocket.session import SocketLimits
 from tests.integration.jsonrpc.messages import NUMBER, NUMBER_ANSWER, request, until
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def served(application):

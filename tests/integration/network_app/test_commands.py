@@ -21,6 +21,8 @@ from nodeproject.management.commands import runnetwork
 from tests.builders import network_rows
 from tests.integration.network_app.world import World
 
+pytestmark = pytest.mark.sqlite_only
+
 FOLLOWS = pytest.mark.node_settings(bootstrap=("127.0.0.1:9651",))
 
 

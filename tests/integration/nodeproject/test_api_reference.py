@@ -16,6 +16,8 @@ from nodeproject.apps import this_node
 from nodeproject.node import Node
 from tests.unit.jsonrpc.test_doors import ask, elsewhere
 
+pytestmark = pytest.mark.sqlite_only
+
 PATHS = ("/ext/docs", "/ext/openrpc.json")
 
 

@@ -23,6 +23,8 @@ from tests.servers.ports import free_port
 from tests.servers.postgresql import PASSWORD, PostgresqlServer
 from tests.servers.tables import give_tables
 
+pytestmark = pytest.mark.sqlite_only
+
 SECONDS = 120.0
 Said = Callable[..., str]
 

@@ -34,6 +34,8 @@ from tests.integration.jsonrpc.two_doors import Served, exchange, request, two_d
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import elsewhere
 
+pytestmark = pytest.mark.sqlite_only
+
 ADDRESS = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 CALLS = [
     ("/ext/P", "platform.getHeight", {}),

@@ -25,6 +25,8 @@ from primitives.identity import check_certificate
 from primitives.node_identity import UnusableSignerKey
 from tests.builders.process import begin_anew
 
+pytestmark = pytest.mark.sqlite_only
+
 NOW = 1_700_000_000
 FILES = ("staker.crt", "staker.key", "signer.key")
 

@@ -18,11 +18,13 @@ from typing_extensions import override
 
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import make_identity
-from tests.house import deployed
-from tests.house.deployed import ROOT
 from tests.integration.jsonrpc.guarded import until
 from tests.integration.patience import SECONDS
+from tests.repository import deployed
+from tests.repository.deployed import ROOT
 from tests.servers.ports import has_ipv6
+
+pytestmark = pytest.mark.sqlite_only
 
 ENVIRONMENT = Path(sys.executable).parent.parent
 

@@ -30,6 +30,8 @@ from nodeproject.processes.local_network.running import NetworkFailed, RunningNe
 from nodeproject.processes.local_network.standing import Quorum
 from primitives.ids import NodeID
 
+pytestmark = pytest.mark.sqlite_only
+
 SECONDS = 60.0
 READY = "print('ready', flush=True); "
 SLEEPS = READY + "import time; time.sleep(600)"

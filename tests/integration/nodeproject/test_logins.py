@@ -17,7 +17,7 @@ from nodeproject.web import logins
 from nodeproject.web.concurrency import DJANGO_THREADS
 from nodeproject.web.logins import HASHING, OF_ADDRESS, OF_NAME
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.django_db]
 
 OURS, THEIRS = "192.0.2.1", "198.51.100.7"
 

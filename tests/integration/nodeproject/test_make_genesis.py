@@ -20,6 +20,8 @@ from primitives.hashing import sha256
 from primitives.ids import ID
 from primitives.node_identity import IdentityFiles
 
+pytestmark = pytest.mark.sqlite_only
+
 START = 1_700_000_000
 
 

@@ -12,6 +12,8 @@ from django.urls import URLResolver, get_resolver
 from nodeproject.web.base_path import FIRST_PARTS
 from tests.integration.patience import PatientCommunicator
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def client(db: None, node_settings: Any) -> Client:

@@ -25,6 +25,8 @@ from primitives.sockets import bound_sockets
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port, has_ipv6
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
     with (

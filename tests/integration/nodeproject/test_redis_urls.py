@@ -14,6 +14,8 @@ from tests.servers.node import ROOT
 from tests.servers.ports import free_port
 from tests.servers.redis import RedisServer
 
+pytestmark = pytest.mark.sqlite_only
+
 SECONDS = 120.0
 CLIENTS = ("cache", "filters", "channels", "limit", "broker")
 USER = "alice:a,b;c"

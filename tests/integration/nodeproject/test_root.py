@@ -21,6 +21,8 @@ from tests.integration.patience import PatientCommunicator
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import JSON, Answer, ask
 
+pytestmark = pytest.mark.sqlite_only
+
 PATH = "/ext/bc/C/rpc"
 CHAIN_ID = b'{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}'
 BODIES = [

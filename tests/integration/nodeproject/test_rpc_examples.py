@@ -23,6 +23,8 @@ from tests.integration.nodeproject.rpc_world import Names, make_world
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.nodeproject.openrpc.described import faults
 
+pytestmark = pytest.mark.sqlite_only
+
 FILE = Path(openrpc.__file__).with_name("examples.json")
 ABOUT_NOTHING = {
     "platform.getRewardUTXOs without txID", "platform.getTxStatus without txID",

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.sqlite_only
+
 LOADED = """
 import asyncio, sys
 import nodeproject.asgi as asgi

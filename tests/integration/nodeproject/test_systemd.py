@@ -9,6 +9,8 @@ import pytest
 
 from tests.servers.node import BESIDE
 
+pytestmark = pytest.mark.sqlite_only
+
 ROOT = Path(__file__).resolve().parents[3]
 UNITS = sorted((ROOT / "deploy/systemd").glob("node-*.service"))
 TARGET = ROOT / "deploy/systemd/node.target"

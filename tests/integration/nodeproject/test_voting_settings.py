@@ -7,6 +7,8 @@ import pytest
 
 from nodeproject.startup.checks import check_voting
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def said(settings: Any, **values: Any) -> list[tuple[str | None, str]]:
     settings.NODE = replace(settings.NODE, **values)

@@ -13,6 +13,8 @@ from nodeproject import celery
 from nodeproject.apps import this_node
 from tests.servers.node import ROOT
 
+pytestmark = pytest.mark.sqlite_only
+
 SECONDS = 120.0
 Run = Callable[..., subprocess.CompletedProcess[str]]
 

@@ -9,6 +9,8 @@ from nunatak import node as module
 from nunatak.node import NodeEnded, NodeProcess, NodeSilent
 from nunatak.rpc import Unreachable
 
+pytestmark = pytest.mark.sqlite_only
+
 ANSWERS = """
 import os, signal, sys
 from http.server import BaseHTTPRequestHandler, HTTPServer

@@ -14,6 +14,8 @@ import pytest
 
 from tests.builders.fake_chain import FakeChain, serving
 
+pytestmark = pytest.mark.sqlite_only
+
 ROOT = Path(__file__).parents[3]
 
 

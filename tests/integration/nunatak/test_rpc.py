@@ -7,6 +7,8 @@ from nunatak.rpc import RpcError, Unreachable, call
 from tests.builders.fake_chain import serving
 from tests.servers.ports import free_port
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_a_node_knows_its_other_doors() -> None:
     node = Node("http://127.0.0.1:9650/ext/bc/C/rpc")

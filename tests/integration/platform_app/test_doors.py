@@ -15,6 +15,8 @@ from nodeproject.apps import this_node
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
+pytestmark = pytest.mark.sqlite_only
+
 PLATFORM = [
     "/ext/P", "/ext/bc/P", "/ext/platform", "/ext/bc/platform",
     "/ext/bc/11111111111111111111111111111111LpoYY",

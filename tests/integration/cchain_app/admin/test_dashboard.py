@@ -10,6 +10,8 @@ from tests.builders import rows
 from tests.integration.cchain_app.admin.conftest import BLOCKS, Browse
 from tests.integration.cchain_app.admin.paths import ADMIN, hexed
 
+pytestmark = pytest.mark.sqlite_only
+
 CHAIN_STATEMENTS = 4
 MAX_STATEMENTS = 40
 JUMP = f"{ADMIN}jump/"

@@ -5,6 +5,8 @@ from django.test import Client
 
 from tests.integration.cchain_app.admin.paths import ADMIN, MODELS, listing
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_it_says_when_there_is_no_chain_yet(admin_client: Client) -> None:
     answer = admin_client.get(ADMIN)

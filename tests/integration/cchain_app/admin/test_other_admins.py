@@ -9,8 +9,10 @@ from django.utils.module_loading import import_string
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 from unfold.admin import ModelAdmin
 
-from nodeproject.admin.site import site as node_admin
+from nodeproject.admin import site as node_admin
 from nodeproject.settings.theme import UNFOLD
+
+pytestmark = pytest.mark.sqlite_only
 
 BEAT = "/admin/django_celery_beat/"
 

@@ -13,7 +13,7 @@ from tests.builders.transactions import signed
 from tests.integration.cchain_app.admin.conftest import BLOCKS, Browse
 from tests.integration.cchain_app.admin.paths import detail, hexed, listing
 
-pytestmark = pytest.mark.usefixtures("chain")
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("chain")]
 
 
 def _leads_to(text: str, path: str) -> bool:

@@ -15,7 +15,7 @@ from cchain_app.models import Contract, ContractCreation
 from tests.builders import rows
 from tests.integration.cchain_app.admin.paths import CCHAIN, MODELS, detail, hexed, listing
 
-pytestmark = pytest.mark.usefixtures("chain")
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("chain")]
 
 KEYS: dict[str, Any] = {
     "block": 7,

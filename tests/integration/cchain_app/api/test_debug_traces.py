@@ -16,6 +16,8 @@ from tests.builders.counting_engine import CountingEngine
 from tests.builders.transactions import RECIPIENT, SENDER, signed
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, hexed, traced_chain
 
+pytestmark = pytest.mark.sqlite_only
+
 NOWHERE = "0x" + "12" * 32
 CALLS = {"tracer": "callTracer"}
 COUNT = {"from": hexed(SENDER), "to": hexed(ADDRESSES["counter"])}

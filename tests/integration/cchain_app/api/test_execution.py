@@ -6,6 +6,8 @@ from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 
+pytestmark = pytest.mark.sqlite_only
+
 CONTRACT = bytecode.created(SENDER, 0)
 
 

@@ -20,6 +20,8 @@ from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 NONSENSE = "0x" + "ff" * 64 + "1b"
 """No point of the curve has this r, so the signature is invalid for every key."""
 STRANGER = "0x" + "57" * 20

@@ -17,6 +17,8 @@ from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.builders.transactions import RECIPIENT, SENDER, signed, unsigned
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 COIN = 10**18
 GWEI = 10**9
 STRANGER = "0x" + "57" * 20

@@ -14,6 +14,8 @@ from primitives.recursion import recursion_limit_kept
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 with recursion_limit_kept():
     from eth_account import Account
     from eth_account.messages import encode_defunct

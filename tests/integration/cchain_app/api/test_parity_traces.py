@@ -10,6 +10,8 @@ from tests.builders.counting_engine import CountingEngine
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.cchain_app.traced_chain import ADDRESSES, CREATED, hexed, traced_chain
 
+pytestmark = pytest.mark.sqlite_only
+
 NOWHERE = "0x" + "12" * 32
 
 

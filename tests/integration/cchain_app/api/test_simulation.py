@@ -11,6 +11,8 @@ from tests.builders.bytecode import words
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.cchain_app.traced_chain import ADDRESSES, TracedChain, hexed, traced_chain
 
+pytestmark = pytest.mark.sqlite_only
+
 COIN = 10**18
 RICH, NOBODY = hexed(Address(b"\xaa" * 20)), hexed(Address(b"\xbb" * 20))
 TRANSFER = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"

@@ -29,7 +29,7 @@ FIRST_SLOT = assemble("0 SLOAD 0 MSTORE 32 0 RETURN")
 SIGNER = bytes(31) + b"\x07"
 DELEGATING = address_of_private_key(SIGNER)
 
-pytestmark = pytest.mark.node_settings(chain_id=CHAIN_ID)
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.node_settings(chain_id=CHAIN_ID)]
 
 
 def hexed(data: bytes) -> str:

@@ -31,7 +31,10 @@ SUM_OF_THREE = {
 REFUSED = {"debug_setHead"}
 """Accepted blocks are final on this node."""
 
-pytestmark = pytest.mark.node_settings(genesis=GENESIS, min_base_fee=0, mining="manual")
+pytestmark = [
+    pytest.mark.sqlite_only,
+    pytest.mark.node_settings(genesis=GENESIS, min_base_fee=0, mining="manual"),
+]
 
 
 @pytest.fixture

@@ -10,6 +10,8 @@ from jsonrpc.errors import JsonRpcError
 from tests.conformance.evm.tracing_vectors import NO_ACCOUNT, VECTORS, WRITE_PROTECTION
 from tests.integration.cchain_app.imported import GENESIS, import_vectors
 
+pytestmark = pytest.mark.sqlite_only
+
 METHODS = {
     "debug_traceTransaction",
     "debug_traceBlockByNumber",

@@ -12,6 +12,8 @@ from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.followed import forget
 from tests.integration.cchain_app.services.imported import bring, directory
 
+pytestmark = pytest.mark.sqlite_only
+
 __all__ = ["directory"]
 
 MERGE = 17

@@ -8,6 +8,8 @@ from tests.builders.spec_history import LAST, UNCLE, WITH_UNCLES, history
 from tests.integration.cchain_app.services.imported import bring, directory
 from tests.integration.conftest import Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 __all__ = ["directory"]
 
 engines = pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.builders.process import begin_anew
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.hot_requests import SENDER_TEXT, one
 
-pytestmark = pytest.mark.usefixtures("patient")
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("patient")]
 
 REVERTER = bytecode.assemble("7 0 MSTORE 32 0 REVERT")
 CONTRACTS = (bytecode.COUNTER, REVERTER, bytecode.TELLER)

@@ -39,6 +39,8 @@ from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, unsigned
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.sqlite_only
+
 NEW = 31_337
 HIGHEST = 2**63 - 1
 OWN = f"0x{SENDERS[0].hex()}"

@@ -9,6 +9,8 @@ from jsonrpc.errors import JsonRpcError
 from tests.builders.transactions import RECIPIENT
 from tests.conformance.openrpc import assert_conforms
 
+pytestmark = pytest.mark.sqlite_only
+
 SOMEBODY = "0x" + "5a" * 20
 ZERO = "0x" + "00" * 32
 

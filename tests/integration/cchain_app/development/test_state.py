@@ -5,6 +5,8 @@ import pytest
 from jsonrpc.errors import JsonRpcError
 from tests.builders.transactions import RECIPIENT, SENDER
 
+pytestmark = pytest.mark.sqlite_only
+
 SOMEBODY = "0x" + "5a" * 20
 
 

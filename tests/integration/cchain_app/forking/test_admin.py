@@ -19,6 +19,8 @@ from tests.integration.cchain_app.forking.conftest import (
 )
 from tests.integration.conftest import Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 NOBODY = "0x" + "99" * 20
 SLOT = COUNTER + "00" * 32
 

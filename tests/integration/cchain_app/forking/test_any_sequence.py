@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,8 @@ from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Slot
 from primitives.hashing import EMPTY_ROOT
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
+
+pytestmark = pytest.mark.sqlite_only
 
 TEMPORARY = Path(gettempdir())
 NEW = "0x" + "ab" * 20

@@ -23,6 +23,8 @@ from primitives.evm import Address
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import RemoteChain, UpstreamServer, hash_of
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def again(settings, **changes):
     """Restart with other settings."""

@@ -17,6 +17,8 @@ from cchain_app.forking.origin import servers_of
 from primitives.evm import Address
 from tests.servers.upstream import RemoteChain, UpstreamServer, error
 
+pytestmark = pytest.mark.sqlite_only
+
 ADDRESS = Address(b"\x11" * 20)
 SECRETS = ("s3cr3tk3y", "sesame")
 

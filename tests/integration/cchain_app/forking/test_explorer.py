@@ -6,6 +6,8 @@ from django.test import Client
 from explorer_app.api.stats_actions import SupplyUnknown
 from tests.integration.cchain_app.forking.conftest import RICH
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.mark.usefixtures("forked")
 def test_nobody_knows_the_supply_of_a_fork(client: Client) -> None:

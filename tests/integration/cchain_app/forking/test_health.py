@@ -14,6 +14,8 @@ from tests.builders import health_checks as checks
 from tests.builders import network_rows
 from tests.integration.cchain_app.forking.conftest import ForkedChain
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def long_ago(

@@ -11,6 +11,8 @@ from primitives.evm import Address
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import error, hash_of, transaction_hash
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def ask(forked):

@@ -30,6 +30,8 @@ from tests.builders.transactions import unsigned
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH, ForkedChain
 from tests.servers.upstream import GWEI, error, hash_of
 
+pytestmark = pytest.mark.sqlite_only
+
 KEY = b"\x77" * 32
 CHAIN_ID = 777
 HEIGHT = PIN + 1

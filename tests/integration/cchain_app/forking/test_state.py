@@ -16,6 +16,8 @@ from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import GWEI, error, hash_of
 
+pytestmark = pytest.mark.sqlite_only
+
 NOBODY = "0x" + "99" * 20
 STATE = ("eth_getBalance", "eth_getTransactionCount", "eth_getCode")
 

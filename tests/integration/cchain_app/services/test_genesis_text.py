@@ -15,6 +15,8 @@ from cchain_app.services import genesis as service
 from tests.integration.cchain_app.followed import dump, follow, rewind
 from tests.integration.conftest import Chain
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def directory(tmp_path: Path, settings: Any, node_settings: Any) -> Path:

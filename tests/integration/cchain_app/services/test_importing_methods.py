@@ -12,6 +12,8 @@ from tests.integration.cchain_app.followed import forget
 from tests.integration.cchain_app.services.imported import bring, directory
 from tests.integration.conftest import Rpc
 
+pytestmark = pytest.mark.sqlite_only
+
 __all__ = ["directory"]
 
 WHO = f"0x{SENDER.hex()}"

@@ -31,6 +31,8 @@ from tests.builders.process import begin_anew
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.recomputed import assert_recomputes
 
+pytestmark = pytest.mark.sqlite_only
+
 PREV_RANDAO = "0x445f5260205ff3"
 """Code that returns PREVRANDAO."""
 CREATE2_DEPLOYER = "0x4e59b44847b379578588920ca78fbf26c0b4956c"

@@ -24,7 +24,7 @@ from tests.integration.explorer_app.contracts.conftest import FORM, Explored, ur
 from tests.integration.explorer_app.contracts.test_proxies import DELEGATES, deployer, word
 from tests.integration.explorer_app.contracts.test_proxies import answers as code_that_answers
 
-pytestmark = pytest.mark.usefixtures("pchain")  # the header shows the P-Chain side of an address
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("pchain")]
 
 SUM = "dc61afec"
 """sum(uint256[],bool) of the sample `cabinet`."""

@@ -17,6 +17,8 @@ from tests.builders.compilers import RecordedCompilers
 from tests.conformance.explorer_samples import NAMES, VECTORS
 from tests.integration.explorer_app.contracts.conftest import FORM, PASSED, Explored, refused
 
+pytestmark = pytest.mark.sqlite_only
+
 UNVERIFIED = {"status": "0", "message": "NOTOK", "result": "Contract source code not verified"}
 ADDRESS = "0x" + "5f" * 20
 

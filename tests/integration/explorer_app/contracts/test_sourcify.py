@@ -14,6 +14,8 @@ from primitives.hexadecimal import checksum_address
 from tests.conformance.explorer_samples import Sample
 from tests.integration.explorer_app.contracts.conftest import Explored
 
+pytestmark = pytest.mark.sqlite_only
+
 CHAIN = "43112"
 NOBODY = "0x" + "5f" * 20
 JSON = "application/json"

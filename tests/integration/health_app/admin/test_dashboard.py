@@ -7,6 +7,8 @@ from health_app.checks import HealthCheck
 from health_app.reporter import Reporter
 from health_app.result import Finding
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.fixture
 def reporter(db: None) -> Reporter:

@@ -13,6 +13,8 @@ import pytest
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import SharedProcesses
 
+pytestmark = pytest.mark.sqlite_only
+
 ROOT = Path(__file__).resolve().parents[4]
 
 

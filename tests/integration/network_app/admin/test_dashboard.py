@@ -15,6 +15,8 @@ from tests.integration.admin_pages import Browse
 from tests.integration.network_app.admin import past
 from tests.integration.network_app.admin.paths import ADMIN, detail, listing
 
+pytestmark = pytest.mark.sqlite_only
+
 SECTION = '<section aria-label="{}">'
 
 

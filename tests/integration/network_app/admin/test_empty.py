@@ -7,6 +7,8 @@ from tests.builders import network_rows
 from tests.builders.platform import NODE_ID
 from tests.integration.network_app.admin.paths import ADMIN, MODELS, detail, listing
 
+pytestmark = pytest.mark.sqlite_only
+
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_list_is_empty(admin_client: Client, model: str) -> None:

@@ -12,7 +12,7 @@ from adminkit.read_only import ReadOnlyModelAdmin
 from network_app import models
 from tests.integration.network_app.admin.paths import ADMIN, KEYS, MODELS, NETWORK, detail, listing
 
-pytestmark = pytest.mark.usefixtures("network")
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("network")]
 
 
 def _counts() -> list[int]:

@@ -13,7 +13,7 @@ from platform_app.txs.base import TxStatus
 from tests.integration.network_app.consensus.platform_voters import Databases, PlatformNetwork
 from tests.integration.platform_app.sides import Side, quiet
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.django_db(transaction=True)]
 
 VOTERS = 5
 COMMITTED, ABORTED = TxStatus.COMMITTED, TxStatus.ABORTED

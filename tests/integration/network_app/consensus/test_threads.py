@@ -7,11 +7,15 @@ from contextlib import asynccontextmanager
 from random import Random
 from typing import TypeVar
 
+import pytest
+
 from tests.builders.memory_network import until
 from tests.simulation.driven import DrivenNode
 from tests.simulation.network import SimulatedNetwork, identities
 from tests.simulation.node import HonestNode
 from tests.simulation.virtual import LoopBus
+
+pytestmark = pytest.mark.sqlite_only
 
 T = TypeVar("T")
 

@@ -25,6 +25,8 @@ from tests.builders.peers import (
 )
 from tests.servers.ports import free_port
 
+pytestmark = pytest.mark.sqlite_only
+
 
 async def test_a_node_that_dials_another_is_connected_to_it() -> None:
     async with running(node(0)) as one, running(node(1), tracked=(one.address,)) as two:

@@ -13,6 +13,8 @@ from tests.builders.nodes import node
 from tests.builders.peers import LOOPBACK, Running, dial, eventually, load_identity, running
 from tests.servers.ports import free_port
 
+pytestmark = pytest.mark.sqlite_only
+
 PROTOCOL_VERSION = b"\x15\x03\x01\x00\x02\x02\x46"
 """The alert of a server that supports at most TLS 1.2."""
 BAD_REQUEST = b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"

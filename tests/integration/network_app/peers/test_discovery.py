@@ -17,6 +17,8 @@ from tests.builders.peers import (
     stranger,
 )
 
+pytestmark = pytest.mark.sqlite_only
+
 NOBODY_ASKED = GetPeerList(known_peers=BloomFilter(filter=bytes(EMPTY)))
 
 

@@ -29,6 +29,8 @@ from tests.builders.peers import (
     stranger,
 )
 
+pytestmark = pytest.mark.sqlite_only
+
 MIB = 1 << 20
 
 

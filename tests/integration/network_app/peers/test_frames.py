@@ -10,6 +10,8 @@ from tests.builders.nodes import node
 from tests.builders.peers import eventually, frontier_request, running, stranger
 from tests.builders.wire import compress, repeated_zeros, wrap
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def framed(payload: bytes) -> bytes:
     return len(payload).to_bytes(4, "big") + payload

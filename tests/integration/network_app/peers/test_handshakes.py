@@ -28,6 +28,8 @@ from tests.builders.peers import (
     stranger,
 )
 
+pytestmark = pytest.mark.sqlite_only
+
 FUTURE = 2**40
 
 

@@ -16,6 +16,8 @@ from tests.builders.peers import (
     stranger,
 )
 
+pytestmark = pytest.mark.sqlite_only
+
 
 async def test_pings_tell_each_side_its_uptime() -> None:
     knowing = Validators(uptimes={node(1).identity.node_id: 93})

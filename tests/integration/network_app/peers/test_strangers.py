@@ -24,6 +24,8 @@ from tests.builders.peers import (
 )
 from tests.builders.wire import compress
 
+pytestmark = pytest.mark.sqlite_only
+
 BOMB = compress(b"\x72\x80\x89\x7a" + b"\x0a\x00" * 1_000_000)
 """A list of a million empty addresses, compressed to some 200 bytes."""
 UNKNOWN = bytes.fromhex("aa3f00")

@@ -19,6 +19,8 @@ from primitives.node_identity import NodeIdentity
 from tests.builders.nodes import Node, node
 from tests.builders.peers import LOOPBACK, eventually, running
 
+pytestmark = pytest.mark.sqlite_only
+
 LONG_AGO = datetime.datetime(1999, 12, 31, tzinfo=datetime.UTC)
 
 

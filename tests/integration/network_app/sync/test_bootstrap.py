@@ -4,11 +4,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from network_app.ports import AcceptResult
 from network_app.wire.p2p_pb2 import Get, Message
 from primitives.ids import NodeID
 from tests.builders.memory_chain import BAD, SEAL, MemoryChain, block_bytes, id_of
 from tests.builders.memory_network import Node, World, quick_config, running, until
+
+pytestmark = pytest.mark.sqlite_only
 
 PIECES = {"ancestors_count": 200, "most_fetched": 1000}
 

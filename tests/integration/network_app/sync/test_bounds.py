@@ -8,6 +8,8 @@ from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes
 from tests.builders.memory_network import World, quick_config, running, until
 
+pytestmark = pytest.mark.sqlite_only
+
 KIB = 1024
 PIECE = 200
 ROOM = 500 * KIB

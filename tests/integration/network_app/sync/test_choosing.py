@@ -9,6 +9,8 @@ from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain
 from tests.builders.memory_network import Node, World, quick_config, running, until
 
+pytestmark = pytest.mark.sqlite_only
+
 UNKNOWN = ID(bytes([7]) * 32)
 IMPATIENT = quick_config(
     first_request_timeout=0.01,

@@ -1,7 +1,11 @@
 """Frontiers without bootstrappers, and the peers that a node waits for."""
 
+import pytest
+
 from tests.builders.memory_chain import MemoryChain
 from tests.builders.memory_network import World, running, until
+
+pytestmark = pytest.mark.sqlite_only
 
 
 async def test_a_node_without_bootstrappers_still_catches_up_with_a_validator() -> None:

@@ -16,6 +16,8 @@ from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import id_of
 from tests.builders.memory_network import Node, World, quick_config, running, until
 
+pytestmark = pytest.mark.sqlite_only
+
 TRANSACTION = b"a transaction"
 
 

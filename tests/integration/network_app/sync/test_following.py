@@ -20,6 +20,8 @@ from tests.builders.memory_chain import (
 from tests.builders.memory_follower import OPTIONS
 from tests.builders.memory_network import PATIENT, Node, World, polled, quick_config, running, until
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def pair(**fields: float) -> tuple[World, Node, Node]:
     """Return a producer and a follower of it, linked."""

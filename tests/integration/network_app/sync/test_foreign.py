@@ -24,6 +24,8 @@ from tests.builders.memory_network import (
     until,
 )
 
+pytestmark = pytest.mark.sqlite_only
+
 NAMES = ["one", "two", "three", "four", "five"]
 OTHER_GENESIS = block_bytes(ID(bytes(32)), 0, b"another genesis")
 UNKNOWN_KIND = 9

@@ -14,6 +14,8 @@ from network_app.wire.p2p_pb2 import AppRequest, AppResponse, Message
 from primitives.ids import NodeID
 from tests.builders.memory_network import World, node_id, until
 
+pytestmark = pytest.mark.sqlite_only
+
 LIAR, HONEST = node_id("liar"), node_id("honest")
 GOOD = GenesisAnswer(platform=b"platform", cchain=b"{}")
 

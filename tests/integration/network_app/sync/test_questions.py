@@ -44,6 +44,8 @@ from tests.builders.memory_network import (
     until,
 )
 
+pytestmark = pytest.mark.sqlite_only
+
 PEER, OTHER = node_id("peer"), node_id("other")
 
 

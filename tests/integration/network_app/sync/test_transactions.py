@@ -6,6 +6,8 @@ import time
 from collections.abc import Sequence
 from itertools import pairwise
 
+import pytest
+
 from network_app.bloom import EMPTY
 from network_app.sync import shares, transactions
 from network_app.sync.messages import (
@@ -22,6 +24,8 @@ from network_app.wire.sdk_pb2 import PullGossipRequest, PullGossipResponse, Push
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import BAD, MemoryChain
 from tests.builders.memory_network import Node, World, quick_config, running, until
+
+pytestmark = pytest.mark.sqlite_only
 
 
 def mesh(count: int = 5, **fields: float) -> tuple[World, list[Node]]:

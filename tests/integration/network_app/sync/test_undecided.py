@@ -20,6 +20,8 @@ from tests.builders.memory_chain import NORMAL, OPTION, PROPOSAL, MemoryChain, b
 from tests.builders.memory_network import Node, World, quick_config, running, until
 from tests.integration.network_app.sync.test_voting import Case, Part
 
+pytestmark = pytest.mark.sqlite_only
+
 SIZE = len(block_bytes(ID(bytes(32)), 1))
 OVERHEAD = 4
 

@@ -22,6 +22,8 @@ from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of
 from tests.builders.memory_network import Node, World, running, until
 
+pytestmark = pytest.mark.sqlite_only
+
 
 class Part:
     """This node's part in the voting, which only records calls: a `sync.voting.Consensus`."""

@@ -13,7 +13,7 @@ from tests.integration.platform_app.admin.conftest import SIZES
 from tests.integration.platform_app.admin.paths import ADMIN, detail, listing
 from tests.integration.platform_app.admin.shown import address, unspent
 
-pytestmark = pytest.mark.usefixtures("history")
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("history")]
 
 JUMP = f"{ADMIN}jump/"
 

@@ -5,6 +5,8 @@ from django.test import Client
 
 from tests.integration.platform_app.admin.paths import ADMIN, MODELS, export, listing
 
+pytestmark = pytest.mark.sqlite_only
+
 
 def test_the_first_page_says_that_there_is_no_chain_yet(admin_client: Client) -> None:
     assert "There is no chain yet" in admin_client.get(ADMIN).content.decode()

@@ -14,7 +14,7 @@ from tests.integration.platform_app.admin.conftest import SIZES
 from tests.integration.platform_app.admin.paths import detail, listing
 from tests.integration.platform_app.admin.shown import address, exported, keys, unspent
 
-pytestmark = pytest.mark.usefixtures("history")
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("history")]
 
 REWARD = models.Tx.objects.filter(kind=models.TxKind.REWARD_VALIDATOR)
 

@@ -15,7 +15,7 @@ from platform_app import models
 from tests.integration.platform_app.admin.paths import MODELS, PLATFORM, detail, export, listing
 from tests.integration.platform_app.admin.shown import keys
 
-pytestmark = pytest.mark.usefixtures("history")
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("history")]
 
 SHOWN: set[type[Model]] = {
     models.Block,

@@ -16,6 +16,8 @@ from tests.integration.platform_app.api.conftest import EWOQ_TEXT
 from tests.integration.platform_app.conftest import PChain, Rpc
 from tests.searching import cases
 
+pytestmark = pytest.mark.sqlite_only
+
 IDS = [
     "11111111111111111111111111111111LpoYY",
     "2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe",

@@ -26,6 +26,8 @@ from tests.builders.decided import accept_platform
 from tests.builders.platform_random import History, funded
 from tests.builders.platform_replay import remembered
 
+pytestmark = pytest.mark.sqlite_only
+
 BLOCKS = {"sqlite": 250, "postgresql": 60}
 
 

@@ -35,6 +35,8 @@ from tests.builders.platform_random import History, burned, everything, funded, 
 from tests.builders.platform_replay import assert_replays, contents, remembered
 from tests.builders.platform_state import SUPPLY
 
+pytestmark = pytest.mark.sqlite_only
+
 SEED = 2_000
 TXS = {"sqlite": 2_000, "postgresql": 300}
 AT_ONCE = 12

@@ -23,7 +23,7 @@ from tests.searching import seeds
 
 __all__ = ["sides"]
 
-pytestmark = pytest.mark.django_db(transaction=True, databases=ALIASES)
+pytestmark = [pytest.mark.sqlite_only, pytest.mark.django_db(transaction=True, databases=ALIASES)]
 
 STEPS = 60
 

@@ -17,9 +17,9 @@ from health_app.metrics.sharing import VARIABLE
 from nodeproject.settings.databases import database
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
-from tests.house import deployed
-from tests.house.deployed import COMPILERS, DEPLOY, ROOT, Container
-from tests.house.kubernetes_schema import KINDS
+from tests.repository import deployed
+from tests.repository.deployed import COMPILERS, DEPLOY, ROOT, Container
+from tests.repository.kubernetes_schema import KINDS
 
 SETTINGS = {name for name, _, _ in table(NodeSettings)}
 READINESS, LIVENESS = "/ext/health/readiness", "/ext/health/liveness"

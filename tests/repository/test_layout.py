@@ -100,7 +100,7 @@ def test_each_setting_stands_in_the_table_as_the_code_has_it() -> None:
         assert f"| `{name}` | {shown} | {meaning} |" in told
 
 
-def test_the_picture_of_the_house_is_that_of_the_import_contracts() -> None:
+def test_the_architecture_document_shows_the_import_contracts() -> None:
     shown = (ROOT / "docs/architecture.md").read_text()
     linter = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 
