@@ -37,6 +37,7 @@ from cchain_app.evm.pending_state import PendingState, state_after
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieUpdate, overlay
 from cchain_app.feemarket import next_base_fee, next_gas_limit
 from cchain_app.txs.transaction import Transaction
+from chainvm.port import BlockContext
 from chainvm.processing import NotProcessing, ProcessingTree
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT
@@ -208,8 +209,7 @@ class ProcessingBlocks:
         self,
         candidate: CandidateBlock,
         transactions: Sequence[Transaction] | TransactionRefused,
-        *,
-        now: int,
+        context: BlockContext,
     ) -> None:
         """Execute a block on its parent and add it to the processing blocks. Repeating this changes nothing.
 
@@ -219,7 +219,7 @@ class ProcessingBlocks:
             candidate: The block.
             transactions: The block's transactions with their senders; or the error for a transaction that cannot
                 be read, which is raised after all checks that come before it have passed.
-            now: The node's time in Unix seconds; a block may be ten seconds ahead of it.
+            context: The block's context; the block may be ten seconds ahead of its time.
 
         Raises:
             UnknownParent: Its parent is neither processing nor the head.
@@ -234,7 +234,7 @@ class ProcessingBlocks:
         parent = self._block(parent_id)
         if parent is None:
             raise UnknownParent(header.parent_hash, self._head.hash)
-        verify_place(header, parent, now=now)
+        verify_place(header, parent, now=context.now)
         env = self._rules.env_after(parent, header.timestamp)
         verify_environment(header, env)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
@@ -248,8 +248,8 @@ class ProcessingBlocks:
     def build(
         self,
         transactions: Sequence[Transaction],
+        context: BlockContext,
         *,
-        now: int,
         allow_empty: bool = False,
         override: BlockOverride | None = None,
         by_hand: StateChanges | None = None,
@@ -258,7 +258,7 @@ class ProcessingBlocks:
 
         Args:
             transactions: In the order in which they should run, without those of an undecided ancestor.
-            now: The node's time in Unix seconds. The block gets it as its timestamp, unless its parent's is later.
+            context: The block's context. The block gets its time as timestamp, unless its parent's is later.
             allow_empty: Build the block even if it contains no transaction.
             override: Fields of its environment that a cheat has set (devnet.md 2 and 7).
             by_hand: Changes that cheats made to the head since its block. The state includes them already,
@@ -270,7 +270,7 @@ class ProcessingBlocks:
         parent_id = self._tree.preference
         parent = self._block(parent_id)
         assert parent is not None
-        env = self._rules.env_after(parent, max(now, parent.header.timestamp))
+        env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
         if override is not None:
             env = override.apply(env)
         executed = self._execute(parent_id, env, transactions, skip_invalid=True)

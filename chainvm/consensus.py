@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, Protocol, TypeVar
 
-from chainvm.port import Block, ChainVM, HeadMoved
+from chainvm.port import Block, BlockContext, ChainVM, HeadMoved
 from primitives.fair_lock import FairLock
 from primitives.ids import ID
 
@@ -125,7 +125,7 @@ class SoleConsensus(Generic[B]):
     def _produce_line(self, times: Sequence[int]) -> Sequence[B]:
         line: list[B] = []
         for now in times:
-            block = self.vm.build(now=now, allow_empty=True)
+            block = self.vm.build(BlockContext(now), allow_empty=True)
             if block is None:
                 break  # the chain builds no blocks
             line.append(block)
@@ -136,13 +136,14 @@ class SoleConsensus(Generic[B]):
 
     def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
         self.vm.set_preference(last.block_id)
-        block = self.vm.build(now=now, allow_empty=allow_empty)
+        context = BlockContext(now)
+        block = self.vm.build(context, allow_empty=allow_empty)
         if block is None:
             return None
         decided = [block]
         options = self.vm.options(block)
         if options is not None:
-            self.vm.verify(options[0], now=now)
+            self.vm.verify(options[0], context)
             decided.append(options[0])
         self.vm.accept([one.block_id for one in decided], written=_nothing)
         return decided[-1]

@@ -5,7 +5,7 @@ chain knows nothing about consensus. The caller must serialise all calls to one 
 """
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from primitives.ids import ID
 
@@ -31,6 +31,18 @@ class Block(Protocol):
 
 
 B = TypeVar("B", bound=Block)
+
+
+class BlockContext(NamedTuple):
+    """The values outside of a chain on which the validity of its blocks depends."""
+
+    now: int
+    """The node's time in Unix seconds: no block may be far ahead of it."""
+    p_chain_height: int | None = None
+    """The P-Chain height whose validators sign for the block (warp messages, p2p.md 11.4).
+
+    None if the block has no such height: consensus does not know it, the proposer VM adds it
+    (`proposervm.verification.inner_p_chain_height`)."""
 
 
 class HeadMoved(Exception):
@@ -62,27 +74,27 @@ class ChainVM(Protocol[B]):
             InvalidBlock: A class of the chain; the bytes are not a block.
         """
 
-    def build(self, *, now: int, allow_empty: bool = False) -> B | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> B | None:
         """Build and verify a block on the preferred block, and make it processing.
 
         Return None if there is nothing to put into the block.
 
         Args:
-            now: The node's time in Unix seconds.
+            context: The context in which every node will verify the block, with this node's time.
             allow_empty: Also build a block without transactions, if the chain's rules allow that.
 
         Raises:
             HeadMoved: Another process has accepted a block in the meantime.
         """
 
-    def verify(self, block: B, *, now: int) -> None:
+    def verify(self, block: B, context: BlockContext) -> None:
         """Verify a block on its parent, which may itself be undecided, and make the block processing.
 
         Nothing is written. For a block that is already processing nothing is left to do.
 
         Args:
             block: As `parse` returned it.
-            now: The node's time in Unix seconds.
+            context: The block's context.
 
         Raises:
             UnknownParent: Its parent is neither processing nor the last accepted block.
@@ -90,10 +102,14 @@ class ChainVM(Protocol[B]):
             HeadMoved: Another process has accepted a block in the meantime.
         """
 
-    def verify_all(self, line: Sequence[B], *, now: int) -> None:
+    def verify_all(self, line: Sequence[B], contexts: Sequence[BlockContext]) -> None:
         """Verify a run of consecutive blocks like `verify`: either all of them become processing, or none.
 
         Shared reads are batched. Use it for a run of blocks that are already decided, as in bootstrapping.
+
+        Args:
+            line: The blocks.
+            contexts: The context of each block.
 
         Raises:
             UnknownParent: The first block's parent is neither processing nor the last accepted block.

@@ -181,14 +181,21 @@ class PlatformChain:
         self.own: OwnTxs | None = None
         """Set by the code that creates the chain: on a local network its validator renews itself."""
 
-    def env(self, network: StoredNetwork, now: int) -> Env:
-        """Return the environment that rules need besides the state, for execution at `now` (Unix seconds)."""
+    def env(self, network: StoredNetwork, now: int, p_chain_height: int | None = None) -> Env:
+        """Return the environment that rules need besides the state.
+
+        Args:
+            network: The network's constants.
+            now: The node's time in Unix seconds.
+            p_chain_height: The height in the block's context.
+        """
         return Env(
             config=self.config,
             asset_id=network.asset_id,
             now=now,
             x_chain_id=network.x_chain_id,
             c_chain_id=network.c_chain_id,
+            p_chain_height=p_chain_height,
         )
 
     @cached_property

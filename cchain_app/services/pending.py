@@ -18,7 +18,7 @@ from cchain_app.selectors import blocks, development, pool
 from cchain_app.services.vm import EvmVM
 from chaindb import clock
 from chaindb.connections import WouldBlock, on_event_loop
-from chainvm.port import HeadMoved
+from chainvm.port import BlockContext, HeadMoved
 from primitives.evm import Hash
 
 QUICK_SECONDS: Final = 0.02
@@ -168,7 +168,7 @@ class PendingBlocks:
         chain = self._chain
         vm = EvmVM(chain, previews=True)
         with pool.read_ahead(chain):
-            built = vm.build(now=now, allow_empty=True)
+            built = vm.build(BlockContext(now), allow_empty=True)
         if built is None:
             return None
         made, state = vm.executed(built.block_id)

@@ -17,6 +17,7 @@ from cchain_app.selectors.development import effect_of
 from cchain_app.services.acceptance import BlockCheats, accept, tell
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
+from chainvm.port import BlockContext
 from primitives.hexadecimal import encode_data
 from primitives.ids import ID
 
@@ -51,7 +52,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     )
     built = tree.build(
         wanted.transactions,
-        now=wanted.header.timestamp,
+        BlockContext(wanted.header.timestamp),
         override=wanted.override,
         by_hand=effect_of(chain, changes) if changes else None,
     )

@@ -36,7 +36,7 @@ from cchain_app.services.reading import read_transactions
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from cchain_app.txs.transaction import Transaction
-from chainvm.port import HeadMoved, Written
+from chainvm.port import BlockContext, HeadMoved, Written
 from primitives.evm import Address, Hash
 from primitives.ids import ID
 
@@ -123,7 +123,7 @@ class EvmVM:
         """
         return parse_evm_block(raw)
 
-    def build(self, *, now: int, allow_empty: bool = False) -> EvmBlock | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> EvmBlock | None:
         """Build a block from the pool on the preferred block, and make it processing.
 
         Return None if there are no transactions, and on an imported chain, unless its import enabled block
@@ -132,7 +132,7 @@ class EvmVM:
         another branch.
 
         Args:
-            now: The node's time in Unix seconds.
+            context: The block's context, with the node's time.
             allow_empty: Also build a block without transactions.
 
         Raises:
@@ -155,7 +155,7 @@ class EvmVM:
         with self._executing(tree.head):
             built = tree.build(
                 chosen,
-                now=now,
+                context,
                 allow_empty=allow_empty,
                 override=None if by_hand is None else by_hand.override,
                 by_hand=None if by_hand is None else by_hand.changes,
@@ -182,16 +182,16 @@ class EvmVM:
         """
         return self._blocks().executed(block_id)
 
-    def verify(self, block: EvmBlock, *, now: int) -> None:
+    def verify(self, block: EvmBlock, context: BlockContext) -> None:
         """Execute a block on its parent; from then on it is processing.
 
         Raises:
             InvalidBlock: By a subclass: it breaks a rule, or its parent is unknown.
             HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
         """
-        self.verify_all([block], now=now)
+        self.verify_all([block], [context])
 
-    def verify_all(self, line: Sequence[EvmBlock], *, now: int) -> None:
+    def verify_all(self, line: Sequence[EvmBlock], contexts: Sequence[BlockContext]) -> None:
         """Verify consecutive blocks, as `verify` does: all of them or none.
 
         The senders of all blocks are recovered together, and the accounts in them are read together.
@@ -207,18 +207,23 @@ class EvmVM:
             if block.parent_id != parent.block_id:
                 refusal = UnknownParent(block.header.parent_hash, parent.hash)
                 raise refusal.of(block.height, block.hash)
-        new = [one for one in line if one.block_id not in tree]
-        candidates = [one.candidate() for one in new]
+        new = [
+            (block, context)
+            for block, context in zip(line, contexts, strict=True)
+            if block.block_id not in tree
+        ]
+        candidates = [block.candidate() for block, _ in new]
         read = read_transactions(self._chain, candidates)
         named = [one for body in read if not isinstance(body, Exception) for one in body]
         self._prefetch([who for one in named for who in (one.sender, one.to)], tree.head)
         try:
-            for candidate, body in zip(candidates, read, strict=True):
+            for (_, context), candidate, body in zip(new, candidates, read, strict=True):
                 with self._executing(tree.head), _refusing(candidate):
-                    tree.verify(candidate, body, now=now)
+                    tree.verify(candidate, body, context)
         except BaseException:
-            if new[0].block_id in tree:
-                tree.reject(new[0].block_id)
+            first, _ = new[0]
+            if first.block_id in tree:
+                tree.reject(first.block_id)
             raise
 
     def options(self, block: EvmBlock) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Generic, NamedTuple, TypeVar
 
 from chaindb import clock
-from chainvm.port import Block, HeadMoved
+from chainvm.port import Block, BlockContext, HeadMoved
 from chainvm.processing import NotProcessing, UnknownParent
 from network_app.chains.backend import ChainBackend
 from network_app.chains.consensus import OuterConsensus
@@ -197,7 +197,7 @@ class Acceptor(Generic[B]):
         try:
             vm.verify_all(
                 [one.block for one in line],
-                now=line[-1].now,
+                [BlockContext(line[-1].now)] * len(line),
                 outer=[one.facts for one in line],
             )
         except (NotProcessing, UnknownParent) as error:

@@ -7,7 +7,8 @@ from typing import Generic, TypeVar
 
 from chainvm.consensus import SoleConsensus
 from chainvm.port import Block, ChainVM
-from network_app.proposervm.vm import NotOurSlot, ProposerBlock, ProposerVM
+from network_app.proposervm.errors import NotOurSlot
+from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from primitives.fair_lock import FairLock
 
 B = TypeVar("B", bound=Block)

@@ -11,12 +11,11 @@ from typing import Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
-from chainvm.port import Block, ChainVM, HeadMoved, Written
+from chainvm.port import Block, BlockContext, ChainVM, HeadMoved, Written
 from chainvm.processing import UnknownParent
 from network_app.ports import RunInThread
-from network_app.proposervm.errors import OuterBlockError
+from network_app.proposervm.errors import NotOurSlot, OuterBlockError
 from network_app.proposervm.ports import Proposal
-from network_app.proposervm.vm import NotOurSlot
 from network_app.snowman.ports import EngineVM
 from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID
@@ -194,11 +193,11 @@ class ThreadedVM(EngineVM[B]):
     @override
     async def build(self) -> B | None:
         block: B | None = None
-        now = int(self.now())
+        context = BlockContext(int(self.now()))
 
         def build() -> tuple[B | None, float]:
             began = time.monotonic()
-            built = self._vm.build(now=now, allow_empty=self._allow_empty)
+            built = self._vm.build(context, allow_empty=self._allow_empty)
             return built, time.monotonic() - began
 
         try:
@@ -218,11 +217,13 @@ class ThreadedVM(EngineVM[B]):
 
     @override
     async def verify(self, block: B) -> bool:
-        now = int(self.now()) if self._verified_at is None else self._verified_at(block)
+        context = BlockContext(
+            int(self.now()) if self._verified_at is None else self._verified_at(block)
+        )
 
         def verify() -> tuple[Proposal, float]:
             began = time.monotonic()
-            self._vm.verify(block, now=now)
+            self._vm.verify(block, context)
             return self._proposal(block), time.monotonic() - began
 
         try:

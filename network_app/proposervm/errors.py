@@ -27,6 +27,8 @@ OuterBlockError
     └── NotYetValid             the block may become valid later
         ├── TimeTooAdvanced     its time is too far in the future
         └── HeightNotReached    its P-Chain height is not known here yet
+
+NotOurSlot, NotWrapped          the proposer VM cannot build, or lacks an outer block
 """
 
 from primitives.codec_errors import CodecError
@@ -242,3 +244,20 @@ class HeightNotReached(NotYetValid):
         )
         self.height = height
         self.current = current
+
+
+class NotOurSlot(Exception):
+    """No block is built now: the slot belongs to another validator."""
+
+    def __init__(self, slot: int, owner: NodeID) -> None:
+        super().__init__(f"slot {slot} belongs to {owner}")
+        self.slot = slot
+        self.owner = owner
+
+
+class NotWrapped(Exception):
+    """The chain has accepted a block whose outer block is not stored."""
+
+    def __init__(self, inner_id: ID) -> None:
+        super().__init__(f"the accepted block {inner_id} has no outer block")
+        self.inner_id = inner_id

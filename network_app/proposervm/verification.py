@@ -68,6 +68,7 @@ class Upgrades:
     """Activation times of rules (Unix seconds); private networks activate all at genesis."""
 
     durango_time: int = 0
+    etna_time: int = 0
     granite_time: int = 0
     epoch_duration: int = epochs.EPOCH_DURATION
     """Seconds."""
@@ -202,6 +203,36 @@ def epoch_of_child(parent: ParentContext, time: int, upgrades: Upgrades) -> Epoc
         upgrades.epoch_duration,
         granite_time=upgrades.granite_time,
     )
+
+
+def inner_p_chain_height(
+    parent: ParentContext, time: int, p_chain_height: int, epoch: Epoch | None, upgrades: Upgrades
+) -> int | None:
+    """Return the P-Chain height with which a child's inner block is built and verified (p2p.md 11.4).
+
+    Unspecified: None for the child of a bare block, as in avalanchego.
+
+    Args:
+        parent: The parent block, which is not a proposal.
+        time: The child's time in Unix seconds.
+        p_chain_height: The P-Chain height that the child names.
+        epoch: The child's epoch.
+        upgrades: Activation times of the rules.
+    """
+    if parent.p_chain_height is None:
+        return None
+    if epoch is not None:  # since Granite
+        return epoch.p_chain_height
+    return p_chain_height if time >= upgrades.etna_time else parent.p_chain_height
+
+
+def inner_height_of(
+    block: OuterBlock | None, parent: ParentContext, upgrades: Upgrades
+) -> int | None:
+    """Return `inner_p_chain_height` of a block; None for an option, as in avalanchego, and for a bare block."""
+    if not isinstance(block, SignedBlock):
+        return None
+    return inner_p_chain_height(parent, block.time, block.p_chain_height, block.epoch, upgrades)
 
 
 def _verify_proposer(

@@ -9,18 +9,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from chainvm.port import Block, ChainVM, Written
+from chainvm.port import Block, BlockContext, ChainVM, Written
 from chainvm.processing import NotProcessing, ProcessingTree, UnknownParent
 from network_app.proposervm import windower
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_option, parse
 from network_app.proposervm.building import BlockSigner, build_child
+from network_app.proposervm.errors import NotOurSlot, NotWrapped
 from network_app.proposervm.ports import OuterBlocks, Proposal, ValidatorState
 from network_app.proposervm.verification import (
     ALL_ACTIVE,
     InnerContext,
     ParentContext,
     Upgrades,
+    epoch_of_child,
     follow,
+    inner_height_of,
+    inner_p_chain_height,
     verify_child,
 )
 from primitives.ids import ID, NodeID
@@ -59,23 +63,6 @@ class ProposerBlock(Generic[B]):
     def proposer(self) -> NodeID | None:
         """The signer; None: unsigned."""
         return self.outer.proposer if isinstance(self.outer, SignedBlock) else None
-
-
-class NotOurSlot(Exception):
-    """No block is built now: the slot belongs to another validator."""
-
-    def __init__(self, slot: int, owner: NodeID) -> None:
-        super().__init__(f"slot {slot} belongs to {owner}")
-        self.slot = slot
-        self.owner = owner
-
-
-class NotWrapped(Exception):
-    """The chain has accepted a block whose outer block is not stored."""
-
-    def __init__(self, inner_id: ID) -> None:
-        super().__init__(f"the accepted block {inner_id} has no outer block")
-        self.inner_id = inner_id
 
 
 @dataclass(slots=True)
@@ -189,23 +176,29 @@ class ProposerVM(Generic[B]):
         outer = parse(raw)
         return ProposerBlock(outer, self._inner.parse(outer.inner))
 
-    def build(self, *, now: int, allow_empty: bool = False) -> ProposerBlock[B] | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> ProposerBlock[B] | None:
         """Build a block on the preferred one and sign it; None if there is nothing to put into it.
+
+        Only the context's time is used. The inner block is built for the P-Chain height with which other nodes
+        will verify it.
 
         Raises:
             NotOurSlot: The current slot belongs to another validator.
         """
         parent = self._preferred()
-        time = max(now, parent.time)
+        time = max(context.now, parent.time)
         signature = self._signature_at(time, parent)
-        inner = self._inner.build(now=now, allow_empty=allow_empty)
+        height = max(self._validators.minimum_height(context.now), parent.p_chain_height or 0)
+        epoch = epoch_of_child(parent, time, self._upgrades)
+        inner_height = inner_p_chain_height(parent, time, height, epoch, self._upgrades)
+        inner = self._inner.build(BlockContext(context.now, inner_height), allow_empty=allow_empty)
         if inner is None:
             return None
         outer = build_child(
             parent,
             inner.raw,
             time=time,
-            p_chain_height=self._validators.minimum_height(now),
+            p_chain_height=height,
             signature=signature,
             upgrades=self._upgrades,
         )
@@ -240,7 +233,7 @@ class ProposerVM(Generic[B]):
             return None if slot is None else time
         return parent.time + slot * windower.WINDOW_DURATION
 
-    def verify(self, block: ProposerBlock[B], *, now: int) -> None:
+    def verify(self, block: ProposerBlock[B], context: BlockContext) -> None:
         """Verify an outer block and its inner block against their parents; then it is processing.
 
         Raises:
@@ -248,24 +241,28 @@ class ProposerVM(Generic[B]):
             InvalidChild: By a subclass: a rule of outer blocks is broken; `NotYetValid`: temporarily.
             InvalidBlock: By the chain's own class: a rule of the chain is broken.
         """
-        self.verify_all([block], now=now)
+        self.verify_all([block], [context])
 
     def verify_all(
         self,
         line: Sequence[ProposerBlock[B]],
+        contexts: Sequence[BlockContext],
         *,
-        now: int,
         outer: Sequence[ParentContext] | None = None,
     ) -> None:
         """Verify consecutive blocks, as `verify` does: all become processing, or none.
 
         Args:
             line: The blocks.
-            now: The node's time in Unix seconds.
+            contexts: The context of each block, of which only the time is used.
             outer: The results of `verify_outer` for each block, if it was already called.
         """
-        facts = self._verify_line(line, now) if outer is None else outer
-        self._inner.verify_all([block.inner for block in line], now=now)
+        if not line:
+            return
+        facts = self._verify_line(line, contexts) if outer is None else outer
+        self._inner.verify_all(
+            [block.inner for block in line], self._inner_contexts(line, facts, contexts)
+        )
         for block, one in zip(line, facts, strict=True):
             if block.block_id not in self._tree:
                 self._tree.add(block.block_id, block.parent_id, _OuterEntry(block, one))
@@ -390,10 +387,12 @@ class ProposerVM(Generic[B]):
         self._unwritten.clear()
         self._tree.begin_at(last.outer_id)
 
-    def _verify_line(self, line: Sequence[ProposerBlock[B]], now: int) -> list[ParentContext]:
+    def _verify_line(
+        self, line: Sequence[ProposerBlock[B]], contexts: Sequence[BlockContext]
+    ) -> list[ParentContext]:
         """Verify the outer rules of consecutive blocks; blocks that are already processing are skipped."""
         found: list[ParentContext] = []
-        for block in line:
+        for block, context in zip(line, contexts, strict=True):
             known = self._tree.get(block.block_id)
             if known is not None:
                 found.append(known.facts)
@@ -401,8 +400,28 @@ class ProposerVM(Generic[B]):
             parent = found[-1] if found else self._facts_of(block.parent_id)
             if parent is None:
                 raise UnknownParent(block.block_id, block.parent_id)
-            found.append(self.verify_outer(block, parent, now=now, bootstrapping=False))
+            found.append(self.verify_outer(block, parent, now=context.now, bootstrapping=False))
         return found
+
+    def _inner_contexts(
+        self,
+        line: Sequence[ProposerBlock[B]],
+        facts: Sequence[ParentContext],
+        contexts: Sequence[BlockContext],
+    ) -> list[BlockContext]:
+        """Return the contexts of the inner blocks of consecutive blocks.
+
+        Raises:
+            UnknownParent: The first block's parent is neither processing nor the last accepted block.
+        """
+        parent = self._facts_of(line[0].parent_id)
+        if parent is None:
+            raise UnknownParent(line[0].block_id, line[0].parent_id)
+        parents = [parent, *facts[:-1]]
+        return [
+            BlockContext(context.now, inner_height_of(block.outer, before, self._upgrades))
+            for block, before, context in zip(line, parents, contexts, strict=True)
+        ]
 
     def _write(
         self, accepted: Sequence[_OuterEntry[B]], stored: list[ID], written: Written

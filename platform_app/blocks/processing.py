@@ -109,18 +109,22 @@ class ProcessingBlocks:
             outcome = execute_block(block, self._state_after(parent_entry), env)
         self._tree.add(block.block_id, block.parent_id, ProcessingBlock(block, outcome))
 
-    def verify_line(self, line: Sequence[Block], env: Env) -> None:
+    def verify_line(self, line: Sequence[Block], envs: Sequence[Env]) -> None:
         """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
 
         Each block is executed on a single diff with the changes of all blocks before it, not on a chain of
         diffs, so the last block of a long sequence takes as much time as the first.
+
+        Args:
+            line: The blocks.
+            envs: The environment of each block.
 
         Raises:
             InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.
         """
         added: list[ProcessingBlock] = []
         try:
-            self._verify_line(line, env, added)
+            self._verify_line(line, envs, added)
         except Exception:
             if added:
                 self._tree.reject(added[0].block.block_id)
@@ -230,9 +234,11 @@ class ProcessingBlocks:
         self._tree.begin_at(last_accepted.block_id)
         self._last, self._state, self._proposal = last_accepted, state, None
 
-    def _verify_line(self, line: Sequence[Block], env: Env, added: list[ProcessingBlock]) -> None:
+    def _verify_line(
+        self, line: Sequence[Block], envs: Sequence[Env], added: list[ProcessingBlock]
+    ) -> None:
         before: Diff | None = None
-        for place, block in enumerate(line):
+        for place, (block, env) in enumerate(zip(line, envs, strict=True)):
             if place:
                 verify_child(block, line[place - 1])
             if block.block_id in self._tree:

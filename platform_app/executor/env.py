@@ -17,3 +17,5 @@ class Env:
     """The node's clock in Unix seconds: no block may be far ahead of it."""
     x_chain_id: ID
     c_chain_id: ID
+    p_chain_height: int | None = None
+    """The P-Chain height whose validators sign warp messages (p2p.md 11.4); None outside of a block that has one."""

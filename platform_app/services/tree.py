@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from chainvm.port import BlockContext
 from platform_app.blocks.processing import ProcessingBlocks, WriteStep
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.executor.env import Env
@@ -43,9 +44,9 @@ class ProcessingTree:
         """The last block whose rows are written."""
         return self.state.tip.block_id
 
-    def env(self, now: int) -> Env:
-        """Return the environment for executing blocks now, in Unix seconds."""
-        return self._chain.env(self.state.network, now)
+    def env(self, context: BlockContext) -> Env:
+        """Return the environment for executing a block."""
+        return self._chain.env(self.state.network, context.now, context.p_chain_height)
 
     def look(self) -> bool:
         """Check the rows; return whether the tip has changed, in which case processing blocks are dropped.

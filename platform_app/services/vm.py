@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 
 from django.db import DatabaseError
 
-from chainvm.port import Written
+from chainvm.port import BlockContext, Written
 from platform_app.blocks import block as block_codec
 from platform_app.blocks.block import Block, ProposalBlock
 from platform_app.blocks.builder import BuiltBlock
@@ -93,7 +93,7 @@ class PlatformVM:
         """Parse a block; see `parse_block`."""
         return parse_block(raw)
 
-    def build(self, *, now: int, allow_empty: bool = False) -> Block | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> Block | None:
         """Build a block on the preferred block and make it processing.
 
         None if there is nothing to include, or if the preferred block is a proposal, which its options follow.
@@ -103,30 +103,30 @@ class PlatformVM:
         Transactions that crash the rules leave it immediately, because they would block the chain forever.
 
         Args:
-            now: The node's time in Unix seconds. The block's time is earlier if a staker changes before.
+            context: The context with the node's time. The block's time is earlier if a staker changes before.
             allow_empty: No effect: the chain's rules allow no block without a change.
         """
         del allow_empty
-        build = partial(self._build, now)
+        build = partial(self._build, context)
         try:
             return self._again_if_moved(build)
         except DatabaseError:
             raise
         except Exception:
-            if not self._expel(now):
+            if not self._expel(context.now):
                 raise
             return build()
 
-    def verify(self, block: Block, *, now: int) -> None:
+    def verify(self, block: Block, context: BlockContext) -> None:
         """Verify a block on its parent; if valid, it becomes processing.
 
         Raises:
             InvalidBlock: It breaks a rule; the subclass says which. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
-        self._again_if_moved(partial(self._verify, block, now))
+        self._again_if_moved(partial(self._verify, block, context))
 
-    def verify_all(self, line: Sequence[Block], *, now: int) -> None:
+    def verify_all(self, line: Sequence[Block], contexts: Sequence[BlockContext]) -> None:
         """Verify consecutive blocks as `verify` does: either all of them become processing, or none.
 
         The outputs that they spend are read together.
@@ -134,7 +134,7 @@ class PlatformVM:
         Raises:
             InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.
         """
-        self._again_if_moved(partial(self._verify_all, line, now))
+        self._again_if_moved(partial(self._verify_all, line, contexts))
 
     def options(self, block: Block) -> tuple[Block, Block] | None:
         """Return the commit and abort blocks of a proposal, the preferred one first; None for any other block.
@@ -201,16 +201,16 @@ class PlatformVM:
                 raise
             return work()
 
-    def _build(self, now: int) -> Block | None:
-        tree = self._tree
+    def _build(self, context: BlockContext) -> Block | None:
+        tree, now = self._tree, context.now
         preferred = tree.blocks.preference
         if isinstance(tree.blocks.get(preferred), ProposalBlock):
             return None
         on_accepted = preferred == tree.stored
-        built = self._build_own(now) if on_accepted else None
+        built = self._build_own(context) if on_accepted else None
         if built is None:
             waiting = builder.waiting(self._chain, tree.state)
-            built = tree.blocks.build(waiting, tree.env(now))
+            built = tree.blocks.build(waiting, tree.env(context))
         refused = _reasons(built) if on_accepted else ()
         if built.block is None:
             clearing.drop_unless_moved(self._chain, refused, tree.state.place, now)
@@ -220,7 +220,7 @@ class PlatformVM:
         tree.origins[built.block.block_id] = ProcessingOrigin(now, built_here, refused)
         return built.block
 
-    def _build_own(self, now: int) -> BuiltBlock | None:
+    def _build_own(self, context: BlockContext) -> BuiltBlock | None:
         """Build a block of a transaction of the node's own; None without such a transaction, or if it is rejected.
 
         It has chain time, however late it is built: a renewed staking period starts at the moment when the
@@ -230,9 +230,9 @@ class PlatformVM:
         tx = None if self._chain.own is None else self._chain.own.propose(now=moment)
         if tx is None:
             return None
-        built = tree.blocks.build([tx], tree.env(moment))
+        built = tree.blocks.build([tx], tree.env(context._replace(now=moment)))
         if built.block is None:
-            clearing.drop_unless_moved(self._chain, _reasons(built), tree.state.place, now)
+            clearing.drop_unless_moved(self._chain, _reasons(built), tree.state.place, context.now)
             return None
         return built
 
@@ -249,20 +249,20 @@ class PlatformVM:
         clearing.drop_unless_moved(self._chain, failing, tree.state.place, now)
         return bool(failing)
 
-    def _verify(self, block: Block, now: int) -> None:
+    def _verify(self, block: Block, context: BlockContext) -> None:
         tree = self._tree
         if block.block_id in tree.blocks:
             return
         tree.state.prefetch(block.txs)
-        tree.blocks.verify(block, tree.env(now))
-        tree.origins[block.block_id] = ProcessingOrigin(now)
+        tree.blocks.verify(block, tree.env(context))
+        tree.origins[block.block_id] = ProcessingOrigin(context.now)
 
-    def _verify_all(self, line: Sequence[Block], now: int) -> None:
+    def _verify_all(self, line: Sequence[Block], contexts: Sequence[BlockContext]) -> None:
         tree = self._tree
         tree.state.prefetch(tx for block in line for tx in block.txs)
-        tree.blocks.verify_line(line, tree.env(now))
-        for block in line:
-            tree.origins.setdefault(block.block_id, ProcessingOrigin(now))
+        tree.blocks.verify_line(line, [tree.env(context) for context in contexts])
+        for block, context in zip(line, contexts, strict=True):
+            tree.origins.setdefault(block.block_id, ProcessingOrigin(context.now))
 
     def _give_back(self, rejected: Iterable[Block]) -> None:
         """Submit the transactions of rejected blocks to the mempool; those of own blocks are still in it.

@@ -7,7 +7,7 @@ pool contains texts; a proposal is a block with the kind of a proposal.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chainvm.port import Written
+from chainvm.port import BlockContext, Written
 from chainvm.processing import ProcessingTree, UnknownParent
 from network_app.proposervm.block import OuterBlock, SignedBlock, parse
 from network_app.proposervm.verification import InnerContext, ParentContext, follow, of_genesis
@@ -62,6 +62,8 @@ class TextVM:
     """Texts for blocks; a text stays until a block with it is accepted."""
     verified: list[ID] = field(default_factory=list)
     """In order of verification; a block that was really executed several times appears as often."""
+    contexts: list[BlockContext] = field(default_factory=list)
+    """Those with which blocks were built or verified."""
     fails: bool = False
     """Whether commits fail."""
 
@@ -84,9 +86,9 @@ class TextVM:
         height = int.from_bytes(raw[32:40], "big")
         return TextBlock(ID(raw[:32]), height, raw[40], raw[41:].decode())
 
-    def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> TextBlock | None:
         """Build a block of the first pending text that no undecided ancestor contains."""
-        del now, allow_empty
+        del allow_empty
         parent = self.get_block(self.tree.preference)
         assert parent is not None
         included = {one.text for one in self.tree.line(parent.block_id)}
@@ -94,11 +96,11 @@ class TextVM:
         if text is None:
             return None
         block = text_block(parent, text, PROPOSAL if text.startswith("proposal") else PLAIN)
-        self.verify(block, now=0)
+        self.verify(block, context)
         return block
 
-    def verify(self, block: TextBlock, *, now: int) -> None:
-        del now
+    def verify(self, block: TextBlock, context: BlockContext) -> None:
+        self.contexts.append(context)
         if block.block_id in self.tree:
             return
         self.verified.append(block.block_id)
@@ -108,12 +110,12 @@ class TextVM:
             raise UnknownParent(block.block_id, block.parent_id)
         self.tree.add(block.block_id, block.parent_id, block)
 
-    def verify_all(self, line: Sequence[TextBlock], *, now: int) -> None:
+    def verify_all(self, line: Sequence[TextBlock], contexts: Sequence[BlockContext]) -> None:
         verified: list[ID] = []
         try:
-            for block in line:
+            for block, context in zip(line, contexts, strict=True):
                 if block.block_id not in self.tree:
-                    self.verify(block, now=now)
+                    self.verify(block, context)
                     verified.append(block.block_id)
         except Exception:
             if verified:

@@ -6,7 +6,7 @@ from typing import Any
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.evm_block import evm_block
 from cchain_app.chain import EvmChain
-from chainvm.port import Block
+from chainvm.port import Block, BlockContext
 from platform_app.blocks.block import Block as PlatformBlock
 from platform_app.chain import PlatformChain
 from primitives.ids import ID
@@ -52,5 +52,5 @@ def _accept(
 
     with chain.consensus.lock:
         vm.last_accepted()
-        vm.verify_all(blocks, now=now)
+        vm.verify_all(blocks, [BlockContext(now)] * len(blocks))
         vm.accept(list(by_id), written=write)

@@ -4,7 +4,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from chainvm.port import Written
+from chainvm.port import BlockContext, Written
 from chainvm.processing import UnknownParent
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator
@@ -59,8 +59,8 @@ class MemoryVM:
         kind = PROPOSAL if one.needs_option else 0
         return MemoryBlock(one.block_id, one.parent_id, one.height, raw, kind)
 
-    def build(self, *, now: int, allow_empty: bool = False) -> MemoryBlock | None:
-        del now, allow_empty
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> MemoryBlock | None:
+        del context, allow_empty
         self._chain.builds += 1
         return None
 
@@ -68,8 +68,8 @@ class MemoryVM:
         del minimum_delay
         return now
 
-    def verify(self, block: MemoryBlock, *, now: int) -> None:
-        del now
+    def verify(self, block: MemoryBlock, context: BlockContext) -> None:
+        del context
         self._chain.executing.set()
         assert self._chain.may_execute.wait(60)
         if block.parent_id not in self._processing and block.parent_id != self.last_accepted():
@@ -85,9 +85,9 @@ class MemoryVM:
         time.sleep(self._chain.execution)
         self._processing[block.block_id] = block
 
-    def verify_all(self, line: Sequence[MemoryBlock], *, now: int) -> None:
-        for one in line:
-            self.verify(one, now=now)
+    def verify_all(self, line: Sequence[MemoryBlock], contexts: Sequence[BlockContext]) -> None:
+        for one, context in zip(line, contexts, strict=True):
+            self.verify(one, context)
 
     def options(self, block: MemoryBlock) -> tuple[MemoryBlock, MemoryBlock] | None:
         if block.kind != PROPOSAL:

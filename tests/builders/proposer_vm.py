@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from chainvm.port import BlockContext
 from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from primitives.ids import ID, NodeID
@@ -60,7 +61,7 @@ class Setup:
         found = []
         for text in texts:
             self.inner.waiting = [text]
-            block = self.vm.build(now=now)
+            block = self.vm.build(BlockContext(now))
             assert block is not None
             self.vm.set_preference(block.block_id)
             found.append(block)

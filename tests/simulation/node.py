@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+from chainvm.port import BlockContext
 from chainvm.processing import UnknownParent
 from network_app.proposervm.building import BlockSigner
-from network_app.proposervm.errors import OuterBlockError
-from network_app.proposervm.vm import NotOurSlot, ProposerBlock, ProposerVM
+from network_app.proposervm.errors import NotOurSlot, OuterBlockError
+from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.ports import Chits
@@ -266,13 +267,13 @@ class HonestNode:
 
     async def build(self) -> Block | None:
         try:
-            return self.vm.build(now=self.clock())
+            return self.vm.build(BlockContext(self.clock()))
         except NotOurSlot:
             return None
 
     async def verify(self, block: Block) -> bool:
         try:
-            self.vm.verify(block, now=self.clock())
+            self.vm.verify(block, BlockContext(self.clock()))
         except (UnknownParent, OuterBlockError, InvalidTextBlock):
             return False
         return True
@@ -358,7 +359,7 @@ class DoubleProposer(HonestNode):
         preference = self.vm.preference
         self.vm.set_preference(block.parent_id)
         try:
-            return self.vm.build(now=self.clock())
+            return self.vm.build(BlockContext(self.clock()))
         except NotOurSlot:
             return None
         finally:

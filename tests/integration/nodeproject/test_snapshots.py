@@ -14,7 +14,7 @@ from cchain_app.store import calls
 from chaindb import clock, generation
 from chaindb.connections import release
 from chaindb.database import Database
-from chainvm.port import HeadMoved
+from chainvm.port import BlockContext, HeadMoved
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshots import service, tables
 from platform_app.apps import platform_chain
@@ -206,7 +206,7 @@ def test_a_block_that_is_under_way_is_not_accepted_after_it(scene: Scene) -> Non
     with consensus.lock:
         outer = consensus.outer
         outer.set_preference(outer.last_accepted())
-        built = outer.build(now=scene.chain.now + 1)
+        built = outer.build(BlockContext(scene.chain.now + 1))
         assert built is not None
         scene.snapshots.restore("a")  # the same head, and an empty pool
         with pytest.raises(HeadMoved):

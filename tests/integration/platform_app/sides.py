@@ -10,6 +10,7 @@ from django.conf import settings
 from django.db import connections
 
 from chaindb.database import Database
+from chainvm.port import BlockContext
 from platform_app.apps import platform_chain, use
 from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain, PlatformSettings
@@ -99,7 +100,7 @@ class Side:
         """Build a block a second later, on the given or on the last accepted block."""
         self.now += 1
         self.vm.set_preference(self.vm.last_accepted() if on is None else on.block_id)
-        return self.vm.build(now=self.now)
+        return self.vm.build(BlockContext(self.now))
 
     def built(self, *txs: Tx, on: Block | None = None) -> Block:
         """Build a block that has transactions."""
@@ -111,7 +112,7 @@ class Side:
     def verify(self, *blocks: Block) -> None:
         """Verify blocks of other nodes."""
         for block in blocks:
-            self.vm.verify(self.vm.parse(block.raw), now=self.now + 1)
+            self.vm.verify(self.vm.parse(block.raw), BlockContext(self.now + 1))
 
     def accept(self, *blocks: Block) -> None:
         self.vm.accept([one.block_id for one in blocks], written=self.written.append)

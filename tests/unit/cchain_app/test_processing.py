@@ -24,6 +24,7 @@ from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.processing import BlockRules, ProcessingBlocks, VerifiedBlock
 from cchain_app.txs.errors import SenderNotRecoverable
 from cchain_app.txs.transaction import Transaction
+from chainvm.port import BlockContext
 from chainvm.processing import NotProcessing
 from primitives.evm import Address, Hash
 from primitives.ids import ID
@@ -85,7 +86,7 @@ def _candidate(block: AcceptedBlock) -> CandidateBlock:
 
 
 def _built(blocks: ProcessingBlocks, *txs: Transaction, now: int = NOW) -> AcceptedBlock:
-    made = blocks.build(txs, now=now, allow_empty=True).made
+    made = blocks.build(txs, BlockContext(now), allow_empty=True).made
     assert made is not None
     return made.block
 
@@ -100,7 +101,7 @@ def test_a_built_block_is_verified_by_another_node() -> None:
     here.prefer(_id(parent))
     child = _built(here, transaction(0, nonce=1), transaction(1))
     for block in (parent, child):
-        there.verify(_candidate(block), block.transactions, now=NOW)
+        there.verify(_candidate(block), block.transactions, BlockContext(NOW))
     found = there.get(_id(child))
     assert found is not None
     assert found.block == child
@@ -109,7 +110,7 @@ def test_a_built_block_is_verified_by_another_node() -> None:
 
 def test_a_transaction_that_cannot_be_in_the_block_is_skipped() -> None:
     blocks = _processing()
-    built = blocks.build([transaction(0, nonce=5)], now=NOW)
+    built = blocks.build([transaction(0, nonce=5)], BlockContext(NOW))
     assert built.made is None
     assert [one.retry for one in built.skipped] == [True]
     assert len(blocks) == 0
@@ -149,7 +150,7 @@ def test_an_unknown_parent_is_refused() -> None:
     here.prefer(_id(_built(here, transaction(0))))
     child = _built(here, transaction(0, nonce=1))
     with pytest.raises(UnknownParent):
-        there.verify(_candidate(child), child.transactions, now=NOW)
+        there.verify(_candidate(child), child.transactions, BlockContext(NOW))
     with pytest.raises(NotProcessing):
         there.accept([_id(child)])
 
@@ -159,7 +160,7 @@ def test_a_header_that_lies_is_refused_and_not_processing() -> None:
     lie = replace(block, header=replace(block.header, gas_used=1))
     there = _processing()
     with pytest.raises(WrongGasUsed):
-        there.verify(_candidate(lie), block.transactions, now=NOW)
+        there.verify(_candidate(lie), block.transactions, BlockContext(NOW))
     assert len(there) == 0
 
 
@@ -168,10 +169,10 @@ def test_transactions_that_cannot_be_read_are_told_after_the_header() -> None:
     refusal = TransactionRefused(0, SenderNotRecoverable())
     there = _processing()
     with pytest.raises(TransactionRefused):
-        there.verify(_candidate(block), refusal, now=NOW)
+        there.verify(_candidate(block), refusal, BlockContext(NOW))
     foreign = replace(block, transactions=(transaction(1),))
     with pytest.raises(WrongTransactionsRoot):
-        there.verify(_candidate(foreign), refusal, now=NOW)
+        there.verify(_candidate(foreign), refusal, BlockContext(NOW))
 
 
 def test_a_long_undecided_line_reads_through_few_levels() -> None:
@@ -240,7 +241,7 @@ class Tree:
         ]
         if lost:
             block = self.random.choice(lost)
-            self.blocks.verify(_candidate(block), block.transactions, now=self.now)
+            self.blocks.verify(_candidate(block), block.transactions, BlockContext(self.now))
             assert _id(block) in self.blocks
 
     def accept(self) -> None:
@@ -290,7 +291,7 @@ def _straight(line: list[AcceptedBlock], now: int) -> tuple[AcceptedBlock, Store
     blocks = _processing()
     for block in line:
         blocks.begin_at(head, stored.state, stored.nodes)
-        blocks.verify(_candidate(block), block.transactions, now=now)
+        blocks.verify(_candidate(block), block.transactions, BlockContext(now))
         (made,) = blocks.accept([_id(block)]).accepted
         head, stored = made.block, stored.after(made)
     return head, stored
@@ -318,7 +319,7 @@ def test_what_is_still_processing_is_what_it_would_be_anew(seed: int) -> None:
         anew = _processing()
         anew.begin_at(tree.blocks.head, tree.stored.state, tree.stored.nodes)
         for one in line:
-            anew.verify(_candidate(one), one.transactions, now=tree.now)
+            anew.verify(_candidate(one), one.transactions, BlockContext(tree.now))
             assert anew.get(_id(one)) == tree.blocks.get(_id(one))
 
 

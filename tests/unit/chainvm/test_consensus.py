@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from chainvm.consensus import SoleConsensus
-from chainvm.port import HeadMoved, Written
+from chainvm.port import BlockContext, HeadMoved, Written
 from primitives.ids import ID
 from tests.builders.chain_vm import COMMIT, GENESIS, TextVM, text_block
 
@@ -57,7 +57,7 @@ def test_a_proposal_is_accepted_with_the_option_that_is_preferred(vm, building):
 
 def test_it_builds_on_what_is_accepted_whatever_was_preferred(vm, building):
     side = text_block(GENESIS, "side")
-    vm.verify(side, now=0)
+    vm.verify(side, BlockContext(0))
     vm.set_preference(side.block_id)
     vm.waiting = ["one"]
     assert SoleConsensus(vm, building).produce(now=1) == text_block(GENESIS, "one")

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from cchain_app import models
 from cchain_app.selectors import blocks
 from cchain_app.services import impersonation
-from chainvm.port import HeadMoved
+from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address, Hash
 from primitives.secp256k1 import sign
@@ -205,7 +205,7 @@ def test_a_block_that_was_built_without_it_is_built_anew(rpc: Rpc, asking: Chain
     to = Address(bytes.fromhex(CONTRACT[2:]))
     asking.send(asking.make(to=to, data=data, value=0, gas=200_000))
     vm = asking.evm.vm
-    built = vm.build(now=asking.now + 1)
+    built = vm.build(BlockContext(asking.now + 1))
     assert built is not None
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
     with pytest.raises(HeadMoved):

@@ -18,7 +18,7 @@ from cchain_app.services.pending import PendingBlocks
 from cchain_app.services.vm import EvmVM
 from chaindb import clock
 from chaindb.connections import WouldBlock
-from chainvm.port import HeadMoved
+from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from primitives.evm import Address
@@ -210,9 +210,9 @@ class Builds:
         self.wall, self.monotonic = 1_900_000_000, 1000.0
         build = EvmVM.build
 
-        def counted(vm: EvmVM, **given: Any) -> Any:
+        def counted(vm: EvmVM, context: BlockContext, **given: Any) -> Any:
             self.count += 1
-            return build(vm, **given)
+            return build(vm, context, **given)
 
         monkeypatch.setattr(EvmVM, "build", counted)
         monkeypatch.setattr(clock, "wall", lambda: self.wall)
@@ -340,11 +340,11 @@ def test_a_block_is_built_again_while_the_head_moves(
 ) -> None:
     build, moved = EvmVM.build, [True, True]
 
-    def moving(vm: EvmVM, **given: Any) -> Any:
+    def moving(vm: EvmVM, context: BlockContext, **given: Any) -> Any:
         if moved:
             moved.pop()
             raise HeadMoved
-        return build(vm, **given)
+        return build(vm, context, **given)
 
     monkeypatch.setattr(EvmVM, "build", moving)
     assert rpc("eth_getBlockTransactionCountByNumber", "pending") == "0x3"
@@ -360,8 +360,8 @@ def test_a_block_is_built_again_when_the_state_was_edited_meanwhile(
 ) -> None:
     build, edits = EvmVM.build, [1]
 
-    def edited(vm: EvmVM, **given: Any) -> Any:
-        block = build(vm, **given)
+    def edited(vm: EvmVM, context: BlockContext, **given: Any) -> Any:
+        block = build(vm, context, **given)
         if edits:
             rpc("anvil_setBalance", _HEX["to"], hex(edits.pop()))
         return block
@@ -396,7 +396,7 @@ def test_a_batch_reads_one_block(waiting: Chain, rpc: Rpc, builds: Builds) -> No
 def test_a_block_that_the_engine_refuses_is_an_error_with_its_reason(
     waiting: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_vm: EvmVM, **_: Any) -> None:
+    def refuse(_vm: EvmVM, _context: BlockContext, **_: Any) -> None:
         raise ExecutionRefused("system call failed")
 
     monkeypatch.setattr(EvmVM, "build", refuse)

@@ -23,7 +23,7 @@ from cchain_app.txs.errors import WrongChainId
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
 from chaindb.connections import in_thread
-from chainvm.port import HeadMoved
+from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from nodeproject.heads.listener import HeadListener
@@ -418,7 +418,7 @@ def test_a_block_that_was_built_before_the_change_is_built_anew(rpc: Rpc, chain:
     other = another_process(chain.evm)
     vm = other.vm
     vm.set_preference(vm.last_accepted())
-    built = vm.build(now=chain.now + 1, allow_empty=True)
+    built = vm.build(BlockContext(chain.now + 1), allow_empty=True)
     assert built is not None
     rpc("anvil_setChainId", NEW)
 
@@ -442,7 +442,7 @@ def test_a_builder_that_knows_the_old_one_does_not_drop_what_is_signed_for_the_n
     rpc("eth_sendRawTransaction", hexed(sent.raw))
 
     assert other.config.chain_id == CHAIN_ID
-    assert vm.build(now=chain.now + 1) is None
+    assert vm.build(BlockContext(chain.now + 1)) is None
 
     block = produce(other, now=chain.now + 1)
     assert block is not None

@@ -18,6 +18,7 @@ from cchain_app.services.cheats import change_conditions
 from cchain_app.services.manual_mining import mine
 from cchain_app.services.snapshots import revert, take_snapshot
 from chaindb.connections import in_thread
+from chainvm.port import BlockContext
 from nodeproject.apps import this_node
 from nodeproject.heads.listener import HeadListener
 from primitives.evm import Address
@@ -122,7 +123,7 @@ def test_a_change_by_hand_that_was_undone_is_forgotten_by_a_maker_of_blocks(
     rpc("anvil_setBalance", f"0x{SOMEBODY.hex()}", hex(70))
     chain.send(made)
     producer.vm.set_preference(producer.vm.last_accepted())
-    built = producer.vm.build(now=chain.now + 1)
+    built = producer.vm.build(BlockContext(chain.now + 1))
     assert built is not None
     producer.vm.reject(built.block_id)
     rpc("evm_revert", snapshot)

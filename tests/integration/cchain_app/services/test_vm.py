@@ -29,7 +29,7 @@ from cchain_app.services.composition import compose
 from cchain_app.services.genesis import load_genesis
 from cchain_app.services.vm import EvmVM
 from chaindb.database import Database
-from chainvm.port import ChainVM, HeadMoved
+from chainvm.port import BlockContext, ChainVM, HeadMoved
 from chainvm.processing import NotProcessing
 from primitives.ids import ID
 from tests.builders.decided import accept_evm
@@ -75,7 +75,7 @@ class Side:
 
     def build(self) -> EvmBlock | None:
         self.now += 1
-        return self.vm.build(now=self.now)
+        return self.vm.build(BlockContext(self.now))
 
     def built(self) -> EvmBlock:
         block = self.build()
@@ -165,7 +165,7 @@ def test_a_line_is_built_on_undecided_blocks_and_accepted_at_once(
         side.vm.set_preference(line[-1].block_id)
     assert [one.height for one in line] == [1, 2, 3]
     for block in line:
-        other.vm.verify(other.vm.parse(block.raw), now=side.now)
+        other.vm.verify(other.vm.parse(block.raw), BlockContext(side.now))
     for one in (side, other):
         one.accept(*line)
         assert one.written == [block.block_id for block in line]
@@ -187,9 +187,9 @@ def test_what_a_rejected_block_had_waits_again(sides: tuple[Side, Side]) -> None
     sent = signed(nonce=0, value=7)
     transactions.submit(other.chain, [sent.raw])
     rival = other.built()
-    side.vm.verify(side.vm.parse(rival.raw), now=side.now + 5)
+    side.vm.verify(side.vm.parse(rival.raw), BlockContext(side.now + 5))
     side.now += 1
-    empty = side.vm.build(now=side.now + 1, allow_empty=True)
+    empty = side.vm.build(BlockContext(side.now + 1), allow_empty=True)
     assert empty is not None
     assert pool.counts(side.chain) == (0, 0)
     side.accept(empty)
@@ -204,9 +204,9 @@ def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait_ag
     side, other = sides
     transactions.submit(other.chain, [signed(nonce=0, value=7).raw])
     rival = other.built()
-    side.vm.verify(side.vm.parse(rival.raw), now=side.now + 5)
+    side.vm.verify(side.vm.parse(rival.raw), BlockContext(side.now + 5))
     side.now += 1
-    empty = side.vm.build(now=side.now + 1, allow_empty=True)
+    empty = side.vm.build(BlockContext(side.now + 1), allow_empty=True)
     assert empty is not None
     monkeypatch.setattr(transactions, "submit", no_database)
     side.accept(empty)
@@ -230,8 +230,8 @@ def test_only_a_whole_line_is_accepted(sides: tuple[Side, Side]) -> None:
         side.accept(second)
     assert rows("default") == before
     assert blocks.catch_up(side.chain).number == 0
-    side.vm.verify(first, now=side.now)
-    side.vm.verify(second, now=side.now)
+    side.vm.verify(first, BlockContext(side.now))
+    side.vm.verify(second, BlockContext(side.now))
     side.accept(first, second)
 
 
@@ -287,19 +287,19 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     monkeypatch.setattr(transactions, "submit", lambda *given, **_: submitted.append(given))
 
     with pytest.raises(WrongGasUsed) as refused:
-        side.vm.verify_all([*good[:2], bad], now=side.now + 5)
+        side.vm.verify_all([*good[:2], bad], [BlockContext(side.now + 5)] * 3)
     assert (refused.value.number, refused.value.hash) == (3, bad.hash)
     assert not any(is_processing(side.vm, one) for one in [*good, bad])
     with pytest.raises(UnknownParent) as orphaned:
-        side.vm.verify_all([good[0], good[2]], now=side.now + 5)
+        side.vm.verify_all([good[0], good[2]], [BlockContext(side.now + 5)] * 2)
     assert (orphaned.value.number, orphaned.value.head) == (3, good[0].hash)
     assert not is_processing(side.vm, good[0])
 
-    side.vm.verify(good[0], now=side.now + 5)
+    side.vm.verify(good[0], BlockContext(side.now + 5))
     with pytest.raises(WrongGasUsed):
-        side.vm.verify_all([*good[:2], bad], now=side.now + 5)
+        side.vm.verify_all([*good[:2], bad], [BlockContext(side.now + 5)] * 3)
     assert [is_processing(side.vm, one) for one in good] == [True, False, False]
-    side.vm.verify_all(good, now=side.now + 5)
+    side.vm.verify_all(good, [BlockContext(side.now + 5)] * len(good))
     assert all(is_processing(side.vm, one) for one in good)
     assert recovered == [3, 1, 2, 2]
     assert not submitted
@@ -333,7 +333,7 @@ def test_nodes_of_a_newer_state_say_that_another_process_was_faster(
     assert side.vm.get_block_id_at_height(1) is None
 
     with pytest.raises(HeadMoved):
-        side.vm.build(now=side.now + 2, allow_empty=True)
+        side.vm.build(BlockContext(side.now + 2), allow_empty=True)
 
     assert genesis != side.vm.last_accepted() == ID(made.hash)
     side.send(value=2)
@@ -361,7 +361,7 @@ def test_a_parent_that_another_process_has_accepted_is_found(sides: tuple[Side, 
     elsewhere = another_process(side.chain)
     accept_evm(elsewhere, [line[0].candidate()], now=side.now + 5)
 
-    side.vm.verify(line[1], now=side.now + 5)
+    side.vm.verify(line[1], BlockContext(side.now + 5))
 
     assert is_processing(side.vm, line[1])
 
@@ -375,7 +375,7 @@ def test_nothing_of_what_is_decided_stays_in_memory(sides: tuple[Side, Side]) ->
     side.send(value=1)
     vm = side.chain.vm
     assert isinstance(vm, EvmVM)
-    waiting = vm.build(now=side.now)
+    waiting = vm.build(BlockContext(side.now))
     assert waiting is not None
     assert produce(side.chain, now=side.now + 1) is not None  # a competing block
     tree = vm._known
@@ -392,7 +392,7 @@ def test_a_block_that_breaks_a_rule_is_not_processing(sides: tuple[Side, Side]) 
         side.vm.parse(good.raw[:-1])
     orphan = side.vm.parse(good.raw.replace(good.header.parent_hash, bytes(31) + b"\x01", 1))
     with pytest.raises(InvalidBlock):
-        side.vm.verify(orphan, now=side.now + 5)
+        side.vm.verify(orphan, BlockContext(side.now + 5))
     assert side.vm.get_block(orphan.block_id) is None
 
 
@@ -436,7 +436,7 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
             if parent == side.vm.last_accepted() or (
                 parent in known and is_processing(side.vm, known[parent])
             ):
-                side.vm.verify(side.vm.parse(block.raw), now=side.now)
+                side.vm.verify(side.vm.parse(block.raw), BlockContext(side.now))
 
     steps: list[Callable[[], None]] = [build] * 5 + [accept] * 3 + [reject, verify_again]
     for _ in range(30):

@@ -7,6 +7,7 @@ import pytest
 
 from cchain_app.blocks.candidate import parse_block
 from chaindb import clock
+from chainvm.port import BlockContext
 from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock, NotYet
 from network_app.proposervm.block import SignedBlock, parse
@@ -178,7 +179,7 @@ def test_whom_a_node_follows_moves_its_clock_by_each_vote(
     assert voted.verified_at is not None
     for raw in raws:
         block = voted.vm.parse(raw)
-        voted.vm.verify(block, now=voted.verified_at(block))
+        voted.vm.verify(block, BlockContext(voted.verified_at(block)))
         assert clock.now() < time_of(raw)
         voted.vm.accept([block.block_id], written=voted.written)
         assert clock.now() == time_of(raw)

@@ -10,6 +10,7 @@ import pytest
 from django.conf import settings as django_settings
 
 from cchain_app.apps import evm_chain
+from chainvm.port import BlockContext
 from network_app.consensus.runner import Runner
 from network_app.node import NodeNetwork
 from network_app.ports import AcceptedChain, NotYet
@@ -73,14 +74,14 @@ class Voter:
         """Build a block on the last accepted one, `after` seconds later."""
         self.side.now += after
         self.vm.set_preference(self.vm.last_accepted())
-        block = self.vm.build(now=self.side.now)
+        block = self.vm.build(BlockContext(self.side.now))
         assert block is not None
         return block
 
     def accept(self, *blocks: ProposerBlock[Block]) -> None:
         """Verify and accept blocks, of this node or of others."""
         for block in blocks:
-            self.vm.verify(self.vm.parse(block.raw), now=self.side.now)
+            self.vm.verify(self.vm.parse(block.raw), BlockContext(self.side.now))
         self.vm.accept([one.block_id for one in blocks], written=lambda _: None)
 
 

@@ -19,8 +19,8 @@ from network_app.ports import BlockRef
 from network_app.proposervm.block import OuterBlock as Outer
 from network_app.proposervm.block import OuterOptionBlock, SignedBlock, parse
 from network_app.proposervm.epochs import Epoch, next_epoch
+from network_app.proposervm.errors import NotWrapped
 from network_app.proposervm.verification import Proposers
-from network_app.proposervm.vm import NotWrapped
 from network_app.proposervm.windower import WINDOW_DURATION, proposer_at, slot_of
 from platform_app.apps import platform_chain
 from platform_app.config import DAY

@@ -6,7 +6,7 @@ import pytest
 from django.db import OperationalError, connections
 from django.test.utils import CaptureQueriesContext
 
-from chainvm.port import ChainVM, HeadMoved
+from chainvm.port import BlockContext, ChainVM, HeadMoved
 from chainvm.processing import NotProcessing
 from platform_app.blocks import builder as block_builder
 from platform_app.blocks.block import (
@@ -64,7 +64,7 @@ def test_before_its_genesis_there_is_no_chain(sides: Sides) -> None:
 
 def test_nothing_is_built_where_nothing_waits(sides: Sides) -> None:
     assert sides[0].build() is None
-    assert sides[0].vm.build(now=sides[0].now, allow_empty=True) is None
+    assert sides[0].vm.build(BlockContext(sides[0].now), allow_empty=True) is None
 
 
 def test_a_processing_block_is_nowhere_but_in_memory(sides: Sides) -> None:
@@ -108,7 +108,7 @@ def test_what_undecided_ancestors_have_is_not_built_again(sides: Sides) -> None:
 def test_a_block_that_is_built_twice_is_one(sides: Sides) -> None:
     side = sides[0]
     first = side.built(side.transfer())
-    assert side.vm.build(now=side.now) == first
+    assert side.vm.build(BlockContext(side.now)) == first
     side.accept(first)
 
 
@@ -266,7 +266,7 @@ def test_what_follows_another_process_block_is_verified(sides: Sides) -> None:
     line.append(other.built(other.transfer(), on=line[0]))
     side.vm.last_accepted()
     elsewhere = side.another_process().vm
-    elsewhere.verify(line[0], now=other.now)
+    elsewhere.verify(line[0], BlockContext(other.now))
     elsewhere.accept([line[0].block_id], written=side.written.append)
     side.now = other.now
     side.verify(line[1])
@@ -428,11 +428,11 @@ def test_of_a_line_all_is_processing_or_nothing(sides: Sides) -> None:
     side.verify(first)
     for last, refusal in ((strange, UnknownParent), (bad, NoStateChanges)):
         with pytest.raises(refusal):
-            side.vm.verify_all([first, second, last], now=side.now)
+            side.vm.verify_all([first, second, last], [BlockContext(side.now)] * 3)
         assert side.vm.get_block(first.block_id) == first
         assert side.vm.get_block(second.block_id) is None
         assert side.waiting() == set()
-    side.vm.verify_all([first, second, third], now=side.now)
+    side.vm.verify_all([first, second, third], [BlockContext(side.now)] * 3)
     side.accept(first, second, third)
 
 

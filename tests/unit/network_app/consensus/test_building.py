@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+from chainvm.port import BlockContext
 from network_app.snowman.parameters import SnowParameters
 from tests.builders.chain_vm import GENESIS, TextBlock, text_block
 from tests.builders.voting import NOW, PEERS, QUICK, SlotVM, Voter, until, virtually
@@ -135,7 +136,7 @@ def test_a_chain_that_cannot_build_is_asked_again_by_the_clock_alone() -> None:
 class Failing(SlotVM):
     """A chain that fails to build."""
 
-    def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> TextBlock | None:
         raise ZeroDivisionError
 
 

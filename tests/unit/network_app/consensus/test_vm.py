@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from chainvm.port import HeadMoved, Written
+from chainvm.port import BlockContext, HeadMoved, Written
 from network_app.consensus.vm import BuildOutcome, ThreadedVM, VotedChain
+from network_app.proposervm.errors import NotOurSlot
 from network_app.proposervm.ports import Proposal
-from network_app.proposervm.vm import NotOurSlot
 from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID
 from tests.builders.chain_vm import GENESIS, InvalidTextBlock, TextBlock, text_block
@@ -32,15 +32,15 @@ class Watched(SlotVM):
         self.runs.append(list(block_ids))
         super().accept(block_ids, written=written)
 
-    def verify(self, block: TextBlock, *, now: int) -> None:
+    def verify(self, block: TextBlock, context: BlockContext) -> None:
         if self.raises is not None:
             raise self.raises
-        super().verify(block, now=now)
+        super().verify(block, context)
 
-    def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> TextBlock | None:
         if self.raises is not None:
             raise self.raises
-        return super().build(now=now, allow_empty=allow_empty)
+        return super().build(context, allow_empty=allow_empty)
 
 
 @dataclass
@@ -224,9 +224,9 @@ class Asked(SlotVM):
 
     asked: list[bool] = field(default_factory=list)
 
-    def build(self, *, now: int, allow_empty: bool = False) -> TextBlock | None:
+    def build(self, context: BlockContext, *, allow_empty: bool = False) -> TextBlock | None:
         self.asked.append(allow_empty)
-        return super().build(now=now, allow_empty=allow_empty)
+        return super().build(context, allow_empty=allow_empty)
 
 
 @pytest.mark.parametrize("by_clock", [True, False])

@@ -14,6 +14,7 @@ from network_app.proposervm.verification import (
     ParentContext,
     Upgrades,
     follow,
+    inner_height_of,
     of_genesis,
     verify_child,
 )
@@ -184,6 +185,20 @@ def test_another_epoch() -> None:
         after.verify(upgrades=Upgrades(epoch_duration=36))
     with pytest.raises(errors.WrongEpoch, match=r"!= expected None$"):
         Case(signed()).verify(upgrades=Upgrades(granite_time=NOW + 1))
+
+
+def test_the_height_of_the_inner_block_by_upgrade() -> None:
+    before = replace(PARENT, epoch=None)
+    with_epoch, without = signed(), signed(epoch=None)
+    for block, parent, upgrades, height in (
+        (with_epoch, PARENT, Upgrades(), 6),  # the epoch's
+        (without, before, Upgrades(granite_time=NOW + 1), 8),  # the block's own
+        (without, before, Upgrades(etna_time=NOW + 1, granite_time=NOW + 1), 7),  # the parent's
+        (without, GENESIS, Upgrades(), None),
+        (option().block, PARENT, Upgrades(), None),
+        (None, PARENT, Upgrades(), None),
+    ):
+        assert inner_height_of(block, parent, upgrades) == height
 
 
 def test_the_slot_of_somebody_else() -> None:

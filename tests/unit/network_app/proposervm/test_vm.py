@@ -5,19 +5,23 @@ from dataclasses import replace
 
 import pytest
 
+from chainvm.port import BlockContext
 from chainvm.processing import NotProcessing, UnknownParent
 from network_app.proposervm.block import OuterBlock, OuterOptionBlock
+from network_app.proposervm.epochs import EPOCH_DURATION
 from network_app.proposervm.errors import (
     HeightNotReached,
     NotAnOption,
     NotAnOuterBlock,
+    NotOurSlot,
+    NotWrapped,
     ProposerMismatch,
     UnexpectedProposer,
     WrongInnerParent,
 )
 from network_app.proposervm.ports import Proposal
 from network_app.proposervm.verification import ParentContext
-from network_app.proposervm.vm import NotOurSlot, NotWrapped, ProposerBlock
+from network_app.proposervm.vm import ProposerBlock
 from network_app.proposervm.windower import WINDOW_DURATION, proposer_at
 from primitives.ids import ID
 from tests.builders.chain_vm import (
@@ -50,7 +54,7 @@ def test_others_take_what_was_built_and_have_the_same_rows() -> None:
     for block in blocks:
         parsed = follower.vm.parse(block.raw)
         assert parsed == block
-        follower.vm.verify(parsed, now=NOW)
+        follower.vm.verify(parsed, BlockContext(NOW))
     assert follower.accept(*blocks) == [one.block_id for one in blocks]
     assert follower.rows.blocks == setup.rows.blocks
     assert follower.inner.accepted == setup.inner.accepted
@@ -63,7 +67,7 @@ def test_a_block_of_another_time_has_another_id_around_the_same_block() -> None:
     twin = other(Setup())
     (late,) = twin.build("one", now=NOW + 1)
     assert late.inner == early.inner
-    setup.vm.verify(late, now=NOW + 1)
+    setup.vm.verify(late, BlockContext(NOW + 1))
     assert len(setup.vm) == 2
     assert setup.inner.verified == [early.inner.block_id]  # verified once
     setup.accept(late)
@@ -76,7 +80,7 @@ def test_what_follows_a_rival_around_the_same_block_is_not_built_on() -> None:
     setup = Setup()
     (early, _) = setup.build("one", "two")
     (late,) = other(Setup()).build("one", now=NOW + 1)
-    setup.vm.verify(late, now=NOW + 1)
+    setup.vm.verify(late, BlockContext(NOW + 1))
     setup.accept(late)
     (next_one,) = setup.build("three", now=NOW + 1)
     assert next_one.inner.parent_id == early.inner.block_id
@@ -85,7 +89,7 @@ def test_what_follows_a_rival_around_the_same_block_is_not_built_on() -> None:
 
 def test_nothing_is_built_where_nothing_waits() -> None:
     setup = Setup()
-    assert setup.vm.build(now=NOW) is None
+    assert setup.vm.build(BlockContext(NOW)) is None
 
 
 def test_nothing_is_built_in_the_slot_of_another() -> None:
@@ -93,7 +97,7 @@ def test_nothing_is_built_in_the_slot_of_another() -> None:
     setup.build("one")
     setup.inner.waiting.append("two")
     with pytest.raises(NotOurSlot, match=f"slot 0 belongs to {BOB.node_id}"):
-        setup.vm.build(now=NOW)
+        setup.vm.build(BlockContext(NOW))
     assert len(setup.vm) == len(setup.inner.tree) == 1
 
 
@@ -109,17 +113,17 @@ def test_each_builds_in_its_slot_and_is_taken_by_the_other() -> None:
     bob = other(alice, BOB)
     (first,) = alice.build("one")
     alice.accept(first)
-    bob.vm.verify(first, now=NOW)
+    bob.vm.verify(first, BlockContext(NOW))
     bob.accept(first)
     for slot in range(1, 8):
         owner = proposer_at(CHAIN, 2, slot, weights)
         builder, judge = (alice, bob) if owner == ALICE.node_id else (bob, alice)
         time = NOW + slot * WINDOW_DURATION
         builder.inner.waiting = [f"slot {slot}"]
-        block = builder.vm.build(now=time)
+        block = builder.vm.build(BlockContext(time))
         assert block is not None
         assert block.proposer == owner
-        judge.vm.verify(block, now=time)
+        judge.vm.verify(block, BlockContext(time))
     assert len(alice.vm) == len(bob.vm) == 7
 
 
@@ -144,12 +148,12 @@ def test_a_block_of_another_slot_is_refused() -> None:
     setup = Setup()
     first, second = setup.build("one", "two")
     judge = other(Setup(validators=Validators({BOB.node_id: 1})))
-    judge.vm.verify(first, now=NOW)
+    judge.vm.verify(first, BlockContext(NOW))
     with pytest.raises(UnexpectedProposer):
-        judge.vm.verify(second, now=NOW)
+        judge.vm.verify(second, BlockContext(NOW))
     judge.validators.weights = {}
     with pytest.raises(ProposerMismatch):
-        judge.vm.verify(second, now=NOW)
+        judge.vm.verify(second, BlockContext(NOW))
     assert judge.inner.verified == [first.inner.block_id]
 
 
@@ -157,7 +161,7 @@ def test_a_block_on_an_unknown_parent_is_refused() -> None:
     _, second = Setup().build("one", "two")
     judge = Setup()
     with pytest.raises(UnknownParent):
-        judge.vm.verify(second, now=NOW)
+        judge.vm.verify(second, BlockContext(NOW))
 
 
 def test_a_block_around_one_of_another_branch_is_refused() -> None:
@@ -166,10 +170,10 @@ def test_a_block_around_one_of_another_branch_is_refused() -> None:
     (rival, child) = twin.build("two", "three")
     for block in (first, rival):
         if block.block_id not in setup.vm:
-            setup.vm.verify(block, now=NOW)
+            setup.vm.verify(block, BlockContext(NOW))
     mixed = ProposerBlock(Setup().build("one", "four")[1].outer, child.inner)
     with pytest.raises(WrongInnerParent):
-        setup.vm.verify(mixed, now=NOW)
+        setup.vm.verify(mixed, BlockContext(NOW))
 
 
 def test_what_the_chain_refuses_is_not_processing() -> None:
@@ -178,7 +182,7 @@ def test_what_the_chain_refuses_is_not_processing() -> None:
     judge = Setup()
     invalid = ProposerBlock(block.outer, TextBlock(GENESIS.block_id, 1, 0, "invalid"))
     with pytest.raises(InvalidTextBlock, match="the text is invalid"):
-        judge.vm.verify(invalid, now=NOW)
+        judge.vm.verify(invalid, BlockContext(NOW))
     assert len(judge.vm) == 0
 
 
@@ -199,10 +203,10 @@ def test_a_proposal_has_two_options_that_nobody_signs() -> None:
     with pytest.raises(NotAnOption):
         setup.vm.verify(
             ProposerBlock(abort.outer, TextBlock(proposal.inner.block_id, 3, 0, "no option")),
-            now=NOW,
+            BlockContext(NOW),
         )
     for option in found:
-        setup.vm.verify(option, now=NOW)
+        setup.vm.verify(option, BlockContext(NOW))
         assert setup.vm.options(option) is None
     setup.accept(first, proposal, abort)
     assert commit.block_id not in setup.vm
@@ -218,7 +222,7 @@ def test_who_signed_a_block_and_for_which_slot() -> None:
     rival = other(Setup())
     rival.build("one")
     (third,) = rival.build("another", now=NOW + WINDOW_DURATION - 1)
-    setup.vm.verify(third, now=NOW + WINDOW_DURATION - 1)
+    setup.vm.verify(third, BlockContext(NOW + WINDOW_DURATION - 1))
     assert third.parent_id == second.parent_id
     assert setup.vm.proposal(third) == Proposal(
         ALICE.node_id, slot=0, time=NOW + WINDOW_DURATION - 1
@@ -230,7 +234,7 @@ def test_an_option_is_signed_for_no_slot() -> None:
     *_, proposal = setup.build("one", "proposal")
     found = setup.vm.options(proposal)
     assert found is not None
-    setup.vm.verify(found[0], now=NOW)
+    setup.vm.verify(found[0], BlockContext(NOW))
     assert setup.vm.proposal(found[0]) == Proposal()
 
 
@@ -274,7 +278,7 @@ def test_a_rejected_block_leaves_the_one_inside_to_others() -> None:
     setup.vm.reject(early.block_id)
     with pytest.raises(NotProcessing):
         setup.vm.reject(early.block_id)
-    setup.vm.verify(late, now=NOW + 1)
+    setup.vm.verify(late, BlockContext(NOW + 1))
     setup.accept(late)
     assert setup.inner.accepted[-1] == early.inner
 
@@ -290,7 +294,7 @@ def test_a_commit_that_fails_begins_anew_at_what_is_stored() -> None:
     assert setup.vm.last_accepted() == setup.vm.preference == first.block_id
     setup.inner.fails = False
     for block in (second, third):
-        setup.vm.verify(block, now=NOW)
+        setup.vm.verify(block, BlockContext(NOW))
     setup.accept(second, third)
 
 
@@ -316,10 +320,12 @@ def test_a_line_is_verified_whole_or_not_at_all() -> None:
     judge = Setup()
     invalid = ProposerBlock(blocks[1].outer, replace(blocks[1].inner, text="invalid"))
     with pytest.raises(InvalidTextBlock):
-        judge.vm.verify_all([blocks[0], invalid], now=NOW, outer=facts_of(judge, *blocks[:2]))
+        judge.vm.verify_all(
+            [blocks[0], invalid], [BlockContext(NOW)] * 2, outer=facts_of(judge, *blocks[:2])
+        )
     assert len(judge.vm) == len(judge.inner.tree) == 0
-    judge.vm.verify_all(blocks[:2], now=NOW)
-    judge.vm.verify_all(blocks, now=NOW)
+    judge.vm.verify_all(blocks[:2], [BlockContext(NOW)] * 2)
+    judge.vm.verify_all(blocks, [BlockContext(NOW)] * len(blocks))
     assert judge.accept(*blocks) == [one.block_id for one in blocks]
     assert judge.rows.blocks == [one.outer for one in blocks]
 
@@ -374,7 +380,7 @@ def test_outer_blocks_that_are_accepted_together_are_written_together() -> None:
     setup.accept(proposal)  # this chain writes it immediately
     options = setup.vm.options(proposal)
     assert options is not None
-    setup.vm.verify(options[1], now=NOW)
+    setup.vm.verify(options[1], BlockContext(NOW))
     setup.accept(options[1])
     assert pieces == [3, 1, 1]
     assert setup.rows.last().outer_id == options[1].block_id
@@ -426,3 +432,30 @@ def test_rows_that_went_back_are_read_anew_though_the_same_block_is_inside() -> 
     setup.inner.tree.begin_at(setup.inner.accepted[-1].block_id)
     (child,) = setup.build("two")
     assert child.parent_id == twin.vm.last_accepted()
+
+
+def test_the_inner_block_gets_the_height_of_the_epoch_when_built_and_when_verified() -> None:
+    setup, follower = Setup(validators=Validators(height=7)), other(Setup())
+    blocks = setup.build("one", "two", "three")
+    setup.validators.height = 9
+    blocks += setup.build("four", now=NOW + EPOCH_DURATION)
+    blocks += setup.build("five", now=NOW + EPOCH_DURATION)
+    heights = [one.p_chain_height for one in setup.inner.contexts]
+    assert heights == [None, 7, 7, 7, 9]  # the first outer block's parent is bare
+    assert [one.outer.p_chain_height for one in blocks] == [7, 7, 7, 9, 9]
+    follower.validators.height = 9
+    times = [NOW, NOW, NOW, NOW + EPOCH_DURATION, NOW + EPOCH_DURATION]
+    follower.vm.verify_all(blocks[:3], [BlockContext(time, 99) for time in times[:3]])
+    for block, time in zip(blocks[3:], times[3:], strict=True):
+        follower.vm.verify(block, BlockContext(time))
+    assert follower.inner.contexts == setup.inner.contexts
+    assert [one.now for one in follower.inner.contexts] == times
+
+
+def test_an_option_has_no_p_chain_height() -> None:
+    setup = Setup()
+    *_, proposal = setup.build("one", "proposal")
+    found = setup.vm.options(proposal)
+    assert found is not None
+    setup.vm.verify(found[0], BlockContext(NOW))
+    assert [one.p_chain_height for one in setup.inner.contexts] == [None, 7, None]

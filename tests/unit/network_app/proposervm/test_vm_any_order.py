@@ -6,6 +6,7 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from chainvm.port import BlockContext
 from chainvm.processing import UnknownParent
 from network_app.proposervm.vm import ProposerBlock
 from tests.builders.chain_vm import (
@@ -35,7 +36,7 @@ class AnyOrder(RuleBasedStateMachine):
         self.setup.vm.set_preference(data.draw(st.sampled_from(parents)))
         self.count += not same
         self.setup.inner.waiting = [f"{self.count}"]
-        block = self.setup.vm.build(now=NOW + late)
+        block = self.setup.vm.build(BlockContext(NOW + late))
         if block is None:  # an ancestor already contains the text
             assert same
             return
@@ -61,11 +62,11 @@ class AnyOrder(RuleBasedStateMachine):
         block = data.draw(st.sampled_from(self.known))
         known = {one.block_id for one in self.processing()} | {self.setup.vm.last_accepted()}
         if block.parent_id in known:
-            self.setup.vm.verify(self.setup.vm.parse(block.raw), now=NOW + 3)
+            self.setup.vm.verify(self.setup.vm.parse(block.raw), BlockContext(NOW + 3))
             assert block.block_id in self.setup.vm
         elif block.block_id not in known:
             with pytest.raises(UnknownParent):
-                self.setup.vm.verify(block, now=NOW + 3)
+                self.setup.vm.verify(block, BlockContext(NOW + 3))
 
     @rule()
     def restart(self) -> None:

@@ -348,8 +348,8 @@ def test_a_line_that_is_verified_at_once_changes_what_it_does_block_by_block(see
     one_by_one, at_once = (ProcessingBlocks(GENESIS, funded()) for _ in range(2))
     for block in line:
         one_by_one.verify(block, last)
-    at_once.verify_line(line[:3], last)
-    at_once.verify_line(line, last)
+    at_once.verify_line(line[:3], [last] * 3)
+    at_once.verify_line(line, [last] * len(line))
     for block_id in ids:
         states = [made.state_after(block_id) for made in (one_by_one, at_once)]
         assert len({state is None for state in states}) == 1
@@ -371,9 +371,9 @@ def test_of_a_line_that_breaks_a_rule_nothing_new_is_processing() -> None:
         ([parent, child, _on(child)], errors.NoStateChanges),
     ):
         with pytest.raises(refusal):
-            made.verify_line(line, ENV)
+            made.verify_line(line, [ENV] * len(line))
         assert len(made) == 1
-    made.verify_line([parent, child], ENV)
+    made.verify_line([parent, child], [ENV] * 2)
     assert len(made) == 2
 
 
