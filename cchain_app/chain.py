@@ -33,7 +33,9 @@ from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
-from cchain_app.processing import BlockRules
+from cchain_app.processing import BlockExecutor
+from cchain_app.rules.ethereum import ETHEREUM_FORMAT, EthereumRules
+from cchain_app.rules.port import BlockFormat, ChainRules
 from cchain_app.settings import EvmSettings
 from cchain_app.syncing import SyncProgress, up_to_date
 from cchain_app.tracing.calls import PartialFrame
@@ -107,6 +109,8 @@ class EvmChain:
         genesis_file: Returns the genesis file; without it the settings choose the file.
     """
 
+    format: BlockFormat = ETHEREUM_FORMAT
+    """The bytes of the chain's blocks, which do not depend on its genesis; a part of `rules`."""
     vm: ChainVM[EvmBlock]
     """Its processing blocks; use it only under the lock of `consensus`. `services.composition` sets both."""
     consensus: Consensus[Block]
@@ -399,13 +403,18 @@ class EvmChain:
         """Recovers the senders of many signatures, in parallel where the engine can."""
         return select_recovery(self.node.engine)
 
-    def rules(self, pin: Hash | None = None) -> BlockRules:
-        """Return the rules that execute blocks, as the chain is now.
+    @property
+    def rules(self) -> ChainRules:
+        """The rules of the chain's blocks with its current configuration."""
+        return EthereumRules(self.config, self.genesis.gas_limit, self.format)
+
+    def executor(self, pin: Hash | None = None) -> BlockExecutor:
+        """Return the executor of blocks with the chain's current rules.
 
         Args:
             pin: The fork block, for a fork whose state is still that of the other chain.
         """
-        return BlockRules(self.config, self.genesis.gas_limit, self.engine, self.encode_logs, pin)
+        return BlockExecutor(self.rules, self.engine, self.encode_logs, pin)
 
     @cached_property
     def encode_logs(self) -> EncodeLogs:

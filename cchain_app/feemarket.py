@@ -1,6 +1,7 @@
 """Fees: the base fee and gas limit of the next block, the suggested tip, the fee history.
 
-Arithmetic only: blocks are passed in as values. EIP-1559 is the rule, with a floor from the settings.
+Arithmetic only: blocks are passed in as values. EIP-1559 is the rule, with a floor from the settings. The rules of a
+chain (`rules.port.ChainRules`) apply the formulas to its blocks.
 
 InvalidPercentiles
 ├── TooManyPercentiles      more than 100
@@ -177,18 +178,21 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
 
 
 def fee_history(
-    blocks: Sequence[BlockFees], percentiles: Sequence[float] | None = None, floor: int = 0
+    blocks: Sequence[BlockFees], following: int, percentiles: Sequence[float] | None = None
 ) -> FeeHistory:
     """Return the fee history of one or more consecutive blocks, oldest first.
 
     Unspecified: a block from before London has base fee 0, as in go-ethereum.
 
+    Args:
+        blocks: The blocks.
+        following: Base fee of the block after them, in wei.
+        percentiles: Percentiles of the tips to return.
+
     Raises:
         InvalidPercentiles: As `check_percentiles` does.
     """
     check_percentiles(percentiles or ())
-    newest = blocks[-1]
-    following = next_base_fee(newest.base_fee, newest.gas_used, newest.gas_limit, floor)
     return FeeHistory(
         oldest_block=blocks[0].number,
         base_fees=(*(block.base_fee or 0 for block in blocks), following),

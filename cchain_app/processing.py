@@ -10,17 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import assemble, next_env
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.receipt import EncodeLogs
-from cchain_app.blocks.verification import (
-    verify_body,
-    verify_environment,
-    verify_outcome,
-    verify_place,
-)
-from cchain_app.config import ChainConfig, at_least
+from cchain_app.blocks.verification import verify_body
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.changes import leaves_of, merged, with_owners
 from cchain_app.evm.engine import (
@@ -35,7 +28,7 @@ from cchain_app.evm.engine import (
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState, state_after
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieUpdate, overlay
-from cchain_app.feemarket import next_base_fee, next_gas_limit
+from cchain_app.rules.port import ChainRules
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from chainvm.processing import NotProcessing, ProcessingTree
@@ -72,12 +65,10 @@ class AcceptDecision(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class BlockRules:
-    """The rules by which blocks are executed, and the engine that applies them."""
+class BlockExecutor:
+    """Executes blocks by a chain's rules."""
 
-    config: ChainConfig
-    gas_limit: int
-    """The genesis gas limit, towards which the gas limit of blocks moves."""
+    rules: ChainRules
     engine: Engine
     encode_logs: EncodeLogs
     """Encodes the logs of receipts."""
@@ -88,29 +79,23 @@ class BlockRules:
         """Return the root of the local trie after a block."""
         return EMPTY_ROOT if block.hash == self.pin else block.header.state_root
 
-    def base_fee_after(self, parent: AcceptedBlock) -> int | None:
-        """Return the base fee of the block after `parent`, in wei; None before London."""
-        header = parent.header
-        fork = self.config.fork_at(parent.number + 1, header.timestamp)
-        if header.base_fee is None and not at_least(fork, "london"):
-            return None
-        floor = self.config.floor_after(header.base_fee)
-        return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
+    def execute(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        state: StateReader,
+        *,
+        skip_invalid: bool,
+    ) -> ExecutedBlock:
+        """Execute transactions on a state as `Engine.execute_block` does.
 
-    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
-        """Return the environment of the block after `parent`; it is the same for every builder.
-
-        Args:
-            parent: The block before.
-            timestamp: Unix seconds, not below the parent's.
+        Raises:
+            ExecutionRefused: A transaction cannot run at its place, or a system call fails.
         """
-        return next_env(
-            parent,
-            self.config,
-            timestamp=timestamp,
-            gas_limit=next_gas_limit(parent.header.gas_limit, self.gas_limit),
-            base_fee=self.base_fee_after(parent),
-        )
+        try:
+            return self.engine.execute_block(env, transactions, state, skip_invalid=skip_invalid)
+        except ExecutionInvalid as refusal:
+            raise ExecutionRefused(str(refusal)) from refusal
 
 
 @dataclass(slots=True)
@@ -124,7 +109,7 @@ class ProcessingBlocks:
     """Verifies blocks and builds on any block that is not rejected. Use it from one thread at a time.
 
     Args:
-        rules: The rules by which blocks are executed.
+        executor: Executes blocks by the chain's rules.
         tries: The state trie, with and without a cache.
         head: The last accepted block.
         state: The state after it.
@@ -133,13 +118,14 @@ class ProcessingBlocks:
 
     def __init__(
         self,
-        rules: BlockRules,
+        executor: BlockExecutor,
         tries: Tries,
         head: AcceptedBlock,
         state: StateReader,
         nodes: NodeReader,
     ) -> None:
-        self._rules = rules
+        self._executor = executor
+        self._rules = executor.rules
         self._tries = tries
         self._tree: ProcessingTree[_ProcessingEntry] = ProcessingTree(ID(head.hash))
         self._head = head
@@ -234,15 +220,22 @@ class ProcessingBlocks:
         parent = self._block(parent_id)
         if parent is None:
             raise UnknownParent(header.parent_hash, self._head.hash)
-        verify_place(header, parent, now=context.now)
-        env = self._rules.env_after(parent, header.timestamp)
-        verify_environment(header, env)
+        env = self._rules.verify_header(candidate, parent, context)
         verify_body(header, self._tries.cached.ordered_root(candidate.transactions))
         if isinstance(transactions, TransactionRefused):
             raise transactions
-        executed = self._execute(parent_id, env, transactions, skip_invalid=False)
-        made = self._finish(parent, env, transactions, executed, extra_data=header.extra_data)
-        verify_outcome(candidate, made.block)
+        executed = self._executor.execute(
+            env, transactions, self.state_after(parent_id), skip_invalid=False
+        )
+        made = self._finish(
+            parent,
+            env,
+            transactions,
+            executed,
+            extra_data=header.extra_data,
+            payload=candidate.payload,
+        )
+        self._rules.verify_outcome(candidate, made.block)
         self._add(parent_id, made)
 
     def build(
@@ -273,11 +266,16 @@ class ProcessingBlocks:
         env = self._rules.env_after(parent, max(context.now, parent.header.timestamp))
         if override is not None:
             env = override.apply(env)
-        executed = self._execute(parent_id, env, transactions, skip_invalid=True)
+        executed = self._executor.execute(
+            env, transactions, self.state_after(parent_id), skip_invalid=True
+        )
         included = [transactions[index] for index in executed.included]
         if not included and not allow_empty:
             return AssembledBlock(None, executed.skipped)
-        made = self._finish(parent, env, included, executed, by_hand=by_hand)
+        extra_data = self._rules.extension.extra_data(None)
+        made = self._finish(
+            parent, env, included, executed, extra_data=extra_data, payload=None, by_hand=by_hand
+        )
         # Building is deterministic, so an undecided block that was built before is built a second time.
         if ID(made.block.hash) not in self._tree:
             self._add(parent_id, made)
@@ -323,7 +321,7 @@ class ProcessingBlocks:
 
     def rebase(self, state: StateReader, nodes: NodeReader) -> None:
         """Move the processing blocks onto the accepted state as it is stored now."""
-        self._tries.accepted(self._rules.root_after(self._head))
+        self._tries.accepted(self._executor.root_after(self._head))
         superseded = {id(one) for one in [*self._superseded, self._state, self._nodes]}
         for entry in self._tree.entries():
             if id(entry.state.below) in superseded:
@@ -345,22 +343,6 @@ class ProcessingBlocks:
         entry = self._tree.get(block_id)
         return None if entry is None else entry.made.block
 
-    def _execute(
-        self,
-        parent_id: ID,
-        env: BlockEnv,
-        transactions: Sequence[Transaction],
-        *,
-        skip_invalid: bool,
-    ) -> ExecutedBlock:
-        state = self.state_after(parent_id)
-        try:
-            return self._rules.engine.execute_block(
-                env, transactions, state, skip_invalid=skip_invalid
-            )
-        except ExecutionInvalid as refusal:
-            raise ExecutionRefused(str(refusal)) from refusal
-
     def _finish(
         self,
         parent: AcceptedBlock,
@@ -368,7 +350,8 @@ class ProcessingBlocks:
         transactions: Sequence[Transaction],
         executed: ExecutedBlock,
         *,
-        extra_data: bytes = b"",
+        extra_data: bytes,
+        payload: bytes | None,
         by_hand: StateChanges | None = None,
     ) -> VerifiedBlock:
         """Compute the roots of an executed block and put it together."""
@@ -377,20 +360,21 @@ class ProcessingBlocks:
         # Each undecided ancestor has a height of its own, so the heights give their number.
         alone = len(self._tree) == parent.number - self._head.number
         leaves: tuple[bytes, ...] = ()
-        if self._rules.pin is not None:
+        if self._executor.pin is not None:
             changes = with_owners(changes, self.state_after(parent_id).account)
             leaves = leaves_of(changes)
         update = self._tries.update(
-            self._rules.root_after(parent), changes, self._nodes_after(parent_id), alone=alone
+            self._executor.root_after(parent), changes, self._nodes_after(parent_id), alone=alone
         )
-        block = assemble(
+        block = self._rules.assemble(
             env,
             transactions,
             executed,
             state_root=update.root,
             ordered_root=self._tries.cached.ordered_root,
-            encode_logs=self._rules.encode_logs,
+            encode_logs=self._executor.encode_logs,
             extra_data=extra_data,
+            payload=payload,
         )
         return VerifiedBlock(block, executed, update, leaves)
 

@@ -11,7 +11,7 @@ from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display, links
 from cchain_app.admin.rows_admin import RowsAdmin, objects
-from cchain_app.blocks.header import Header, decode_header
+from cchain_app.apps import evm_chain
 from cchain_app.models import Block, Transaction, height_of
 
 
@@ -154,5 +154,5 @@ class BlockAdmin(RowsAdmin):
         return f"{block.size:,} bytes"
 
 
-def _header(block: Any) -> Header:
-    return decode_header(bytes(block.header))
+def _header(block: Any) -> Any:
+    return evm_chain().format.decode_header(bytes(block.header))

@@ -15,7 +15,6 @@ from msgspec import Raw
 
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.header import Header
 from cchain_app.blocks.pending import PendingBlock
 from cchain_app.evm.engine import Log
 from cchain_app.filters import LogFilter
@@ -96,7 +95,7 @@ def join_logs(texts: Sequence[bytes | memoryview]) -> RenderedLogs:
     return RenderedLogs(b",".join(texts), list(ends)[1:])
 
 
-BlobPrice = Callable[[Header], int]
+BlobPrice = Callable[[AcceptedBlock], int]
 """Returns the price of blob gas in a block, in wei."""
 
 LogsPlace = tuple[int, Hash, int, Hash, int]
@@ -207,7 +206,7 @@ class RenderedBlock:
     def _receipt(self, index: int) -> wire.Json:
         block, price = self._block, None
         if block.transactions[index].blob_hashes and self._blob_price is not None:
-            price = self._blob_price(block.header)
+            price = self._blob_price(block)
         return wire.receipt(block, index, join([self.logs(index).joined]), blob_price=price)
 
     def logs(self, index: int) -> RenderedLogs:

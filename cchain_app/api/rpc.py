@@ -65,7 +65,8 @@ class EvmRpc:
         """The chain's subscribers in this process."""
         self.heads = SentHeads()
         self.rendered = RenderedBlocks(
-            blob_price=partial(blob_base_fee, chain), renderer=_log_renderer_of(chain)
+            blob_price=partial(blob_base_fee, chain),
+            renderer=_log_renderer_of(chain),
         )
         self.environments: RenderedCache[BlockEnv] = RenderedCache(16)
         self.pending = PendingBlocks(chain)

@@ -12,7 +12,6 @@ from msgspec import Raw
 from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.body import Withdrawal
-from cchain_app.blocks.header import Header
 from cchain_app.blocks.pending import PendingBlock
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.selectors.logs import FoundLog
@@ -42,7 +41,7 @@ def header(block: AcceptedBlock) -> Json:
 
     Unspecified: for the pending block hash, nonce and miner are null, as in geth.
     """
-    fields = {"hash": hexed(block.hash), **_header_fields(block.header)}
+    fields = {"hash": hexed(block.hash), **_header_fields(block)}
     if isinstance(block, PendingBlock):
         return fields | dict.fromkeys(("hash", "nonce", "miner"))
     return fields
@@ -61,9 +60,9 @@ def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:
     return body
 
 
-def uncle(ommer: Header) -> Json:
-    """Return an uncle as a block of which only the header is known."""
-    bare = make_block(ommer, (), ())
+def uncle(accepted: AcceptedBlock, index: int) -> Json:
+    """Return an uncle of a block as a block of which only the header is known."""
+    bare = make_block(accepted.ommers[index], (), ())
     return {**header(bare), "size": hex(bare.size), "uncles": []}
 
 
@@ -76,7 +75,8 @@ def _withdrawal(one: Withdrawal) -> Json:
     }
 
 
-def _header_fields(values: Header) -> Json:
+def _header_fields(block: AcceptedBlock) -> Json:
+    values = block.header
     fields = {
         "parentHash": hexed(values.parent_hash),
         "sha3Uncles": hexed(values.ommers_hash),
@@ -94,12 +94,13 @@ def _header_fields(values: Header) -> Json:
         "mixHash": hexed(values.mix_hash),
         "nonce": hexed(values.nonce),
     }
-    fields.update(_fork_fields(values))
+    fields.update(_fork_fields(block))
     return fields
 
 
-def _fork_fields(values: Header) -> Iterator[tuple[str, str]]:
-    """Yield the fields that forks since London added, if this header has them."""
+def _fork_fields(block: AcceptedBlock) -> Iterator[tuple[str, str]]:
+    """Yield the fields that forks since London added, if the block's header has them."""
+    values = block.header
     if values.base_fee is not None:
         yield "baseFeePerGas", hex(values.base_fee)
     if values.withdrawals_root is not None:

@@ -1,10 +1,11 @@
 """An accepted block as a value: its header, transactions and receipts, and the whole block as RLP."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cchain_app.blocks.body import EMPTY_LIST, Withdrawal, encode_ommers, encode_withdrawals
-from cchain_app.blocks.header import Header, encode_header
+from cchain_app.blocks.header import Header
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.txs.transaction import Transaction
 from primitives import rlp
@@ -19,13 +20,15 @@ def encode_block(
     transactions: Sequence[bytes],
     ommers: Sequence[Header] = (),
     withdrawals: Sequence[Withdrawal] = (),
+    payload: bytes | None = None,
 ) -> bytes:
-    """Return the block with the given header, signed envelopes, uncles and withdrawals as RLP."""
+    """Return the block with the given header, signed envelopes, uncles, withdrawals and payload as RLP."""
     return join_block(
-        encode_header(header),
+        header.raw,
         transactions,
         ommers=encode_ommers(ommers),
         withdrawals=None if header.withdrawals_root is None else encode_withdrawals(withdrawals),
+        payload=payload,
     )
 
 
@@ -35,11 +38,22 @@ def join_block(
     *,
     ommers: bytes = EMPTY_LIST,
     withdrawals: bytes | None,
+    payload: bytes | None = None,
 ) -> bytes:
-    """Return a block whose parts are RLP already; since Shanghai it has withdrawals, even if there are none."""
+    """Return a block whose parts are RLP already; since Shanghai it has withdrawals, even if there are none.
+
+    Args:
+        header: As RLP.
+        transactions: Signed envelopes.
+        ommers: As RLP.
+        withdrawals: As RLP; None: the block has no list of them.
+        payload: The extension's payload, not encoded; None: the block has none.
+    """
     body = [header, rlp.encode_list(map(_encode_transaction, transactions)), ommers]
     if withdrawals is not None:
         body.append(withdrawals)
+    if payload is not None:
+        body.append(rlp.encode_bytes(payload))
     return rlp.encode_list(body)
 
 
@@ -64,6 +78,8 @@ class AcceptedBlock:
     """Uncles; always empty in blocks of this node, but not in imported blocks of other chains."""
     withdrawals: tuple[Withdrawal, ...] = ()
     """Withdrawals; likewise."""
+    payload: bytes | None = None
+    """The payload of the chain's extension (`rules.port.BlockExtension`); None: the block has none."""
 
     @property
     def number(self) -> int:
@@ -74,7 +90,7 @@ class AcceptedBlock:
     def raw(self) -> bytes:
         """The whole block as RLP, encoded each time."""
         envelopes = [transaction.raw for transaction in self.transactions]
-        return encode_block(self.header, envelopes, self.ommers, self.withdrawals)
+        return encode_block(self.header, envelopes, self.ommers, self.withdrawals, self.payload)
 
 
 def make_block(
@@ -83,16 +99,30 @@ def make_block(
     receipts: tuple[Receipt, ...],
     ommers: tuple[Header, ...] = (),
     withdrawals: tuple[Withdrawal, ...] = (),
+    *,
+    payload: bytes | None = None,
 ) -> AcceptedBlock:
     """Return a block with its hash and size."""
     envelopes = [transaction.raw for transaction in transactions]
-    encoded = encode_header(header)
+    encoded = header.raw
     whole = join_block(
         encoded,
         envelopes,
         ommers=encode_ommers(ommers),
         withdrawals=None if header.withdrawals_root is None else encode_withdrawals(withdrawals),
+        payload=payload,
     )
     return AcceptedBlock(
-        header, keccak256(encoded), len(whole), transactions, receipts, ommers, withdrawals
+        header, keccak256(encoded), len(whole), transactions, receipts, ommers, withdrawals, payload
     )
+
+
+def header_only_block(fields: Mapping[str, Any], block_hash: Hash, size: int) -> AcceptedBlock:
+    """Return a block of another chain of which only the header is known.
+
+    Args:
+        fields: The fields of its header by name, without a gap.
+        block_hash: Its hash, which the fields need not have.
+        size: Bytes of the whole block as RLP.
+    """
+    return AcceptedBlock(Header(**fields), block_hash, size, (), ())

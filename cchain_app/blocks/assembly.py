@@ -1,6 +1,6 @@
 """Derive a block from its parent and its transactions: first its environment, then its header.
 
-The engine executes the transactions; `feemarket` computes the base fee.
+The engine executes the transactions; the chain's rules compute the base fee (`rules.port`).
 """
 
 from collections.abc import Callable, Sequence
@@ -101,6 +101,7 @@ def assemble(
     ordered_root: OrderedRoot,
     encode_logs: EncodeLogs = encode_logs,
     extra_data: bytes = b"",
+    payload: bytes | None = None,
 ) -> AcceptedBlock:
     """Return the block that executing transactions in this environment makes.
 
@@ -112,6 +113,7 @@ def assemble(
         ordered_root: Computes the roots of transactions and receipts.
         encode_logs: Encodes the logs of receipts.
         extra_data: At most 32 bytes for the header.
+        payload: The extension's payload; None: the block has none.
     """
     outcomes = zip((tx.type for tx in transactions), executed.results, strict=True)
     made = make_receipts(outcomes, encode_logs=encode_logs)
@@ -136,4 +138,4 @@ def assemble(
         parent_beacon_block_root=env.parent_beacon_block_root,
         requests_hash=executed.requests_hash,
     )
-    return make_block(header, tuple(transactions), made.receipts)
+    return make_block(header, tuple(transactions), made.receipts, payload=payload)

@@ -59,6 +59,8 @@ class CandidateBlock:
     """Uncles; `parse_foreign_block` reads them."""
     withdrawals: tuple[Withdrawal, ...] = ()
     """Withdrawals; likewise."""
+    payload: bytes | None = None
+    """The payload of the chain's extension, not parsed yet; None: the block has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +86,12 @@ def parse_header(raw: bytes) -> CandidateHeader:
         return CandidateHeader(decode_header(encoded), keccak256(encoded))
 
 
-def parse_block(raw: bytes) -> CandidateBlock:
+def parse_block(raw: bytes, *, may_have_payload: bool = False) -> CandidateBlock:
     """Read a block.
+
+    Args:
+        raw: The block as RLP.
+        may_have_payload: Whether its body may have a fifth item: a payload.
 
     Raises:
         BlockTooLarge: It has more bytes than a message between nodes can have.
@@ -100,11 +106,11 @@ def parse_block(raw: bytes) -> CandidateBlock:
     """
     _check_size(raw)
     with _reading():
-        parts = _parts(raw)
+        parts, payload = _parts(raw, may_have_payload=may_have_payload)
         header = decode_header(parts[0])
         transactions = tuple(_envelopes(parts[1], header.gas_limit // MIN_GAS))
     _check_empty(parts, header)
-    return CandidateBlock(header, transactions, keccak256(parts[0]), raw)
+    return CandidateBlock(header, transactions, keccak256(parts[0]), raw, payload=payload)
 
 
 def parse_foreign_block(raw: bytes) -> CandidateBlock:
@@ -114,7 +120,7 @@ def parse_foreign_block(raw: bytes) -> CandidateBlock:
         MalformedBlock: As `parse_block`, except for the size, uncles and withdrawals.
     """
     with _reading():
-        parts = _parts(raw)
+        parts, _ = _parts(raw)
         header = decode_header(parts[0])
         transactions = tuple(_envelopes(parts[1], header.gas_limit // MIN_GAS))
         ommers = decode_ommers(parts[2])
@@ -139,17 +145,23 @@ def _check_size(raw: bytes) -> None:
         raise BlockTooLarge(len(raw), MAX_BYTES)
 
 
-def _parts(raw: bytes) -> list[bytes]:
-    """Return the block's header as RLP, and the payloads of its lists."""
+def _parts(raw: bytes, *, may_have_payload: bool = False) -> tuple[list[bytes], bytes | None]:
+    """Return the block's header as RLP with the contents of its lists, and its payload."""
     block = _list(rlp.read_only_item(raw))
     header, stop = rlp.read_item(block, 0, len(block))
     del header
-    lists = [_list(item) for item in islice(rlp.iterate(block[stop:]), _WITH_WITHDRAWALS)]
-    if 1 + len(lists) < _WITHOUT_WITHDRAWALS:
+    most = _WITH_WITHDRAWALS + may_have_payload
+    parts, payload = [bytes(block[:stop])], None
+    for item in islice(rlp.iterate(block[stop:]), most):
+        if may_have_payload and len(parts) == _WITH_WITHDRAWALS and payload is None:
+            payload = rlp.read_bytes(item)
+        else:
+            parts.append(_list(item))
+    if len(parts) < _WITHOUT_WITHDRAWALS:
         raise rlp.TooFewElements
-    if 1 + len(lists) > _WITH_WITHDRAWALS:
+    if len(parts) > _WITH_WITHDRAWALS:
         raise rlp.TooManyElements
-    return [bytes(block[:stop]), *lists]
+    return parts, payload
 
 
 def _list(item: bytes) -> bytes:

@@ -1,9 +1,10 @@
 """A block for consensus: its place in the chain is known, the rest is parsed or encoded on demand."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.candidate import CandidateBlock, parse_block, parse_header
+from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
 from cchain_app.blocks.header import Header
 from primitives.evm import Hash
 from primitives.ids import ID
@@ -44,20 +45,22 @@ class EvmBlock:
             return source
         return source.raw
 
-    def candidate(self) -> CandidateBlock:
+    def candidate(self, parse: Callable[[bytes], CandidateBlock]) -> CandidateBlock:
         """Return the whole block, parsed.
 
+        Args:
+            parse: Parses a block (`rules.port.BlockFormat.parse_block`).
+
         Raises:
-            InvalidBlock: By a subclass, as `parse_block` does.
+            InvalidBlock: By a subclass, as `parse` does.
         """
         source = self._source
-        return source if isinstance(source, CandidateBlock) else parse_block(self.raw)
+        return source if isinstance(source, CandidateBlock) else parse(self.raw)
 
 
-def parse_evm_block(raw: bytes) -> EvmBlock:
-    """Read a block's header, without the rest. Raises as `parse_header`."""
-    read = parse_header(raw)
-    return EvmBlock(read.header, read.hash, raw)
+def unparsed_block(header: CandidateHeader, raw: bytes) -> EvmBlock:
+    """Return a block of which only the header has been read."""
+    return EvmBlock(header.header, header.hash, raw)
 
 
 def evm_block(block: CandidateBlock | AcceptedBlock) -> EvmBlock:

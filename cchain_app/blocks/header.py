@@ -27,9 +27,6 @@ EMPTY_REQUESTS_HASH = Hash(
 )
 """sha256 of nothing: requestsHash of a block without requests (EIP-7685)."""
 
-EMPTY_NONCE = bytes(8)
-"""The nonce of every block since proof of work ended."""
-
 _FIRST_OPTIONAL = 15
 
 
@@ -76,7 +73,7 @@ class Header:
     """At most 32 bytes."""
     mix_hash: Hash = ZERO_HASH
     """PREVRANDAO since Paris."""
-    nonce: bytes = EMPTY_NONCE
+    nonce: bytes = bytes(8)
     """8 bytes."""
     base_fee: int | None = None
     """Wei for each gas; since London."""
@@ -99,9 +96,14 @@ class Header:
                 raise HeaderGap(missing)
 
     @property
+    def raw(self) -> bytes:
+        """The header as RLP, encoded on every access."""
+        return encode_header(self)
+
+    @property
     def hash(self) -> Hash:
         """The block's hash; computed on every access, so store it."""
-        return keccak256(encode_header(self))
+        return keccak256(self.raw)
 
 
 _FIELDS = tuple(field.name for field in fields(Header))

@@ -1,6 +1,6 @@
 """Compare a candidate's header with the values that its parent, the rules and its execution require. Pure.
 
-The same rules build and check blocks: the required values come from `next_env` and `assemble`, as for a
+The same rules build and check blocks: the required values come from `rules.port.ChainRules`, as for a
 block of this node. This module compares field by field, so that a refusal names the
 field. Unspecified: geth lets a producer choose the gas limit near the parent's, and the coinbase;
 here both follow from the genesis, and any other value is refused.
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.header import EMPTY_NONCE, EMPTY_OMMERS_HASH, Header
+from cchain_app.blocks.header import EMPTY_OMMERS_HASH, Header
 from cchain_app.config import at_least
 from cchain_app.evm.engine import BlockEnv
 from primitives.evm import Hash
@@ -22,6 +22,9 @@ MAX_FUTURE_BLOCK_TIME = 10
 
 MAXIMUM_EXTRA_DATA_SIZE = 32
 """Bytes."""
+
+EMPTY_NONCE = bytes(8)
+"""The nonce of every block since proof of work ended."""
 
 Rule = tuple[type[errors.WrongField], int | bytes | None, int | bytes | None]
 """The error to raise if the next two values differ: the header's value and the required one."""
@@ -50,6 +53,16 @@ def verify_place(header: Header, parent: AcceptedBlock, *, now: int) -> None:
         raise errors.BlockInFuture(header.timestamp, now + MAX_FUTURE_BLOCK_TIME)
 
 
+def verify_extra_data(header: Header) -> None:
+    """Check the length of a header's extra data.
+
+    Raises:
+        ExtraDataTooLong: It has more than 32 bytes.
+    """
+    if len(header.extra_data) > MAXIMUM_EXTRA_DATA_SIZE:
+        raise errors.ExtraDataTooLong(len(header.extra_data), MAXIMUM_EXTRA_DATA_SIZE)
+
+
 def verify_environment(header: Header, env: BlockEnv) -> None:
     """Check the fields that are known before a block is executed.
 
@@ -59,10 +72,7 @@ def verify_environment(header: Header, env: BlockEnv) -> None:
 
     Raises:
         WrongField: By the subclass of the first field that differs.
-        ExtraDataTooLong: It has more than 32 bytes of extra data.
     """
-    if len(header.extra_data) > MAXIMUM_EXTRA_DATA_SIZE:
-        raise errors.ExtraDataTooLong(len(header.extra_data), MAXIMUM_EXTRA_DATA_SIZE)
     no_withdrawals = EMPTY_ROOT if at_least(env.fork, "shanghai") else None
     compare(
         [

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from cchain_app.blocks.header import Header
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.development.errors import DumpNotReadable
 from primitives import json_limits
 from primitives.evm import Address, Slot, Word
@@ -53,7 +53,7 @@ _documents: Final = msgspec.json.Decoder(_Document)
 _accounts: Final = msgspec.json.Decoder(_Account)
 
 
-def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
+def document_of(head: AcceptedBlock, accounts: Iterable[tuple[Address, DumpedAccount]]) -> bytes:
     """Return a dump of a state as JSON.
 
     Unspecified: the dump contains the head's environment but no blocks, because blocks stay in their data directory.
@@ -61,20 +61,21 @@ def document_of(head: Header, accounts: Iterable[tuple[Address, DumpedAccount]])
     missing.
 
     Args:
-        head: Header of the chain's head.
+        head: The chain's head.
         accounts: The chain's accounts.
     """
+    header = head.header
     document = {
         "block": {
-            "number": encode_quantity(head.number),
-            "beneficiary": encode_data(head.coinbase),
-            "timestamp": encode_quantity(head.timestamp),
-            "gas_limit": head.gas_limit,
-            "basefee": head.base_fee or 0,
-            "difficulty": encode_quantity(head.difficulty),
-            "prevrandao": encode_data(head.mix_hash),
+            "number": encode_quantity(header.number),
+            "beneficiary": encode_data(header.coinbase),
+            "timestamp": encode_quantity(header.timestamp),
+            "gas_limit": header.gas_limit,
+            "basefee": header.base_fee or 0,
+            "difficulty": encode_quantity(header.difficulty),
+            "prevrandao": encode_data(header.mix_hash),
             "blob_excess_gas_and_price": {
-                "excess_blob_gas": head.excess_blob_gas or 0,
+                "excess_blob_gas": header.excess_blob_gas or 0,
                 "blob_gasprice": 1,
             },
         },

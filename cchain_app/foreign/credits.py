@@ -4,10 +4,9 @@ Yellow paper 11.3; EIP-649, EIP-1234 (rewards); EIP-4895 (withdrawals).
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.header import Header
 from cchain_app.config import at_least
 from cchain_app.evm.engine import AccountChange, AccountState, StateChanges, StateReader
 from primitives.evm import Address
@@ -26,6 +25,18 @@ class Reward(NamedTuple):
     of_uncle: bool
 
 
+class MinedHeader(Protocol):
+    """The fields of a header that determine the reward of its miner."""
+
+    @property
+    def coinbase(self) -> Address:
+        """The miner."""
+
+    @property
+    def number(self) -> int:
+        """The block's height."""
+
+
 def block_reward(fork: str) -> int:
     """Return the reward of a block without uncles, in wei; 0 since Paris."""
     if at_least(fork, "paris"):
@@ -33,7 +44,7 @@ def block_reward(fork: str) -> int:
     return next(coins for since, coins in _REWARDS if at_least(fork, since)) * _COIN
 
 
-def rewards_of(header: Header, ommers: Sequence[Header], fork: str) -> list[Reward]:
+def rewards_of(header: MinedHeader, ommers: Sequence[MinedHeader], fork: str) -> list[Reward]:
     """Return the proof-of-work rewards of a block, its own miner's first; none since Paris."""
     reward = block_reward(fork)
     if not reward:

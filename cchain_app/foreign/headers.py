@@ -11,36 +11,41 @@ from typing import Final
 from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.blobs import excess_after
-from cchain_app.blocks.header import EMPTY_NONCE, Header
-from cchain_app.blocks.verification import MAXIMUM_EXTRA_DATA_SIZE, compare, verify_place
-from cchain_app.config import ChainConfig, at_least
+from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.verification import (
+    EMPTY_NONCE,
+    compare,
+    verify_extra_data,
+    verify_place,
+)
+from cchain_app.config import at_least
 from cchain_app.feemarket import (
     ELASTICITY_MULTIPLIER,
     GAS_LIMIT_BOUND_DIVISOR,
     MIN_GAS_LIMIT,
-    next_base_fee,
 )
 from cchain_app.foreign.errors import GasLimitOutOfBounds, GasUsedAboveLimit
+from cchain_app.rules.port import ChainRules
 from primitives.evm import ZERO_HASH
 
 HIGHEST_GAS_LIMIT: Final = 2**63 - 1
 
 
-def verify_header(header: Header, parent: AcceptedBlock, config: ChainConfig) -> None:
-    """Verify a header against its parent and the fork that follows from its number, time and difficulty.
+def verify_header(candidate: CandidateBlock, parent: AcceptedBlock, rules: ChainRules) -> None:
+    """Verify a block's header against its parent and the fork that follows from its number, time and difficulty.
 
     The fields that depend on the body and its execution are verified elsewhere.
 
     Raises:
         InvalidBlock: By a subclass.
     """
+    header = candidate.header
     verify_place(header, parent, now=header.timestamp)
-    if len(header.extra_data) > MAXIMUM_EXTRA_DATA_SIZE:
-        raise errors.ExtraDataTooLong(len(header.extra_data), MAXIMUM_EXTRA_DATA_SIZE)
-    fork = config.fork_at(header.number, header.timestamp, header.difficulty)
-    _verify_gas(header, parent.header, fork)
-    _verify_fees(header, parent.header, config, fork)
-    _verify_beacon_root(header, fork)
+    verify_extra_data(header)
+    fork = rules.config.fork_at(header.number, header.timestamp, header.difficulty)
+    _verify_gas(candidate, parent, fork)
+    _verify_fees(candidate, parent, rules, fork)
+    _verify_beacon_root(candidate, fork)
     if at_least(fork, "paris"):
         compare(
             [
@@ -50,9 +55,9 @@ def verify_header(header: Header, parent: AcceptedBlock, config: ChainConfig) ->
         )
 
 
-def _verify_gas(header: Header, parent: Header, fork: str) -> None:
-    before = parent.gas_limit
-    if at_least(fork, "london") and parent.base_fee is None:
+def _verify_gas(candidate: CandidateBlock, parent: AcceptedBlock, fork: str) -> None:
+    header, before = candidate.header, parent.header.gas_limit
+    if at_least(fork, "london") and parent.header.base_fee is None:
         before *= ELASTICITY_MULTIPLIER
     step = before // GAS_LIMIT_BOUND_DIVISOR - 1
     lowest, highest = max(before - step, MIN_GAS_LIMIT), min(before + step, HIGHEST_GAS_LIMIT)
@@ -62,15 +67,14 @@ def _verify_gas(header: Header, parent: Header, fork: str) -> None:
         raise GasUsedAboveLimit(header.gas_used, header.gas_limit)
 
 
-def _verify_fees(header: Header, parent: Header, config: ChainConfig, fork: str) -> None:
-    base_fee = excess = None
-    if at_least(fork, "london"):
-        base_fee = next_base_fee(
-            parent.base_fee, parent.gas_used, parent.gas_limit, config.floor_after(parent.base_fee)
-        )
-    blobs = config.blob_params_at(header.number, header.timestamp)
+def _verify_fees(
+    candidate: CandidateBlock, parent: AcceptedBlock, rules: ChainRules, fork: str
+) -> None:
+    header, excess = candidate.header, None
+    blobs = rules.config.blob_params_at(header.number, header.timestamp)
     if blobs is not None:
-        excess = excess_after(parent, blobs, fork)
+        excess = excess_after(parent.header, blobs, fork)
+    base_fee = rules.base_fee_after(parent, header.timestamp)
     compare(
         [
             (errors.WrongBaseFee, header.base_fee, base_fee),
@@ -79,8 +83,8 @@ def _verify_fees(header: Header, parent: Header, config: ChainConfig, fork: str)
     )
 
 
-def _verify_beacon_root(header: Header, fork: str) -> None:
+def _verify_beacon_root(candidate: CandidateBlock, fork: str) -> None:
     """Check that there is a beacon root since Cancun; its value cannot be verified here."""
-    have = header.parent_beacon_block_root
+    have = candidate.header.parent_beacon_block_root
     want = (have or ZERO_HASH) if at_least(fork, "cancun") else None
     compare([(errors.WrongBeaconRoot, have, want)])

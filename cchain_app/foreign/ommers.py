@@ -8,9 +8,8 @@ from typing import Final
 
 from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.body import encode_ommers
+from cchain_app.blocks.body import EMPTY_LIST, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.header import EMPTY_OMMERS_HASH, Header
 from cchain_app.blocks.verification import compare
 from cchain_app.config import at_least
 from cchain_app.foreign.errors import TooManyUncles, UncleOfStrangers, UncleTwice
@@ -35,25 +34,23 @@ def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock],
         WrongUnclesHash: The header has another hash, or there are uncles after the Merge.
         WrongUncle: By a subclass: an uncle is not allowed in this block.
     """
-    want = EMPTY_OMMERS_HASH
-    if not at_least(fork, "paris"):
-        want = keccak256(encode_ommers(candidate.ommers))
-    elif candidate.ommers:
-        raise errors.WrongUnclesHash(keccak256(encode_ommers(candidate.ommers)), want)
+    want = keccak256(encode_ommers(candidate.ommers))
+    if candidate.ommers and at_least(fork, "paris"):
+        raise errors.WrongUnclesHash(want, keccak256(EMPTY_LIST))
     compare([(errors.WrongUnclesHash, candidate.header.ommers_hash, want)])
     if len(candidate.ommers) > MAX_UNCLES:
         raise TooManyUncles(len(candidate.ommers), MAX_UNCLES)
     if candidate.ommers:
-        _verify_places(candidate.ommers, ancestors)
+        _verify_places(candidate, ancestors)
 
 
-def _verify_places(ommers: Sequence[Header], ancestors: Sequence[AcceptedBlock]) -> None:
+def _verify_places(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock]) -> None:
     by_hash = {one.hash: one for one in ancestors}
     parent = ancestors[-1]
     taken: set[Hash] = set(by_hash)
     for one in ancestors:
         taken.update(ommer.hash for ommer in one.ommers)
-    for ommer in ommers:
+    for ommer in candidate.ommers:
         found = ommer.hash
         if found in taken:
             raise UncleTwice(found)

@@ -11,17 +11,15 @@ from typing import NamedTuple
 
 from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.assembly import env_of
 from cchain_app.blocks.body import encode_withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.receipt import make_receipts
-from cchain_app.blocks.verification import compare, verify_body, verify_outcome
+from cchain_app.blocks.verification import compare, verify_body
 from cchain_app.config import at_least
 from cchain_app.evm.changes import merged
 from cchain_app.evm.engine import (
     BlockEnv,
     ExecutedBlock,
-    ExecutionInvalid,
     StateChanges,
     StateReader,
     TransactionResult,
@@ -32,7 +30,7 @@ from cchain_app.foreign.credits import credits_of, pay
 from cchain_app.foreign.errors import BlockAboveLimit, TooManyBlobs, TransactionTooEarly
 from cchain_app.foreign.headers import verify_header
 from cchain_app.foreign.ommers import MAX_OMMER_DEPTH, verify_ommers
-from cchain_app.processing import BlockRules, VerifiedBlock
+from cchain_app.processing import BlockExecutor, VerifiedBlock
 from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
 from primitives.evm import Hash
 
@@ -56,7 +54,7 @@ class ForeignReplay:
     A rejected block changes nothing.
 
     Args:
-        rules: The rules for executing blocks.
+        executor: Executes blocks by the chain's rules.
         trie: The state trie.
         ancestors: The last `MAX_OMMER_DEPTH` accepted blocks, or all if there are fewer; the head is the last one.
         state: The state after the head.
@@ -65,15 +63,14 @@ class ForeignReplay:
 
     def __init__(
         self,
-        rules: BlockRules,
+        executor: BlockExecutor,
         trie: StateTrie,
         ancestors: Iterable[AcceptedBlock],
         state: StateReader,
         nodes: NodeReader,
     ) -> None:
-        self._config = rules.config
-        self._engine = rules.engine
-        self._encode_logs = rules.encode_logs
+        self._executor = executor
+        self._rules = executor.rules
         self._trie = trie
         self._ancestors = deque(ancestors, maxlen=MAX_OMMER_DEPTH)
         self.rebase(state, nodes)
@@ -100,16 +97,15 @@ class ForeignReplay:
             ExecutionInvalid: By a subclass: the block breaks a rule, or a header field is wrong.
             TrieError: The nodes that are read do not belong to the state.
         """
-        header = candidate.header
-        verify_header(header, self.head, self._config)
-        env = env_of(header, self._config)
+        verify_header(candidate, self.head, self._rules)
+        env = self._rules.env_of(candidate)
         self._verify_body(candidate, transactions, env)
         if at_least(env.fork, "byzantium"):
             done = self._execute(candidate, env, transactions)
         else:
             done = self._execute_apart(candidate, env, transactions)
         block = self._assemble(candidate, env, transactions, done)
-        verify_outcome(candidate, block)
+        self._rules.verify_outcome(candidate, block)
         self._extend(block, done)
         return VerifiedBlock(block, done.executed, done.trie)
 
@@ -134,7 +130,7 @@ class ForeignReplay:
     def _verify_blobs(self, candidate: CandidateBlock, transactions: Sequence[Transaction]) -> None:
         header = candidate.header
         used = sum(one.blob_gas for one in transactions)
-        blobs = self._config.blob_params_at(header.number, header.timestamp)
+        blobs = self._rules.config.blob_params_at(header.number, header.timestamp)
         want = None if blobs is None else used
         compare([(errors.WrongBlobGasUsed, header.blob_gas_used, want)])
         if blobs is not None and used > blobs.maximum * GAS_PER_BLOB:
@@ -187,10 +183,7 @@ class ForeignReplay:
     def _run(
         self, env: BlockEnv, transactions: Sequence[Transaction], state: StateReader
     ) -> ExecutedBlock:
-        try:
-            return self._engine.execute_block(env, transactions, state, skip_invalid=False)
-        except ExecutionInvalid as refusal:
-            raise errors.ExecutionRefused(str(refusal)) from refusal
+        return self._executor.execute(env, transactions, state, skip_invalid=False)
 
     def _assemble(
         self,
@@ -201,7 +194,7 @@ class ForeignReplay:
     ) -> AcceptedBlock:
         """Return the block with header fields computed from its execution instead of those of the candidate."""
         outcomes = zip((tx.type for tx in transactions), done.executed.results, strict=True)
-        made = make_receipts(outcomes, done.state_roots, self._encode_logs)
+        made = make_receipts(outcomes, done.state_roots, self._executor.encode_logs)
         header = replace(
             candidate.header,
             state_root=done.trie.root,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from cchain_app.blocks.header import Header, HeaderGap
+from cchain_app.blocks.accepted import AcceptedBlock, header_only_block
 from cchain_app.evm.engine import AccountState
 from cchain_app.forking.answers import bad, data, quantity
 from cchain_app.forking.client import Upstream
@@ -28,7 +28,7 @@ HEADER_MEMBERS: Final = (
     "difficulty", "gasLimit", "gasUsed", "timestamp", "extraData", "mixHash", "nonce",
     *(member for _, member in _OPTIONAL),
 )  # fmt: skip
-"""The members of a block that `header_of` and `hash_of` read."""
+"""The members of a block that `block_of` reads, except the size."""
 
 
 class UpstreamAccount(NamedTuple):
@@ -71,44 +71,38 @@ def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
     return found
 
 
-def header_of(block: Mapping[str, Any]) -> Header:
-    """Return the header of a block as upstream sent it, with the fields of Ethereum's layout.
+def block_of(told: Mapping[str, Any]) -> AcceptedBlock:
+    """Return a block as upstream sent it, with the header fields of Ethereum's layout and without transactions.
 
-    Fields after a gap are left out. The header has the block's hash only if no field is left out or added.
+    Header fields after a gap are left out. The header has the block's hash only if no field is left out or added.
 
     Raises:
         BadUpstreamAnswer: A field that every block has is missing or malformed.
     """
-    optional: dict[str, Any] = {}
+    fields: dict[str, Any] = {
+        "parent_hash": Hash(data(told.get("parentHash"), 32)),
+        "ommers_hash": Hash(data(told.get("sha3Uncles", encode_data(ZERO_HASH)), 32)),
+        "coinbase": Address(data(told.get("miner", encode_data(bytes(20))), 20)),
+        "state_root": Hash(data(told.get("stateRoot"), 32)),
+        "transactions_root": Hash(data(told.get("transactionsRoot", encode_data(EMPTY_ROOT)), 32)),
+        "receipts_root": Hash(data(told.get("receiptsRoot", encode_data(EMPTY_ROOT)), 32)),
+        "logs_bloom": data(told.get("logsBloom", encode_data(bytes(256))), 256),
+        "difficulty": quantity(told.get("difficulty") or "0x0"),
+        "number": quantity(told.get("number")),
+        "gas_limit": quantity(told.get("gasLimit")),
+        "gas_used": quantity(told.get("gasUsed")),
+        "timestamp": quantity(told.get("timestamp")),
+        "extra_data": data(told.get("extraData", "0x")),
+        "mix_hash": Hash(data(told.get("mixHash") or encode_data(ZERO_HASH), 32)),
+        "nonce": data(told.get("nonce") or encode_data(bytes(8)), 8),
+    }
     for name, member in _OPTIONAL:
-        value = block.get(member)
+        value = told.get(member)
         if value is None:
             break
         plain = name in ("base_fee", "blob_gas_used", "excess_blob_gas")
-        optional[name] = quantity(value) if plain else Hash(data(value, 32))
-    try:
-        return Header(
-            parent_hash=Hash(data(block.get("parentHash"), 32)),
-            ommers_hash=Hash(data(block.get("sha3Uncles", encode_data(ZERO_HASH)), 32)),
-            coinbase=Address(data(block.get("miner", encode_data(bytes(20))), 20)),
-            state_root=Hash(data(block.get("stateRoot"), 32)),
-            transactions_root=Hash(
-                data(block.get("transactionsRoot", encode_data(EMPTY_ROOT)), 32)
-            ),
-            receipts_root=Hash(data(block.get("receiptsRoot", encode_data(EMPTY_ROOT)), 32)),
-            logs_bloom=data(block.get("logsBloom", encode_data(bytes(256))), 256),
-            difficulty=quantity(block.get("difficulty") or "0x0"),
-            number=quantity(block.get("number")),
-            gas_limit=quantity(block.get("gasLimit")),
-            gas_used=quantity(block.get("gasUsed")),
-            timestamp=quantity(block.get("timestamp")),
-            extra_data=data(block.get("extraData", "0x")),
-            mix_hash=Hash(data(block.get("mixHash") or encode_data(ZERO_HASH), 32)),
-            nonce=data(block.get("nonce") or encode_data(bytes(8)), 8),
-            **optional,
-        )
-    except HeaderGap as error:  # impossible, since fields after a gap were left out
-        raise bad() from error
+        fields[name] = quantity(value) if plain else Hash(data(value, 32))
+    return header_only_block(fields, hash_of(told), size_of(told))
 
 
 def hash_of(block: Mapping[str, Any]) -> Hash:

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 from msgspec import Raw
 
-from cchain_app.blocks.header import Header
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.forking.answers import bad, data, decode_uncounted, quantity
 from cchain_app.forking.client import BLOCK, Upstream
@@ -20,7 +20,7 @@ from cchain_app.forking.errors import (
     NoSuchTransaction,
     TransactionPending,
 )
-from cchain_app.forking.questions import HEADER_MEMBERS, header_of
+from cchain_app.forking.questions import HEADER_MEMBERS, block_of
 from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sender, with_sender
 from cchain_app.txs.errors import InvalidTransaction
 from cchain_app.txs.impersonation import named_sender, names_sender
@@ -58,8 +58,8 @@ _Block = msgspec.defstruct(
 class BlockPart(NamedTuple):
     """The first part of another chain's block."""
 
-    header: Header
-    """Header of the whole block."""
+    block: AcceptedBlock
+    """The whole block with its header, without transactions."""
     transactions: tuple[Transaction, ...]
     """At least one transaction."""
 
@@ -70,12 +70,13 @@ class BlockPart(NamedTuple):
         Unspecified: its parent beacon block root reads zero, and its blob gas follows from the pin by the rules
         here.
         """
+        header = self.block.header
         return BlockOverride(
-            time=self.header.timestamp,
-            gas_limit=self.header.gas_limit,
-            fee_recipient=self.header.coinbase,
-            prev_randao=self.header.mix_hash,
-            base_fee=self.header.base_fee,
+            time=header.timestamp,
+            gas_limit=header.gas_limit,
+            fee_recipient=header.coinbase,
+            prev_randao=header.mix_hash,
+            base_fee=header.base_fee,
         )
 
 
@@ -129,17 +130,17 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> BlockPar
     listed = block.get("transactions")
     if not isinstance(listed, list):
         raise bad()
-    header = header_of(block)
+    whole = block_of(block)
     found: list[Transaction] = []
     for told in listed:
         fields = decode_uncounted(told) if isinstance(told, Raw) else told
         if not isinstance(fields, dict):
             raise bad()
-        found.append(_transaction(fields, header.number, chain_id))
+        found.append(_transaction(fields, whole.number, chain_id))
         if found[-1].hash == last:
-            return BlockPart(header, tuple(found))
+            return BlockPart(whole, tuple(found))
     raise BadUpstreamAnswer(
-        f"block {header.number} was told without transaction {encode_data(last)}"
+        f"block {whole.number} was told without transaction {encode_data(last)}"
     )
 
 

@@ -10,13 +10,10 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from cchain_app import models
-from cchain_app.blocks import blobs
 from cchain_app.blocks.accepted import AcceptedBlock, join_block
 from cchain_app.blocks.body import EMPTY_LIST
-from cchain_app.blocks.header import Header, decode_header
 from cchain_app.chain import EvmChain
-from cchain_app.config import at_least
-from cchain_app.feemarket import next_base_fee
+from cchain_app.feemarket import BlockFees
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.memory import FEW
 from cchain_app.selectors import development
@@ -24,7 +21,7 @@ from cchain_app.store import chain as rows
 from cchain_app.store import following
 from chaindb import clock
 from chaindb.database import Row
-from primitives.evm import Hash
+from primitives.evm import Address, Hash
 
 _BLOCKS: Final = """
 SELECT number, hash, header, ommers, withdrawals, size FROM cchain_app_block
@@ -100,14 +97,14 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     if old is not None and (number, block_hash) == (old.number, old.hash):
         return old
     if old is None or not 0 < number - old.number <= FEW or hash_at_seen != old.hash:
-        read = rows.load_blocks(chain.db, number, number)
+        read = rows.load_blocks(chain.db, number, number, chain.format)
         if not read or read[-1].hash != block_hash:
             return None
         remembered.begin_at(read[-1])
         remembered.generation = generation
         return read[-1]
     with chain.db.read_ahead([*following.missed_questions(old.number + 1, number)]):
-        missed = following.missed(chain.db, old.number + 1, number)
+        missed = following.missed(chain.db, old.number + 1, number, chain.format)
     if not missed.blocks or missed.blocks[-1].hash != block_hash:
         return None
     if missed.changed is None:  # the changes since then are not known, or no longer stored
@@ -131,7 +128,7 @@ def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
         remembered.asked.hit()
         return found
     try:
-        found = rows.load_block(chain.db, number)
+        found = rows.load_block(chain.db, number, chain.format)
     except models.Block.DoesNotExist:  # a development chain was rewound in between
         return None
     remembered.asked.miss()
@@ -139,14 +136,18 @@ def by_number(chain: EvmChain, number: int) -> AcceptedBlock | None:
     return found
 
 
-def headers(chain: EvmChain, first: int, last: int) -> list[Header]:
-    """Return the headers of blocks first to last, which must not be above the head."""
+def fees_without_tips(chain: EvmChain, first: int, last: int) -> list[BlockFees]:
+    """Return the fees of blocks first to last, which must not be above the head, without their transactions."""
     found = (
         chain.db.objects(models.Block)
         .filter(number__gte=first, number__lte=last)
         .order_by("number")
+        .values_list("number", "miner", "base_fee", "gas_used", "gas_limit")
     )
-    return [decode_header(bytes(header)) for header in found.values_list("header", flat=True)]
+    return [
+        BlockFees(number, Address(bytes(miner)), base_fee, gas_used, gas_limit, ())
+        for number, miner, base_fee, gas_used, gas_limit in found
+    ]
 
 
 def by_hash(chain: EvmChain, block_hash: Hash) -> AcceptedBlock | None:
@@ -231,36 +232,21 @@ def fork_of_next(chain: EvmChain, head: AcceptedBlock) -> str:
 
 
 def base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int | None:
-    """Return the base fee of the block after `head`, in wei; None before London."""
-    header = head.header
-    if header.base_fee is None and not at_least(
-        fork_after(chain, head, header.timestamp), "london"
-    ):
-        return None
+    """Return the base fee of the block after `head`, in wei; None before London.
+
+    It is the override for the next block, if a cheat has set one and `head` is the head.
+    """
+    by_rules = chain.rules.base_fee_after(head, head.header.timestamp)
     given = development.conditions(chain).next_base_fee
+    if by_rules is None or given is None:
+        return by_rules
     last = chain.memory.blocks.head
-    if given is not None and (last is None or head.number == last.number):
-        return given
-    floor = chain.config.floor_after(header.base_fee)
-    return next_base_fee(header.base_fee, header.gas_used, header.gas_limit, floor)
+    return given if last is None or head.number == last.number else by_rules
 
 
-def blob_base_fee_after(chain: EvmChain, head: AcceptedBlock) -> int:
-    """Return the price of blob gas in the block after `head`, in wei; 1 before Cancun."""
-    header = head.header
-    params = chain.config.blob_params_at(header.number + 1, header.timestamp)
-    if params is None:
-        return blobs.MIN_BASE_FEE_PER_BLOB_GAS
-    excess = blobs.excess_after(header, params, fork_after(chain, head, header.timestamp))
-    return blobs.blob_base_fee(excess, params.update_fraction)
-
-
-def blob_base_fee(chain: EvmChain, header: Header) -> int:
+def blob_base_fee(chain: EvmChain, block: AcceptedBlock) -> int:
     """Return the price of blob gas in a block, in wei; 1 before Cancun."""
-    params = chain.config.blob_params_at(header.number, header.timestamp)
-    if params is None:
-        return blobs.MIN_BASE_FEE_PER_BLOB_GAS
-    return blobs.blob_base_fee(header.excess_blob_gas or 0, params.update_fraction)
+    return chain.rules.blob_base_fee(block)
 
 
 def rewards_in(chain: EvmChain, block: AcceptedBlock) -> list[Reward]:
@@ -296,7 +282,7 @@ def raw_blocks(chain: EvmChain, first: int, last: int, max_bytes: int) -> list[R
     envelopes = _envelopes(chain, min(rows), max(rows))
     found = []
     for number, row in rows.items():
-        read = decode_header(row.header)
+        read = chain.format.decode_header(row.header)
         raw = join_block(
             row.header,
             envelopes.get(number, ()),

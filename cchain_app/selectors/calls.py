@@ -124,7 +124,9 @@ def next_blocks(chain: EvmChain, first: int, last: int) -> Sequence[AcceptedBloc
     kept = [chain.memory.blocks.by_number(number) for number in heights]
     found = [block for block in kept if block is not None]
     return (
-        found if len(found) == len(kept) else stored.load_blocks(chain.db, heights[0], heights[-1])
+        found
+        if len(found) == len(kept)
+        else stored.load_blocks(chain.db, heights[0], heights[-1], chain.format)
     )
 
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import env_of
-from cchain_app.blocks.header import Header
+from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
 from cchain_app.development.overrides import NextBlockOverrides
@@ -64,10 +63,10 @@ def signers(chain: EvmChain) -> tuple[tuple[bytes, Address], ...]:
     return signers_at(conditions(chain).signatures)
 
 
-def env_of_block(chain: EvmChain, header: Header) -> BlockEnv:
+def env_of_block(chain: EvmChain, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
     """Return the environment in which a block of the chain was executed, with the signers that were set before it."""
-    env = env_of(header, chain.config)
-    found = signers_at(conditions(chain).signatures, header.number)
+    env = chain.rules.env_of(block)
+    found = signers_at(conditions(chain).signatures, block.header.number)
     return replace(env, signers=found) if found else env
 
 

@@ -88,9 +88,8 @@ def verify_state(db: Database, trie: StateTrie, directory: Path) -> Hash | None:
     if pointer is None:
         return None
     number, fork = pointer[0], forked.read_fork(db)
-    head = stored.load_block(db, number)
     pinned = fork is not None and fork.number == number
-    wanted = EMPTY_ROOT if pinned else head.header.state_root
+    wanted = EMPTY_ROOT if pinned else stored.state_root_of(db, number)
     with scratch_nodes(directory) as nodes:
         try:
             found = _build(db, trie, nodes, number, is_fork=fork is not None)

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Set
 from typing import Final, NamedTuple
 
 from cchain_app.blocks.body import decode_ommers
-from cchain_app.blocks.header import Header, decode_header
 from cchain_app.chain import EvmChain
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.selectors import blocks
@@ -56,7 +55,7 @@ def rewards_between(
         deadline.left()
         stop = min(start + HEIGHTS_AT_ONCE, heights.stop)
         for number, block_hash, header, ommers in chain.db.rows(statement, [start, stop, *known]):
-            found = _rewards(chain, decode_header(bytes(header)), ommers)
+            found = _rewards(chain, bytes(header), ommers)
             if not found:
                 return
             for reward in found:
@@ -64,7 +63,8 @@ def rewards_between(
                     yield PaidReward(number, Hash(bytes(block_hash)), reward)
 
 
-def _rewards(chain: EvmChain, header: Header, ommers: bytes | None) -> list[Reward]:
+def _rewards(chain: EvmChain, encoded: bytes, ommers: bytes | None) -> list[Reward]:
+    header = chain.format.decode_header(encoded)
     if not header.difficulty:
         return []
     fork = chain.config.fork_at(header.number, header.timestamp, header.difficulty)

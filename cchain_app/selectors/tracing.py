@@ -186,7 +186,7 @@ def _run(  # noqa: PLR0917  # arguments come by position
     """Execute transactions of a block on a state, and record those from `first` on."""
     try:
         return chain.engine.trace_block(
-            env_of_block(chain, block.header),
+            env_of_block(chain, block),
             transactions,
             state,
             recording,

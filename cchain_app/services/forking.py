@@ -117,7 +117,7 @@ def _go_on(chain: EvmChain, fork: ForkOrigin, wanted: ForkPoint) -> AcceptedBloc
     names_pin = number is not None and number >= 0
     if wanted.transaction != fork.transaction and (wanted.transaction is not None or names_pin):
         raise OtherFork("transaction", _shown(fork.transaction), _shown(wanted.transaction))
-    return stored.load_block(chain.db, fork.number)
+    return stored.load_block(chain.db, fork.number, chain.format)
 
 
 def _shown(transaction: Hash | None) -> str:
@@ -141,9 +141,10 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     after, number = None, wanted.number
     if wanted.transaction is not None:
         after = block_with(upstream, wanted.transaction)
-        number = questions.header_of(after).number - 1
+        number = questions.block_of(after).number - 1
     told = questions.pinned_block(upstream, number)
-    header = questions.header_of(told)
+    block = questions.block_of(told)
+    header = block.header
     if number is not None and number >= 0 and header.number != number:
         raise BadUpstreamAnswer(f"{upstream.host} told of block {header.number}, not {number}")
     node = chain.node
@@ -151,7 +152,7 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     fork = ForkOrigin(
         url=upstream.host,
         number=header.number,
-        hash=questions.hash_of(told),
+        hash=block.hash,
         chain_id=node.fork_chain_id or node.chain_id or chain_id,
         gas_limit=header.gas_limit,
         block=told,
@@ -159,11 +160,9 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     )
     replayed = None
     if after is not None and wanted.transaction is not None:
-        if questions.header_of(after).parent_hash != fork.hash:
+        if questions.block_of(after).header.parent_hash != fork.hash:
             raise BadUpstreamAnswer(f"{upstream.host} told of two blocks {header.number}")
         replayed = read_replay(after, wanted.transaction, fork.chain_id)
-    # Its transactions stay with the upstream.
-    block = AcceptedBlock(header, fork.hash, questions.size_of(told), (), ())
     # Every block reads the coinbase and the system contracts, and every call reads its sender.
     config = chain.own_genesis.config
     rules = config.fork_at(header.number + 1, header.timestamp)

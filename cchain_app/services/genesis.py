@@ -88,10 +88,10 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
                 )
             return _begin(chain, genesis, makes_blocks=True)
         genesis = chain.genesis
-        first = stored.load_block(chain.db, 0)
+        first = stored.load_block(chain.db, 0, chain.format)
         if not genesis.timestamp:
             genesis = genesis.with_timestamp(first.header.timestamp)
-        block, _ = first_block(chain.trie, genesis)
+        block, _ = first_block(chain.trie, genesis, chain.format)
         if block.hash != first.hash:
             raise GenesisFileMismatch(first.hash, block.hash)
         _verify_chain_id(chain)
@@ -135,7 +135,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
                 raise OtherChainId(given.config.chain_id, chain.config.chain_id)
             return _begin(chain, chain.genesis, makes_blocks=False)
     first = load_genesis(chain)
-    block, _ = first_block(chain.trie, given)
+    block, _ = first_block(chain.trie, given, chain.format)
     if block.hash != first.hash:
         raise GenesisFileMismatch(first.hash, block.hash)
     return first
@@ -163,7 +163,7 @@ def genesis_text(chain: EvmChain) -> str:
             text, timestamp=begin_time(chain, REFERENCE_LOCAL_TIME), config=own.config
         )
     began = stored.head_number(chain.db) is not None
-    timestamp = stored.load_block(chain.db, 0).header.timestamp if began else _first_time(chain)
+    timestamp = stored.time_of(chain.db, 0) if began else _first_time(chain)
     return complete_text(text, timestamp=timestamp, config=chain.config)
 
 
@@ -195,7 +195,7 @@ def _first_time(chain: EvmChain) -> int:
 def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> AcceptedBlock:
     if chain.is_local_genesis:
         local_genesis.keep(chain)
-    block, update = first_block(chain.trie, genesis)
+    block, update = first_block(chain.trie, genesis, chain.format)
     stored.begin(chain.db, block, genesis.config.chain_id, makes_blocks=makes_blocks)
     stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])
     return block

@@ -97,9 +97,9 @@ class _Import:
         self._chain = chain
         head = blocks.catch_up(chain)
         first = max(0, head.number - MAX_OMMER_DEPTH + 1)
-        ancestors = stored.load_blocks(chain.db, first, head.number - 1)
+        ancestors = stored.load_blocks(chain.db, first, head.number - 1, chain.format)
         self._replay = ForeignReplay(
-            chain.rules(), chain.trie, [*ancestors, head], *self._ground(head.number)
+            chain.executor(), chain.trie, [*ancestors, head], *self._ground(head.number)
         )
 
     def take(

@@ -69,4 +69,4 @@ def _makes(chain: EvmChain, text: bytes, block_hash: Hash, timestamp: int) -> bo
     if not genesis.timestamp:
         genesis = genesis.with_timestamp(timestamp)
     # Not the chain's other trie, which caches the nodes of the head.
-    return first_block(chain.proof_trie, genesis)[0].hash == block_hash
+    return first_block(chain.proof_trie, genesis, chain.format)[0].hash == block_hash

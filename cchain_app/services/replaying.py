@@ -38,13 +38,15 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     """
     head = blocks.catch_up(chain)
     named = [who for one in wanted.transactions for who in (one.sender, one.to)]
-    addresses = dict.fromkeys(who for who in (wanted.header.coinbase, *named) if who is not None)
+    addresses = dict.fromkeys(
+        who for who in (wanted.block.header.coinbase, *named) if who is not None
+    )
     state.prefetch_accounts(chain, list(addresses), head.number)
     changes = rows.changes_before(chain.db, head.number + 1)
     # Not the chain's other trie, which caches the nodes of the head.
     trie = select_trie(chain.node.engine, cached=False)
     tree = ProcessingBlocks(
-        chain.rules(fork.hash),
+        chain.executor(fork.hash),
         Tries(trie, trie),
         head,
         state.state_at(chain, head.number),
@@ -52,13 +54,13 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     )
     built = tree.build(
         wanted.transactions,
-        BlockContext(wanted.header.timestamp),
+        BlockContext(wanted.block.header.timestamp),
         override=wanted.override,
         by_hand=effect_of(chain, changes) if changes else None,
     )
     for skipped in built.skipped:
         refused = encode_data(wanted.transactions[skipped.index].hash)
-        raise CannotReplay(refused, wanted.header.number, skipped.reason)
+        raise CannotReplay(refused, wanted.block.header.number, skipped.reason)
     assert built.made is not None
     block = built.made.block
     by_hand = BlockCheats(changes, uses_next=True, timestamp=block.header.timestamp)

@@ -133,7 +133,7 @@ def moved(chain: EvmChain) -> AcceptedBlock:
         assert row is not None
         chain.go_by(row.chain_id)
         kept = chain.memory.blocks.by_hash(row.hash)
-        head = stored.load_block(chain.db, row.number) if kept is None else kept
+        head = stored.load_block(chain.db, row.number, chain.format) if kept is None else kept
         chain.memory.begin_at(head)
     chain.memory.pool.changed()
     notifications.rewound(chain, head.number, head.hash)

@@ -126,7 +126,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         if fund is None:
             clock.restore(0, least=chain.least_time())
         else:
-            begun = stored.load_block(chain.db, first)
+            begun = stored.load_block(chain.db, first, chain.format)
             chain.memory.begin_at(begun)
             fund(begun)
             clock.show(begun.header.timestamp, least=chain.least_time())

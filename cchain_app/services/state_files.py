@@ -12,8 +12,8 @@ def dump_state(chain: EvmChain) -> bytes:
     with chain.db.as_of_one_moment():
         number = stored.head_number(chain.db)
         assert number is not None, "the process has begun the chain"
-        header = stored.load_block(chain.db, number).header
-        return document_of(header, evm_state.all_accounts(chain.db))
+        head = stored.load_block(chain.db, number, chain.format)
+        return document_of(head, evm_state.all_accounts(chain.db))
 
 
 def load_state(chain: EvmChain, dump: bytes) -> None:

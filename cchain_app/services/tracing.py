@@ -90,7 +90,7 @@ def trace_candidate(
     if isinstance(body, TransactionRefused):
         raise BlockNotReadable(body)
     traced = chain.engine.trace_block(
-        env_of_block(chain, block.header),
+        env_of_block(chain, block),
         body,
         state_at(chain, block.header.number - 1),
         recording,

@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import InvalidBlock, UnknownParent
-from cchain_app.blocks.evm_block import EvmBlock, evm_block, parse_evm_block
+from cchain_app.blocks.evm_block import EvmBlock, evm_block, unparsed_block
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.evm.cached_trie import Tries
@@ -121,7 +121,7 @@ class EvmVM:
         Raises:
             InvalidBlock: By a subclass: the bytes are not a block.
         """
-        return parse_evm_block(raw)
+        return unparsed_block(self._chain.format.parse_header(raw), raw)
 
     def build(self, context: BlockContext, *, allow_empty: bool = False) -> EvmBlock | None:
         """Build a block from the pool on the preferred block, and make it processing.
@@ -212,7 +212,8 @@ class EvmVM:
             for block, context in zip(line, contexts, strict=True)
             if block.block_id not in tree
         ]
-        candidates = [block.candidate() for block, _ in new]
+        parse = self._chain.format.parse_block
+        candidates = [block.candidate(parse) for block, _ in new]
         read = read_transactions(self._chain, candidates)
         named = [one for body in read if not isinstance(body, Exception) for one in body]
         self._prefetch([who for one in named for who in (one.sender, one.to)], tree.head)
@@ -301,7 +302,7 @@ class EvmVM:
             pin = None if chain.fork is None else chain.fork.hash
             uncached = select_trie(chain.node.engine, cached=False)
             tries = Tries(uncached if self._previews else chain.trie, uncached)
-            self._known = ProcessingBlocks(chain.rules(pin), tries, head, *self._ground(head))
+            self._known = ProcessingBlocks(chain.executor(pin), tries, head, *self._ground(head))
             self._built.clear()
         elif self._known.head.hash != head.hash:
             self._known.begin_at(head, *self._ground(head))

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import next_env
 from cchain_app.blocks.body import Withdrawal
-from cchain_app.blocks.header import Header
-from cchain_app.config import ChainConfig, at_least
+from cchain_app.config import at_least
 from cchain_app.evm.engine import (
     AccountChange,
     AccountState,
@@ -31,8 +29,8 @@ from cchain_app.evm.tracing import (
     TracingEngine,
     TransactionTrace,
 )
-from cchain_app.feemarket import next_base_fee
 from cchain_app.foreign.credits import block_reward, pay
+from cchain_app.rules.port import ChainRules
 from cchain_app.simulation.assembly import (
     SimulatedBlock,
     SimulatedCall,
@@ -104,7 +102,7 @@ class Simulation:
     block's price also without validation, at most the sender's balance.
 
     Args:
-        config: The chain's rules.
+        rules: The chain's rules.
         engine: Executes the calls.
         roots: Has the root of the state after `base`.
         base: The accepted block.
@@ -115,7 +113,7 @@ class Simulation:
 
     def __init__(
         self,
-        config: ChainConfig,
+        rules: ChainRules,
         engine: TracingEngine,
         roots: StateRoots,
         base: AcceptedBlock,
@@ -124,7 +122,7 @@ class Simulation:
         options: SimulationOptions,
         budget: SimulationBudget,
     ) -> None:
-        self._config = config
+        self._rules = rules
         self._engine = engine
         self._roots = roots
         self._parent = base
@@ -142,7 +140,7 @@ class Simulation:
             TraceTimedOut: It took too long.
             TraceTooLarge: The answer would have too many bytes.
         """
-        return [self._run(planned) for planned in plan(self._parent.header, requests)]
+        return [self._run(planned) for planned in plan(self._parent, requests)]
 
     def _run(self, planned: PlannedBlock) -> SimulatedBlock:
         self._budget.seconds()
@@ -166,18 +164,15 @@ class Simulation:
 
     def _env(self, planned: PlannedBlock) -> BlockEnv:
         """Return a block's environment; values that it does not override are those of the block before."""
-        override, parent, config = planned.request.override, self._parent, self._config
-        header = parent.header
-        env = next_env(
-            parent,
-            config,
-            timestamp=planned.timestamp,
-            gas_limit=header.gas_limit,
-            base_fee=self._base_fee(planned, header),
-        )
+        override, rules, header = planned.request.override, self._rules, self._parent.header
+        env = rules.env_after(self._parent, planned.timestamp)
+        fork = rules.config.fork_at(planned.number, planned.timestamp, header.difficulty)
+        base_fee = env.base_fee if self._options.validate else 0
         env = replace(
             env,
-            fork=config.fork_at(planned.number, planned.timestamp, header.difficulty),
+            fork=fork,
+            gas_limit=header.gas_limit,
+            base_fee=base_fee if at_least(fork, "london") else None,
             coinbase=header.coinbase,
             difficulty=header.difficulty,
             prev_randao=ZERO_HASH,  # also where blocks of the chain have a random one (tracing.md 14)
@@ -187,19 +182,6 @@ class Simulation:
         if beacon_root is not None and env.parent_beacon_block_root is not None:
             env = replace(env, parent_beacon_block_root=beacon_root)
         return _readable(override.apply(env))
-
-    def _base_fee(self, planned: PlannedBlock, parent: Header) -> int | None:
-        fork = self._config.fork_at(planned.number, planned.timestamp, parent.difficulty)
-        if not at_least(fork, "london"):
-            return None
-        if not self._options.validate:
-            return 0
-        return next_base_fee(
-            parent.base_fee,
-            parent.gas_used,
-            parent.gas_limit,
-            self._config.floor_after(parent.base_fee),
-        )
 
     def _run_calls(
         self, requests: Sequence[CallRequest], env: BlockEnv, state: PendingState

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.body import Withdrawal
-from cchain_app.blocks.header import Header
 from cchain_app.evm.overrides import AccountOverride, BlockOverride
 from cchain_app.simulation.errors import (
     BlockNumberNotAscending,
@@ -52,7 +52,7 @@ class PlannedBlock(NamedTuple):
     request: BlockRequest
 
 
-def plan(base: Header, requests: Sequence[BlockRequest]) -> list[PlannedBlock]:
+def plan(base: AcceptedBlock, requests: Sequence[BlockRequest]) -> list[PlannedBlock]:
     """Return all blocks in order, with consecutive numbers; the first one follows `base`.
 
     Raises:
@@ -60,7 +60,7 @@ def plan(base: Header, requests: Sequence[BlockRequest]) -> list[PlannedBlock]:
     """
     _check_sizes(requests)
     planned: list[PlannedBlock] = []
-    number, timestamp = base.number, base.timestamp
+    number, timestamp = base.number, base.header.timestamp
     for request in requests:
         wanted = request.override.number
         wanted = number + 1 if wanted is None else wanted

@@ -15,11 +15,11 @@ from cchain_app.blocks.body import (
     encode_ommers,
     encode_withdrawals,
 )
-from cchain_app.blocks.header import decode_header, encode_header
 from cchain_app.blocks.receipt import Receipt
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.processing import VerifiedBlock
+from cchain_app.rules.port import BlockFormat
 from cchain_app.store import forked, history, state
 from cchain_app.txs.codec import decode_unsigned, with_sender
 from cchain_app.txs.transaction import Transaction
@@ -227,21 +227,43 @@ def forget_above(db: Database, number: int) -> None:
     db.execute("DELETE FROM cchain_app_block WHERE number > %s", (number,))
 
 
-def load_block(db: Database, number: int) -> AcceptedBlock:
+def load_block(db: Database, number: int, block_format: BlockFormat) -> AcceptedBlock:
     """Return an accepted block with its contents.
 
     Raises:
         Block.DoesNotExist: There is no block at this height.
     """
-    found = load_blocks(db, number, number)
+    found = load_blocks(db, number, number, block_format)
     if not found:
         raise models.Block.DoesNotExist(f"no block {number}")
     return found[0]
 
 
-def load_blocks(db: Database, first: int, last: int) -> list[AcceptedBlock]:
+def load_blocks(
+    db: Database, first: int, last: int, block_format: BlockFormat
+) -> list[AcceptedBlock]:
     """Return the accepted blocks from height `first` to `last` with their contents, read together."""
-    return read_blocks(db.answers(block_questions(first, last)))
+    return read_blocks(db.answers(block_questions(first, last)), block_format)
+
+
+def time_of(db: Database, number: int) -> int:
+    """Return the time of an accepted block in Unix seconds.
+
+    Raises:
+        Block.DoesNotExist: There is no block at this height.
+    """
+    return int(db.objects(models.Block).values_list("timestamp", flat=True).get(number=number))
+
+
+def state_root_of(db: Database, number: int) -> Hash:
+    """Return the state root of an accepted block.
+
+    Raises:
+        Block.DoesNotExist: There is no block at this height.
+    """
+    return Hash(
+        bytes(db.objects(models.Block).values_list("state_root", flat=True).get(number=number))
+    )
 
 
 def block_questions(first: int, last: int) -> list[Question]:
@@ -250,12 +272,15 @@ def block_questions(first: int, last: int) -> list[Question]:
     return [(_BLOCKS, (first, last)), (_SENT, keys), (_LOGS, keys)]
 
 
-def read_blocks(answers: Sequence[Rows]) -> list[AcceptedBlock]:
+def read_blocks(answers: Sequence[Rows], block_format: BlockFormat) -> list[AcceptedBlock]:
     """Return the blocks from the results of `block_questions`, in order."""
     blocks, sent, logs = answers
     sent_by_block = _grouped(map(_Sent._make, sent), lambda one: models.height_of(one.id))
     logs_by_transaction = _grouped(logs, lambda row: int(row[0]))
-    return [_loaded(row, sent_by_block.get(row[0], ()), logs_by_transaction) for row in blocks]
+    return [
+        _loaded(row, sent_by_block.get(row[0], ()), logs_by_transaction, block_format)
+        for row in blocks
+    ]
 
 
 class _Sent(NamedTuple):
@@ -271,7 +296,10 @@ class _Sent(NamedTuple):
 
 
 def _loaded(
-    row: tuple[Any, ...], sent: Sequence[_Sent], logs: Mapping[int, Sequence[tuple[Any, ...]]]
+    row: tuple[Any, ...],
+    sent: Sequence[_Sent],
+    logs: Mapping[int, Sequence[tuple[Any, ...]]],
+    block_format: BlockFormat,
 ) -> AcceptedBlock:
     _, block_hash, header, ommers, withdrawals, size = row
     transactions = tuple(
@@ -279,7 +307,7 @@ def _loaded(
         for tx in sent
     )
     return AcceptedBlock(
-        header=decode_header(bytes(header)),
+        header=block_format.decode_header(bytes(header)),
         hash=Hash(bytes(block_hash)),
         size=size,
         transactions=transactions,
@@ -330,7 +358,7 @@ def _block_row(block: AcceptedBlock) -> Row:
         header.number, block.hash, header.parent_hash, header.timestamp, header.state_root,
         header.coinbase, header.gas_limit, header.gas_used, header.base_fee, block.size,
         len(block.transactions), sum(len(receipt.logs) for receipt in block.receipts),
-        encode_header(header),
+        header.raw,
         encode_ommers(block.ommers) if block.ommers else None,
         encode_withdrawals(block.withdrawals) if block.withdrawals else None,
     )  # fmt: skip

@@ -4,6 +4,7 @@ from typing import Final, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.models import row_id
+from cchain_app.rules.port import BlockFormat
 from cchain_app.store import chain, history
 from chaindb.database import Database, Question
 from primitives.evm import Address, Hash, Slot
@@ -58,7 +59,7 @@ def missed_questions(first: int, last: int) -> list[Question]:
     ]
 
 
-def missed(db: Database, first: int, last: int) -> MissedBlocks:
+def missed(db: Database, first: int, last: int, block_format: BlockFormat) -> MissedBlocks:
     """Return the blocks from height `first` to `last` and their changes."""
     *blocks, accounts, slots, kept, by_hand = (
         db.rows(*one) for one in missed_questions(first, last)
@@ -68,4 +69,4 @@ def missed(db: Database, first: int, last: int) -> MissedBlocks:
         {(Address(bytes(key[:20])), Slot(bytes(key[20:]))) for (key,) in slots},
     )
     is_known = first - 1 >= history.read_first_state(kept) and not by_hand
-    return MissedBlocks(chain.read_blocks(blocks), changed if is_known else None)
+    return MissedBlocks(chain.read_blocks(blocks, block_format), changed if is_known else None)

@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import (
     BlockEnv,
@@ -119,7 +118,7 @@ class Contracts:
 
     @cached_property
     def _env(self) -> BlockEnv:
-        env = env_of(self._block.header, self._chain.config)
+        env = self._chain.rules.env_of(self._block)
         return env if env.base_fee is None else replace(env, base_fee=0)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from cchain_app.blocks.assembly import env_of
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import CallInterrupted, CallMessage, CallRejected
 from cchain_app.forking.errors import UpstreamError
@@ -144,7 +143,7 @@ class _Contracts:
 
     def _ask(self, to: Address, question: bytes) -> bytes:
         """Return the answer of a contract; empty if the call fails or takes too long."""
-        env = env_of(self._head.header, self._chain.config)
+        env = self._chain.rules.env_of(self._head)
         free = env if env.base_fee is None else replace(env, base_fee=0)
         message = CallMessage(ZERO_ADDRESS, to, GAS + _INTRINSIC, 0, 0, question)
         try:

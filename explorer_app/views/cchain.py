@@ -5,7 +5,6 @@ from typing import Any, Final, NamedTuple
 
 from django.http import Http404, HttpRequest, HttpResponse
 
-from cchain_app.blocks.header import decode_header
 from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
 from cchain_app.txs.transaction import Transaction
@@ -79,7 +78,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
         "head": chain_blocks.head(site.evm).number,
         "burned": None if found.base_fee is None else found.base_fee * found.gas_used,
         "proposer": outer.proposer(site.evm.db, "C", found.number),
-        "header": _header(bytes(found.header)),
+        "header": _header(site, bytes(found.header)),
         "rows": lines(site, rows),
         "nothing": "There are none in it.",
         **more,
@@ -152,9 +151,9 @@ def _number(site: Explorer, text: str) -> int | None:
     return read_number(text)
 
 
-def _header(raw: bytes) -> list[tuple[str, str]]:
+def _header(site: Explorer, raw: bytes) -> list[tuple[str, str]]:
     """Return the header fields that the page does not show elsewhere."""
-    header = decode_header(raw)
+    header = site.evm.format.decode_header(raw)
     shown: list[tuple[str, Any]] = [
         ("State root", header.state_root),
         ("Transactions root", header.transactions_root),

@@ -47,7 +47,7 @@ class EvmBackend:
 
     def read(self, block: EvmBlock) -> EvmBlock:
         """Parse the block after its header. Raises InvalidBlock."""
-        return evm_block(block.candidate())
+        return evm_block(block.candidate(self._chain.format.parse_block))
 
     def is_proposal(self, block: EvmBlock) -> bool:
         """Return False, because an EVM chain has no proposals."""
@@ -56,7 +56,7 @@ class EvmBackend:
 
     def transactions_in(self, block: EvmBlock) -> int:
         """Return the number of transactions in a completely parsed block."""
-        return len(block.candidate().transactions)
+        return len(block.candidate(self._chain.format.parse_block).transactions)
 
     def waiting(self, limit: int) -> list[ID]:
         """Return hashes of pending transactions, newest last."""

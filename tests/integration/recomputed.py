@@ -46,7 +46,7 @@ class ShownBlock:
 
 def shown_block(chain: EvmChain, number: int) -> ShownBlock:
     """Read a block."""
-    block = load_block(chain.db, number)
+    block = load_block(chain.db, number, chain.format)
     fork = chain.config.fork_at(number, block.header.timestamp)
     changes = tuple(development.changes_before(chain.db, number))
     given = (Hash(one.new) for one in changes if one.kind == CODE and one.new != EMPTY_HASH)

@@ -7,7 +7,6 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.header import encode_header
 from cchain_app.blocks.pending import PendingBlock
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.selectors import blocks
@@ -109,7 +108,7 @@ def _uncles(found: AcceptedBlock | None) -> str | None:
 def _uncle(found: AcceptedBlock | None, index: int) -> wire.Json | None:
     if found is None or index >= len(found.ommers):
         return None
-    return wire.uncle(found.ommers[index])
+    return wire.uncle(found, index)
 
 
 def get_raw_block(rpc: EvmRpc, block: BlockParam) -> str:
@@ -129,7 +128,7 @@ def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:
         JsonRpcError: -32000, no block has this hash.
     """
     found = _raw(rpc, block, "header")
-    return encode_data(b"" if found is None else encode_header(found.header))
+    return encode_data(b"" if found is None else found.header.raw)
 
 
 def get_raw_receipts(rpc: EvmRpc, block: BlockParam) -> list[str] | None:

@@ -18,7 +18,6 @@ from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.assembly import env_of
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -249,8 +248,9 @@ def context_on(
     Raises:
         BadOverride: The overrides contradict each other.
     """
-    config = rpc.chain.config
-    env = rpc.environments.of(found.hash, lambda: env_of(found.header, config))
+    rules = rpc.chain.rules
+    config = rules.config
+    env = rpc.environments.of(found.hash, lambda: rules.env_of(found))
     if env.chain_id != config.chain_id:  # anvil_setChainId was called; only block 0 has the old ID
         env = replace(env, chain_id=config.chain_id)
     signers = development.signers(rpc.chain)

@@ -9,10 +9,9 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params.values import BlockNumber, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.header import Header
 from cchain_app.feemarket import BlockFees, PaidGas
-from cchain_app.selectors import blocks, development
-from cchain_app.selectors.blocks import base_fee_after, blob_base_fee_after
+from cchain_app.selectors import blocks
+from cchain_app.selectors.blocks import base_fee_after
 from chaindb.connections import WouldBlock, on_event_loop
 from primitives.hexadecimal import encode_quantity
 
@@ -50,7 +49,8 @@ def base_fee(rpc: EvmRpc) -> str:
 
 def blob_base_fee(rpc: EvmRpc) -> str:
     """eth_blobBaseFee: the next block's price of blob gas, in wei; 1 if no blobs were ever used."""
-    return encode_quantity(blob_base_fee_after(rpc.chain, blocks.head(rpc.chain)))
+    head = blocks.head(rpc.chain)
+    return encode_quantity(rpc.chain.rules.blob_base_fee_after(head, head.header.timestamp))
 
 
 def suggest_price_options(rpc: EvmRpc) -> dict[str, Tips]:
@@ -90,12 +90,9 @@ def fee_history(
     fees = _fees_of_blocks(rpc, accepted, with_tips=percentiles is not None)
     if pending is not None:
         fees.append(_fees_of(pending))
-    history = feemarket.fee_history(
-        fees, percentiles, rpc.chain.config.floor_after(fees[-1].base_fee)
-    )
-    given = development.conditions(rpc.chain).next_base_fee
-    if given is not None and last == head and pending is None:
-        history = history._replace(base_fees=(*history.base_fees[:-1], given))
+    newest_block = _accepted(rpc, last) if pending is None else pending
+    following = base_fee_after(rpc.chain, newest_block) or 0
+    history = feemarket.fee_history(fees, following, percentiles)
     answer: dict[str, Any] = {
         "oldestBlock": encode_quantity(history.oldest_block),
         "baseFeePerGas": [encode_quantity(fee) for fee in history.base_fees],
@@ -116,8 +113,7 @@ def _fees_of_blocks(rpc: EvmRpc, numbers: range, *, with_tips: bool) -> list[Blo
     if are_many and on_event_loop():
         raise WouldBlock
     if are_many and not with_tips:
-        found = blocks.headers(rpc.chain, numbers.start, numbers.stop - 1)
-        return [_fees_without_tips(header) for header in found]
+        return blocks.fees_without_tips(rpc.chain, numbers.start, numbers.stop - 1)
     return [_fees_at(rpc, number) for number in numbers]
 
 
@@ -147,21 +143,15 @@ def _tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
 
 def _fees_at(rpc: EvmRpc, number: int) -> BlockFees:
     """Return the fees of a block, which must not be above the head."""
-    block = blocks.by_number(rpc.chain, number)
-    assert block is not None, "below the head"
+    block = _accepted(rpc, number)
     return rpc.fees.of(block.hash, lambda: _fees_of(block))
 
 
-def _fees_without_tips(header: Header) -> BlockFees:
-    """Return the fees of a block that its header alone contains."""
-    return BlockFees(
-        number=header.number,
-        coinbase=header.coinbase,
-        base_fee=header.base_fee,
-        gas_used=header.gas_used,
-        gas_limit=header.gas_limit,
-        paid=(),
-    )
+def _accepted(rpc: EvmRpc, number: int) -> AcceptedBlock:
+    """Return the block at a height, which must not be above the head."""
+    block = blocks.by_number(rpc.chain, number)
+    assert block is not None, "below the head"
+    return block
 
 
 def _fees_of(block: AcceptedBlock) -> BlockFees:
@@ -178,4 +168,11 @@ def _fees_of(block: AcceptedBlock) -> BlockFees:
             )
         )
         before = receipt.cumulative_gas_used
-    return _fees_without_tips(header)._replace(paid=tuple(paid))
+    return BlockFees(
+        number=header.number,
+        coinbase=header.coinbase,
+        base_fee=header.base_fee,
+        gas_used=header.gas_used,
+        gas_limit=header.gas_limit,
+        paid=tuple(paid),
+    )

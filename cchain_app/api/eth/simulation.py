@@ -52,7 +52,7 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
     chain = rpc.chain
     with tracing.tracing(rpc):
         simulation = Simulation(
-            chain.config,
+            chain.rules,
             chain.engine,
             RootsAfter(chain, base),
             base,

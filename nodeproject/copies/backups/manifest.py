@@ -64,8 +64,7 @@ def standing_of(db: Database) -> Standing:
         raise NoChainYet
     root = None
     if found.cchain is not None:
-        head = cchain_rows.load_block(db, found.cchain.height)
-        root = f"0x{head.header.state_root.hex()}"
+        root = f"0x{cchain_rows.state_root_of(db, found.cchain.height).hex()}"
     return Standing(found.network_id, found.chain_id, found.pchain, found.cchain, root)
 
 

@@ -37,8 +37,7 @@ def _cchain(db: Database) -> Head | None:
     if pointer is None or genesis is None:
         return None
     number, block_hash = pointer
-    head = cchain_rows.load_block(db, number)
-    return Head(number, _hex(block_hash), head.header.timestamp, _hex(genesis))
+    return Head(number, _hex(block_hash), cchain_rows.time_of(db, number), _hex(genesis))
 
 
 def _hex(value: bytes) -> str:

@@ -17,6 +17,7 @@ from cchain_app.genesis_fields import (
     MissingFieldError,
     UnsupportedForkError,
 )
+from cchain_app.rules.ethereum import ETHEREUM_FORMAT
 from cchain_app.txs.signing import UnsignedTransaction, signing_digest
 from cchain_app.txs.transaction import LEGACY
 from primitives.evm import Address
@@ -302,7 +303,9 @@ def test_block_0_has_the_header_fields_of_the_fork_at_its_own_time(
     for begun in range(len(forks) + 1):
         times = {key: 0 if place < begun else 1000 + place for place, key in enumerate(forks)}
         made, _ = first_block(
-            PythonStateTrie(), load_genesis(genesis(config=config(**times), **given))
+            PythonStateTrie(),
+            load_genesis(genesis(config=config(**times), **given)),
+            ETHEREUM_FORMAT,
         )
         headers.append(made.header)
     assert {header.timestamp for header in headers} == {timestamp}
@@ -317,7 +320,9 @@ def test_another_time_brings_the_header_fields_of_its_fork() -> None:
     assert (given.excess_blob_gas, given.blob_gas_used) == (None, None)
     later = given.with_timestamp(3)
     assert (later.fork, later.excess_blob_gas, later.blob_gas_used) == ("prague", 0, 0)
-    assert first_block(PythonStateTrie(), later)[0].header.requests_hash is not None
+    assert (
+        first_block(PythonStateTrie(), later, ETHEREUM_FORMAT)[0].header.requests_hash is not None
+    )
 
 
 def test_allocations_become_the_first_state() -> None:

@@ -122,7 +122,7 @@ def test_rewards_of_an_empty_block_are_zeros():
 
 def test_a_fee_history_has_one_base_fee_more_than_blocks():
     blocks = [block(5, number=7), block(number=8, base_fee=96)]
-    history = fee_history(blocks, [50.0], floor=90)
+    history = fee_history(blocks, 90, [50.0])
     assert history.oldest_block == 7
     assert history.base_fees == (100, 96, 90)
     assert history.gas_used_ratios == (0.021, 0.0)
@@ -130,12 +130,12 @@ def test_a_fee_history_has_one_base_fee_more_than_blocks():
 
 
 def test_a_fee_history_without_percentiles_has_no_rewards():
-    assert fee_history([block(5)]).rewards is None
-    assert fee_history([block(5)], []).rewards is None
+    assert fee_history([block(5)], 90).rewards is None
+    assert fee_history([block(5)], 90, []).rewards is None
 
 
 def test_a_fee_history_begins_before_london():
-    history = fee_history([block(base_fee=None)])
+    history = fee_history([block(base_fee=None)], INITIAL_BASE_FEE)
     assert history.base_fees == (0, INITIAL_BASE_FEE)
 
 

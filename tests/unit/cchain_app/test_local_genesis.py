@@ -17,6 +17,7 @@ from cchain_app.local_genesis import (
     predeployed,
     without_coins_of_zero,
 )
+from cchain_app.rules.ethereum import ETHEREUM_FORMAT
 from primitives.evm import ZERO_ADDRESS, ZERO_HASH, Address, Hash
 from primitives.hashing import keccak256
 
@@ -41,7 +42,7 @@ def chosen(**choices: Any) -> dict[str, Any]:
 
 def hash_of(text: bytes | str) -> Hash:
     genesis = load_genesis(text).with_timestamp(1_700_000_000)
-    return first_block(PythonStateTrie(), genesis)[0].hash
+    return first_block(PythonStateTrie(), genesis, ETHEREUM_FORMAT)[0].hash
 
 
 def test_predeployed_contracts_have_the_code_of_public_chains() -> None:
@@ -148,7 +149,7 @@ def test_no_other_file_wants_it_fresh(name: str) -> None:
 def randao_after_genesis(text: bytes) -> tuple[Hash, Hash]:
     """Return the PREVRANDAO of block 1, and the value by the rule."""
     genesis = load_genesis(text).with_timestamp(1_700_000_000)
-    block, _ = first_block(PythonStateTrie(), genesis)
+    block, _ = first_block(PythonStateTrie(), genesis, ETHEREUM_FORMAT)
     env = next_env(block, genesis.config, timestamp=1_700_000_001, gas_limit=10**7, base_fee=1)
     return env.prev_randao, fresh_prev_randao(block.hash, 1)
 

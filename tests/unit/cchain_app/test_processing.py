@@ -9,6 +9,7 @@ import pytest
 from cchain_app.blocks.accepted import AcceptedBlock, encode_block, make_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
 from cchain_app.blocks.errors import (
+    ExtraDataTooLong,
     TransactionRefused,
     UnknownParent,
     WrongGasUsed,
@@ -21,12 +22,15 @@ from cchain_app.evm.pending_state import MAX_LEVELS
 from cchain_app.evm.select import has_native, select_engine, select_trie
 from cchain_app.evm.trie import NodeReader, StateTrie, TrieUpdate
 from cchain_app.genesis import built_in_text, load_genesis
-from cchain_app.processing import BlockRules, ProcessingBlocks, VerifiedBlock
+from cchain_app.processing import BlockExecutor, ProcessingBlocks, VerifiedBlock
+from cchain_app.rules.ethereum import NO_EXTENSION, EthereumRules, NoExtension
+from cchain_app.rules.port import BlockExtension
 from cchain_app.txs.errors import SenderNotRecoverable
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from chainvm.processing import NotProcessing
 from primitives.evm import Address, Hash
+from primitives.hashing import keccak256
 from primitives.ids import ID
 from tests.builders.accepted import header
 from tests.builders.bytecode import COUNTER, DESTROYER, STORE, created, deploy_code, words
@@ -75,10 +79,16 @@ def _tries() -> Tries:
     return Tries(select_trie("native"), select_trie("native", cached=False))
 
 
-def _processing(tries: Tries | None = None) -> ProcessingBlocks:
+def _processing(
+    tries: Tries | None = None, extension: BlockExtension = NO_EXTENSION
+) -> ProcessingBlocks:
     head, stored = _funded()
-    rules = BlockRules(GENESIS.config, GENESIS.gas_limit, select_engine("native"), encode_logs)
-    return ProcessingBlocks(rules, tries or _tries(), head, stored.state, stored.nodes)
+    executor = BlockExecutor(
+        EthereumRules(GENESIS.config, GENESIS.gas_limit, extension=extension),
+        select_engine("native"),
+        encode_logs,
+    )
+    return ProcessingBlocks(executor, tries or _tries(), head, stored.state, stored.nodes)
 
 
 def _candidate(block: AcceptedBlock) -> CandidateBlock:
@@ -373,3 +383,24 @@ def test_rivals_leave_the_cache_to_the_line_that_has_it() -> None:
     blocks.prefer(_id(second))
     _built(blocks, transaction(0, nonce=2))
     assert tries.asked == ["cached", "cached", "uncached", "cached"]
+
+
+class _WithPayload(NoExtension):
+    """An extension that requires a payload in blocks with extra data."""
+
+    def verify(self, candidate: CandidateBlock, context: BlockContext) -> None:
+        if candidate.header.extra_data != keccak256(candidate.payload or b""):
+            raise ExtraDataTooLong(context.p_chain_height or 0, 0)
+
+
+def test_a_payload_is_kept_with_the_block_and_verified_in_its_context() -> None:
+    here, there = _processing(), _processing(extension=_WithPayload())
+    block, payload = _built(here, transaction(0)), b"payload"
+    sent = replace(block, header=replace(block.header, extra_data=keccak256(payload)))
+    given = parse_block(replace(sent, payload=payload).raw, may_have_payload=True)
+    there.verify(given, block.transactions, BlockContext(NOW, 9))
+    found = there.get(ID(given.hash))
+    assert found is not None
+    assert (found.block.payload, found.block.raw) == (payload, given.raw)
+    with pytest.raises(ExtraDataTooLong, match="9 > 0"):
+        there.verify(_candidate(block), block.transactions, BlockContext(NOW, 9))

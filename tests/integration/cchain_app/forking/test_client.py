@@ -221,7 +221,7 @@ def test_who_has_nothing_does_not_exist(server):
 
 @pytest.mark.parametrize(("number", "height"), [(None, 20), (-3, 17), (0, 0), (4, 4)])
 def test_the_pin(server, number, height):
-    found = questions.header_of(questions.pinned_block(client(server.url), number))
+    found = questions.block_of(questions.pinned_block(client(server.url), number)).header
     assert (found.number, found.base_fee, found.requests_hash) == (
         height,
         server.chain.base_fee,
@@ -240,6 +240,5 @@ def test_a_pin_that_is_not_there(server, number, words):
 @pytest.mark.parametrize("member", ["number", "hash", "gasLimit", "timestamp", "stateRoot"])
 def test_a_block_of_another_form(server, member):
     told = dict(server.chain.block(3), **{member: "?"})
-    read = questions.hash_of if member == "hash" else questions.header_of
     with pytest.raises(BadUpstreamAnswer):
-        read(told)
+        questions.block_of(told)

@@ -104,7 +104,7 @@ def test_a_block(
 ) -> None:
     old = blocks.head(chain.evm)
     (lost,) = old.transactions
-    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0, chain.evm.format))
     chain.evm.memory.blocks.head = old
     after(monkeypatch, stored, "load_block", go_back)
     assert blocks.by_number(chain.evm, 1) == old
@@ -157,7 +157,7 @@ def test_the_head_of_who_follows(
     monkeypatch: pytest.MonkeyPatch, chain: Chain, go_back: Meanwhile
 ) -> None:
     chain.do(value=1)
-    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0, chain.evm.format))
     read = following.missed
 
     def go_back_while_others_read(*where: Any) -> Any:
@@ -170,7 +170,7 @@ def test_the_head_of_who_follows(
     head = blocks.catch_up(chain.evm)
     assert (head.number, chain.evm.memory.state.number) == (1, 1)
     stored.forget_above(chain.evm.db, 0)
-    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.begin_at(stored.load_block(chain.evm.db, 0, chain.evm.format))
 
 
 def test_what_is_found_by_hash_has_it(
@@ -185,14 +185,14 @@ def test_what_is_found_by_hash_has_it(
         return read(*where)
 
     read = blocks.by_number
-    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0, chain.evm.format))
     chain.evm.memory.blocks.head = old
     monkeypatch.setattr(blocks, "by_number", by_number_after)
     assert blocks.by_hash(chain.evm, old.hash) is None
 
     again = blocks.head(chain.evm)
     monkeypatch.setattr(blocks, "by_number", lambda *_: old)
-    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0))
+    chain.evm.memory.blocks.reset(stored.load_block(chain.evm.db, 0, chain.evm.format))
     chain.evm.memory.blocks.head = again
     (there,) = again.transactions
     assert lost.hash != there.hash

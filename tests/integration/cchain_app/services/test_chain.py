@@ -54,7 +54,7 @@ def test_state_is_there_at_every_height(chain: Chain) -> None:
 def test_a_block_reads_back_from_its_rows_as_it_was_made(chain: Chain) -> None:
     _, block = chain.do()
 
-    assert rows.load_block(evm_chain().db, block.number) == block
+    assert rows.load_block(evm_chain().db, block.number, evm_chain().format) == block
 
 
 def test_time_never_goes_back(chain: Chain) -> None:

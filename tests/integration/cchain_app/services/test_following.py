@@ -113,7 +113,9 @@ def test_what_is_followed_makes_the_rows_that_were_made(
 
     assert dump() == made
     assert len(made["Log"]) == 2
-    assert blocks.head(evm_chain()) == load_block(evm_chain().db, len(candidates))
+    assert blocks.head(evm_chain()) == load_block(
+        evm_chain().db, len(candidates), evm_chain().format
+    )
 
 
 @pytest.mark.parametrize(("maker", "follower"), [("native", "reference"), ("reference", "native")])
@@ -433,4 +435,4 @@ def test_a_block_may_say_something_of_its_own(
     (block,) = follow(forged(candidates[0], extra_data=words))
 
     assert block.header.extra_data == words
-    assert blocks.head(evm_chain()) == block == load_block(evm_chain().db, 1)
+    assert blocks.head(evm_chain()) == block == load_block(evm_chain().db, 1, evm_chain().format)

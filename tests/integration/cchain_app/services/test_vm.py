@@ -278,7 +278,7 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
 ) -> None:
     side, other = sides
     good = [side.vm.parse(one.raw) for one in line_of(other, 3)]
-    bad = evm_block(forged(good[2].candidate(), gas_used=1))
+    bad = evm_block(forged(good[2].candidate(parse_block), gas_used=1))
     recovered, submitted = [], []
     recover = side.chain.recover_senders
     monkeypatch.setattr(
@@ -359,7 +359,7 @@ def test_a_parent_that_another_process_has_accepted_is_found(sides: tuple[Side, 
     line = line_of(other, 2)
     assert side.vm.last_accepted() == ID(side.genesis.hash)
     elsewhere = another_process(side.chain)
-    accept_evm(elsewhere, [line[0].candidate()], now=side.now + 5)
+    accept_evm(elsewhere, [line[0].candidate(parse_block)], now=side.now + 5)
 
     side.vm.verify(line[1], BlockContext(side.now + 5))
 

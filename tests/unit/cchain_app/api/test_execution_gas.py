@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from cchain_app.api.eth import execution, execution_gas
+from cchain_app.api.eth import execution_gas
 from cchain_app.api.params.call import CallRequest
 from cchain_app.api.params.values import Tag
 from cchain_app.api.rendered import RenderedCache
 from cchain_app.apps import evm_chain
 from cchain_app.evm.engine import CallInterrupted
+from cchain_app.rules.ethereum import EthereumRules
 from chaindb.connections import WouldBlock
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
@@ -226,9 +227,9 @@ def test_a_fee_cap_below_the_base_fee_is_said(rpc, memory_chain, method, words):
 
 
 def test_since_osaka_a_transaction_has_at_most_2_to_the_24_gas(estimate, monkeypatch):
-    env_of = execution.env_of
+    env_of = EthereumRules.env_of
     monkeypatch.setattr(
-        execution, "env_of", lambda header, config: replace(env_of(header, config), fork="osaka")
+        EthereumRules, "env_of", lambda rules, block: replace(env_of(rules, block), fork="osaka")
     )
     monkeypatch.setattr(this_node().evm_rpc, "environments", RenderedCache(1))
     with pytest.raises(JsonRpcError, match=r"gas required exceeds allowance \(16777216\)"):

@@ -4,9 +4,9 @@ import pytest
 
 from cchain_app.blocks import accepted as module
 from cchain_app.blocks.accepted import encode_block
-from cchain_app.blocks.candidate import parse_block
+from cchain_app.blocks.candidate import parse_block, parse_header
 from cchain_app.blocks.errors import BlockEncoding
-from cchain_app.blocks.evm_block import evm_block, parse_evm_block
+from cchain_app.blocks.evm_block import evm_block, unparsed_block
 from chainvm.port import Block
 from tests.builders.accepted import accepted
 from tests.builders.transactions import legacy, signed
@@ -16,13 +16,17 @@ RAW = encode_block(EXECUTED.header, [one.raw for one in EXECUTED.transactions])
 
 
 def test_it_is_one_block_whatever_it_was_made_of():
-    blocks = [evm_block(EXECUTED), parse_evm_block(RAW), evm_block(parse_block(RAW))]
+    blocks = [
+        evm_block(EXECUTED),
+        unparsed_block(parse_header(RAW), RAW),
+        evm_block(parse_block(RAW)),
+    ]
     for one in blocks:
         block: Block = one
         assert block.raw == RAW
         assert (block.block_id, block.parent_id) == (EXECUTED.hash, EXECUTED.header.parent_hash)
         assert block.height == 7
-        assert one.candidate() == parse_block(RAW)
+        assert one.candidate(parse_block) == parse_block(RAW)
     assert len(set(blocks)) == 1
     assert evm_block(accepted(8)) not in blocks
 
@@ -39,7 +43,7 @@ def test_an_executed_block_is_encoded_only_when_its_bytes_are_asked_for(monkeypa
 
 def test_what_stands_behind_the_header_is_read_when_it_is_asked_for():
     cut = encode_block(EXECUTED.header, [b"\x02" + bytes(11), b"\xff"])
-    block = parse_evm_block(cut)
+    block = unparsed_block(parse_header(cut), cut)
     assert block.hash == EXECUTED.hash
     with pytest.raises(BlockEncoding):
-        block.candidate()
+        block.candidate(parse_block)

@@ -12,6 +12,7 @@ from cchain_app.blocks.header import Header
 from cchain_app.blocks.verification import (
     verify_body,
     verify_environment,
+    verify_extra_data,
     verify_outcome,
     verify_place,
 )
@@ -99,7 +100,6 @@ def test_a_block_of_the_right_surroundings_is_let_pass() -> None:
          "invalid excessBlobGas: have 131072, want 0"),
         ({"parent_beacon_block_root": OTHER}, errors.WrongBeaconRoot,
          f"invalid parentBeaconBlockRoot: have 0x{OTHER.hex()}, want 0x{'00' * 32}"),
-        ({"extra_data": bytes(33)}, errors.ExtraDataTooLong, "extra-data too long: 33 > 32"),
     ],
 )  # fmt: skip
 def test_a_field_that_is_known_before_execution_is_refused(
@@ -139,6 +139,12 @@ def test_a_header_has_the_fields_of_its_fork(
 
 def _with_fee(env: BlockEnv, fork: str) -> BlockEnv:
     return env if fork == "berlin" else replace(env, base_fee=GOOD.base_fee)
+
+
+def test_extra_data_has_at_most_32_bytes() -> None:
+    verify_extra_data(replace(GOOD, extra_data=bytes(32)))
+    with pytest.raises(errors.ExtraDataTooLong, match=r"^extra-data too long: 33 > 32$"):
+        verify_extra_data(replace(GOOD, extra_data=bytes(33)))
 
 
 def test_a_header_belongs_to_its_transactions() -> None:

@@ -72,7 +72,7 @@ def test_what_stands_behind_the_wanted_one_is_not_read():
     told = block_of(waiting_transaction(first), waiting_transaction(second), {"type": "0x3"}, 5)
     replay = read_replay(told, second.hash, CHAIN_ID)
     assert replay.transactions == (first, second)
-    assert replay.header.number == 5
+    assert replay.block.number == 5
 
 
 def test_the_environment_is_the_blocks_own():

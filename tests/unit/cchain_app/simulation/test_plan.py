@@ -2,7 +2,6 @@
 
 import pytest
 
-from cchain_app.blocks.header import Header
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.simulation.errors import (
     BlockNumberNotAscending,
@@ -14,20 +13,9 @@ from cchain_app.simulation.errors import (
 )
 from cchain_app.simulation.plan import BlockRequest, plan
 from cchain_app.txs.request import CallRequest
+from tests.builders.accepted import accepted
 
-ZERO = bytes(32)
-BASE = Header(
-    parent_hash=ZERO,
-    coinbase=bytes(20),
-    state_root=ZERO,
-    transactions_root=ZERO,
-    receipts_root=ZERO,
-    logs_bloom=bytes(256),
-    number=88,
-    gas_limit=30_000_000,
-    gas_used=0,
-    timestamp=1_000,
-)
+BASE = accepted(88, timestamp=1_000)
 
 
 def request(**override: int) -> BlockRequest:

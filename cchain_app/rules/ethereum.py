@@ -1,0 +1,197 @@
+"""The rules of Ethereum's blocks, as this node builds them: EIP-1559 with a floor, no extension."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from cchain_app.blocks import blobs, candidate, header, verification
+from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.assembly import OrderedRoot, assemble, env_of, next_env
+from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
+from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
+from cchain_app.blocks.receipt import EncodeLogs
+from cchain_app.config import ChainConfig, at_least
+from cchain_app.evm.engine import BlockEnv, ExecutedBlock
+from cchain_app.feemarket import next_base_fee, next_gas_limit
+from cchain_app.genesis import Genesis
+from cchain_app.rules.port import BlockExtension, BlockFormat
+from cchain_app.txs.transaction import Transaction
+from chainvm.port import BlockContext
+from primitives.evm import Hash
+from primitives.hashing import EMPTY_ROOT
+
+
+class EthereumFormat:
+    """Blocks in Ethereum's layout, without uncles, withdrawals and payload; a `BlockFormat`."""
+
+    def decode_header(self, data: bytes) -> Header:
+        """Read a header. Raises as `blocks.header.decode_header`."""
+        return header.decode_header(data)
+
+    def parse_header(self, raw: bytes) -> CandidateHeader:
+        """Read the header of a block, without the rest. Raises as `blocks.candidate.parse_header`."""
+        return candidate.parse_header(raw)
+
+    def parse_block(self, raw: bytes) -> CandidateBlock:
+        """Read a block. Raises as `blocks.candidate.parse_block`."""
+        return candidate.parse_block(raw)
+
+    def genesis_block(self, genesis: Genesis, state_root: Hash) -> AcceptedBlock:
+        """Return block 0, with the header fields of the fork in force at that time."""
+        fork = genesis.fork
+        return make_block(
+            Header(
+                parent_hash=genesis.parent_hash,
+                coinbase=genesis.coinbase,
+                state_root=state_root,
+                transactions_root=EMPTY_ROOT,
+                receipts_root=EMPTY_ROOT,
+                logs_bloom=bytes(256),
+                difficulty=genesis.difficulty,
+                number=genesis.number,
+                gas_limit=genesis.gas_limit,
+                gas_used=genesis.gas_used,
+                timestamp=genesis.timestamp,
+                extra_data=genesis.extra_data,
+                mix_hash=genesis.mix_hash,
+                nonce=genesis.nonce,
+                base_fee=genesis.base_fee,
+                withdrawals_root=EMPTY_ROOT if at_least(fork, "shanghai") else None,
+                blob_gas_used=genesis.blob_gas_used,
+                excess_blob_gas=genesis.excess_blob_gas,
+                parent_beacon_block_root=genesis.parent_beacon_block_root,
+                requests_hash=EMPTY_REQUESTS_HASH if at_least(fork, "prague") else None,
+            ),
+            (),
+            (),
+        )
+
+
+class NoExtension:
+    """Blocks without a payload; a `BlockExtension`. Their extra data is free, up to 32 bytes."""
+
+    def extra_data(self, payload: bytes | None) -> bytes:
+        """Return no bytes."""
+        assert payload is None, "there is no extension"
+        return b""
+
+    def verify(self, candidate: CandidateBlock, context: BlockContext) -> None:
+        """Check the length of the extra data.
+
+        Raises:
+            ExtraDataTooLong: The header has more than 32 bytes of extra data.
+        """
+        del context
+        verification.verify_extra_data(candidate.header)
+
+
+ETHEREUM_FORMAT: Final[BlockFormat] = EthereumFormat()
+NO_EXTENSION: Final[BlockExtension] = NoExtension()
+
+
+@dataclass(frozen=True, slots=True)
+class EthereumRules:
+    """The rules of a chain with Ethereum's blocks; a `ChainRules`."""
+
+    config: ChainConfig
+    gas_limit: int
+    """The genesis gas limit, towards which the gas limit of blocks moves."""
+    format: BlockFormat = ETHEREUM_FORMAT
+    extension: BlockExtension = NO_EXTENSION
+
+    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
+        """Return the base fee of the block after `parent`, in wei; None before London.
+
+        It follows from the parent alone.
+        """
+        before = parent.header
+        if before.base_fee is None and not at_least(
+            self.config.fork_at(parent.number + 1, timestamp), "london"
+        ):
+            return None
+        floor = self.config.floor_after(before.base_fee)
+        return next_base_fee(before.base_fee, before.gas_used, before.gas_limit, floor)
+
+    def gas_limit_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+        """Return the gas limit of the block after `parent`: the parent's, moved towards the genesis'."""
+        del timestamp
+        return next_gas_limit(parent.header.gas_limit, self.gas_limit)
+
+    def blob_base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+        """Return the price of blob gas in the block after `parent`, in wei; 1 before Cancun."""
+        number, config = parent.number + 1, self.config
+        params = config.blob_params_at(number, timestamp)
+        if params is None:
+            return blobs.MIN_BASE_FEE_PER_BLOB_GAS
+        excess = blobs.excess_after(parent.header, params, config.fork_at(number, timestamp))
+        return blobs.blob_base_fee(excess, params.update_fraction)
+
+    def blob_base_fee(self, block: AcceptedBlock) -> int:
+        """Return the price of blob gas in a block, in wei; 1 before Cancun."""
+        params = self.config.blob_params_at(block.number, block.header.timestamp)
+        if params is None:
+            return blobs.MIN_BASE_FEE_PER_BLOB_GAS
+        return blobs.blob_base_fee(block.header.excess_blob_gas or 0, params.update_fraction)
+
+    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+        """Return the environment of the block after `parent`; it is the same for every builder."""
+        return next_env(
+            parent,
+            self.config,
+            timestamp=timestamp,
+            gas_limit=self.gas_limit_after(parent, timestamp),
+            base_fee=self.base_fee_after(parent, timestamp),
+        )
+
+    def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
+        """Return the environment in which a block was executed."""
+        return env_of(block.header, self.config)
+
+    def verify_header(
+        self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext
+    ) -> BlockEnv:
+        """Verify a header against its parent; return the environment of the block.
+
+        Raises:
+            WrongPlace: By a subclass: the block does not belong there.
+            WrongField: By a subclass: a field has another value than it must have.
+            ExtraDataTooLong: By `NoExtension`.
+        """
+        given = candidate.header
+        verification.verify_place(given, parent, now=context.now)
+        env = self.env_after(parent, given.timestamp)
+        self.extension.verify(candidate, context)
+        verification.verify_environment(given, env)
+        return env
+
+    def verify_outcome(self, candidate: CandidateBlock, made: AcceptedBlock) -> None:
+        """Check that executing a candidate's transactions makes exactly the block that the candidate claims.
+
+        Raises:
+            WrongField: By the subclass of the first field that differs.
+        """
+        verification.verify_outcome(candidate, made)
+
+    def assemble(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        executed: ExecutedBlock,
+        *,
+        state_root: Hash,
+        ordered_root: OrderedRoot,
+        encode_logs: EncodeLogs,
+        extra_data: bytes,
+        payload: bytes | None,
+    ) -> AcceptedBlock:
+        """Return the block that executing transactions in this environment makes; see `ChainRules`."""
+        return assemble(
+            env,
+            transactions,
+            executed,
+            state_root=state_root,
+            ordered_root=ordered_root,
+            encode_logs=encode_logs,
+            extra_data=extra_data,
+            payload=payload,
+        )

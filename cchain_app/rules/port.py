@@ -1,0 +1,156 @@
+"""The rules in which EVM chains differ: `EvmChain.rules` is an object with these methods.
+
+`ethereum` has the rules of Ethereum's blocks. A chain with coreth's blocks would be a second implementation.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.assembly import OrderedRoot
+from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
+from cchain_app.blocks.header import Header
+from cchain_app.blocks.receipt import EncodeLogs
+from cchain_app.config import ChainConfig
+from cchain_app.evm.engine import BlockEnv, ExecutedBlock
+from cchain_app.genesis import Genesis
+from cchain_app.txs.transaction import Transaction
+from chainvm.port import BlockContext
+from primitives.evm import Hash
+
+
+class BlockFormat(Protocol):
+    """The bytes of a chain's blocks; it does not depend on the genesis."""
+
+    def decode_header(self, data: bytes) -> Header:
+        """Read a header.
+
+        Raises:
+            MalformedHeader: The bytes are not a header of this format.
+        """
+
+    def parse_header(self, raw: bytes) -> CandidateHeader:
+        """Read the header of a block, without the rest.
+
+        Raises:
+            InvalidBlock: By a subclass: the bytes do not begin as a block does.
+        """
+
+    def parse_block(self, raw: bytes) -> CandidateBlock:
+        """Read a block.
+
+        Raises:
+            InvalidBlock: By a subclass: the bytes are not a block.
+        """
+
+    def genesis_block(self, genesis: Genesis, state_root: Hash) -> AcceptedBlock:
+        """Return block 0."""
+
+
+class BlockExtension(Protocol):
+    """A part of a chain's blocks that Ethereum's blocks do not have.
+
+    A block may carry a payload as the last item of its body. The extra data of its header commits to the payload.
+    """
+
+    def extra_data(self, payload: bytes | None) -> bytes:
+        """Return the extra data of a block that this node builds; None: the block has no payload."""
+
+    def verify(self, candidate: CandidateBlock, context: BlockContext) -> None:
+        """Verify a block's payload and extra data.
+
+        Raises:
+            InvalidBlock: By a subclass.
+        """
+
+
+class ChainRules(Protocol):
+    """The rules of one chain's blocks."""
+
+    @property
+    def config(self) -> ChainConfig:
+        """The chain's parameters."""
+
+    @property
+    def format(self) -> BlockFormat:
+        """The bytes of its blocks."""
+
+    @property
+    def extension(self) -> BlockExtension:
+        """The part of its blocks that Ethereum's blocks do not have."""
+
+    def base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int | None:
+        """Return the base fee of the block after `parent`, in wei; None before London.
+
+        Args:
+            parent: The block before.
+            timestamp: The new block's time in Unix seconds.
+        """
+
+    def gas_limit_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+        """Return the gas limit of the block after `parent`; arguments as for `base_fee_after`."""
+
+    def blob_base_fee_after(self, parent: AcceptedBlock, timestamp: int) -> int:
+        """Return the price of blob gas in the block after `parent`, in wei; 1 before Cancun."""
+
+    def blob_base_fee(self, block: AcceptedBlock) -> int:
+        """Return the price of blob gas in a block, in wei; 1 before Cancun."""
+
+    def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
+        """Return the environment of the block after `parent`; it is the same for every builder.
+
+        Args:
+            parent: The block before.
+            timestamp: The new block's time in Unix seconds, not below the parent's.
+        """
+
+    def env_of(self, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
+        """Return the environment in which a block was executed."""
+
+    def verify_header(
+        self, candidate: CandidateBlock, parent: AcceptedBlock, context: BlockContext
+    ) -> BlockEnv:
+        """Verify the fields of a header that do not depend on the execution, and the extension.
+
+        Return the environment in which the block has to be executed.
+
+        Args:
+            candidate: The block.
+            parent: The block that it should follow.
+            context: The block's context.
+
+        Raises:
+            InvalidBlock: By a subclass.
+        """
+
+    def verify_outcome(self, candidate: CandidateBlock, made: AcceptedBlock) -> None:
+        """Check that executing a candidate's transactions makes exactly the block that the candidate claims.
+
+        Raises:
+            WrongField: By the subclass of the first field that differs.
+        """
+
+    def assemble(
+        self,
+        env: BlockEnv,
+        transactions: Sequence[Transaction],
+        executed: ExecutedBlock,
+        *,
+        state_root: Hash,
+        ordered_root: OrderedRoot,
+        encode_logs: EncodeLogs,
+        extra_data: bytes,
+        payload: bytes | None,
+    ) -> AcceptedBlock:
+        """Return the block that executing transactions in this environment makes.
+
+        Args:
+            env: The environment in which the block was executed.
+            transactions: The transactions of the block, in order.
+            executed: The results of executing them.
+            state_root: State root after the block.
+            ordered_root: Computes the roots of transactions and receipts.
+            encode_logs: Encodes the logs of receipts.
+            extra_data: The header's extra data.
+            payload: The extension's payload; None: the block has none.
+        """
