@@ -33,15 +33,15 @@ from platform_app.chain import PlatformChain
 from platform_app.selectors import coins
 from platform_app.services.errors import RefusedIssue
 from platform_app.services.wallet_retry import build_and_issue
-from platform_app.txs.errors import InvalidTx
 from platform_app.wallet import moving
-from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.keystore_errors import TxNotCreated
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives import secp256k1
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 from primitives.ids import ShortID
+from utxo.errors import InvalidTx
+from utxo.keychain import Keychain
 
 WEI: Final = 10**18
 TIP: Final = 10**9
@@ -215,7 +215,7 @@ class Faucet:
         network = chain.network()
         keychain = Keychain.of([self._key])
         (own,) = keychain.addresses
-        wallet = Wallet(
+        wallet = PlatformWallet(
             config=chain.config,
             asset_id=network.asset_id,
             keychain=keychain,

@@ -13,10 +13,10 @@ from platform_app.services import mempool
 from platform_app.services.errors import MempoolFull
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import parse
-from platform_app.txs.errors import InvalidTx
 from primitives.codec_errors import CodecError
 from primitives.hashing import sha256
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 
 class PlatformBackend:

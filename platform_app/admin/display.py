@@ -38,9 +38,10 @@ from platform_app.apps import platform_chain
 from platform_app.config import MILLION, REFERENCE_UNIT
 from platform_app.models import Outcome, Phase, Tx
 from platform_app.store import rows
-from platform_app.txs.components import LockOut, OutputOwners, UtxoOutput, inner_output
+from platform_app.txs.components import LockOut, inner_output
 from primitives.addresses import format_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+from utxo.components import OutputOwners, UtxoContent
 
 CHAIN = "P"
 """The chain alias in addresses."""
@@ -268,7 +269,7 @@ def owners_of_output(data: bytes, *, most: int = MAX_OWNERS) -> SafeString:
     return signers(owners.threshold, owners.addresses, most=most)
 
 
-def locks_of(output: UtxoOutput) -> SafeString:
+def locks_of(output: UtxoContent) -> SafeString:
     """Return the time until which an output is locked."""
     stakeable = output.locktime if isinstance(output, LockOut) else 0
     found = _locks(inner_output(output).owners.locktime, stakeable)

@@ -9,8 +9,9 @@ from platform_app.admin import display, links
 from platform_app.models import UTXO, SharedUTXO, StakeOutput, Tx
 from platform_app.store import rows
 from platform_app.txs.base import Tx as SignedTx
-from platform_app.txs.components import TransferableOutput, inner_input, inner_output
+from platform_app.txs.components import inner_input, inner_output
 from primitives.ids import ID, utxo_id
+from utxo.components import TransferableOutput
 
 MOST = 50
 """The number of inputs and outputs listed; the JSON has all of them."""

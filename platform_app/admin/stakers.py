@@ -19,7 +19,7 @@ from platform_app.admin import display, flows, links, staker_details
 from platform_app.admin.staker_details import StakerDetails
 from platform_app.models import Outcome, Phase, RewardUTXO, StakeOutput, Staker
 from platform_app.store import rows
-from platform_app.txs.components import OutputOwners
+from utxo.components import OutputOwners
 
 MAX_STAKES = 500
 """The maximum number of stakes found for one address."""

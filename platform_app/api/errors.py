@@ -13,7 +13,6 @@ from typing import Final
 from jsonrpc.errors import SERVER_ERROR, JsonRpcError
 from platform_app.chain import NoPlatformGenesis
 from platform_app.services.errors import RefusedIssue
-from platform_app.txs.errors import InvalidTx
 from platform_app.wallet.errors import WalletError
 from platform_app.wallet.keystore_errors import KeystoreError
 from primitives.addresses import AddressError
@@ -23,6 +22,7 @@ from primitives.codec_errors import CodecError
 from primitives.ids import IdError
 from primitives.keys import PrivateKeyError
 from primitives.secp256k1 import InvalidPrivateKey
+from utxo.errors import InvalidTx
 
 EXPECTED: Final[tuple[type[Exception], ...]] = (
     InvalidTx,

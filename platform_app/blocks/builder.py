@@ -21,8 +21,8 @@ from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import build as build_tx
-from platform_app.txs.errors import InvalidTx
 from platform_app.txs.staking import RewardValidatorTx
+from utxo.errors import InvalidTx
 
 MAX_REFUSED = 1024
 """Maximum number of transactions that one block may find invalid; the next block looks at the others."""

@@ -13,9 +13,9 @@ InvalidBlock
 """
 
 from platform_app.executor.errors import moment
-from platform_app.txs.errors import InvalidTx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 
 class InvalidBlock(Exception):

@@ -25,9 +25,10 @@ from platform_app.executor.standard import execute
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
-from platform_app.txs.errors import InvalidTx, UnsupportedTxType
+from platform_app.txs.errors import UnsupportedTxType
 from platform_app.txs.subnets import ImportTx
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 
 class ProposalOptions(NamedTuple):

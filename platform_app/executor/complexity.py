@@ -14,18 +14,15 @@ from platform_app.txs.components import (
     AuthInput,
     LockIn,
     LockOut,
-    OutputOwners,
-    Owner,
     ProofOfPossession,
     Signer,
-    TransferableInput,
-    TransferableOutput,
     inner_input,
     inner_output,
 )
 from platform_app.txs.errors import UnsupportedTxType
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.warp import parse_signed_message
+from utxo.components import OutputOwners, Owner, TransferableInput, TransferableOutput
 
 _ADDRESS = 20
 _SIGNATURE = 69

@@ -1,9 +1,10 @@
 """Reasons that depend on state for rejecting a transaction, with the reference's messages (pchain.md 5, 7.3).
 
-Reasons that need no state are in `txs.errors`, under the same base class. Two of them are raised here
-too: SumOverflow by the flow check, CredentialsDifferFromInputs by authorizations.
+Reasons that need no state are in `txs.errors`, those that other chains share in `utxo.errors`, all under the
+same base class. Two of them are raised here too: SumOverflow by the flow check, CredentialsDifferFromInputs by
+authorizations.
 
-InvalidTx
+InvalidTx                               in `utxo.errors`
 ├── RefusedType
 │   ├── WrongTxType · TransformSubnetRefused · EtnaFeature · HeliconFeature
 │   └── AddValidatorRefused · AddDelegatorRefused
@@ -12,9 +13,7 @@ InvalidTx
 │   ├── AssetMismatch · LockedFundsNotMarked · LocktimeMismatch
 │   ├── TransferNotVerified             has a RefusedCredential
 │   └── InsufficientLockedFunds · InsufficientUnlockedFunds
-├── RefusedCredential                   one input's or an authorization's signatures
-│   ├── AmountMismatch · TimeLocked · TooManySigners · TooFewSigners · SignersDifferFromSignatures
-│   └── NonexistentAddress · InvalidSignature · WrongSignature
+├── RefusedCredential                   one input's or an authorization's signatures, in `utxo.errors`
 ├── FlowCheckFailed · ExportNotFunded   have the reason of a flow check
 ├── InvalidPeer                         SameChain · UnknownPeer · PeerOfOtherSubnet
 ├── InvalidAuthorization                SubnetNotFound · UnauthorizedModification (5.3)
@@ -24,8 +23,8 @@ InvalidTx
 
 from datetime import UTC, datetime
 
-from platform_app.txs.errors import InvalidTx
-from primitives.ids import ID, ShortID
+from primitives.ids import ID
+from utxo.errors import InvalidTx, RefusedCredential
 
 
 def moment(seconds: int) -> str:
@@ -133,7 +132,7 @@ class LocktimeMismatch(InvalidSpend):
 class TransferNotVerified(InvalidSpend):
     """An input whose credential does not satisfy its output's owners."""
 
-    def __init__(self, reason: "RefusedCredential") -> None:
+    def __init__(self, reason: RefusedCredential) -> None:
         super().__init__(f"failed to verify transfer: {reason}")
         self.reason = reason
 
@@ -158,62 +157,6 @@ class InsufficientUnlockedFunds(InvalidSpend):
         super().__init__(f"insufficient unlocked funds: needs {missing} more {asset_id}")
         self.missing = missing
         self.asset_id = asset_id
-
-
-class RefusedCredential(InvalidTx):
-    """Invalid signatures of an input or an authorization."""
-
-
-class AmountMismatch(RefusedCredential):
-    """An input whose amount differs from its output's."""
-
-    def __init__(self, of_utxo: int, of_input: int) -> None:
-        super().__init__(f"utxo amount and input amount are not equal: {of_utxo} != {of_input}")
-        self.of_utxo = of_utxo
-        self.of_input = of_input
-
-
-class TimeLocked(RefusedCredential):
-    """Owners that cannot sign before a locktime."""
-
-    words = "output is time locked"
-
-
-class TooManySigners(RefusedCredential):
-    """More signers than the threshold."""
-
-    words = "input has more signers than expected"
-
-
-class TooFewSigners(RefusedCredential):
-    """Fewer signers than the threshold."""
-
-    words = "input has less signers than expected"
-
-
-class SignersDifferFromSignatures(RefusedCredential):
-    """A number of signatures that differs from the number of named signers."""
-
-    words = "input expected a different number of signers than provided in the credential"
-
-
-class NonexistentAddress(RefusedCredential):
-    """A signer index beyond the list of owners."""
-
-    words = "input referenced a nonexistent address in the output"
-
-
-class UnrecoverableSignature(RefusedCredential):
-    """A signature that no key made; the message has the reason."""
-
-
-class WrongSigner(RefusedCredential):
-    """A signature by an address other than the owner's."""
-
-    def __init__(self, expected: ShortID, got: ShortID) -> None:
-        super().__init__(f"wrong signature: expected signature from {expected} but got from {got}")
-        self.expected = expected
-        self.got = got
 
 
 class FlowCheckFailed(InvalidTx):

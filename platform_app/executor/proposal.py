@@ -13,18 +13,10 @@ from typing import NamedTuple, Self
 from platform_app.config import MILLION, RewardConfig
 from platform_app.executor import errors
 from platform_app.executor.env import Env
-from platform_app.executor.spend import utxos_of
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
 from platform_app.txs.base import Tx, TxStatus
-from platform_app.txs.components import (
-    UTXO,
-    OutputOwners,
-    Owner,
-    TransferableOutput,
-    TransferOutput,
-)
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -35,6 +27,7 @@ from platform_app.txs.staking import (
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID
 from primitives.uint64 import MAX
+from utxo.components import UTXO, OutputOwners, Owner, TransferableOutput, TransferOutput, utxos_of
 
 _NANOSECONDS = 1_000_000_000
 

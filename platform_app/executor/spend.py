@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from platform_app.executor import errors
-from platform_app.executor.credentials import SignerRecovery, verify_credential
 from platform_app.executor.env import Env
 from platform_app.executor.fees import required_fee
 from platform_app.state.chain import ChainState
@@ -20,22 +19,27 @@ from platform_app.state.diff import Diff
 from platform_app.txs.base import SpendingTx, Tx
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import (
-    UTXO,
     Auth,
     AuthInput,
-    Credential,
     LockIn,
     LockOut,
-    OutputOwners,
-    TransferableInput,
-    TransferableOutput,
     inner_input,
     inner_output,
 )
-from platform_app.txs.errors import CredentialsDifferFromInputs, InvalidTx, SumOverflow
+from platform_app.txs.errors import CredentialsDifferFromInputs
 from primitives.hashing import sha256
 from primitives.ids import ID
-from primitives.uint64 import MAX
+from utxo.components import (
+    UTXO,
+    Credential,
+    OutputOwners,
+    TransferableInput,
+    TransferableOutput,
+    utxos_of,
+)
+from utxo.credentials import SignerRecovery, verify_credential, verify_transfer
+from utxo.errors import InvalidTx, RefusedCredential
+from utxo.flow import AssetFlow, verify_sums
 
 _LockedKey = tuple[ID, int, OutputOwners]
 
@@ -143,7 +147,7 @@ def authorize(
     signers = SignerRecovery(tx.digest)
     try:
         verify_credential(signers, auth.signature_indices, authorizing, owner, state.timestamp())
-    except errors.RefusedCredential as reason:
+    except RefusedCredential as reason:
         raise errors.UnauthorizedModification(reason) from reason
     return InputCredentials(others, signers)
 
@@ -155,12 +159,6 @@ def transfer(tx: Tx, diff: Diff) -> None:
         diff.consume(spent.utxo_id)
     for utxo in utxos_of(tx.tx_id, 0, tx.unsigned.outputs):
         diff.produce(utxo)
-
-
-def utxos_of(tx_id: ID, first_index: int, outputs: Iterable[TransferableOutput]) -> Iterable[UTXO]:
-    """Yield the UTXOs of a transaction's outputs, numbered from an index."""
-    for index, output in enumerate(outputs, first_index):
-        yield UTXO(tx_id, index, output.asset_id, output.output)
 
 
 def verify_flow(
@@ -176,7 +174,7 @@ def verify_flow(
     Locked coins may be locked again for the same owner until the same time, and unlocked coins may be
     locked; nothing else is allowed. The remainder is burned. Raises as `verify_spend`.
     """
-    unlocked: dict[ID, int] = defaultdict(int)
+    flow = AssetFlow(produced)
     locked: dict[_LockedKey, int] = defaultdict(int)
     for one in spent:
         utxo = one.utxo
@@ -185,8 +183,7 @@ def verify_flow(
             owners = inner_output(utxo.output).owners
             locked[utxo.asset_id, utxo.output.locktime, owners] += amount
         else:
-            unlocked[utxo.asset_id] += amount
-    to_cover: dict[ID, int] = defaultdict(int, produced)
+            flow.consume(utxo.asset_id, amount)
     to_lock: dict[_LockedKey, int] = defaultdict(int)
     for output in outputs:
         made = inner_output(output.output)
@@ -195,13 +192,12 @@ def verify_flow(
         if isinstance(output.output, LockOut):
             to_lock[output.asset_id, output.output.locktime, made.owners] += made.amount
         else:
-            to_cover[output.asset_id] += made.amount
-    for sums in (unlocked, locked, to_cover, to_lock):
-        _verify_sums(sums.values())
-    _lock_unlocked(to_lock, locked, unlocked)
-    for asset_id, needed in to_cover.items():
-        if needed > unlocked[asset_id]:
-            raise errors.InsufficientUnlockedFunds(needed - unlocked[asset_id], asset_id)
+            flow.produce(output.asset_id, made.amount)
+    flow.verify_sums()
+    verify_sums((*locked.values(), *to_lock.values()))
+    _lock_unlocked(to_lock, locked, flow.consumed)
+    for asset_id, missing in flow.shortages():
+        raise errors.InsufficientUnlockedFunds(missing, asset_id)
 
 
 def _fee(tx: Tx, state: ChainState, env: Env) -> dict[ID, int]:
@@ -235,11 +231,6 @@ def _verify_counts(inputs: Sequence[TransferableInput], credentials: Sequence[Cr
         raise errors.WrongNumberOfCredentials(len(inputs), len(credentials))
 
 
-def _verify_sums(sums: Iterable[int]) -> None:
-    if any(total > MAX for total in sums):
-        raise SumOverflow
-
-
 def _lock_unlocked(
     to_lock: Mapping[_LockedKey, int],
     locked: Mapping[_LockedKey, int],
@@ -265,17 +256,10 @@ def _verify_input(signers: SignerRecovery, spent: Spent, now: int) -> int:
     _verify_lock(spent.input, spent.utxo, now)
     opened, opening = inner_output(spent.utxo.output), inner_input(spent.input.input)
     try:
-        _verify_amounts(opened.amount, opening.amount)
-        indices = opening.signature_indices
-        verify_credential(signers, indices, spent.credential, opened.owners, now)
-    except errors.RefusedCredential as reason:
+        verify_transfer(signers, opening, spent.credential, opened, now)
+    except RefusedCredential as reason:
         raise errors.TransferNotVerified(reason) from reason
     return opened.amount
-
-
-def _verify_amounts(of_utxo: int, of_input: int) -> None:
-    if of_utxo != of_input:
-        raise errors.AmountMismatch(of_utxo, of_input)
 
 
 def _verify_lock(spent: TransferableInput, utxo: UTXO, now: int) -> None:

@@ -25,12 +25,7 @@ from platform_app.executor.spend import refused_as, transfer, verify_spend
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import Tx
-from platform_app.txs.components import (
-    ProofOfPossession,
-    Signer,
-    StakingPeriod,
-    TransferableOutput,
-)
+from platform_app.txs.components import ProofOfPossession, Signer, StakingPeriod
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -38,6 +33,7 @@ from platform_app.txs.staking import (
     AddValidatorTx,
 )
 from primitives.ids import ID, PRIMARY_NETWORK_ID
+from utxo.components import TransferableOutput
 
 
 def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env) -> None:

@@ -9,8 +9,8 @@ InvalidTx
     └── StakeLimitOverflow · OverDelegated · RemovingPermissionless
 """
 
-from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID, NodeID
+from utxo.errors import InvalidTx
 
 
 class InvalidStaker(InvalidTx):

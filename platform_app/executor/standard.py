@@ -8,23 +8,19 @@ from typing import Any
 
 from platform_app.executor import errors, staking, subnets
 from platform_app.executor.env import Env
-from platform_app.executor.spend import (
-    refused_as,
-    transfer,
-    utxos_of,
-    verify_import,
-    verify_spend,
-)
+from platform_app.executor.spend import refused_as, transfer, verify_import, verify_spend
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.txs import l1
 from platform_app.txs import staking as staking_txs
 from platform_app.txs import subnets as subnet_txs
 from platform_app.txs.base import BaseTx, SpendingTx, Tx, TxStatus, UnsignedTx
-from platform_app.txs.errors import InvalidTx, MemoTooLong
+from platform_app.txs.errors import MemoTooLong
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
+from utxo.components import utxos_of
+from utxo.errors import InvalidTx
 
 
 def execute(tx: Tx, diff: Diff, env: Env) -> None:

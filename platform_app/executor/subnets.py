@@ -18,7 +18,6 @@ from platform_app.executor.staking import (
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.txs.base import Tx
-from platform_app.txs.components import OutputOwners
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,
     CreateChainTx,
@@ -27,6 +26,7 @@ from platform_app.txs.subnets import (
     TransferSubnetOwnershipTx,
 )
 from primitives.ids import PRIMARY_NETWORK_ID
+from utxo.components import OutputOwners
 
 
 def execute_create_subnet(tx: Tx, unsigned: CreateSubnetTx, diff: Diff, env: Env) -> None:

@@ -6,16 +6,16 @@ from typing import Annotated, NamedTuple
 from platform_app.genesis.config import Allocation, GenesisConfig
 from platform_app.genesis.errors import MissingGenesisAsset
 from platform_app.txs.codec import GENESIS_CODEC
-from platform_app.txs.components import (
+from primitives.codec import INTERFACE, U8, U32, VERSION, Blob, Text
+from primitives.hashing import sha256
+from primitives.ids import EMPTY_ID, ID
+from utxo.components import (
     OutputOwners,
     TransferableInput,
     TransferableOutput,
     TransferOutput,
     UtxoOutput,
 )
-from primitives.codec import INTERFACE, U8, U32, VERSION, Blob, Text
-from primitives.hashing import sha256
-from primitives.ids import EMPTY_ID, ID
 
 ALIAS = SYMBOL = "AVAX"
 NAME = "Avalanche"

@@ -8,16 +8,7 @@ from platform_app.genesis.config import Allocation, GenesisConfig, InitialStaker
 from platform_app.genesis.genesis import GenesisBody, GenesisUTXO
 from platform_app.txs.base import SignedBody
 from platform_app.txs.codec import GENESIS_CODEC
-from platform_app.txs.components import (
-    UTXO,
-    AuthInput,
-    LockOut,
-    OutputOwners,
-    StakingPeriod,
-    TransferableOutput,
-    TransferOutput,
-    UtxoOutput,
-)
+from platform_app.txs.components import AuthInput, LockOut, StakingPeriod
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import (
@@ -31,6 +22,7 @@ from primitives.ids import (
     SECP256K1_FX_ID,
     ShortID,
 )
+from utxo.components import UTXO, OutputOwners, TransferableOutput, TransferOutput, UtxoOutput
 
 X_CHAIN_FX_IDS = (SECP256K1_FX_ID, NFT_FX_ID, PROPERTY_FX_ID)
 """In this order, which is not the sorted order that users' chains must have."""

@@ -12,12 +12,13 @@ from platform_app.genesis.errors import MissingGenesisChain, UnexpectedGenesisTx
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import SignedBody, Tx
 from platform_app.txs.codec import GENESIS_CODEC, build
-from platform_app.txs.components import UTXO, ProofOfPossession
+from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.codec import U64, Blob, Text
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, EVM_ID, ID, PRIMARY_NETWORK_ID
+from utxo.components import UTXO
 
 _VALIDATOR_TXS = (AddValidatorTx, AddPermissionlessValidatorTx)
 

@@ -13,15 +13,15 @@ from platform_app.services.mempool import LARGEST_TX
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.components import StakingPeriod, inner_output
-from platform_app.txs.errors import InvalidTx
 from platform_app.wallet.errors import NotBuilt
-from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.transactions import build_add_permissionless_validator
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, NodeID
 from primitives.keys import VMRQ_KEY
 from primitives.node_identity import NoCertificate
+from utxo.errors import InvalidTx
+from utxo.keychain import Keychain
 
 MAX_COINS = 200
 """The maximum number of coins to stake: each takes about 250 bytes of the transaction."""
@@ -131,7 +131,7 @@ def _build(
     config, keychain = chain.config, Keychain.of([VMRQ_KEY])
     time = next_block_time(state, now)
     (address,) = keychain.addresses
-    wallet = Wallet(
+    wallet = PlatformWallet(
         config=config,
         asset_id=state.network.asset_id,
         keychain=keychain,
@@ -155,7 +155,11 @@ def _build(
     )
 
 
-def _total(wallet: Wallet) -> int:
+def _total(wallet: PlatformWallet) -> int:
     """Return how much a wallet can stake, locked coins included, without the coins that pay the fee."""
-    usable = (inner_output(utxo.output).amount for utxo in wallet.utxos if wallet.open(utxo))
+    usable = (
+        inner_output(utxo.output).amount
+        for utxo in wallet.utxos
+        if wallet.open(utxo) or wallet.open_locked(utxo)
+    )
     return max(0, sum(usable) - wallet.config.fees.add_primary_network_validator)

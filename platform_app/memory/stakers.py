@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from platform_app.memory.versioned import StakerMemory, StakerVersion
-from platform_app.txs.components import OutputOwners
 from primitives.ids import ID, NodeID
+from utxo.components import OutputOwners
 
 SUBNETS = 64
 """The number of subnets whose current validators are cached."""

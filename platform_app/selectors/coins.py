@@ -7,8 +7,9 @@ from platform_app.chain import PlatformChain
 from platform_app.selectors import outputs
 from platform_app.store import mempool, rows
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO, inner_output
+from platform_app.txs.components import inner_output
 from primitives.ids import ID, ShortID
+from utxo.components import UTXO
 
 _LARGEST = """
 SELECT u.tx_id, u.output_index, u.asset_id, u.output

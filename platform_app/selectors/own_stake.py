@@ -6,9 +6,10 @@ from platform_app.chain import PlatformChain
 from platform_app.models import TxKind
 from platform_app.store import rows
 from platform_app.txs.codec import parse
-from platform_app.txs.components import OutputOwners, ProofOfPossession
+from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from utxo.components import OutputOwners
 
 STAYS = 100
 """The number of staking periods that are searched for a BLS key."""

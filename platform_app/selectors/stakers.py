@@ -19,8 +19,8 @@ from platform_app.memory.stakers import (
 from platform_app.store import rows
 from platform_app.store import uptime as uptime_rows
 from platform_app.store.uptime import Uptime
-from platform_app.txs.components import OutputOwners
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+from utxo.components import OutputOwners
 
 _AT = """
 SELECT subnet_id, node_id, weight, public_key FROM platform_app_staker

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 from platform_app.chain import PlatformChain
 from platform_app.store import rows
-from platform_app.txs.components import OutputOwners
 from primitives.ids import ID, PRIMARY_NETWORK_ID
+from utxo.components import OutputOwners
 
 _SUBNETS = "SELECT subnet_id, locktime, threshold, owner FROM platform_app_subnet "
 _ALL_SUBNETS = _SUBNETS + "ORDER BY position"

@@ -12,8 +12,8 @@ from platform_app.state.diff import Diff
 from platform_app.store import mempool
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
-from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 _BATCH = 64
 """Transactions whose outputs are read together; a block seldom includes more than a few hundred."""

@@ -13,8 +13,8 @@ from platform_app.store import blocks, mempool, rows
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
-from platform_app.txs.errors import InvalidTx
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 MOST = 1024
 """The maximum number of transactions to check, oldest first."""

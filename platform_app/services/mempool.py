@@ -25,9 +25,9 @@ from platform_app.store import blocks, mempool, rows
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
-from platform_app.txs.errors import InvalidTx
 from platform_app.txs.subnets import ExportTx
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 MAX_BYTES = 64 * 1024 * 1024
 """Maximum total bytes of the pending transactions (pchain.md 5.6)."""

@@ -29,10 +29,10 @@ from platform_app.wallet.errors import (
     SubnetValidatorOfPrimaryNetwork,
     ZeroAmount,
 )
-from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.keystore_errors import NoKeys
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+from utxo.keychain import Keychain
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,13 +246,13 @@ def _issue(chain: PlatformChain, payer: Payer, now: int, build: Build) -> IssueR
     return IssueResult(build_and_issue(chain, wallet, build, now=now), wallet.change_address)
 
 
-def _wallet(chain: PlatformChain, payer: Payer, now: int) -> Wallet:
+def _wallet(chain: PlatformChain, payer: Payer, now: int) -> PlatformWallet:
     """Return the wallet of a payer, with all coins that its keys may spend."""
     keys = keystore.keys_of(chain, payer.username, payer.password, among=set(payer.addresses))
     if not keys:
         raise NoKeys
     keychain = Keychain.of(keys)
-    return Wallet(
+    return PlatformWallet(
         config=chain.config,
         asset_id=chain.network().asset_id,
         keychain=keychain,

@@ -21,25 +21,25 @@ from platform_app.services.errors import ConflictingTx
 from platform_app.store import mempool as waiting
 from platform_app.store import rows
 from platform_app.txs.base import Tx, TxStatus
-from platform_app.txs.errors import InvalidTx
 from platform_app.wallet.errors import NotBuilt
 from platform_app.wallet.keystore_errors import TxNotCreated
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 ATTEMPTS: Final = 5
 _CLAIMED: Final = 60
 """Seconds after which the claim of a killed process expires."""
 
-Build = Callable[[Wallet], Tx]
+Build = Callable[[PlatformWallet], Tx]
 
 
 class _Duplicate(ConflictingTx):
     """Another request built an identical transaction: a conflict, because each request needs its own."""
 
 
-def build_and_issue(chain: PlatformChain, wallet: Wallet, build: Build, *, now: int) -> ID:
+def build_and_issue(chain: PlatformChain, wallet: PlatformWallet, build: Build, *, now: int) -> ID:
     """Issue a transaction that a wallet builds and that no other request has issued; return its ID.
 
     If other requests spend the coins first, it is rebuilt with other coins, up to five attempts in all.
@@ -63,7 +63,7 @@ def build_and_issue(chain: PlatformChain, wallet: Wallet, build: Build, *, now: 
     return _issue(chain, tx, now)
 
 
-def _built(wallet: Wallet, build: Build, conflict: ConflictingTx | None = None) -> Tx:
+def _built(wallet: PlatformWallet, build: Build, conflict: ConflictingTx | None = None) -> Tx:
     """Build the transaction. If that fails after a conflict, raise the conflict, else TxNotCreated."""
     try:
         return build(wallet)
@@ -106,7 +106,7 @@ def _taken(chain: PlatformChain, tx: Tx, conflict: ConflictingTx) -> set[ID]:
     )
 
 
-def _read_anew(chain: PlatformChain, wallet: Wallet, taken: set[ID]) -> Wallet:
+def _read_anew(chain: PlatformChain, wallet: PlatformWallet, taken: set[ID]) -> PlatformWallet:
     """Return the wallet with the chain's current coins, without those that other transactions spend."""
     return replace(
         wallet,

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from platform_app.state.staker import Staker
 from platform_app.txs.base import Tx, TxStatus
-from platform_app.txs.components import UTXO, OutputOwners
 from primitives.ids import ID, NodeID
+from utxo.components import UTXO, OutputOwners
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,9 @@ from platform_app.state.chain import ChainState, DiffChanges, FeeState
 from platform_app.state.overlay import StakerOverlay
 from platform_app.state.staker import Staker
 from platform_app.txs.base import Tx, TxStatus
-from platform_app.txs.components import UTXO, OutputOwners
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, NodeID
+from utxo.components import UTXO, OutputOwners
 
 
 class Diff:

@@ -6,8 +6,9 @@ from chaindb.database import Database, Row
 from platform_app import models
 from platform_app.state.chain import DiffChanges
 from platform_app.store import rows
-from platform_app.txs.components import UTXO, LockOut, inner_output
+from platform_app.txs.components import LockOut, inner_output
 from primitives.ids import ID, P_CHAIN_ID
+from utxo.components import UTXO
 
 _OUTPUT = (
     "tx_id",

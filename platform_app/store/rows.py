@@ -7,19 +7,12 @@ from typing import Annotated, Any
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import CODEC, GENESIS_CODEC, parse
-from platform_app.txs.components import (
-    UTXO,
-    OutputOwners,
-    TransferableInput,
-    TransferableOutput,
-    UtxoOutput,
-    inner_input,
-    inner_output,
-)
+from platform_app.txs.components import inner_input, inner_output
 from primitives.codec import INTERFACE, VERSION
 from primitives.ids import ID, NodeID, ShortID
+from utxo.components import UTXO, OutputOwners, TransferableInput, TransferableOutput, UtxoContent
 
-_OUTPUT = Annotated[UtxoOutput, INTERFACE]
+_OUTPUT = Annotated[UtxoContent, INTERFACE]
 
 STAKERS = """
 SELECT tx_id, node_id, subnet_id, weight, start_time, end_time, potential_reward, priority,
@@ -40,14 +33,14 @@ _USUAL_OWNERS = 1024
 _PRIORITIES = {priority.value: priority for priority in Priority}
 
 
-def output_bytes(output: UtxoOutput) -> bytes:
+def output_bytes(output: UtxoContent) -> bytes:
     """Return an output as serialised in transactions, with its type ID."""
     return CODEC.pack(output, _OUTPUT)
 
 
-def output_of(data: bytes) -> UtxoOutput:
+def output_of(data: bytes) -> UtxoContent:
     """Return the output stored in a column."""
-    output: UtxoOutput = CODEC.read(_OUTPUT, bytes(data), 0)[0]
+    output: UtxoContent = CODEC.read(_OUTPUT, bytes(data), 0)[0]
     return output
 
 

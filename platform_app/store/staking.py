@@ -11,7 +11,7 @@ from platform_app.state.chain import DiffChanges
 from platform_app.state.staker import Priority, Staker
 from platform_app.store import rows, uptime
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
-from platform_app.txs.components import OutputOwners, Owner, ProofOfPossession, inner_output
+from platform_app.txs.components import ProofOfPossession, inner_output
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -21,6 +21,7 @@ from platform_app.txs.staking import (
 )
 from platform_app.txs.subnets import RemoveSubnetValidatorTx
 from primitives.ids import ID, NodeID
+from utxo.components import OutputOwners, Owner
 
 _STAKER = (
     "tx_id", "position", "phase", "is_delegator", "subnet_id", "node_id", "node", "weight",

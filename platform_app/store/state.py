@@ -14,9 +14,9 @@ from platform_app.store import blocks, rows
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.staking import StakerWalk
 from platform_app.txs.base import Tx
-from platform_app.txs.components import UTXO, OutputOwners
 from platform_app.txs.subnets import ImportTx
 from primitives.ids import EMPTY_ID, ID, PRIMARY_NETWORK_ID, NodeID
+from utxo.components import UTXO, OutputOwners
 
 _UTXOS = """
 SELECT utxo_id, tx_id, output_index, asset_id, output FROM platform_app_utxo

@@ -7,9 +7,9 @@ from platform_app import models
 from platform_app.state.chain import DiffChanges
 from platform_app.store import rows
 from platform_app.txs.base import Tx
-from platform_app.txs.components import OutputOwners
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID
+from utxo.components import OutputOwners
 
 _SUBNET = ("subnet_id", "position", "locktime", "threshold", "owner")
 _OWNER = ("locktime", "threshold", "owner")

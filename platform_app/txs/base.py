@@ -5,10 +5,10 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Annotated
 
-from platform_app.txs.components import Credential, TransferableInput, TransferableOutput
 from primitives.codec import INTERFACE, U32, Blob
 from primitives.hashing import sha256
 from primitives.ids import ID
+from utxo.components import Credential, TransferableInput, TransferableOutput
 
 
 class UnsignedTx:

@@ -7,9 +7,15 @@ from typing import Annotated
 
 from platform_app.txs import components, l1, staking, subnets
 from platform_app.txs.base import BaseTx, SignedBody, Tx, UnsignedTx
-from platform_app.txs.components import Credential, SignatureCredential
 from primitives.codec import INTERFACE, Codec
 from primitives.secp256k1 import SIGNATURE_SIZE
+from utxo.components import (
+    Credential,
+    OutputOwners,
+    SignatureCredential,
+    TransferInput,
+    TransferOutput,
+)
 
 GENESIS_SIZE_LIMIT = 2**31 - 1
 
@@ -20,11 +26,11 @@ class BlockType:
 
 TYPES: dict[int, type] = {
     **dict.fromkeys((0, 1, 2, 3, 4, 29, 30, 31, 32), BlockType),
-    5: components.TransferInput,
-    7: components.TransferOutput,
-    9: components.SignatureCredential,
+    5: TransferInput,
+    7: TransferOutput,
+    9: SignatureCredential,
     10: components.AuthInput,
-    11: components.OutputOwners,
+    11: OutputOwners,
     12: staking.AddValidatorTx,
     13: subnets.AddSubnetValidatorTx,
     14: staking.AddDelegatorTx,

@@ -1,19 +1,16 @@
 """Reasons that need no state for rejecting a transaction, with the reference's messages (pchain.md 2.3, 3.2).
 
-The reasons that depend on state are in `executor.errors`, under the same base class. Bytes that are not
-a transaction raise a `primitives.codec_errors.CodecError`.
+The reasons that other chains share are in `utxo.errors`, those that depend on state in `executor.errors`, all
+under the same base class. Bytes that are not a transaction raise a `primitives.codec_errors.CodecError`.
 
-InvalidTx
+InvalidTx                          in `utxo.errors`
 ├── UnsupportedTxType              a type that has no dynamic fee, or cannot be issued
 ├── InvalidWarpMessage             bytes that are not a signed warp message
-└── InvalidSyntax
-    ├── WrongNetworkId · WrongBlockchainId · MemoTooLong · SumOverflow
+└── InvalidSyntax                  in `utxo.errors`
+    ├── WrongNetworkId · WrongBlockchainId · MemoTooLong
     ├── CredentialsDifferFromInputs
-    ├── InvalidComponent
-    │   ├── UnspendableOutput · UnoptimizedOutput · AddressesNotSorted
-    │   ├── OutputWithoutValue · InputWithoutValue · IndicesNotSorted
-    │   ├── EmptyAssetId · InvalidLocktime · NestedLock
-    │   └── OutputsNotSorted · InputsNotSorted
+    ├── InvalidComponent           in `utxo.errors`; two more for stakeable locks
+    │   └── InvalidLocktime · NestedLock
     ├── InvalidStake
     │   ├── TooManyShares · ValidatorWeightTooLow · EmptyNodeId · NoStake
     │   ├── StakeNotStakingAsset · MultipleStakedAssets
@@ -33,21 +30,11 @@ InvalidTx
         └── L1WeightZero · L1NodeIdSize · BalanceZero
 """
 
-from typing import ClassVar
-
 from primitives.ids import ID
+from utxo.errors import InvalidComponent, InvalidSyntax, InvalidTx
 
 PERCENT_DENOMINATOR = 1_000_000
 """100 percent, in millionths."""
-
-
-class InvalidTx(Exception):
-    """A transaction that cannot be accepted. `words` is the default message of a class."""
-
-    words: ClassVar[str] = "invalid transaction"
-
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(self.words if message is None else message)
 
 
 class UnsupportedTxType(InvalidTx):
@@ -61,10 +48,6 @@ class InvalidWarpMessage(InvalidTx):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"failed to parse warp message: {reason}")
-
-
-class InvalidSyntax(InvalidTx):
-    """A transaction that is malformed regardless of the state."""
 
 
 class WrongNetworkId(InvalidSyntax):
@@ -88,62 +71,10 @@ class MemoTooLong(InvalidSyntax):
         self.limit = limit
 
 
-class SumOverflow(InvalidSyntax):
-    """Amounts whose sum does not fit into 64 bits."""
-
-    words = "overflow"
-
-
 class CredentialsDifferFromInputs(InvalidSyntax):
     """A number of credentials that differs from the number of inputs and authorizations."""
 
     words = "should have the same number of credentials as inputs"
-
-
-class InvalidComponent(InvalidSyntax):
-    """An input, output or owner that is not well formed."""
-
-
-class UnspendableOutput(InvalidComponent):
-    """A threshold above the number of owners."""
-
-    words = "output is unspendable"
-
-
-class UnoptimizedOutput(InvalidComponent):
-    """Owners with a threshold of zero."""
-
-    words = "output representation should be optimized"
-
-
-class AddressesNotSorted(InvalidComponent):
-    """Owners that are out of order or duplicated."""
-
-    words = "addresses not sorted and unique"
-
-
-class OutputWithoutValue(InvalidComponent):
-    """An output with amount zero."""
-
-    words = "output has no value"
-
-
-class InputWithoutValue(InvalidComponent):
-    """An input with amount zero."""
-
-    words = "input has no value"
-
-
-class IndicesNotSorted(InvalidComponent):
-    """Signature indices that are out of order or duplicated."""
-
-    words = "address indices not sorted and unique"
-
-
-class EmptyAssetId(InvalidComponent):
-    """A missing asset ID."""
-
-    words = "empty asset ID is not valid"
 
 
 class InvalidLocktime(InvalidComponent):
@@ -156,18 +87,6 @@ class NestedLock(InvalidComponent):
     """A stakeable lock within another. The codec rejects such bytes before this check."""
 
     words = "shouldn't nest stakeable locks"
-
-
-class OutputsNotSorted(InvalidComponent):
-    """Outputs out of order."""
-
-    words = "outputs not sorted"
-
-
-class InputsNotSorted(InvalidComponent):
-    """Inputs that are out of order or duplicated."""
-
-    words = "inputs not sorted and unique"
 
 
 class InvalidStake(InvalidSyntax):

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from platform_app.txs.base import SpendingTx, UnsignedTx
-from platform_app.txs.components import Auth, Owner, ProofOfPossession, Signer, TransferableOutput
+from platform_app.txs.components import Auth, ProofOfPossession, Signer
 from primitives.codec import INTERFACE, U32, U64, Blob, FixedLayout
 from primitives.ids import ID, ShortID
+from utxo.components import Owner, TransferableOutput
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,10 @@ These are TransformSubnetTx, the L1 transactions and the Helicon types (pchain.m
 from platform_app.txs import errors, l1
 from platform_app.txs.staking_syntax import verify_possession_of
 from platform_app.txs.subnets import TransformSubnetTx
-from platform_app.txs.well_formed import (
-    is_strictly_increasing,
-    verify_auth,
-    verify_outputs,
-    verify_owner,
-    verify_threshold,
-)
+from platform_app.txs.well_formed import verify_auth, verify_outputs
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID
+from utxo.errors import EmptyAssetId
+from utxo.well_formed import is_strictly_increasing, verify_owner, verify_threshold
 
 MAX_MANAGER_ADDRESS_SIZE = 4096
 
@@ -23,7 +19,7 @@ def verify_transform(tx: TransformSubnetTx, asset_id: ID) -> None:
     if tx.subnet_id == PRIMARY_NETWORK_ID:
         raise errors.TransformPrimaryNetwork
     if tx.asset_id == EMPTY_ID:
-        raise errors.EmptyAssetId
+        raise EmptyAssetId
     for is_broken, words in _broken_limits(tx, asset_id):
         if is_broken:
             raise errors.InvalidTransformation(words)

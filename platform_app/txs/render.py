@@ -10,15 +10,10 @@ from dataclasses import fields
 from typing import Any
 
 from platform_app.txs.base import Tx
-from platform_app.txs.components import (
-    OutputOwners,
-    TransferableInput,
-    TransferableOutput,
-    TransferOutput,
-)
 from platform_app.txs.l1 import PChainOwner, RegisterL1ValidatorTx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import SECP256K1_FX_ID, FixedId, ShortID
+from utxo.components import OutputOwners, TransferableInput, TransferableOutput, TransferOutput
 
 Json = dict[str, Any]
 Addresses = Callable[[ShortID], str]

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from platform_app.txs.base import SpendingTx, UnsignedTx
-from platform_app.txs.components import Owner, Signer, StakingPeriod, TransferableOutput
+from platform_app.txs.components import Signer, StakingPeriod
 from primitives.codec import INTERFACE, U32, U64
 from primitives.ids import ID
+from utxo.components import Owner, TransferableOutput
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ Limits of amounts and durations depend on the network and the state; they are in
 from collections.abc import Sequence
 
 from platform_app.txs import errors
-from platform_app.txs.components import ProofOfPossession, TransferableOutput
+from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -15,9 +15,11 @@ from platform_app.txs.staking import (
     AddValidatorTx,
 )
 from platform_app.txs.subnets import AddSubnetValidatorTx
-from platform_app.txs.well_formed import total_of, verify_auth, verify_outputs, verify_owner
+from platform_app.txs.well_formed import total_of, verify_auth, verify_outputs
 from primitives import bls
 from primitives.ids import EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID, NodeID
+from utxo.components import TransferableOutput
+from utxo.well_formed import verify_owner
 
 
 def verify_validator(tx: AddValidatorTx, asset_id: ID) -> None:

@@ -1,6 +1,6 @@
 """Syntactic rules: the checks of a transaction that need no state (pchain.md 3, 3.2).
 
-The checks of inputs, outputs and owners are in `well_formed`, of staking transactions in
+The checks of inputs, outputs and owners are in `well_formed` and in `utxo.well_formed`, of staking transactions in
 `staking_syntax`, and of transactions that are never executed in `l1_syntax`. Base fields are checked first.
 """
 
@@ -37,14 +37,9 @@ from platform_app.txs.subnets import (
     TransferSubnetOwnershipTx,
     TransformSubnetTx,
 )
-from platform_app.txs.well_formed import (
-    is_strictly_increasing,
-    verify_auth,
-    verify_inputs,
-    verify_outputs,
-    verify_owner,
-)
+from platform_app.txs.well_formed import verify_auth, verify_inputs, verify_outputs
 from primitives.ids import EMPTY_ID, ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
+from utxo.well_formed import is_strictly_increasing, verify_owner
 
 MAX_MEMO_SIZE = 256
 MAX_CHAIN_NAME_SIZE = 128

@@ -1,18 +1,14 @@
 """Selection of the coins for a transaction: locked ones first for the stake, then unlocked ones (pchain.md 8.3)."""
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
-from platform_app.txs.components import (
-    UTXO,
-    LockOut,
-    TransferableOutput,
-    TransferOutput,
-    inner_output,
-)
-from platform_app.txs.well_formed import sort_key
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import LockOut, inner_output
 from platform_app.wallet.errors import NotEnoughCoins
-from platform_app.wallet.wallet import OwnInput, Wallet
+from platform_app.wallet.wallet import PlatformWallet
+from utxo.coins import OwnInput, sort_inputs
+from utxo.components import UTXO, TransferableOutput, TransferOutput
+from utxo.well_formed import sort_outputs
 
 
 class Spend(NamedTuple):
@@ -23,7 +19,7 @@ class Spend(NamedTuple):
     stake: tuple[TransferableOutput, ...]
 
 
-def choose(wallet: Wallet, *, fee: int, stake: int = 0) -> Spend:
+def choose(wallet: PlatformWallet, *, fee: int, stake: int = 0) -> Spend:
     """Choose coins of the staking asset for a fee, and for a stake.
 
     Coins are taken in the wallet's order until both are covered. Locked coins are only staked; the remainder
@@ -33,21 +29,16 @@ def choose(wallet: Wallet, *, fee: int, stake: int = 0) -> Spend:
     Raises:
         NotEnoughCoins: The coins that these keys can spend are not enough.
     """
-    selection = _Selection(wallet, fee, stake)
+    selection = _Selected(wallet, fee, stake)
     selection.take_locked()
     selection.take_unlocked()
     return selection.spend()
 
 
-def in_order(inputs: Iterable[OwnInput]) -> tuple[OwnInput, ...]:
-    """Return inputs in serialisation order."""
-    return tuple(sorted(inputs, key=lambda own: (own.input.tx_id, own.input.output_index)))
-
-
-class _Selection:
+class _Selected:
     """The coins selected so far."""
 
-    def __init__(self, wallet: Wallet, fee: int, stake: int) -> None:
+    def __init__(self, wallet: PlatformWallet, fee: int, stake: int) -> None:
         self._wallet = wallet
         self._fee, self._stake = fee, stake
         self._to_burn, self._to_stake = fee, stake
@@ -57,21 +48,26 @@ class _Selection:
 
     def take_locked(self) -> None:
         """Stake coins that are still locked and cannot be used otherwise."""
-        for utxo in self._coins(locked=True):
+        wallet = self._wallet
+        for utxo in wallet.utxos:
             if not self._to_stake:
                 return
-            if own := self._wallet.open(utxo):
+            if utxo.asset_id == wallet.asset_id and (own := wallet.open_locked(utxo)):
                 self._inputs.append(own)
                 self._divide_locked(utxo)
 
     def take_unlocked(self) -> None:
         """Burn and stake coins that can be used for anything."""
-        for utxo in self._coins(locked=False):
-            if not self._to_burn and not self._to_stake:
-                return
-            if own := self._wallet.open(utxo):
-                self._inputs.append(own)
-                self._divide_unlocked(inner_output(utxo.output).amount)
+        wallet, asset_id = self._wallet, self._wallet.asset_id
+        selection = wallet.select({asset_id: self._to_burn + self._to_stake})
+        for coin in selection.coins:
+            self._inputs.append(coin.own)
+            burned = min(self._to_burn, coin.amount)
+            self._to_burn -= burned
+            if staked := self._take_stake(coin.amount - burned):
+                self._staked.append(wallet.to_change(asset_id, staked))
+        if rest := selection.change.get(asset_id):
+            self._change.append(wallet.to_change(asset_id, rest))
 
     def spend(self) -> Spend:
         """Return the selected coins.
@@ -87,15 +83,10 @@ class _Selection:
                 stake=self._stake,
             )
         return Spend(
-            in_order(self._inputs),
-            tuple(sorted(self._change, key=sort_key)),
-            tuple(sorted(self._staked, key=sort_key)),
+            sort_inputs(self._inputs),
+            sort_outputs(self._change, CODEC),
+            sort_outputs(self._staked, CODEC),
         )
-
-    def _coins(self, *, locked: bool) -> Iterable[UTXO]:
-        wallet = self._wallet
-        ours = (utxo for utxo in wallet.utxos if utxo.asset_id == wallet.asset_id)
-        return (utxo for utxo in ours if wallet.is_locked(utxo) == locked)
 
     def _divide_locked(self, utxo: UTXO) -> None:
         assert isinstance(utxo.output, LockOut)
@@ -104,15 +95,6 @@ class _Selection:
         self._staked.append(self._part_of(utxo.output, staked))
         if amount > staked:
             self._change.append(self._part_of(utxo.output, amount - staked))
-
-    def _divide_unlocked(self, amount: int) -> None:
-        burned = min(self._to_burn, amount)
-        self._to_burn -= burned
-        staked = self._take_stake(amount - burned)
-        if staked:
-            self._staked.append(self._wallet.to_change(staked))
-        if rest := amount - burned - staked:
-            self._change.append(self._wallet.to_change(rest))
 
     def _take_stake(self, amount: int) -> int:
         staked = min(self._to_stake, amount)

@@ -8,15 +8,18 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.components import UTXO, LockOut, TransferableOutput, inner_output
+from platform_app.txs.codec import CODEC
+from platform_app.txs.components import LockOut, inner_output
 from platform_app.txs.subnets import ExportTx, ImportTx
-from platform_app.txs.well_formed import sort_key
-from platform_app.wallet.coins import Spend, choose, in_order
+from platform_app.wallet.coins import Spend, choose
 from platform_app.wallet.errors import AmountOverflow, NoImportableFunds
 from platform_app.wallet.transactions import fields, sign
-from platform_app.wallet.wallet import OwnInput, Wallet, paid
+from platform_app.wallet.wallet import PlatformWallet
 from primitives import uint64
 from primitives.ids import ID, ShortID
+from utxo.coins import OwnInput, payment, sort_inputs
+from utxo.components import UTXO
+from utxo.well_formed import sort_outputs
 
 IMPORT_ROOM = 56 * 1024
 """Bytes for imported outputs; the mempool accepts 64 KiB, and the fee may need some of them."""
@@ -25,25 +28,27 @@ _INPUT, _SIGNATURE, _OUTPUT = 92, 69, 80
 """Bytes of an input with its credential, of each signature, of an output (pchain.md 2.3)."""
 
 
-def build_transfer(wallet: Wallet, *, amount: int, to: ShortID) -> Tx:
+def build_transfer(wallet: PlatformWallet, *, amount: int, to: ShortID) -> Tx:
     """Build a BaseTx that transfers an amount of the staking asset to an address."""
     spend = choose(wallet, fee=_with_fee(wallet, amount))
-    outputs = _sorted((*spend.change, paid(wallet.asset_id, amount, to)))
+    outputs = sort_outputs((*spend.change, payment(wallet.asset_id, amount, to)), CODEC)
     return sign(wallet, BaseTx(*fields(wallet, outputs, spend.inputs)), spend.inputs)
 
 
-def build_export(wallet: Wallet, *, amount: int, to: ShortID, destination_chain: ID) -> Tx:
+def build_export(wallet: PlatformWallet, *, amount: int, to: ShortID, destination_chain: ID) -> Tx:
     """Build an ExportTx that transfers an amount of the staking asset to an address on another chain."""
     spend = choose(wallet, fee=_with_fee(wallet, amount))
     unsigned = ExportTx(
         *fields(wallet, spend.change, spend.inputs),
         destination_chain=destination_chain,
-        exported_outputs=(paid(wallet.asset_id, amount, to),),
+        exported_outputs=(payment(wallet.asset_id, amount, to),),
     )
     return sign(wallet, unsigned, spend.inputs)
 
 
-def build_import(wallet: Wallet, shared: Iterable[UTXO], *, source_chain: ID, to: ShortID) -> Tx:
+def build_import(
+    wallet: PlatformWallet, shared: Iterable[UTXO], *, source_chain: ID, to: ShortID
+) -> Tx:
     """Build an ImportTx of the outputs of all assets that another chain has exported to these keys.
 
     The fee is taken from the imported amount; if that is not enough, also from coins of this chain.
@@ -62,9 +67,9 @@ def build_import(wallet: Wallet, shared: Iterable[UTXO], *, source_chain: ID, to
     spend = choose(wallet, fee=fee - own) if own < fee else Spend((), (), ())
     if own > fee:
         amounts[wallet.asset_id] = own - fee
-    gained = (paid(asset_id, amount, to) for asset_id, amount in amounts.items())
+    gained = (payment(asset_id, amount, to) for asset_id, amount in amounts.items())
     unsigned = ImportTx(
-        *fields(wallet, _sorted((*spend.change, *gained)), spend.inputs),
+        *fields(wallet, sort_outputs((*spend.change, *gained), CODEC), spend.inputs),
         source_chain=source_chain,
         imported_inputs=tuple(imported.input for imported in found.inputs),
     )
@@ -78,7 +83,7 @@ class _Found(NamedTuple):
     amounts: dict[ID, int]
 
 
-def _open(wallet: Wallet, shared: Iterable[UTXO]) -> _Found:
+def _open(wallet: PlatformWallet, shared: Iterable[UTXO]) -> _Found:
     inputs: list[OwnInput] = []
     amounts: dict[ID, int] = defaultdict(int)
     room = IMPORT_ROOM
@@ -92,10 +97,10 @@ def _open(wallet: Wallet, shared: Iterable[UTXO]) -> _Found:
         if amounts[utxo.asset_id] + amount <= uint64.MAX:
             amounts[utxo.asset_id] += amount
             inputs.append(own)
-    return _Found(in_order(inputs), amounts)
+    return _Found(sort_inputs(inputs), amounts)
 
 
-def _openable(wallet: Wallet, shared: Iterable[UTXO]) -> Iterator[tuple[UTXO, OwnInput]]:
+def _openable(wallet: PlatformWallet, shared: Iterable[UTXO]) -> Iterator[tuple[UTXO, OwnInput]]:
     """Yield the outputs that these keys can import. Chains do not share outputs with stakeable locks."""
     for utxo in shared:
         own = None if isinstance(utxo.output, LockOut) else wallet.open(utxo)
@@ -103,12 +108,8 @@ def _openable(wallet: Wallet, shared: Iterable[UTXO]) -> Iterator[tuple[UTXO, Ow
             yield utxo, own
 
 
-def _with_fee(wallet: Wallet, amount: int) -> int:
+def _with_fee(wallet: PlatformWallet, amount: int) -> int:
     try:
         return uint64.add(amount, wallet.config.fees.tx)
     except uint64.Overflow:
         raise AmountOverflow from None
-
-
-def _sorted(outputs: Iterable[TransferableOutput]) -> tuple[TransferableOutput, ...]:
-    return tuple(sorted(outputs, key=sort_key))

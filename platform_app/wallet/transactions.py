@@ -10,16 +10,7 @@ from collections.abc import Iterable, Sequence
 from platform_app.state.chain import ChainState
 from platform_app.txs.base import Tx, UnsignedTx
 from platform_app.txs.codec import build, sign_bytes
-from platform_app.txs.components import (
-    AuthInput,
-    OutputOwners,
-    ProofOfPossession,
-    SignatureCredential,
-    StakingPeriod,
-    SubnetValidator,
-    TransferableInput,
-    TransferableOutput,
-)
+from platform_app.txs.components import AuthInput, ProofOfPossession, StakingPeriod, SubnetValidator
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessValidatorTx,
@@ -35,16 +26,18 @@ from platform_app.wallet.errors import (
     SubnetMissing,
     SubnetValidatorOfPrimaryNetwork,
 )
-from platform_app.wallet.keychain import SigningOwners
-from platform_app.wallet.wallet import OwnInput, Wallet, owner
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, ShortID
+from utxo.coins import OwnInput, sole_owner
+from utxo.components import OutputOwners, SignatureCredential, TransferableInput, TransferableOutput
+from utxo.keychain import SigningOwners
 
 _Fields = tuple[int, ID, tuple[TransferableOutput, ...], tuple[TransferableInput, ...], bytes]
 
 
 def build_add_validator(
-    wallet: Wallet, validator: StakingPeriod, *, reward_address: ShortID, shares: int
+    wallet: PlatformWallet, validator: StakingPeriod, *, reward_address: ShortID, shares: int
 ) -> Tx:
     """Build an AddValidatorTx that stakes the validator's weight; shares are in millionths."""
     fee = wallet.config.fees.add_primary_network_validator
@@ -53,13 +46,15 @@ def build_add_validator(
         *fields(wallet, spend.change, spend.inputs),
         validator=validator,
         stake=spend.stake,
-        rewards_owner=owner(reward_address),
+        rewards_owner=sole_owner(reward_address),
         shares=shares,
     )
     return sign(wallet, unsigned, spend.inputs)
 
 
-def build_add_delegator(wallet: Wallet, validator: StakingPeriod, *, reward_address: ShortID) -> Tx:
+def build_add_delegator(
+    wallet: PlatformWallet, validator: StakingPeriod, *, reward_address: ShortID
+) -> Tx:
     """Build an AddDelegatorTx that stakes the weight."""
     fee = wallet.config.fees.add_primary_network_delegator
     spend = choose(wallet, fee=fee, stake=validator.weight)
@@ -67,13 +62,13 @@ def build_add_delegator(wallet: Wallet, validator: StakingPeriod, *, reward_addr
         *fields(wallet, spend.change, spend.inputs),
         validator=validator,
         stake=spend.stake,
-        rewards_owner=owner(reward_address),
+        rewards_owner=sole_owner(reward_address),
     )
     return sign(wallet, unsigned, spend.inputs)
 
 
 def build_add_permissionless_validator(
-    wallet: Wallet,
+    wallet: PlatformWallet,
     validator: StakingPeriod,
     *,
     signer: ProofOfPossession,
@@ -97,7 +92,9 @@ def build_add_permissionless_validator(
     return sign(wallet, unsigned, spend.inputs)
 
 
-def build_create_subnet(wallet: Wallet, *, control_keys: Iterable[ShortID], threshold: int) -> Tx:
+def build_create_subnet(
+    wallet: PlatformWallet, *, control_keys: Iterable[ShortID], threshold: int
+) -> Tx:
     """Build a CreateSubnetTx; its ID is the subnet's. Control keys may be in any order."""
     spend = choose(wallet, fee=wallet.config.fees.create_subnet)
     unsigned = CreateSubnetTx(
@@ -108,7 +105,7 @@ def build_create_subnet(wallet: Wallet, *, control_keys: Iterable[ShortID], thre
 
 
 def build_add_subnet_validator(
-    wallet: Wallet, validator: SubnetValidator, *, state: ChainState
+    wallet: PlatformWallet, validator: SubnetValidator, *, state: ChainState
 ) -> Tx:
     """Build an AddSubnetValidatorTx, signed by the subnet's owner too.
 
@@ -129,7 +126,7 @@ def build_add_subnet_validator(
 
 
 def build_create_chain(
-    wallet: Wallet,
+    wallet: PlatformWallet,
     *,
     subnet_id: ID,
     name: str,
@@ -163,7 +160,7 @@ def build_create_chain(
     return sign(wallet, unsigned, spend.inputs, authorizing)
 
 
-def authorize(wallet: Wallet, subnet_id: ID, state: ChainState) -> SigningOwners:
+def authorize(wallet: PlatformWallet, subnet_id: ID, state: ChainState) -> SigningOwners:
     """Return the signers for a subnet's owner.
 
     Raises:
@@ -184,7 +181,7 @@ def authorize(wallet: Wallet, subnet_id: ID, state: ChainState) -> SigningOwners
 
 
 def fields(
-    wallet: Wallet, outputs: tuple[TransferableOutput, ...], inputs: Iterable[OwnInput]
+    wallet: PlatformWallet, outputs: tuple[TransferableOutput, ...], inputs: Iterable[OwnInput]
 ) -> _Fields:
     """Return the base fields of a transaction; outputs and inputs are sorted."""
     spent = tuple(own.input for own in inputs)
@@ -192,7 +189,7 @@ def fields(
 
 
 def sign(
-    wallet: Wallet,
+    wallet: PlatformWallet,
     unsigned: UnsignedTx,
     inputs: Sequence[OwnInput],
     authorizing: SigningOwners | None = None,
@@ -204,17 +201,10 @@ def sign(
         CodecError: A value does not fit into its field, or the transaction is too large.
     """
     digest = sha256(sign_bytes(unsigned))
-    signatures: dict[ShortID, bytes] = {}
-
-    def credential(signers: Iterable[ShortID]) -> SignatureCredential:
-        for address in signers:
-            if address not in signatures:
-                signatures[address] = wallet.keychain.sign(digest, address)
-        return SignatureCredential(tuple(signatures[address] for address in signers))
-
-    credentials = [credential(own.signers) for own in inputs]
+    signers = [own.signers for own in inputs]
     if authorizing is not None:
-        credentials.append(credential(authorizing.addresses))
-    tx = build(unsigned, tuple(credentials))
+        signers.append(authorizing.addresses)
+    signatures = wallet.keychain.sign_inputs(digest, signers)
+    tx = build(unsigned, tuple(map(SignatureCredential, signatures)))
     verify_syntax(tx, wallet.config, wallet.asset_id)
     return tx

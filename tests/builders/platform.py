@@ -11,24 +11,16 @@ from typing import Any
 from platform_app.config import DAY, UNIT, specification_config
 from platform_app.txs import l1, staking, subnets, warp
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.codec import build, sign_bytes
+from platform_app.txs.codec import CODEC, build, sign_bytes
 from platform_app.txs.components import (
-    UTXO,
     AuthInput,
     LockIn,
     LockOut,
-    OutputOwners,
     ProofOfPossession,
-    SignatureCredential,
     StakingPeriod,
     SubnetValidator,
-    TransferableInput,
-    TransferableOutput,
-    TransferInput,
-    TransferOutput,
     inner_output,
 )
-from platform_app.txs.well_formed import sort_key
 from primitives import bls
 from primitives.codec import Codec
 from primitives.hashing import sha256
@@ -42,6 +34,16 @@ from primitives.ids import (
 )
 from primitives.keys import address_of
 from primitives.secp256k1 import sign_sha256
+from utxo.components import (
+    UTXO,
+    OutputOwners,
+    SignatureCredential,
+    TransferableInput,
+    TransferableOutput,
+    TransferInput,
+    TransferOutput,
+)
+from utxo.well_formed import sort_outputs
 
 NETWORK_ID = 12345
 CONFIG = specification_config(NETWORK_ID)
@@ -92,7 +94,7 @@ def output(
 
 def outputs(*amounts: int) -> tuple[TransferableOutput, ...]:
     """Return outputs of these amounts, sorted."""
-    return tuple(sorted(map(output, amounts), key=sort_key))
+    return sort_outputs(map(output, amounts), CODEC)
 
 
 def utxo(amount: int = UNIT, *addresses: ShortID, number: int = 0, **of_output: Any) -> UTXO:

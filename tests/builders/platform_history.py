@@ -20,10 +20,10 @@ from platform_app.store import mempool, outputs
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, Tx, TxStatus, UnsignedTx
 from platform_app.txs.codec import build
-from platform_app.txs.components import UTXO, OutputOwners, SignatureCredential, TransferOutput
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
+from utxo.components import UTXO, OutputOwners, SignatureCredential, TransferOutput
 
 NOW = 1_790_000_000
 """Unix seconds: the time of both the chain and the node."""

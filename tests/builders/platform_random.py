@@ -12,21 +12,20 @@ from platform_app.executor.env import Env
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.codec import CODEC
 from platform_app.txs.components import (
-    UTXO,
     AuthInput,
     LockOut,
-    OutputOwners,
     StakingPeriod,
     SubnetValidator,
-    TransferableOutput,
     inner_output,
 )
-from platform_app.txs.well_formed import sort_key
 from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
 from tests.builders.platform_state import ENV, MemoryState
+from utxo.components import UTXO, OutputOwners, TransferableOutput
+from utxo.well_formed import sort_outputs
 
 KEY_OF = dict(zip(platform.ADDRESSES, platform.KEYS, strict=True))
 FEE = UNIT // 4
@@ -314,7 +313,7 @@ def _sum(utxos: Any) -> int:
 
 
 def _sorted(outputs: Any) -> tuple[TransferableOutput, ...]:
-    return tuple(sorted(outputs, key=sort_key))
+    return sort_outputs(outputs, CODEC)
 
 
 def _locked(utxo: UTXO, amount: int) -> TransferableOutput:

@@ -24,11 +24,11 @@ from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_state import SUPPLY, MemoryState
+from utxo.components import UTXO
 
 Change = Callable[[Diff], None]
 

@@ -16,11 +16,12 @@ from platform_app.state.chain import DiffChanges, FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
-from platform_app.txs.components import UTXO, OutputOwners, inner_output
-from platform_app.txs.errors import InvalidTx
+from platform_app.txs.components import inner_output
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
+from utxo.components import UTXO, OutputOwners
+from utxo.errors import InvalidTx
 
 SUPPLY = 1_000_000_000 * UNIT
 ENV = Env(

@@ -4,16 +4,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from platform_app.txs import errors
 from platform_app.txs.base import Tx, UnsignedTx
-from platform_app.txs.components import (
-    OutputOwners,
-    ProofOfPossession,
-    TransferableOutput,
-    TransferOutput,
-)
+from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.syntax import verify_syntax
 from tests.builders.platform import ASSET_ID, CONFIG, proof_of_possession, unsigned
+from utxo.components import OutputOwners, TransferableOutput, TransferOutput
+from utxo.errors import InvalidTx
 
 FORGED = ProofOfPossession(
     proof_of_possession(1).public_key, proof_of_possession(2).proof_of_possession
@@ -26,7 +22,7 @@ class Refusal(NamedTuple):
 
     cls: type[UnsignedTx]
     changes: dict[str, Any]
-    error: type[errors.InvalidTx]
+    error: type[InvalidTx]
     words: str
 
     @property

@@ -5,17 +5,19 @@ from typing import Any
 from hypothesis import strategies as st
 
 from platform_app.config import DAY, UNIT
-from platform_app.txs.components import UTXO
-from platform_app.wallet.keychain import Keychain
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import ShortID
 from tests.builders import platform
+from utxo.components import UTXO
+from utxo.keychain import Keychain
 
 CHANGE = platform.ADDRESSES[4]
 """Owned by none of the paying keys, so that change differs from the outputs of other owners."""
 
 
-def wallet(*utxos: UTXO, keys: tuple[bytes, ...] = (platform.KEY,), **changes: Any) -> Wallet:
+def wallet(
+    *utxos: UTXO, keys: tuple[bytes, ...] = (platform.KEY,), **changes: Any
+) -> PlatformWallet:
     """Return a wallet with these coins and keys, `KEY` by default."""
     fields: dict[str, Any] = {
         "config": platform.CONFIG,
@@ -25,7 +27,7 @@ def wallet(*utxos: UTXO, keys: tuple[bytes, ...] = (platform.KEY,), **changes: A
         "change_address": CHANGE,
         "now": platform.NOW,
     }
-    return Wallet(**{**fields, **changes})
+    return PlatformWallet(**{**fields, **changes})
 
 
 def coins() -> st.SearchStrategy[tuple[UTXO, ...]]:

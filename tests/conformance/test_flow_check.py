@@ -5,15 +5,16 @@ from typing import Any
 import pytest
 
 from platform_app.executor import errors
-from platform_app.executor.credentials import SignerRecovery
 from platform_app.executor.spend import Spent, verify_flow, verify_spend
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import build
-from platform_app.txs.components import (
+from platform_app.txs.components import LockIn, LockOut
+from primitives.ids import PRIMARY_NETWORK_ID, ShortID
+from tests.builders import platform, platform_state
+from tests.conformance.pchain_vectors import cases
+from utxo.components import (
     UTXO,
     Input,
-    LockIn,
-    LockOut,
     OutputOwners,
     SignatureCredential,
     TransferableInput,
@@ -22,10 +23,8 @@ from platform_app.txs.components import (
     TransferOutput,
     UtxoOutput,
 )
-from platform_app.txs.errors import InvalidTx, SumOverflow
-from primitives.ids import PRIMARY_NETWORK_ID, ShortID
-from tests.builders import platform, platform_state
-from tests.conformance.pchain_vectors import cases
+from utxo.credentials import SignerRecovery
+from utxo.errors import InvalidTx, SumOverflow
 
 ASSETS = {"ASSET_A": platform.ASSET_ID, "ASSET_B": platform.OTHER_ASSET_ID}
 REASONS: dict[str, type[InvalidTx]] = {

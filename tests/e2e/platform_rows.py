@@ -8,11 +8,12 @@ from collections import Counter
 from typing import Any, NamedTuple
 
 from platform_app.txs.codec import parse
-from platform_app.txs.components import TransferableInput, inner_input, inner_output
+from platform_app.txs.components import inner_input, inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.hashing import sha256
 from primitives.ids import ID, utxo_id
 from tests.servers.node import Ask
+from utxo.components import TransferableInput
 
 UNIT = 10**6
 GENESIS_FUNDS = 42_000_000 * UNIT

@@ -10,17 +10,9 @@ from typing import Any
 
 from platform_app.txs.base import BaseTx, SpendingTx, Tx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import (
-    UTXO,
-    OutputOwners,
-    StakingPeriod,
-    TransferableOutput,
-    TransferOutput,
-    inner_output,
-)
+from platform_app.txs.components import StakingPeriod, inner_output
 from platform_app.txs.staking import AddPermissionlessDelegatorTx, AddPermissionlessValidatorTx
 from platform_app.txs.subnets import CreateSubnetTx
-from platform_app.txs.well_formed import sort_key
 from primitives import checksummed
 from primitives.addresses import format_address
 from primitives.hashing import sha256
@@ -29,6 +21,8 @@ from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform
 from tests.e2e.platform_client import PlatformClient
 from tests.servers.node import RunningNode
+from utxo.components import UTXO, OutputOwners, TransferableOutput, TransferOutput
+from utxo.well_formed import sort_outputs
 
 HRP = "local"
 UNIT = platform.UNIT
@@ -158,7 +152,7 @@ class Wallet:
             platform.output(amount, address_of(key), asset_id=spent.asset_id)
             for key, amount in amounts
         )
-        outputs = tuple(sorted(paid, key=sort_key))
+        outputs = sort_outputs(paid, CODEC)
         inputs = platform.spend_all(spent)
         return platform.signed(kind, [[self.key]], outputs=outputs, inputs=inputs, **fields)
 

@@ -31,7 +31,7 @@ from platform_app.apps import platform_chain
 from platform_app.services.errors import RefusedIssue
 from platform_app.services.mempool import issue_tx
 from platform_app.txs.codec import parse
-from platform_app.txs.errors import InvalidTx
+from utxo.errors import InvalidTx
 
 directory = pathlib.Path({directory!r})
 txs = [parse(bytes.fromhex(line)) for line in (directory / "theirs").read_text().split()]

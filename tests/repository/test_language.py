@@ -38,6 +38,7 @@ CODE = (
     "primitives",
     "scripts",
     "tests",
+    "utxo",
 )
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs")
 SKIPPED = {"migrations", "vectors", "node_modules", "build", "target", "__pycache__"}

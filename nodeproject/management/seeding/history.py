@@ -24,8 +24,8 @@ from platform_app.apps import platform_chain
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
 from platform_app.txs.base import Tx
-from platform_app.txs.components import UTXO
 from primitives.evm import Address
+from utxo.components import UTXO
 
 ALLOWANCE: Final = 10**18
 """Wei that each sender gets."""

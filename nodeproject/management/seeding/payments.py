@@ -6,24 +6,23 @@ from typing import Final
 from nodeproject.management.seeding.owners import SeededOwner
 from platform_app.config import UNIT, specification_config
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.codec import build, sign_bytes
-from platform_app.txs.components import (
-    UTXO,
-    OutputOwners,
-    SignatureCredential,
-    StakingPeriod,
-    TransferableInput,
-    TransferableOutput,
-    TransferInput,
-    TransferOutput,
-    inner_output,
-)
+from platform_app.txs.codec import CODEC, build, sign_bytes
+from platform_app.txs.components import StakingPeriod, inner_output
 from platform_app.txs.staking import AddPermissionlessDelegatorTx
-from platform_app.txs.well_formed import sort_key
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from primitives.networks import LOCAL
 from primitives.secp256k1 import sign_sha256
+from utxo.components import (
+    UTXO,
+    OutputOwners,
+    SignatureCredential,
+    TransferableInput,
+    TransferableOutput,
+    TransferInput,
+    TransferOutput,
+)
+from utxo.well_formed import sort_outputs
 
 FEE: Final = specification_config(LOCAL).fees.tx
 COIN: Final = UNIT
@@ -43,9 +42,7 @@ def transfer(coin: UTXO, sender: SeededOwner, payments: Iterable[tuple[ShortID, 
     paid = sum(inner_output(one.output).amount for one in made)
     if rest := inner_output(coin.output).amount - paid - FEE:
         made.append(_output(coin.asset_id, sender.short_id, rest))
-    unsigned = BaseTx(
-        LOCAL, PRIMARY_NETWORK_ID, tuple(sorted(made, key=sort_key)), _spent(coin), b""
-    )
+    unsigned = BaseTx(LOCAL, PRIMARY_NETWORK_ID, sort_outputs(made, CODEC), _spent(coin), b"")
     return _sign(unsigned, sender)
 
 

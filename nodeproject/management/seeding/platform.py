@@ -47,12 +47,13 @@ from platform_app.store.staking import Moment, spread
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import build
-from platform_app.txs.components import UTXO, ProofOfPossession
+from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.staking import RewardValidatorTx
 from primitives import bls
 from primitives.addresses import format_address
 from primitives.ids import ID, NodeID, ShortID
 from primitives.whole_files import write_whole
+from utxo.components import UTXO
 
 AGE: Final = 4 * DAY
 """Age of the chain in seconds when a node starts on it: past stakers need some days."""

@@ -8,7 +8,6 @@ import pytest
 from platform_app.config import reference_config
 from platform_app.txs.base import UnsignedTx
 from platform_app.txs.codec import CODEC, build, parse, sign_bytes
-from platform_app.txs.components import UTXO, SignatureCredential
 from platform_app.txs.errors import ChainOnPrimaryNetwork, NoL1Validators
 from platform_app.txs.render import render, render_tx
 from platform_app.txs.syntax import verify_syntax
@@ -21,6 +20,7 @@ from primitives.ids import ID
 from primitives.secp256k1 import recover_address
 from tests.conformance.pchain_vectors import cases
 from tests.conformance.platform_app.views import view
+from utxo.components import UTXO, SignatureCredential
 
 UNSIGNED = Annotated[UnsignedTx, INTERFACE]
 ASSETS = {

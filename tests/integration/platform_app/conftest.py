@@ -26,16 +26,13 @@ from platform_app.services import mempool
 from platform_app.services.genesis import load_genesis
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import (
-    UTXO,
-    TransferableOutput,
-    inner_output,
-)
-from platform_app.txs.well_formed import sort_key
+from platform_app.txs.components import inner_output
 from primitives.ids import ID, NodeID, ShortID
 from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform
 from tests.builders.process import begin_anew
+from utxo.components import UTXO, TransferableOutput
+from utxo.well_formed import sort_outputs
 
 EWOQ = address_of(EWOQ_KEY)
 """The owner of the coins that tests spend."""
@@ -88,12 +85,12 @@ class PChain:
         """Return a signed transaction of a type that spends ewoq's largest coin, change included."""
         coin = self.coins()[0]
         self._spent.add(coin.utxo_id)
-        staked = tuple(sorted(stake, key=sort_key))
+        staked = sort_outputs(stake, CODEC)
         exported = changes.get("exported_outputs", ())
         given = sum(inner_output(one.output).amount for one in (*outputs_made, *staked, *exported))
         change = self.output(inner_output(coin.output).amount - given - burn, EWOQ)
         fields = {
-            "outputs": tuple(sorted((*outputs_made, change), key=sort_key)),
+            "outputs": sort_outputs((*outputs_made, change), CODEC),
             "inputs": platform.spend_all(coin),
             **({"stake": staked} if staked else {}),
             **changes,

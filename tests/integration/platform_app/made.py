@@ -12,7 +12,7 @@ from platform_app.config import UNIT
 from platform_app.selectors import accepted, outputs
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO, StakingPeriod, inner_output
+from platform_app.txs.components import StakingPeriod, inner_output
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -25,6 +25,7 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
+from utxo.components import UTXO
 
 STAKE = platform.CONFIG.min_validator_stake
 DELEGATION = platform.CONFIG.min_delegator_stake

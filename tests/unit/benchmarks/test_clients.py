@@ -24,7 +24,6 @@ from cchain_app.txs import transaction
 from platform_app.config import UNIT, specification_config
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import CODEC, build, parse, sign_bytes
-from platform_app.txs.components import UTXO, OutputOwners, SignatureCredential, TransferOutput
 from platform_app.txs.staking import AddPermissionlessDelegatorTx
 from primitives import checksummed
 from primitives.addresses import parse_address
@@ -33,6 +32,7 @@ from primitives.ids import ID, NodeID, ShortID
 from primitives.networks import LOCAL
 from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import recover_address
+from utxo.components import UTXO, OutputOwners, SignatureCredential, TransferOutput
 
 with recursion_limit_kept():
     from eth_account import Account as EthAccount

@@ -5,7 +5,6 @@ from django.utils.html import escape
 
 from platform_app import models
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import OutputOwners
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_rows
 from tests.builders import platform_history as past
@@ -13,6 +12,7 @@ from tests.integration.admin_pages import Browse
 from tests.integration.platform_app.admin.conftest import SIZES
 from tests.integration.platform_app.admin.paths import detail, listing
 from tests.integration.platform_app.admin.shown import address, exported, keys, unspent
+from utxo.components import OutputOwners
 
 pytestmark = [pytest.mark.sqlite_only, pytest.mark.usefixtures("history")]
 

@@ -4,12 +4,13 @@ from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.selectors import stakers
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO, inner_output
+from platform_app.txs.components import inner_output
 from platform_app.txs.staking import AddDelegatorTx
 from primitives.checksummed import decode
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc
+from utxo.components import UTXO
 
 
 def test_what_a_staker_has_earned(pchain: PChain, rpc: Rpc) -> None:

@@ -2,13 +2,13 @@
 
 from platform_app.config import DAY, UNIT
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import TransferableOutput
 from platform_app.txs.staking import AddDelegatorTx
 from primitives.addresses import format_address
 from primitives.checksummed import TextEncoding, decode
 from primitives.keys import VMRQ_KEY, address_of
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
+from utxo.components import TransferableOutput
 
 VMRQ = format_address("P", "local", address_of(VMRQ_KEY))
 EWOQ = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"

@@ -11,12 +11,12 @@ from platform_app.config import UNIT
 from platform_app.store.outputs import receive
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO
 from primitives.addresses import format_address
 from primitives.checksummed import TextEncoding, decode
 from primitives.ids import EMPTY_ID, ShortID
 from tests.builders.platform import ADDRESSES, utxo
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, refusal
+from utxo.components import UTXO
 
 FIRST, SECOND, NOBODY = ADDRESSES[:3]
 EWOQ_TEXT = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"

@@ -8,7 +8,6 @@ import pytest
 from nodeproject.apps import this_node
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.addresses import format_address
 from primitives.checksummed import decode
@@ -16,6 +15,7 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
 from tests.builders import platform
 from tests.builders.platform import ADDRESSES
 from tests.integration.platform_app.conftest import EWOQ, PChain, Rpc, asking
+from utxo.components import UTXO
 
 FIRST, SECOND = sorted(ADDRESSES[:2])
 

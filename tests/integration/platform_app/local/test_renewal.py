@@ -22,14 +22,14 @@ from platform_app.store import mempool
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.components import inner_output
 from platform_app.txs.staking import AddPermissionlessValidatorTx
-from platform_app.wallet.keychain import Keychain
 from platform_app.wallet.moving import build_transfer
 from platform_app.wallet.transactions import build_add_validator
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import NodeID, ShortID
 from primitives.keys import EWOQ_KEY, VMRQ_KEY, address_of
 from tests.builders import own_node, platform
 from tests.integration.platform_app.conftest import EWOQ, PChain
+from utxo.keychain import Keychain
 
 VMRQ = address_of(VMRQ_KEY)
 CONFIG = platform.CONFIG
@@ -61,15 +61,15 @@ def end_stay(pchain: PChain) -> ValidatorRecord:
     return stay
 
 
-def wallet_of(pchain: PChain, key: bytes) -> Wallet:
+def wallet_of(pchain: PChain, key: bytes) -> PlatformWallet:
     address = address_of(key)
-    return Wallet(
-        CONFIG,
-        pchain.asset_id,
-        Keychain.of([key]),
-        coins.coins_of(platform_chain(), [address]),
-        address,
-        pchain.now,
+    return PlatformWallet(
+        config=CONFIG,
+        asset_id=pchain.asset_id,
+        keychain=Keychain.of([key]),
+        utxos=coins.coins_of(platform_chain(), [address]),
+        change_address=address,
+        now=pchain.now,
     )
 
 

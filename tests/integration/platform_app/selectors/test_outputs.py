@@ -15,7 +15,6 @@ from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.store import outputs as rows
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import UTXO
 from primitives.ids import EMPTY_ID, NodeID, ShortID
 from tests.builders import platform
 from tests.builders.platform_rows import (
@@ -27,6 +26,7 @@ from tests.builders.platform_rows import (
     raw_utxo,
     reward,
 )
+from utxo.components import UTXO
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from platform_app.store import mempool
 from platform_app.store import outputs as shared_outputs
 from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
-from platform_app.txs.errors import IllegalChainName, UnspendableOutput
+from platform_app.txs.errors import IllegalChainName
 from platform_app.wallet.errors import (
     CannotSign,
     ChainOfPrimaryNetwork,
@@ -47,6 +47,7 @@ from tests.integration.platform_app.services.paying import (
     period,
     validator,
 )
+from utxo.errors import UnspendableOutput
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,10 @@ from platform_app.apps import platform_chain
 from platform_app.state.diff import Diff
 from platform_app.store import outputs
 from platform_app.store.state import DatabaseState
-from platform_app.txs.components import UTXO, OutputOwners, TransferOutput
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_rows import accept, begin, producing
+from utxo.components import UTXO, OutputOwners, TransferOutput
 
 pytestmark = pytest.mark.django_db
 

@@ -18,13 +18,14 @@ from platform_app.store import outputs as shared_rows
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
 from platform_app.txs.base import TxStatus
-from platform_app.txs.components import UTXO, inner_output
+from platform_app.txs.components import inner_output
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows
 from tests.builders.platform_state import MemoryState
 from tests.builders.process import begin_anew
 from tests.searching import cases
+from utxo.components import UTXO
 
 pytestmark = pytest.mark.django_db
 

@@ -12,10 +12,12 @@ from platform_app.state.staker import Priority, Staker
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
 from platform_app.txs.base import TxStatus
+from platform_app.txs.codec import CODEC
 from primitives.hashing import sha256
 from primitives.ids import NodeID
 from tests.builders import platform
 from tests.builders.platform_rows import Change, accept, adding, begin, reward
+from utxo.well_formed import sort_outputs
 
 pytestmark = pytest.mark.django_db
 
@@ -139,14 +141,12 @@ def test_a_node_has_one_validator_record_on_a_subnet() -> None:
 
 def test_stake_is_kept_by_owner_until_the_staker_leaves() -> None:
     owner, other = platform.ADDRESSES[:2]
-    stake = tuple(
-        sorted(
-            (
-                platform.output(1_500_000_000, owner, other),
-                platform.output(500_000_000, owner, stakeable_until=9),
-            ),
-            key=platform.sort_key,
-        )
+    stake = sort_outputs(
+        (
+            platform.output(1_500_000_000, owner, other),
+            platform.output(500_000_000, owner, stakeable_until=9),
+        ),
+        CODEC,
     )
     validator, add = adding(of_tx={"stake": stake})
     begin()

@@ -24,12 +24,12 @@ from platform_app.config import UNIT
 from platform_app.executor.env import Env
 from platform_app.state.staker import Staker
 from platform_app.txs.base import Tx
-from platform_app.txs.components import UTXO
 from platform_app.txs.staking import AddValidatorTx
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.platform_random import History, funded
 from tests.builders.platform_state import ENV, MemoryState, env, joined, staking, state
+from utxo.components import UTXO
 
 GENESIS = genesis_block(b"genesis")
 FIRST, SECOND = (platform.utxo(UNIT, number=number) for number in range(2))

@@ -11,8 +11,7 @@ from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import build
-from platform_app.txs.components import TransferOutput
-from platform_app.txs.errors import CredentialsDifferFromInputs, EmptyStakerId, InvalidTx
+from platform_app.txs.errors import CredentialsDifferFromInputs, EmptyStakerId
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -33,6 +32,8 @@ from tests.builders.platform_state import (
     staking,
     state,
 )
+from utxo.components import TransferOutput
+from utxo.errors import InvalidTx
 
 NOW = platform.NOW
 VALIDATORS, DELEGATIONS, OTHERS = map(platform.owners, platform.ADDRESSES[:3])

@@ -9,20 +9,25 @@ from platform_app.config import UNIT
 from platform_app.executor import errors
 from platform_app.txs.base import BaseTx, TxStatus
 from platform_app.txs.codec import build
-from platform_app.txs.components import (
-    LockOut,
-    OutputOwners,
-    SignatureCredential,
-    TransferableInput,
-    TransferInput,
-)
-from platform_app.txs.errors import SumOverflow
+from platform_app.txs.components import LockOut
 from primitives.hashing import sha256
 from primitives.ids import ID
 from primitives.secp256k1 import ORDER
 from primitives.uint64 import MAX
 from tests.builders import platform
 from tests.builders.platform_state import assert_refused, env, executed, state
+from utxo.components import OutputOwners, SignatureCredential, TransferableInput, TransferInput
+from utxo.errors import (
+    AmountMismatch,
+    NonexistentAddress,
+    SignersDifferFromSignatures,
+    SumOverflow,
+    TimeLocked,
+    TooFewSigners,
+    TooManySigners,
+    UnrecoverableSignature,
+    WrongSigner,
+)
 
 FUNDS = platform.utxo(2 * UNIT)
 LATER = platform.NOW + 100
@@ -246,7 +251,7 @@ def test_an_input_spends_all_of_its_output() -> None:
         errors.TransferNotVerified,
         "failed to verify transfer: utxo amount and input amount are not equal: "
         f"{3 * UNIT} != {2 * UNIT}",
-        because=errors.AmountMismatch,
+        because=AmountMismatch,
     )
 
 
@@ -259,7 +264,7 @@ def test_an_owner_waits_for_its_time_on_the_chain() -> None:
         state(locked),
         errors.TransferNotVerified,
         "failed to verify transfer: output is time locked",
-        because=errors.TimeLocked,
+        because=TimeLocked,
         environment=env(now=LATER),
     )
     assert executed(tx, state(locked, time=LATER)).changes().consumed
@@ -287,7 +292,7 @@ def test_more_signers_than_wanted_are_refused() -> None:
         holder,
         errors.TransferNotVerified,
         "failed to verify transfer: input has more signers than expected",
-        because=errors.TooManySigners,
+        because=TooManySigners,
     )
 
 
@@ -299,7 +304,7 @@ def test_fewer_signers_than_wanted_are_refused() -> None:
         holder,
         errors.TransferNotVerified,
         "failed to verify transfer: input has less signers than expected",
-        because=errors.TooFewSigners,
+        because=TooFewSigners,
     )
 
 
@@ -312,7 +317,7 @@ def test_each_signer_signs() -> None:
         errors.TransferNotVerified,
         "failed to verify transfer: input expected a different number of signers than provided "
         "in the credential",
-        because=errors.SignersDifferFromSignatures,
+        because=SignersDifferFromSignatures,
     )
 
 
@@ -324,7 +329,7 @@ def test_a_signer_is_one_of_the_owners() -> None:
         holder,
         errors.TransferNotVerified,
         "failed to verify transfer: input referenced a nonexistent address in the output",
-        because=errors.NonexistentAddress,
+        because=NonexistentAddress,
     )
 
 
@@ -337,7 +342,7 @@ def test_nobody_signs_for_another() -> None:
         errors.TransferNotVerified,
         f"failed to verify transfer: wrong signature: expected signature from {ONE} "
         f"but got from {TWO}",
-        because=errors.WrongSigner,
+        because=WrongSigner,
     )
 
 
@@ -347,7 +352,7 @@ def test_a_signature_of_nobody_is_invalid() -> None:
         state(FUNDS),
         errors.TransferNotVerified,
         "failed to verify transfer: invalid signature",
-        because=errors.UnrecoverableSignature,
+        because=UnrecoverableSignature,
     )
 
 
@@ -361,13 +366,13 @@ def test_the_second_form_of_a_signature_is_invalid() -> None:
         state(FUNDS),
         errors.TransferNotVerified,
         "failed to verify transfer: signature was mutated from its original format",
-        because=errors.UnrecoverableSignature,
+        because=UnrecoverableSignature,
     )
 
 
 def test_a_signature_that_opens_many_outputs_is_recovered_once(monkeypatch) -> None:
     recovered = []
-    from platform_app.executor import credentials
+    from utxo import credentials
 
     genuine = credentials._recover.__wrapped__
 

@@ -7,7 +7,7 @@ import pytest
 from platform_app.config import DAY, UNIT
 from platform_app.executor import errors, staking_errors
 from platform_app.state.staker import Priority, Staker
-from platform_app.txs.components import AuthInput, OutputOwners
+from platform_app.txs.components import AuthInput
 from platform_app.txs.errors import CredentialsDifferFromInputs
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,
@@ -24,6 +24,15 @@ from tests.builders.platform_state import (
     staker,
     stakers,
     state,
+)
+from utxo.components import OutputOwners
+from utxo.errors import (
+    NonexistentAddress,
+    SignersDifferFromSignatures,
+    TimeLocked,
+    TooFewSigners,
+    TooManySigners,
+    WrongSigner,
 )
 
 NOW = platform.NOW
@@ -108,7 +117,7 @@ def test_the_former_owner_decides_nothing_any_more() -> None:
         errors.UnauthorizedModification,
         f"unauthorized modification: wrong signature: expected signature from {TWO} "
         f"but got from {ONE}",
-        because=errors.WrongSigner,
+        because=WrongSigner,
     )
 
 
@@ -185,37 +194,37 @@ REFUSED_AUTHORIZATIONS: list[Any] = [
     (
         platform.owners(ONE, TWO, threshold=2),
         {},
-        errors.TooFewSigners,
+        TooFewSigners,
         "input has less signers than expected",
     ),
     (
         platform.owners(ONE, TWO),
         {"subnet_authorization": AuthInput((0, 1)), "keys": [[KEY_1], [KEY_1, KEY_2]]},
-        errors.TooManySigners,
+        TooManySigners,
         "input has more signers than expected",
     ),
     (
         platform.owners(ONE),
         {"keys": [[KEY_1], [KEY_1, KEY_2]]},
-        errors.SignersDifferFromSignatures,
+        SignersDifferFromSignatures,
         "input expected a different number of signers than provided in the credential",
     ),
     (
         platform.owners(ONE),
         {"subnet_authorization": AuthInput((3,))},
-        errors.NonexistentAddress,
+        NonexistentAddress,
         "input referenced a nonexistent address in the output",
     ),
     (
         platform.owners(ONE, locktime=NOW + 1),
         {},
-        errors.TimeLocked,
+        TimeLocked,
         "output is time locked",
     ),
     (
         platform.owners(ONE),
         {"keys": [[KEY_1], [KEY_2]]},
-        errors.WrongSigner,
+        WrongSigner,
         f"wrong signature: expected signature from {ONE} but got from {TWO}",
     ),
 ]

@@ -20,13 +20,14 @@ from platform_app.genesis.genesis import Genesis, GenesisBody, initial_stakers, 
 from platform_app.state.staker import Priority
 from platform_app.txs.base import SignedBody
 from platform_app.txs.codec import GENESIS_CODEC
-from platform_app.txs.components import UTXO, LockOut, OutputOwners, TransferOutput
+from platform_app.txs.components import LockOut
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.codec_errors import CodecError, TrailingBytes
 from primitives.ids import AVM_ID, EMPTY_ID, EVM_ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders.genesis import HOLDER, NODE_IDS, REWARDED, STAKED, YEAR, document
 from tests.builders.platform import NOW, proof_of_possession
+from utxo.components import UTXO, OutputOwners, TransferOutput
 
 CONFIG = parse_genesis_config(document())
 REWARDS = RewardConfig()

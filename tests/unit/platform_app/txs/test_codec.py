@@ -14,7 +14,7 @@ from platform_app.txs.codec import (
     parse_embedded,
     sign_bytes,
 )
-from platform_app.txs.components import LockOut, TransferableOutput
+from platform_app.txs.components import LockOut
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.codec_errors import (
     CodecError,
@@ -31,6 +31,7 @@ from primitives.codec_errors import (
 from primitives.hashing import sha256
 from tests.builders.platform import ASSET_ID, every_type, signed, transfer_output, unsigned
 from tests.builders.platform_strategies import transactions
+from utxo.components import TransferableOutput
 
 SIGNED = signed()
 BEFORE_OUTPUTS = SIGNED.raw[: 2 + 4 + 4 + 32]

@@ -5,16 +5,22 @@ import inspect
 import pytest
 
 from platform_app.txs import errors
-from platform_app.txs.errors import InvalidTx
+from utxo import errors as utxo_errors
+from utxo.errors import InvalidTx
 
+MODULES = (errors, utxo_errors)
 CLASSES = [
-    cls for _, cls in inspect.getmembers(errors, inspect.isclass) if issubclass(cls, InvalidTx)
+    cls
+    for module in MODULES
+    for _, cls in inspect.getmembers(module, inspect.isclass)
+    if issubclass(cls, InvalidTx) and cls.__module__ == module.__name__
 ]
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_each_class_is_drawn_in_the_tree(cls: type[InvalidTx]) -> None:
-    assert cls.__name__ in str(errors.__doc__).split()
+    (module,) = (module for module in MODULES if module.__name__ == cls.__module__)
+    assert cls.__name__ in str(module.__doc__).split()
 
 
 def test_no_two_reasons_have_the_same_words() -> None:

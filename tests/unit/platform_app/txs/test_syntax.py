@@ -8,15 +8,7 @@ import pytest
 from platform_app.config import UNIT
 from platform_app.txs import errors, l1, staking, subnets
 from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.components import (
-    EmptySigner,
-    LockIn,
-    LockOut,
-    SignatureCredential,
-    TransferableInput,
-    TransferableOutput,
-    TransferInput,
-)
+from platform_app.txs.components import EmptySigner, LockIn, LockOut
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import (
@@ -46,6 +38,25 @@ from tests.builders.platform import (
 from tests.builders.refusals import Refusal, owned, verify_unsigned
 from tests.unit.platform_app.txs.test_syntax_of_l1s import CONVERSIONS
 from tests.unit.platform_app.txs.test_syntax_of_stakers import STAKING, SUBNETS
+from utxo.components import (
+    SignatureCredential,
+    TransferableInput,
+    TransferableOutput,
+    TransferInput,
+)
+from utxo.errors import (
+    AddressesNotSorted,
+    EmptyAssetId,
+    IndicesNotSorted,
+    InputsNotSorted,
+    InputWithoutValue,
+    InvalidSyntax,
+    InvalidTx,
+    OutputsNotSorted,
+    OutputWithoutValue,
+    UnoptimizedOutput,
+    UnspendableOutput,
+)
 
 MAX = 2**64 - 1
 STAKE = CONFIG.min_validator_stake
@@ -69,21 +80,21 @@ BASE = [
     ),
 ]
 OUTPUTS = [
-    ((owned(2, LOW),), errors.UnspendableOutput, "output is unspendable"),
-    ((owned(0, LOW),), errors.UnoptimizedOutput, "output representation should be optimized"),
-    ((owned(1, HIGH, LOW),), errors.AddressesNotSorted, "addresses not sorted and unique"),
-    ((owned(1, LOW, LOW),), errors.AddressesNotSorted, "addresses not sorted and unique"),
-    ((output(0),), errors.OutputWithoutValue, "output has no value"),
-    ((output(asset_id=EMPTY_ID),), errors.EmptyAssetId, "empty asset ID is not valid"),
+    ((owned(2, LOW),), UnspendableOutput, "output is unspendable"),
+    ((owned(0, LOW),), UnoptimizedOutput, "output representation should be optimized"),
+    ((owned(1, HIGH, LOW),), AddressesNotSorted, "addresses not sorted and unique"),
+    ((owned(1, LOW, LOW),), AddressesNotSorted, "addresses not sorted and unique"),
+    ((output(0),), OutputWithoutValue, "output has no value"),
+    ((output(asset_id=EMPTY_ID),), EmptyAssetId, "empty asset ID is not valid"),
     ((output(stakeable_until=0),), errors.InvalidLocktime, "invalid locktime"),
-    ((output(0, stakeable_until=5),), errors.OutputWithoutValue, "output has no value"),
+    ((output(0, stakeable_until=5),), OutputWithoutValue, "output has no value"),
     (
         (TransferableOutput(ASSET_ID, LockOut(5, LockOut(6, transfer_output()))),),
         errors.NestedLock,
         "shouldn't nest stakeable locks",
     ),
-    (outputs(1, 2)[::-1], errors.OutputsNotSorted, "outputs not sorted"),
-    ((output(1, stakeable_until=5), output(1)), errors.OutputsNotSorted, "outputs not sorted"),
+    (outputs(1, 2)[::-1], OutputsNotSorted, "outputs not sorted"),
+    ((output(1, stakeable_until=5), output(1)), OutputsNotSorted, "outputs not sorted"),
     (
         tuple(
             sorted(
@@ -92,15 +103,15 @@ OUTPUTS = [
                 reverse=True,
             )
         ),
-        errors.OutputsNotSorted,
+        OutputsNotSorted,
         "outputs not sorted",
     ),
 ]
 INPUTS = [
-    ((signed_by(1, 0),), errors.IndicesNotSorted, "address indices not sorted and unique"),
-    ((signed_by(1, 1),), errors.IndicesNotSorted, "address indices not sorted and unique"),
-    ((spend(utxo(0)),), errors.InputWithoutValue, "input has no value"),
-    ((spend(utxo(asset_id=EMPTY_ID)),), errors.EmptyAssetId, "empty asset ID is not valid"),
+    ((signed_by(1, 0),), IndicesNotSorted, "address indices not sorted and unique"),
+    ((signed_by(1, 1),), IndicesNotSorted, "address indices not sorted and unique"),
+    ((spend(utxo(0)),), InputWithoutValue, "input has no value"),
+    ((spend(utxo(asset_id=EMPTY_ID)),), EmptyAssetId, "empty asset ID is not valid"),
     ((spend(utxo(stakeable_until=0)),), errors.InvalidLocktime, "invalid locktime"),
     (
         (replace(spend(utxo()), input=LockIn(5, LockIn(6, TransferInput(1, ())))),),
@@ -109,10 +120,10 @@ INPUTS = [
     ),
     (
         spend_all(utxo(), utxo(number=1))[::-1],
-        errors.InputsNotSorted,
+        InputsNotSorted,
         "inputs not sorted and unique",
     ),
-    (spend_all(utxo(), utxo()), errors.InputsNotSorted, "inputs not sorted and unique"),
+    (spend_all(utxo(), utxo()), InputsNotSorted, "inputs not sorted and unique"),
 ]
 CHAINS = [
     Refusal(
@@ -153,7 +164,7 @@ CHAINS = [
     Refusal(
         ImportTx,
         {"imported_inputs": spend_all(utxo(), utxo())},
-        errors.InputsNotSorted,
+        InputsNotSorted,
         "inputs not sorted and unique",
     ),
     Refusal(ExportTx, {"exported_outputs": ()}, errors.NoExportedOutputs, "no export outputs"),
@@ -166,7 +177,7 @@ CHAINS = [
     Refusal(
         ExportTx,
         {"exported_outputs": outputs(1, 2)[::-1]},
-        errors.OutputsNotSorted,
+        OutputsNotSorted,
         "outputs not sorted",
     ),
 ]
@@ -179,7 +190,7 @@ def test_a_broken_rule_is_named(refusal: Refusal) -> None:
 
 @pytest.mark.parametrize(("made", "error", "words"), OUTPUTS)
 def test_outputs_must_be_well_formed(
-    made: tuple[TransferableOutput, ...], error: type[errors.InvalidTx], words: str
+    made: tuple[TransferableOutput, ...], error: type[InvalidTx], words: str
 ) -> None:
     with pytest.raises(error) as refused:
         verify_unsigned(unsigned(BaseTx, outputs=made))
@@ -189,7 +200,7 @@ def test_outputs_must_be_well_formed(
 
 @pytest.mark.parametrize(("made", "error", "words"), INPUTS)
 def test_inputs_must_be_well_formed(
-    made: tuple[TransferableInput, ...], error: type[errors.InvalidTx], words: str
+    made: tuple[TransferableInput, ...], error: type[InvalidTx], words: str
 ) -> None:
     with pytest.raises(error) as refused:
         verify_unsigned(unsigned(BaseTx, inputs=made))
@@ -263,12 +274,13 @@ def test_every_reason_of_syntax_is_reached_here() -> None:
     reached |= {error for _, error, _ in [*OUTPUTS, *INPUTS]}
     reached |= {errors.InvalidTransformation, errors.CredentialsDifferFromInputs}
 
-    assert reached == set(leaves(errors.InvalidSyntax))
+    assert reached == set(leaves(InvalidSyntax))
 
 
 def leaves(root: type[Exception]) -> list[type[Exception]]:
     """Return the classes that have no subclasses."""
-    below = [cls for cls in root.__subclasses__() if cls.__module__ == errors.__name__]
+    modules = {errors.__name__, InvalidTx.__module__}
+    below = [cls for cls in root.__subclasses__() if cls.__module__ in modules]
     return [leaf for cls in below for leaf in leaves(cls)] if below else [root]
 
 

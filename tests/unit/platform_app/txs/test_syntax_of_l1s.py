@@ -17,6 +17,7 @@ from tests.builders.platform import (
     unsigned,
 )
 from tests.builders.refusals import FORGED, Refusal, verify_unsigned
+from utxo.errors import EmptyAssetId, UnspendableOutput
 
 
 def l1_validator(**changes: Any) -> tuple[l1.ConvertSubnetToL1Validator, ...]:
@@ -76,7 +77,7 @@ CONVERSIONS = [
     Refusal(
         subnets.TransformSubnetTx,
         {"asset_id": EMPTY_ID},
-        errors.EmptyAssetId,
+        EmptyAssetId,
         "empty asset ID is not valid",
     ),
     Refusal(
@@ -131,7 +132,7 @@ CONVERSIONS = [
         Refusal(
             l1.ConvertSubnetToL1Tx,
             {"validators": l1_validator(**{name: l1.PChainOwner(2, (ADDRESS,))})},
-            errors.UnspendableOutput,
+            UnspendableOutput,
             "output is unspendable",
         )
         for name in ("remaining_balance_owner", "deactivation_owner")

@@ -24,6 +24,7 @@ from tests.builders.platform import (
     validator,
 )
 from tests.builders.refusals import FORGED, Refusal, owner
+from utxo.errors import IndicesNotSorted, OutputsNotSorted, SumOverflow, UnspendableOutput
 
 MAX = 2**64 - 1
 STAKE = CONFIG.min_validator_stake
@@ -104,11 +105,11 @@ STAKING = [
         for cls in (staking.AddPermissionlessValidatorTx, staking.AddPermissionlessDelegatorTx)
     ),
     *(
-        Refusal(cls, {"stake": outputs(MAX, 1)}, errors.SumOverflow, "overflow")
+        Refusal(cls, {"stake": outputs(MAX, 1)}, SumOverflow, "overflow")
         for cls in (staking.AddValidatorTx, staking.AddPermissionlessDelegatorTx)
     ),
     *(
-        Refusal(cls, {"stake": outputs(1, 2)[::-1]}, errors.OutputsNotSorted, "outputs not sorted")
+        Refusal(cls, {"stake": outputs(1, 2)[::-1]}, OutputsNotSorted, "outputs not sorted")
         for cls in (
             staking.AddValidatorTx,
             staking.AddDelegatorTx,
@@ -118,7 +119,7 @@ STAKING = [
         )
     ),
     *(
-        Refusal(cls, {name: owner(2, LOW)}, errors.UnspendableOutput, "output is unspendable")
+        Refusal(cls, {name: owner(2, LOW)}, UnspendableOutput, "output is unspendable")
         for cls, name in (
             (staking.AddValidatorTx, "rewards_owner"),
             (staking.AddDelegatorTx, "rewards_owner"),
@@ -179,7 +180,7 @@ SUBNETS = [
         Refusal(
             cls,
             {name: AuthInput((1, 0))},
-            errors.IndicesNotSorted,
+            IndicesNotSorted,
             "address indices not sorted and unique",
         )
         for cls, name in (

@@ -10,15 +10,16 @@ from platform_app.config import DAY, UNIT
 from platform_app.executor.standard import execute
 from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
-from platform_app.txs.components import UTXO, inner_output
+from platform_app.txs.components import inner_output
 from platform_app.wallet import moving, transactions
 from platform_app.wallet.errors import CannotSign, NoImportableFunds, NotEnoughCoins
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import EVM_ID
 from tests.builders import platform
 from tests.builders.platform_state import ENV, MemoryState, staker, stakers, state
 from tests.builders.wallet import coins, keychains, wallet
 from tests.searching import cases
+from utxo.components import UTXO
 
 FEES = platform.CONFIG.fees
 OTHER_NODE = platform.NodeID(b"another node".ljust(20))
@@ -29,7 +30,7 @@ class Wish(NamedTuple):
     """A transaction to build, and the amounts that it needs."""
 
     name: str
-    build: Callable[[Wallet], Tx]
+    build: Callable[[PlatformWallet], Tx]
     fee: int
     """Including the transferred amount."""
     stake: int = 0
@@ -130,7 +131,7 @@ def accepted(tx: Tx, into: MemoryState) -> None:
     into.accept(diff.changes())
 
 
-def usable(one: Wallet) -> tuple[int, int]:
+def usable(one: PlatformWallet) -> tuple[int, int]:
     """Return the amounts of the staking asset that the keys can spend: unlocked, and locked."""
     sums = [0, 0]
     for utxo in one.utxos:
@@ -146,7 +147,7 @@ def usable(one: Wallet) -> tuple[int, int]:
     return sums[0], sums[1]
 
 
-def is_enough(one: Wallet, wish: Wish) -> bool:
+def is_enough(one: PlatformWallet, wish: Wish) -> bool:
     unlocked, locked = usable(one)
     return unlocked >= wish.fee + max(0, wish.stake - locked)
 

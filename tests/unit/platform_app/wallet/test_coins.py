@@ -3,11 +3,12 @@
 import pytest
 
 from platform_app.config import UNIT
-from platform_app.txs.components import LockIn, LockOut, TransferInput, inner_output
+from platform_app.txs.components import LockIn, LockOut, inner_output
 from platform_app.wallet.coins import Spend, choose
 from platform_app.wallet.errors import NotEnoughCoins
 from tests.builders import platform
 from tests.builders.wallet import CHANGE, wallet
+from utxo.components import TransferInput
 
 LATER = platform.NOW + 1
 ONE, TWO, THREE = platform.ADDRESSES[:3]
@@ -77,6 +78,21 @@ def test_locked_coins_stay_where_nothing_is_staked() -> None:
         choose(wallet(locked), fee=1)
 
     assert (refused.value.burned, refused.value.staked) == (0, 0)
+
+
+def test_a_locked_coin_opens_for_staking_only_until_its_locktime() -> None:
+    locked = platform.utxo(10, stakeable_until=LATER)
+    opened = platform.utxo(10, number=1, stakeable_until=platform.NOW)
+    holder = wallet(locked, opened)
+
+    assert holder.open(locked) is None
+    staked = holder.open_locked(locked)
+    assert staked is not None
+    assert staked.input.input == LockIn(LATER, TransferInput(10, (0,)))
+    assert holder.open_locked(opened) is None
+    spendable = holder.open(opened)
+    assert spendable is not None
+    assert spendable.input.input == TransferInput(10, (0,))
 
 
 def test_no_more_locked_coins_are_taken_than_the_stake_needs() -> None:

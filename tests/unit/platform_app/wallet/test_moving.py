@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from platform_app.config import UNIT
-from platform_app.txs.components import UTXO
 from platform_app.wallet.errors import AmountOverflow, NoImportableFunds, NotEnoughCoins
 from platform_app.wallet.moving import (
     IMPORT_ROOM,
@@ -17,6 +16,7 @@ from primitives import uint64
 from tests.builders import platform
 from tests.builders.platform_state import executed, state
 from tests.builders.wallet import CHANGE, wallet
+from utxo.components import UTXO
 
 FEE = platform.CONFIG.fees.tx
 ONE, TWO, THREE = platform.ADDRESSES[:3]

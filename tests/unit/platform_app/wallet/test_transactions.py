@@ -8,7 +8,6 @@ import pytest
 from platform_app.config import DAY
 from platform_app.txs import errors as syntax
 from platform_app.txs.base import Tx
-from platform_app.txs.components import OutputOwners, SignatureCredential
 from platform_app.wallet import transactions
 from platform_app.wallet.errors import (
     CannotSign,
@@ -18,12 +17,14 @@ from platform_app.wallet.errors import (
     SubnetMissing,
     SubnetValidatorOfPrimaryNetwork,
 )
-from platform_app.wallet.wallet import Wallet
+from platform_app.wallet.wallet import PlatformWallet
 from primitives.codec_errors import UnencodableValue
 from primitives.ids import AVM_ID, EVM_ID, NFT_FX_ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID
 from tests.builders import platform
 from tests.builders.platform_state import MemoryState, executed, staker, stakers, state
 from tests.builders.wallet import CHANGE, wallet
+from utxo.components import OutputOwners, SignatureCredential
+from utxo.errors import AddressesNotSorted, UnspendableOutput
 
 CONFIG = platform.CONFIG
 ONE, TWO, THREE = platform.ADDRESSES[:3]
@@ -33,7 +34,7 @@ PURSE = platform.utxo(10 * CONFIG.min_validator_stake)
 SUBNET_OWNER = platform.owners(ONE, TWO, THREE, threshold=2)
 
 
-def rich(*keys: bytes) -> Wallet:
+def rich(*keys: bytes) -> PlatformWallet:
     return wallet(PURSE, keys=keys or (KEY_1,))
 
 
@@ -113,12 +114,12 @@ def test_a_subnet_is_created_whose_control_keys_are_put_in_order() -> None:
 
 
 def test_a_subnet_without_enough_control_keys_is_not_built() -> None:
-    with pytest.raises(syntax.UnspendableOutput, match=r"^output is unspendable$"):
+    with pytest.raises(UnspendableOutput, match=r"^output is unspendable$"):
         transactions.build_create_subnet(rich(), control_keys=[ONE], threshold=2)
 
 
 def test_a_subnet_with_a_control_key_twice_is_not_built() -> None:
-    with pytest.raises(syntax.AddressesNotSorted, match=r"^addresses not sorted and unique$"):
+    with pytest.raises(AddressesNotSorted, match=r"^addresses not sorted and unique$"):
         transactions.build_create_subnet(rich(), control_keys=[ONE, ONE], threshold=1)
 
 

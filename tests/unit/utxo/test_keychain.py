@@ -2,17 +2,18 @@
 
 import pytest
 
-from platform_app.wallet.keychain import Keychain, SigningOwners
 from primitives.hashing import sha256
-from primitives.secp256k1 import InvalidPrivateKey, recover_address
-from tests.builders import platform
+from primitives.secp256k1 import InvalidPrivateKey, recover_address, sign_sha256
+from tests.builders import utxos
+from utxo.components import OutputOwners
+from utxo.keychain import Keychain, SigningOwners
 
-ONE, TWO, THREE = platform.ADDRESSES[:3]
-KEY_1, KEY_2, KEY_3 = platform.KEYS[:3]
+ONE, TWO, THREE = utxos.ADDRESSES
+KEY_1, KEY_2, KEY_3 = utxos.KEYS
 
 
 def test_the_first_owners_sign_whatever_the_order_of_keys() -> None:
-    owners = platform.owners(ONE, TWO, THREE, threshold=2)
+    owners = utxos.owners(ONE, TWO, THREE, threshold=2)
 
     assert Keychain.of([KEY_3, KEY_2, KEY_1]).signers_for(owners, 0) == SigningOwners(
         (0, 1), (ONE, TWO)
@@ -21,21 +22,20 @@ def test_the_first_owners_sign_whatever_the_order_of_keys() -> None:
 
 
 def test_too_few_keys_sign_nothing() -> None:
-    owners = platform.owners(ONE, TWO, THREE, threshold=2)
+    owners = utxos.owners(ONE, TWO, THREE, threshold=2)
 
     assert Keychain.of([KEY_3]).signers_for(owners, 0) is None
 
 
 def test_owners_sign_from_their_locktime_on() -> None:
-    owners = platform.owners(locktime=platform.NOW)
+    owners = utxos.owners(locktime=utxos.NOW)
 
-    assert Keychain.of([KEY_1]).signers_for(owners, platform.NOW - 1) is None
-    assert Keychain.of([KEY_1]).signers_for(owners, platform.NOW) == SigningOwners((0,), (ONE,))
+    assert Keychain.of([KEY_1]).signers_for(owners, utxos.NOW - 1) is None
+    assert Keychain.of([KEY_1]).signers_for(owners, utxos.NOW) == SigningOwners((0,), (ONE,))
 
 
 def test_where_nobody_must_sign_nobody_does() -> None:
-    nobody = platform.owners()
-    nobody = type(nobody)(0, 0, ())
+    nobody = OutputOwners(0, 0, ())
 
     assert Keychain.of([KEY_1]).signers_for(nobody, 0) == SigningOwners((), ())
 
@@ -48,6 +48,23 @@ def test_what_a_key_signs_is_its_address() -> None:
     digest = sha256(b"something")
 
     assert recover_address(digest, Keychain.of([KEY_1]).sign(digest, ONE)) == ONE
+
+
+def test_each_address_signs_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    digest, signed = sha256(b"something"), []
+
+    def counting(digest: bytes, key: bytes) -> bytes:
+        signed.append(key)
+        return sign_sha256(digest, key)
+
+    monkeypatch.setattr("utxo.keychain.sign_sha256", counting)
+    keys = Keychain.of([KEY_1, KEY_2])
+
+    signatures = list(keys.sign_inputs(digest, [(ONE,), (), (ONE, TWO)]))
+
+    first, second = sign_sha256(digest, KEY_1), sign_sha256(digest, KEY_2)
+    assert signatures == [(first,), (), (first, second)]
+    assert signed == [KEY_1, KEY_2]
 
 
 def test_bytes_that_are_no_key_are_refused() -> None:

@@ -3,10 +3,16 @@
 from collections.abc import Sequence
 from functools import lru_cache
 
-from platform_app.executor import errors
-from platform_app.txs.components import Credential, OutputOwners, SignatureCredential
 from primitives.ids import ShortID
 from primitives.secp256k1 import SignatureError, recover_address
+from utxo import errors
+from utxo.components import (
+    Credential,
+    OutputOwners,
+    SignatureCredential,
+    TransferInput,
+    TransferOutput,
+)
 
 _REMEMBERED = 16_384
 """Signatures whose signer a process caches: each is recovered at admission and again in the block."""
@@ -39,6 +45,24 @@ class SignerRecovery:
         return address
 
 
+def verify_transfer(
+    signers: SignerRecovery,
+    spent: TransferInput,
+    credential: Credential,
+    output: TransferOutput,
+    now: int,
+) -> None:
+    """Check that an input names the amount of the output that it spends, and that the owners have signed.
+
+    Raises:
+        AmountMismatch: The amounts differ.
+        RefusedCredential: As for `verify_credential`.
+    """
+    if output.amount != spent.amount:
+        raise errors.AmountMismatch(output.amount, spent.amount)
+    verify_credential(signers, spent.signature_indices, credential, output.owners, now)
+
+
 def verify_credential(
     signers: SignerRecovery,
     indices: Sequence[int],
@@ -52,17 +76,30 @@ def verify_credential(
         RefusedCredential: The credential is invalid; the subclass says why.
     """
     assert isinstance(credential, SignatureCredential)
-    if owners.locktime > now:
-        raise errors.TimeLocked
-    if len(indices) > owners.threshold:
-        raise errors.TooManySigners
-    if len(indices) < owners.threshold:
-        raise errors.TooFewSigners
-    if len(indices) != len(credential.signatures):
-        raise errors.SignersDifferFromSignatures
+    verify_signer_count(indices, credential.signatures, owners, now)
     for index, signature in zip(indices, credential.signatures, strict=True):
         if index >= len(owners.addresses):
             raise errors.NonexistentAddress
         signer = signers.of(signature)
         if signer != owners.addresses[index]:
             raise errors.WrongSigner(owners.addresses[index], signer)
+
+
+def verify_signer_count(
+    indices: Sequence[int], signatures: Sequence[bytes], owners: OutputOwners, now: int
+) -> None:
+    """Check the locktime and the number of signatures, but not the signers.
+
+    The reference's X-Chain makes only these checks while it bootstraps.
+
+    Raises:
+        RefusedCredential: The owners cannot sign yet, or too few or too many have signed.
+    """
+    if owners.locktime > now:
+        raise errors.TimeLocked
+    if len(indices) > owners.threshold:
+        raise errors.TooManySigners
+    if len(indices) < owners.threshold:
+        raise errors.TooFewSigners
+    if len(indices) != len(signatures):
+        raise errors.SignersDifferFromSignatures

@@ -1,14 +1,14 @@
 """Private keys in memory: the outputs that they can spend, and signing. Keys are never shown."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, Self
 
-from platform_app.txs.components import OutputOwners
 from primitives.ids import ShortID
 from primitives.keys import address_of
 from primitives.secp256k1 import sign_sha256
+from utxo.components import OutputOwners
 
 
 class SigningOwners(NamedTuple):
@@ -45,12 +45,28 @@ class Keychain:
         """
         if owners.locktime > now:
             return None
-        held = ((place, one) for place, one in enumerate(owners.addresses) if one in self.keys)
-        signing = tuple(islice(held, owners.threshold))
+        with_key = (
+            (index, address)
+            for index, address in enumerate(owners.addresses)
+            if address in self.keys
+        )
+        signing = tuple(islice(with_key, owners.threshold))
         if len(signing) < owners.threshold:
             return None
-        return SigningOwners(tuple(place for place, _ in signing), tuple(one for _, one in signing))
+        indices = tuple(index for index, _ in signing)
+        return SigningOwners(indices, tuple(address for _, address in signing))
 
     def sign(self, digest: bytes, address: ShortID) -> bytes:
         """Return the 65-byte signature of a SHA-256 digest by the key of an address."""
         return sign_sha256(digest, self.keys[address])
+
+    def sign_inputs(
+        self, digest: bytes, signers: Iterable[Sequence[ShortID]]
+    ) -> Iterator[tuple[bytes, ...]]:
+        """Yield the signatures of a digest for each input's signers. Each address signs only once."""
+        signatures: dict[ShortID, bytes] = {}
+        for addresses in signers:
+            for address in addresses:
+                if address not in signatures:
+                    signatures[address] = self.sign(digest, address)
+            yield tuple(signatures[address] for address in addresses)

@@ -1,0 +1,118 @@
+"""Selection of the coins that pay for a transaction: UTXOs with amounts that the wallet's keys can spend."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from primitives.ids import ID, ShortID
+from utxo.components import (
+    UTXO,
+    OutputOwners,
+    TransferableInput,
+    TransferableOutput,
+    TransferInput,
+    TransferOutput,
+)
+from utxo.keychain import Keychain
+
+
+class OwnInput(NamedTuple):
+    """An input, and the owners who sign for it, in the order of its indices."""
+
+    input: TransferableInput
+    signers: tuple[ShortID, ...]
+
+
+class SelectedCoin(NamedTuple):
+    """A coin that is spent, and its amount."""
+
+    own: OwnInput
+    amount: int
+
+
+class Selection(NamedTuple):
+    """The selected coins in the order in which they were taken, and amounts by asset."""
+
+    coins: tuple[SelectedCoin, ...]
+    change: Mapping[ID, int]
+    """The amounts selected beyond the needed ones."""
+    missing: Mapping[ID, int]
+    """The amounts that the coins do not cover."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wallet:
+    """Keys, hidden in the repr, and the coins that they may spend."""
+
+    keychain: Keychain
+    utxos: Sequence[UTXO]
+    """The coins, in the order in which they are selected."""
+    change_address: ShortID
+    now: int
+    """The time in Unix seconds that locktimes are compared with."""
+    avoided: frozenset[ID] = frozenset()
+    """UTXOs that must not be spent, because another transaction spends them."""
+
+    def transfer_output(self, utxo: UTXO) -> TransferOutput | None:
+        """Return the output that the owners of a UTXO can transfer now; None if it has another content."""
+        return utxo.output if isinstance(utxo.output, TransferOutput) else None
+
+    def open(self, utxo: UTXO) -> OwnInput | None:
+        """Return the input that transfers a UTXO.
+
+        None if its content cannot be transferred, the keys cannot spend it now, or it is to be avoided.
+        """
+        output = self.transfer_output(utxo)
+        return None if output is None else self.open_output(utxo, output)
+
+    def open_output(self, utxo: UTXO, output: TransferOutput) -> OwnInput | None:
+        """Return the input that spends a UTXO's transfer output. None as for `open`."""
+        if utxo.utxo_id in self.avoided:
+            return None
+        signers = self.keychain.signers_for(output.owners, self.now)
+        if signers is None:
+            return None
+        spent = TransferInput(output.amount, signers.indices)
+        transferable = TransferableInput(utxo.tx_id, utxo.output_index, utxo.asset_id, spent)
+        return OwnInput(transferable, signers.addresses)
+
+    def select(self, amounts: Mapping[ID, int]) -> Selection:
+        """Select coins for amounts by asset, in the wallet's order until all amounts are covered."""
+        missing = {asset_id: amount for asset_id, amount in amounts.items() if amount}
+        change: dict[ID, int] = {}
+        coins: list[SelectedCoin] = []
+        for utxo in self.utxos:
+            if not missing:
+                break
+            output = self.transfer_output(utxo)
+            if utxo.asset_id not in missing or output is None:
+                continue
+            own = self.open_output(utxo, output)
+            if own is None:
+                continue
+            coins.append(SelectedCoin(own, output.amount))
+            rest = output.amount - missing.pop(utxo.asset_id)
+            if rest < 0:
+                missing[utxo.asset_id] = -rest
+            elif rest:
+                change[utxo.asset_id] = rest
+        return Selection(tuple(coins), change, missing)
+
+    def to_change(self, asset_id: ID, amount: int) -> TransferableOutput:
+        """Return an output for the change address."""
+        return payment(asset_id, amount, self.change_address)
+
+
+def payment(asset_id: ID, amount: int, address: ShortID) -> TransferableOutput:
+    """Return an output that one address can spend immediately."""
+    return TransferableOutput(asset_id, TransferOutput(amount, sole_owner(address)))
+
+
+def sole_owner(address: ShortID) -> OutputOwners:
+    """Return an owner with a single address and no locktime."""
+    return OutputOwners(locktime=0, threshold=1, addresses=(address,))
+
+
+def sort_inputs(inputs: Iterable[OwnInput]) -> tuple[OwnInput, ...]:
+    """Return inputs in serialisation order."""
+    return tuple(sorted(inputs, key=lambda own: (own.input.tx_id, own.input.output_index)))
