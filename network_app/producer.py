@@ -1,6 +1,5 @@
 """Block producers of this node's network: a single node, or the validators in their slots if they vote."""
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Protocol
 from network_app.proposervm.errors import HeightNotReached
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, stakers
+from primitives.bounded_cache import BoundedCache
 from primitives.cb58 import Cb58Error
 from primitives.ids import PRIMARY_NETWORK_ID, IdError, NodeID
 
@@ -73,7 +73,7 @@ class ProducerPolicy:
     def __init__(self, node: ProducerSettings, chain: PlatformChain) -> None:
         self._node = node
         self._chain = chain
-        self._weights: OrderedDict[int, Mapping[NodeID, int]] = OrderedDict()
+        self._weights: BoundedCache[int, Mapping[NodeID, int]] = BoundedCache(_REMEMBERED_HEIGHTS)
 
     @property
     def own(self) -> NodeID:
@@ -134,12 +134,11 @@ class ProducerPolicy:
         """
         if self.node_id is not None:
             return {self.node_id: 1}
-        found = self._weights.get(height)
+        found = self._weights.peek(height)
         if found is None:
             # The validators at a height never change.
-            found = self._weights[height] = self._weights_at(height)
-            if len(self._weights) > _REMEMBERED_HEIGHTS:
-                self._weights.popitem(last=False)
+            found = self._weights_at(height)
+            self._weights.put(height, found)
         return found
 
     def _weights_at(self, height: int) -> Mapping[NodeID, int]:

@@ -20,6 +20,7 @@ from cchain_app.evm.engine import Log
 from cchain_app.filters import LogFilter
 from cchain_app.selectors.logs import FoundLog
 from chaindb.connections import WouldBlock, on_event_loop
+from primitives.bounded_cache import BoundedCache
 from primitives.evm import Hash
 
 MAX_BYTES: Final = 32 * 1024 * 1024
@@ -322,6 +323,7 @@ class RenderedBlocks:
         """Renders the logs of blocks."""
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
+        # Not a `BoundedCache`: blocks get heavier after they were stored, and the last one is never evicted.
         self._blocks: dict[Hash, RenderedBlock] = {}
         self._bytes = 0
         self._pending: tuple[PendingBlock, RenderedBlock] | None = None
@@ -384,17 +386,12 @@ class RenderedCache(Generic[T]):
     """Values by block hash, limited in number; the oldest is dropped first. Safe to use from any thread."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._values: dict[Hash, T] = {}
+        self._values: BoundedCache[Hash, T] = BoundedCache(most)
 
     def of(self, block_hash: Hash, reckon: Callable[[], T]) -> T:
         """Return the value for a block; calculate it if it is not stored."""
-        known = self._values.get(block_hash)
+        known = self._values.peek(block_hash)
         if known is None:
             known = reckon()
-            with self._lock:
-                self._values[block_hash] = known
-                while len(self._values) > self._most:
-                    del self._values[next(iter(self._values))]
+            self._values.put(block_hash, known)
         return known

@@ -15,9 +15,10 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.development.changes import StateEdit
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import StateChanges
-from cchain_app.memory.state import CacheUsage, StateMemory, shrink
+from cchain_app.memory.state import CacheUsage, StateMemory
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
+from primitives.bounded_cache import BoundedCache
 from primitives.counting import HitCounter
 from primitives.evm import Address, Hash
 
@@ -131,7 +132,7 @@ class BlockMemory:
         """Keep a block, and forget another one if there are too many.
 
         Half of the capacity is reserved for the blocks right below the head, so that a client that reads old blocks,
-        a thousand per request, does not evict them.
+        a thousand per request, does not evict them. A `BoundedCache` cannot do that.
         """
         if block.hash in self._by_hash:
             return
@@ -158,9 +159,7 @@ class TransactionMemory:
     """Transactions that this process received and that were in no block when they were kept."""
 
     def __init__(self, *, transactions: int) -> None:
-        self._lock = threading.Lock()
-        self._most = transactions
-        self._by_hash: dict[Hash, Transaction] = {}
+        self._by_hash: BoundedCache[Hash, Transaction] = BoundedCache(transactions)
         self.asked = HitCounter()
 
     def __len__(self) -> int:
@@ -171,7 +170,7 @@ class TransactionMemory:
 
     def get(self, transaction_hash: Hash) -> Transaction | None:
         """Return a transaction in memory; on a miss the caller decodes it."""
-        found = self._by_hash.get(transaction_hash)
+        found = self._by_hash.peek(transaction_hash)
         if found is None:
             self.asked.miss()
         else:
@@ -180,20 +179,17 @@ class TransactionMemory:
 
     def remember(self, transactions: Iterable[Transaction]) -> None:
         """Keep transactions, and forget the oldest ones if there are too many."""
-        with self._lock:
-            self._by_hash.update((transaction.hash, transaction) for transaction in transactions)
-            shrink(self._by_hash, self._most)
+        for transaction in transactions:
+            self._by_hash.put(transaction.hash, transaction)
 
     def forget(self, transactions: Iterable[Transaction]) -> None:
         """Forget transactions that are in a block now, or that the pool rejected."""
-        with self._lock:
-            for transaction in transactions:
-                self._by_hash.pop(transaction.hash, None)
+        for transaction in transactions:
+            self._by_hash.pop(transaction.hash)
 
     def reset(self) -> None:
         """Forget all transactions."""
-        with self._lock:
-            self._by_hash.clear()
+        self._by_hash.clear()
 
 
 class PoolMemory:
@@ -204,10 +200,10 @@ class PoolMemory:
     """
 
     def __init__(self, *, senders: int) -> None:
-        self._lock = threading.Lock()
-        self._most = senders
         self._changes = 0
-        self._nonces: dict[Address, tuple[tuple[int, int | None], int]] = {}
+        self._nonces: BoundedCache[Address, tuple[tuple[int, int | None], int]] = BoundedCache(
+            senders
+        )
         self.asked = HitCounter()
         self.on_change: Callable[[], None] = _nothing
         """Called after a commit that changed the pool."""
@@ -240,7 +236,7 @@ class PoolMemory:
 
     def nonce(self, address: Address, tag: tuple[int, int | None]) -> int | None:
         """Return the remembered pending nonce, if nothing has changed since."""
-        kept = self._nonces.get(address)
+        kept = self._nonces.peek(address)
         if kept is None or kept[0] != tag:
             return None
         self.asked.hit()
@@ -251,9 +247,7 @@ class PoolMemory:
         self.asked.miss()
         if tag[1] is None:
             return  # the head was moving
-        with self._lock:
-            self._nonces[address] = (tag, nonce)
-            shrink(self._nonces, self._most)
+        self._nonces.put(address, (tag, nonce))
 
 
 class CountsMemory:

@@ -8,13 +8,13 @@ chain a height can occur again after a rewind.
 
 import threading
 from abc import ABC, abstractmethod
-from collections import OrderedDict
 from collections.abc import Iterable, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from typing_extensions import override
 
 from cchain_app.evm.engine import AccountState, StateChanges
+from primitives.bounded_cache import BoundedCache
 from primitives.counting import HitCounter
 from primitives.evm import Address, Hash, Slot, Word
 
@@ -51,14 +51,14 @@ class CodeMemory:
     """Code by its hash; the code of a hash never changes."""
 
     def __init__(self) -> None:
-        self._codes_lock = threading.Lock()
-        self._codes: OrderedDict[Hash, bytes] = OrderedDict()
-        self._code_bytes = 0
+        self._codes: BoundedCache[Hash, bytes] = BoundedCache(
+            most_weight=CODE_BYTES, weigh=lambda _, code: len(code)
+        )
         self._asked_codes = HitCounter()
 
     def code(self, code_hash: Hash) -> bytes | None:
         """Return the remembered code, or None."""
-        found = self._codes.get(code_hash)
+        found = self._codes.peek(code_hash)
         if found is not None:
             self._asked_codes.hit()
         return found
@@ -69,14 +69,8 @@ class CodeMemory:
         self._keep_code(code_hash, code)
 
     def _keep_code(self, code_hash: Hash, code: bytes) -> None:
-        with self._codes_lock:
-            if code_hash in self._codes:
-                return
-            self._codes[code_hash] = code
-            self._code_bytes += len(code)
-            while self._code_bytes > CODE_BYTES:
-                _, oldest = self._codes.popitem(last=False)
-                self._code_bytes -= len(oldest)
+        if code_hash not in self._codes:
+            self._codes.put(code_hash, code)
 
     def _kept_codes(self) -> CacheUsage:
         asked = self._asked_codes
@@ -152,10 +146,8 @@ class PythonStateMemory(StateMemory):
         self._version = 0
         """Number of changes of the values or the height."""
         self._lock = threading.Lock()
-        self._accounts: dict[Address, AccountState | None] = {}
-        self._slots: dict[tuple[Address, Slot], Word] = {}
-        self._most_accounts = accounts
-        self._most_slots = slots
+        self._accounts: BoundedCache[Address, AccountState | None] = BoundedCache(accounts)
+        self._slots: BoundedCache[tuple[Address, Slot], Word] = BoundedCache(slots)
         # Only lookups at the remembered height are counted; at other heights the memory has no values.
         self._asked_accounts = HitCounter()
         self._asked_slots = HitCounter()
@@ -180,7 +172,7 @@ class PythonStateMemory(StateMemory):
         """Return the remembered account at this height."""
         if self.number != number:
             return MISSING
-        found = self._accounts.get(address, MISSING)
+        found = self._accounts.peek(address, MISSING)
         if found is MISSING or self.number != number:
             return MISSING
         self._asked_accounts.hit()
@@ -191,7 +183,7 @@ class PythonStateMemory(StateMemory):
         """Return the remembered value of a slot at this height."""
         if self.number != number:
             return MISSING
-        found = self._slots.get((address, slot), MISSING)
+        found = self._slots.peek((address, slot), MISSING)
         if found is MISSING or self.number != number:
             return MISSING
         self._asked_slots.hit()
@@ -214,7 +206,7 @@ class PythonStateMemory(StateMemory):
         with self._lock:
             if self._version == version:
                 for address, value in values:
-                    self._keep_account(address, value)
+                    self._accounts.put(address, value)
                     self._asked_accounts.miss()
 
     @override
@@ -222,7 +214,7 @@ class PythonStateMemory(StateMemory):
         """Keep a slot that was read after `version_at` returned the version, unless anything has changed since."""
         with self._lock:
             if self._version == version:
-                self._keep_slot((address, slot), value)
+                self._slots.put((address, slot), value)
                 self._asked_slots.miss()
 
     @override
@@ -233,9 +225,9 @@ class PythonStateMemory(StateMemory):
             if changes.cleared:
                 self._forget_slots(changes.cleared)
             for address, account in changes.accounts.items():
-                self._keep_account(address, account.after)
+                self._accounts.put(address, account.after)
             for key, slot in changes.storage.items():
-                self._keep_slot(key, slot.after)
+                self._slots.put(key, slot.after)
             self._number = number
         for code_hash, code in changes.codes.items():
             self._keep_code(code_hash, code)
@@ -248,9 +240,9 @@ class PythonStateMemory(StateMemory):
         with self._lock:
             self._begin_change()
             for address in accounts:
-                self._accounts.pop(address, None)
+                self._accounts.pop(address)
             for key in slots:
-                self._slots.pop(key, None)
+                self._slots.pop(key)
             self._number = number
 
     @override
@@ -266,21 +258,6 @@ class PythonStateMemory(StateMemory):
         self._number = None
         self._version += 1
 
-    def _keep_account(self, address: Address, value: AccountState | None) -> None:
-        # One at a time, like the native engine's memory: a value that has just changed is not evicted.
-        self._accounts[address] = value
-        shrink(self._accounts, self._most_accounts)
-
-    def _keep_slot(self, key: tuple[Address, Slot], value: Word) -> None:
-        self._slots[key] = value
-        shrink(self._slots, self._most_slots)
-
     def _forget_slots(self, addresses: Set[Address]) -> None:
         for key in [key for key in self._slots if key[0] in addresses]:
-            del self._slots[key]
-
-
-def shrink(values: dict[Any, Any], most: int) -> None:
-    """Remove the oldest entries until at most `most` are left."""
-    while len(values) > most:
-        del values[next(iter(values))]
+            self._slots.pop(key)

@@ -1,10 +1,9 @@
 """A cache of traces of accepted blocks, which never change."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Final, NamedTuple
 
+from primitives.bounded_cache import BoundedCache
 from primitives.counting import HitCounter
 from primitives.evm import Hash
 
@@ -33,9 +32,9 @@ class KeptTraces:
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._answers: OrderedDict[TraceKey, bytes] = OrderedDict()
-        self._bytes = 0
+        self._answers: BoundedCache[TraceKey, bytes] = BoundedCache(
+            most_weight=most_bytes, weigh=lambda _, answer: len(answer) + _ENTRY
+        )
         self.asked = HitCounter()
 
     def __len__(self) -> int:
@@ -44,32 +43,20 @@ class KeptTraces:
     @property
     def weight(self) -> int:
         """Approximate bytes of all entries."""
-        return self._bytes
+        return self._answers.weight
 
     def get(self, key: TraceKey) -> bytes | None:
         """Return the answer if it is cached."""
-        with self._lock:
-            found = self._answers.get(key)
-            if found is None:
-                self.asked.miss()
-                return None
-            self._answers.move_to_end(key)
+        found = self._answers.get(key)
+        if found is None:
+            self.asked.miss()
+        else:
             self.asked.hit()
-            return found
+        return found
 
     def keep(self, key: TraceKey, answer: bytes) -> None:
         """Cache an answer, replacing an earlier one, and drop others if the cache is too large."""
-        weight = len(answer) + _ENTRY
-        if weight > self._most_bytes // LARGEST_PART:
+        if len(answer) + _ENTRY > self._most_bytes // LARGEST_PART:
             return
         # An encoder's buffer may be half as large again as its contents.
-        answer = bytes(memoryview(answer))
-        with self._lock:
-            former = self._answers.pop(key, None)
-            if former is not None:
-                self._bytes -= len(former) + _ENTRY
-            self._answers[key] = answer
-            self._bytes += weight
-            while self._bytes > self._most_bytes:
-                _, gone = self._answers.popitem(last=False)
-                self._bytes -= len(gone) + _ENTRY
+        self._answers.put_newest(key, bytes(memoryview(answer)))

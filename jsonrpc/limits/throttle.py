@@ -5,9 +5,10 @@
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple, Protocol
+
+from primitives.bounded_cache import BoundedCache
 
 
 class Bucket(NamedTuple):
@@ -64,8 +65,7 @@ class LocalThrottle:
     ) -> None:
         self.rate = rate
         self._clock = clock
-        self._capacity = capacity
-        self._buckets: OrderedDict[str, Bucket] = OrderedDict()
+        self._buckets: BoundedCache[str, Bucket] = BoundedCache(capacity)
         self._lock = threading.Lock()
 
     def __len__(self) -> int:
@@ -75,10 +75,9 @@ class LocalThrottle:
         """Return 0 if the client may continue, else the seconds to wait before it tries again."""
         with self._lock:
             now = self._clock()
-            bucket = self._buckets.pop(key, None) or Bucket(self.rate.burst, now)
-            self._buckets[key], wait = self.rate.take(bucket, now, cost)
-            if len(self._buckets) > self._capacity:
-                self._buckets.popitem(last=False)
+            bucket = self._buckets.peek(key) or Bucket(self.rate.burst, now)
+            bucket, wait = self.rate.take(bucket, now, cost)
+            self._buckets.put_newest(key, bucket)
             return wait
 
     async def take(self, key: str, cost: float) -> float:

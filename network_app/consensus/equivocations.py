@@ -1,12 +1,13 @@
 """Detects proposers that sign two different blocks for one slot (snowman.md 14.8)."""
 
 import logging
-from collections import OrderedDict, deque
+from collections import deque
 from typing import NamedTuple
 
 from chainvm.port import Block
 from network_app.consensus.report import Equivocation
 from network_app.proposervm.ports import Proposal
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID, NodeID
 
 SLOTS = 1024
@@ -40,7 +41,7 @@ class Equivocations:
 
     def __init__(self, alias: str) -> None:
         self._alias = alias
-        self._seen: OrderedDict[_Slot, list[ID]] = OrderedDict()
+        self._seen: BoundedCache[_Slot, list[ID]] = BoundedCache(SLOTS)
         self._latest: deque[Equivocation] = deque(maxlen=SHOWN)
         self.count = 0
         """Equivocations since the process started."""
@@ -50,13 +51,13 @@ class Equivocations:
         if proposal.proposer is None:
             return
         place = _Slot(block.parent_id, proposal.slot, proposal.proposer)
-        known = self._seen.setdefault(place, [])
+        known = self._seen.peek(place)
+        if known is None:
+            self._seen.put(place, known := [])
         if block.block_id in known:
             return
         if len(known) < BLOCKS:
             known.append(block.block_id)
-        if len(self._seen) > SLOTS:
-            self._seen.popitem(last=False)
         if known[0] == block.block_id:
             return
         found = Equivocation(

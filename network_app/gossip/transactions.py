@@ -1,10 +1,10 @@
 """The transactions known here, and the selection of those that a peer lacks (p2p.md 8)."""
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from itertools import islice
 
 from network_app.bloom import BloomFilter, SaltedBloom
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID
 
 EXPECTED = 8192
@@ -29,8 +29,7 @@ class KnownTransactions:
 
     def __init__(self, *, expected: int = EXPECTED, remembered: int = REMEMBERED) -> None:
         self._expected = expected
-        self._remembered = remembered
-        self._newest: OrderedDict[ID, None] = OrderedDict()
+        self._newest: BoundedCache[ID, None] = BoundedCache(remembered)
         self._filter = SaltedBloom(expected, _TARGET_RATE, _MAX_RATE)
 
     def __contains__(self, tx_id: ID) -> bool:
@@ -46,11 +45,8 @@ class KnownTransactions:
     def add(self, tx_ids: Iterable[ID]) -> None:
         """Add accepted or rejected transactions, which are then not requested again."""
         for tx_id in tx_ids:
-            self._newest[tx_id] = None
-            self._newest.move_to_end(tx_id)
+            self._newest.put_newest(tx_id, None)
             self._filter.add(tx_id)
-        while len(self._newest) > self._remembered:
-            self._newest.popitem(last=False)
 
     @property
     def full(self) -> bool:

@@ -3,11 +3,11 @@
 The sender of a request reports each answer and each failure; `sync` chooses the peer for each request.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from network_app.config import NetworkConfig
 from network_app.peers.counters import RunningAverage
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import NodeID
 
 HALF_LIFE = 60.0
@@ -33,8 +33,7 @@ class Bench:
 
     def __init__(self, config: NetworkConfig, capacity: int = 4096) -> None:
         self._config = config
-        self._capacity = capacity
-        self._records: OrderedDict[tuple[NodeID, str], Record] = OrderedDict()
+        self._records: BoundedCache[tuple[NodeID, str], Record] = BoundedCache(capacity)
 
     def answered(self, node_id: NodeID, alias: str, now: float) -> None:
         """Note that a request was answered."""
@@ -46,12 +45,12 @@ class Bench:
 
     def is_benched(self, node_id: NodeID, alias: str, now: float) -> bool:
         """Return whether a peer must not be asked."""
-        record = self._records.get((node_id, alias))
+        record = self._records.peek((node_id, alias))
         if record is None or record.benched_at is None:
             return False
         if now - record.benched_at >= self._config.bench_time:
             # restart with a clean record: earlier failures no longer count
-            del self._records[node_id, alias]
+            self._records.pop((node_id, alias))
             return False
         return True
 
@@ -66,7 +65,7 @@ class Bench:
     def forget(self, node_id: NodeID) -> None:
         """Discard a peer's record on all chains."""
         for key in [one for one in self._records if one[0] == node_id]:
-            del self._records[key]
+            self._records.pop(key)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -77,10 +76,7 @@ class Bench:
         record = self._records.get(key)
         if record is None:
             record = Record(RunningAverage(0.0, HALF_LIFE, now, CREDIT))
-            self._records[key] = record
-        self._records.move_to_end(key)
-        if len(self._records) > self._capacity:
-            self._records.popitem(last=False)
+            self._records.put(key, record)
         record.failures.observe(value, now)
         if record.benched_at is None:
             if record.failures.value > self._config.bench_above:

@@ -1,9 +1,9 @@
 """Blocks that failed verification, and their descendants; votes for them count for ancestors (snowman.md 8.1)."""
 
-from collections import OrderedDict
 from typing import Generic, TypeVar
 
 from chainvm.port import Block
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID
 
 CACHE_BYTES = 64 * 1024 * 1024
@@ -22,9 +22,9 @@ class UnverifiedBlocks(Generic[B]):
     def __init__(self, cache_bytes: int = CACHE_BYTES) -> None:
         self._parents: dict[ID, ID] = {}
         self._children: dict[ID, set[ID]] = {}
-        self._cache: OrderedDict[ID, B] = OrderedDict()
-        self._bytes = 0
-        self._most = cache_bytes
+        self._cache: BoundedCache[ID, B] = BoundedCache(
+            most_weight=cache_bytes, weigh=lambda _, block: len(block.raw)
+        )
 
     def __len__(self) -> int:
         return len(self._parents)
@@ -34,25 +34,18 @@ class UnverifiedBlocks(Generic[B]):
 
     def get(self, block_id: ID) -> B | None:
         """Return a block from the cache, or None."""
-        found = self._cache.get(block_id)
-        if found is not None:
-            self._cache.move_to_end(block_id)
-        return found
+        return self._cache.get(block_id)
 
     def add(self, block: B) -> None:
         """Add a block to the tree and the cache."""
         block_id = block.block_id
         self._parents[block_id] = block.parent_id
         self._children.setdefault(block.parent_id, set()).add(block_id)
-        self._forget(block_id)
-        self._cache[block_id] = block
-        self._bytes += len(block.raw)
-        while self._bytes > self._most:
-            self._forget(next(iter(self._cache)))
+        self._cache.put_newest(block_id, block)
 
     def remove(self, block_id: ID) -> None:
         """Remove a block that was verified later."""
-        self._forget(block_id)
+        self._cache.pop(block_id)
         parent = self._parents.pop(block_id, None)
         if parent is not None:
             self._unlink(parent, block_id)
@@ -76,8 +69,3 @@ class UnverifiedBlocks(Generic[B]):
         siblings.discard(block_id)
         if not siblings:
             del self._children[parent]
-
-    def _forget(self, block_id: ID) -> None:
-        found = self._cache.pop(block_id, None)
-        if found is not None:
-            self._bytes -= len(found.raw)

@@ -1,8 +1,8 @@
 """Transactions as bytes: detection of duplicates, and splitting into messages. Pure."""
 
-from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 
+from primitives.bounded_cache import BoundedCache
 from primitives.hashing import sha256
 
 MESSAGE_BYTES = 20 * 1024
@@ -17,8 +17,7 @@ class Recently:
 
     def __init__(self, seconds: float, capacity: int = REMEMBERED) -> None:
         self._seconds = seconds
-        self._capacity = capacity
-        self._seen: OrderedDict[bytes, float] = OrderedDict()
+        self._seen: BoundedCache[bytes, float] = BoundedCache(capacity)
 
     def __len__(self) -> int:
         return len(self._seen)
@@ -26,13 +25,10 @@ class Recently:
     def is_new(self, raw: bytes, now: float) -> bool:
         """Return whether bytes were not received recently, and remember them."""
         digest = sha256(raw)
-        since = self._seen.get(digest)
+        since = self._seen.peek(digest)
         if since is not None and now - since < self._seconds:
             return False
-        self._seen[digest] = now
-        self._seen.move_to_end(digest)
-        if len(self._seen) > self._capacity:
-            self._seen.popitem(last=False)
+        self._seen.put_newest(digest, now)
         return True
 
 

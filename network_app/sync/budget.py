@@ -8,13 +8,14 @@ regardless of how many requests each has sent.
 
 import asyncio
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from network_app.config import NetworkConfig
 from network_app.peers.throttle import TokenBucket
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import NodeID
 
 AT_ONCE = 4
@@ -109,7 +110,7 @@ class AnswerBudget:
         self._all = AnswerQuota(
             config.strangers_answer_bytes, config.strangers_answer_time, clock()
         )
-        self._each: OrderedDict[NodeID, AnswerQuota] = OrderedDict()
+        self._each: BoundedCache[NodeID, AnswerQuota] = BoundedCache(MAX_STRANGERS)
 
     def __len__(self) -> int:
         return len(self._each)
@@ -165,8 +166,5 @@ class AnswerBudget:
         purse = self._each.get(node_id)
         if purse is None:
             purse = AnswerQuota(self._config.answer_bytes, self._config.answer_time, self._clock())
-            self._each[node_id] = purse
-        self._each.move_to_end(node_id)
-        if len(self._each) > MAX_STRANGERS:
-            self._each.popitem(last=False)
+            self._each.put(node_id, purse)
         return purse

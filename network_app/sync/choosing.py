@@ -8,13 +8,13 @@ A peer is disconnected only if it breaks the rules of the connection itself (`pe
 import logging
 import random
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
 from network_app.log_limit import LogLimit
 from network_app.peers.bench import Bench
 from network_app.ports import Directory, PeerNetwork
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import NodeID
 
 FIRST = 10.0
@@ -39,32 +39,29 @@ class Aside:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._faults: OrderedDict[tuple[NodeID, str], PeerFault] = OrderedDict()
+        self._faults: BoundedCache[tuple[NodeID, str], PeerFault] = BoundedCache(MOST)
 
     def put(self, node_id: NodeID, alias: str, reason: str) -> float | None:
         """Set a peer aside; return for how many seconds, or None if it already is."""
         key, now = (node_id, alias), self._clock()
-        before = self._faults.get(key)
+        before = self._faults.peek(key)
         if before is not None and now < before.until:
             return None
         is_first = before is None or now - before.until > REMEMBERED
         times = 1 if is_first or before is None else before.times + 1
         seconds = min(LONGEST, FIRST * 2.0 ** min(times - 1, 16))
-        self._faults[key] = PeerFault(reason, times, now + seconds)
-        self._faults.move_to_end(key)
-        if len(self._faults) > MOST:
-            self._faults.popitem(last=False)
+        self._faults.put_newest(key, PeerFault(reason, times, now + seconds))
         return seconds
 
     def has(self, node_id: NodeID, alias: str) -> bool:
         """Return whether a peer is currently set aside for a chain."""
-        fault = self._faults.get((node_id, alias))
+        fault = self._faults.peek((node_id, alias))
         return fault is not None and self._clock() < fault.until
 
     def forget(self, node_id: NodeID) -> None:
         """Forget a peer's faults on all chains."""
         for key in [one for one in self._faults if one[0] == node_id]:
-            del self._faults[key]
+            self._faults.pop(key)
 
     def now(self) -> dict[tuple[NodeID, str], str]:
         """Return the reasons why peers are currently set aside, by peer and chain."""

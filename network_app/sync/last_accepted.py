@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from chainvm.port import HeadMoved
@@ -16,6 +15,7 @@ from network_app.ports import (
     RunInThread,
 )
 from network_app.sync.obstacles import Obstacle
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import EMPTY_ID, ID
 
 RECENT = 1024
@@ -36,7 +36,7 @@ class LastAccepted:
         """Whether the chain has reached the frontier and takes part in queries."""
         self.accepting = asyncio.Lock()
         """Held while blocks from peers are being accepted."""
-        self._recent: OrderedDict[int, ID] = OrderedDict()
+        self._recent: BoundedCache[int, ID] = BoundedCache(RECENT)
         self._told = 1
         self._seen = 0
 
@@ -90,13 +90,11 @@ class LastAccepted:
 
     def at(self, height: int) -> ID | None:
         """Return the accepted block at a height if it is among the recent ones."""
-        return self._recent.get(height)
+        return self._recent.peek(height)
 
     def _move(self, places: Sequence[BlockRef]) -> None:
         for place in places:
-            self._recent[place.height] = place.block_id
-        while len(self._recent) > RECENT:
-            self._recent.popitem(last=False)
+            self._recent.put(place.height, place.block_id)
         if places[-1].height > self.place.height or self.place.block_id == EMPTY_ID:
             self.place = places[-1]
             self.obstacle.passed(self.place.height)

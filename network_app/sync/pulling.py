@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 
 from google.protobuf.message import DecodeError
@@ -26,6 +25,7 @@ from network_app.sync.transactions import Gossip
 from network_app.wire.errors import MalformedMessage
 from network_app.wire.p2p_pb2 import AppError, AppRequest, AppResponse
 from network_app.wire.sdk_pb2 import PullGossipRequest, PullGossipResponse
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID, NodeID
 
 HOUR = 3600.0
@@ -41,8 +41,7 @@ class HourlyLimit:
 
     def __init__(self, limit: int, capacity: int = MAX_PULLERS) -> None:
         self._limit = limit
-        self._capacity = capacity
-        self._counts: OrderedDict[NodeID, tuple[int, int, int]] = OrderedDict()
+        self._counts: BoundedCache[NodeID, tuple[int, int, int]] = BoundedCache(capacity)
 
     def __len__(self) -> int:
         return len(self._counts)
@@ -50,14 +49,11 @@ class HourlyLimit:
     def allows(self, node_id: NodeID, now: float) -> bool:
         """Count a request and return True if it is within the limit."""
         hour, passed = int(now // HOUR), now % HOUR / HOUR
-        counted_in, before, count = self._counts.get(node_id, (hour, 0, 0))
+        counted_in, before, count = self._counts.peek(node_id, (hour, 0, 0))
         if counted_in != hour:
             before, count = (count if counted_in == hour - 1 else 0), 0
         allowed = before * (1 - passed) + count < self._limit
-        self._counts[node_id] = hour, before, count + allowed
-        self._counts.move_to_end(node_id)
-        if len(self._counts) > self._capacity:
-            self._counts.popitem(last=False)
+        self._counts.put_newest(node_id, (hour, before, count + allowed))
         return allowed
 
 

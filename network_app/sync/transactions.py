@@ -18,6 +18,7 @@ from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
 from network_app.sync.shares import FairQueue, ReceivedTransaction
 from network_app.wire.p2p_pb2 import AppGossip
 from network_app.wire.sdk_pb2 import PushGossip
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID, NodeID
 
 PUSH_VALIDATORS = 100
@@ -62,10 +63,13 @@ class Gossip:
         self._scan = True
         self._issued: dict[ID, None] = {}
         """Own transactions that were announced and are not pushed yet."""
-        self._pushed: OrderedDict[ID, float] = OrderedDict()
+        self._pushed: BoundedCache[ID, float] = BoundedCache(REMEMBERED)
         """Own transactions with the time of their last push."""
         self._foreign: OrderedDict[ID, NodeID] = OrderedDict()
-        """Transactions received from peers, with their senders."""
+        """Transactions received from peers, with their senders.
+
+        Not a `BoundedCache`: it may exceed its limit while transactions are issued, because those that the chain
+        rejects must not evict others."""
         self._being_issued: Collection[ID] = ()
         self._passing_on: deque[tuple[float, ID]] = deque(maxlen=REMEMBERED)
         self._new_peers: set[NodeID] = set()
@@ -186,9 +190,7 @@ class Gossip:
         new = [tx_id for tx_id in new if tx_id not in self._pushed and tx_id not in self._foreign]
         now = self._clock()
         for tx_id in (*new, *old):
-            self._pushed[tx_id] = now
-        while len(self._pushed) > REMEMBERED:
-            self._pushed.popitem(last=False)
+            self._pushed.put(tx_id, now)
         self.known.add(new)
         await self._tell(new, self._audience(PUSH_VALIDATORS))
         await self._tell(old, self._audience(PUSH_AGAIN_VALIDATORS))
@@ -200,11 +202,11 @@ class Gossip:
         foreign = [one for one in self._foreign if one not in self._being_issued]
         waiting = await self._last_accepted.run(self._chain.waiting, MAX_WAITING)
         long_ago = self._clock() - self._config.push_again
-        old = [tx_id for tx_id in waiting if self._pushed.get(tx_id, long_ago + 1) <= long_ago]
+        old = [tx_id for tx_id in waiting if self._pushed.peek(tx_id, long_ago + 1) <= long_ago]
         if len(waiting) < MAX_WAITING:
             wait = set(waiting)
             for tx_id in [one for one in self._pushed if one not in wait]:
-                del self._pushed[tx_id]
+                self._pushed.pop(tx_id)
             for tx_id in foreign:
                 if tx_id not in wait and tx_id not in self._being_issued:
                     self._foreign.pop(tx_id, None)

@@ -84,6 +84,7 @@ class VotingHandler(ChainHandler):
         self._consensus = take_part(chain, shared, self.requests)
         self._consensus.on_accepted.append(self._accepted)
         self._consensus.on_refused.append(self._refused)
+        # A stack rather than a cache: `_judge_refused` takes the newest block, which `BoundedCache` cannot.
         self._refusals: OrderedDict[ID, InvalidBlock] = OrderedDict()
         self._was_refused = asyncio.Event()
         self._stands_before: ID | None = None

@@ -1,9 +1,9 @@
 """Caches of rendered text with a size limit, evicted least recently used first."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
+
+from primitives.bounded_cache import BoundedCache
 
 Key = TypeVar("Key", bound=Hashable)
 Source = TypeVar("Source")
@@ -14,24 +14,15 @@ class KeptOf(Generic[Key, Source, Made]):
     """Values derived from source objects, by key, valid while the source is the same object."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._values: OrderedDict[Key, tuple[Source, Made]] = OrderedDict()
+        self._values: BoundedCache[Key, tuple[Source, Made]] = BoundedCache(most)
 
     def of(self, key: Key, source: Source, make: Callable[[Made | None], Made]) -> Made:
         """Return the cached value, or the result of `make`, which gets the previous value of the key."""
-        with self._lock:
-            known = self._values.get(key)
-            if known is not None:
-                self._values.move_to_end(key)
+        known = self._values.get(key)
         if known is not None and known[0] is source:
             return known[1]
         made = make(None if known is None else known[1])
-        with self._lock:
-            self._values[key] = (source, made)
-            self._values.move_to_end(key)
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
+        self._values.put_newest(key, (source, made))
         return made
 
 
@@ -39,23 +30,14 @@ class KeptTexts(Generic[Key]):
     """Texts by immutable keys, with a limit on their total bytes."""
 
     def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._lock = threading.Lock()
-        self._texts: OrderedDict[Key, bytes] = OrderedDict()
-        self._bytes = 0
+        self._texts: BoundedCache[Key, bytes] = BoundedCache(
+            most_weight=most_bytes, weigh=lambda _, text: len(text)
+        )
 
     def of(self, key: Key, make: Callable[[], bytes]) -> bytes:
         """Return the cached text, or the result of `make`; a text larger than the limit is not cached."""
-        with self._lock:
-            known = self._texts.get(key)
-            if known is not None:
-                self._texts.move_to_end(key)
-                return known
-        made = make()
-        with self._lock:
-            if key not in self._texts:
-                self._texts[key] = made
-                self._bytes += len(made)
-            while self._bytes > self._most_bytes:
-                self._bytes -= len(self._texts.popitem(last=False)[1])
-        return made
+        known = self._texts.get(key)
+        if known is None:
+            known = make()
+            self._texts.put(key, known)
+        return known

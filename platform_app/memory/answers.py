@@ -7,12 +7,12 @@ all while this process writes. Otherwise the rows are read.
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from math import inf
 from typing import Final, NamedTuple
 
+from primitives.bounded_cache import BoundedCache
 from primitives.counting import HitCounter
 
 LOOK: Final = 0.025
@@ -64,18 +64,21 @@ class _Kept(NamedTuple):
     lifetime: Lifetime
     end: float
     """The end of validity by the clock `elapsed`."""
+    size: int
+    """The approximate size of key and text in bytes."""
 
 
 class _Standing:
     """A place of the chain, the time when the rows last confirmed it, and the answers cached for it."""
 
-    __slots__ = ("answers", "place", "seen_at", "size")
+    __slots__ = ("answers", "place", "seen_at")
 
-    def __init__(self, place: ChainPosition, seen_at: float) -> None:
+    def __init__(self, place: ChainPosition, seen_at: float, most_bytes: int) -> None:
         self.place = place
         self.seen_at = seen_at
-        self.answers: OrderedDict[Key, _Kept] = OrderedDict()
-        self.size = 0
+        self.answers: BoundedCache[Key, _Kept] = BoundedCache(
+            ENTRIES, most_weight=most_bytes, weigh=lambda _, kept: kept.size
+        )
 
 
 class AnswerMemory:
@@ -120,17 +123,16 @@ class AnswerMemory:
     def size(self) -> int:
         """Total bytes of all cached answers."""
         standing = self._standing
-        return 0 if standing is None else standing.size
+        return 0 if standing is None else standing.answers.weight
 
     def get(self, key: Key) -> bytes | None:
         """Return a cached answer, if it is known to be valid. Does not block."""
         standing = self._standing
-        kept = None if standing is None else standing.answers.get(key)
+        kept = None if standing is None else standing.answers.peek(key)
         if standing is None or kept is None or not self._is_right(standing, kept):
             self.asked.miss()
             return None
-        with suppress(KeyError):  # it may be evicted at this moment
-            standing.answers.move_to_end(key)  # one step of the interpreter: needs no lock
+        standing.answers.touch(key)
         self.asked.hit()
         return kept.text
 
@@ -158,7 +160,7 @@ class AnswerMemory:
             if place is None:
                 self._standing = None
             elif self._standing is None or self._standing.place != place:
-                self._standing = _Standing(place, moment)
+                self._standing = _Standing(place, moment, self._most_bytes)
             else:
                 self._standing.seen_at = max(self._standing.seen_at, moment)
             return place
@@ -168,7 +170,8 @@ class AnswerMemory:
         before, moment = self._standing, self._elapsed()
         text, lifetime = load()
         if self.look() is not None:
-            self._keep(key, _Kept(text, lifetime, moment + lifetime.seconds), before)
+            size = len(text) + _size(key)
+            self._keep(key, _Kept(text, lifetime, moment + lifetime.seconds, size), before)
         return text
 
     def catch_up(self) -> None:
@@ -202,19 +205,12 @@ class AnswerMemory:
 
         If two checks find the same place, it did not change between them: a rewind changes the generation.
         """
-        size = len(kept.text) + _size(key)
+        if kept.size > self._longest:
+            return
         with self._lock:
             standing = self._standing
-            if standing is None or standing is not before or size > self._longest:
-                return
-            old = standing.answers.pop(key, None)
-            if old is not None:
-                standing.size -= len(old.text) + _size(key)
-            standing.answers[key] = kept
-            standing.size += size
-            while standing.size > self._most_bytes or len(standing.answers) > ENTRIES:
-                first, gone = standing.answers.popitem(last=False)
-                standing.size -= len(gone.text) + _size(first)
+            if standing is not None and standing is before:
+                standing.answers.put_newest(key, kept)
 
     def _is_right(self, standing: _Standing, kept: _Kept) -> bool:
         moment = self._elapsed()

@@ -6,9 +6,10 @@ one read.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sized
 from typing import Generic, NamedTuple, TypeVar
+
+from primitives.bounded_cache import BoundedCache
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value", bound=Sized)
@@ -69,11 +70,10 @@ class StakerMemory(Generic[Key, Value]):
 
     def __init__(self, most: int, version: Callable[[], StakerVersion]) -> None:
         """Cache at most `most` answers; `version` returns the version of the rows at the moment of the call."""
-        self._most = most
         self._ask_version = version
         self._lock = threading.Lock()
         self._version: StakerVersion | None = None
-        self._values: OrderedDict[Key, Value] = OrderedDict()
+        self._values: BoundedCache[Key, Value] = BoundedCache(most)
         self._readings: dict[Key, _Reading[Value]] = {}
         self.hits = 0
         """The number of answers served from the cache."""
@@ -94,10 +94,10 @@ class StakerMemory(Generic[Key, Value]):
         while True:
             asked_at = self._ask_version()
             with self._lock:
-                if self._version == asked_at and key in self._values:
-                    self._values.move_to_end(key)
+                known = self._values.get(key) if self._version == asked_at else None
+                if known is not None:
                     self.hits += 1
-                    return self._values[key]
+                    return known
                 self.misses += 1
                 others, own = self._readings.get(key), _Reading[Value]()
                 if others is None:
@@ -136,8 +136,5 @@ class StakerMemory(Generic[Key, Value]):
             if self._version != read.version:
                 self._values.clear()
                 self._version = read.version
-            if not len(read.value):
-                return
-            self._values[key] = read.value
-            while len(self._values) > self._most:
-                self._values.popitem(last=False)
+            if len(read.value):
+                self._values.put(key, read.value)
