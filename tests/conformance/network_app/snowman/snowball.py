@@ -1,7 +1,7 @@
 """One decision by snowball: a snowflake whose preference is the choice with most polls (snowman.md 3).
 
 The reference contains it beside snowflake but no longer uses it for any block, and neither does this node.
-It is kept for the reference's test vectors, and to compare the two.
+The tests use it to execute the reference's vectors, and so to compare the two.
 """
 
 from collections import Counter
