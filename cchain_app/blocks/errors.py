@@ -192,7 +192,7 @@ class WrongDifficulty(WrongField):
 
 
 class WrongMixHash(WrongField):
-    """The mixHash is not zero, though there is no beacon chain that provides randomness."""
+    """The mixHash is not the PREVRANDAO by the chain's rules: zero, or a fresh value with `freshPrevRandao`."""
 
     field = "mixHash"
 
