@@ -25,7 +25,6 @@ from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
 from chaindb.chains import Chain  # noqa: E402
 from explorer_app.api.endpoint import body_limit as source_body_limit  # noqa: E402
-from explorer_app.api.paths import SENDING_SOURCES  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.dispatch.gate import Gate  # noqa: E402
 from jsonrpc.errors import Overloaded  # noqa: E402
@@ -54,6 +53,9 @@ RELOAD_SECONDS: Final = 10.0
 
 _SECONDS: Final = 30.0
 """Seconds that the start waits for the database."""
+
+_SOURCE_PATHS: Final = ("/api", "/v2/api", "/v2/verify/", "/server/v2/verify/")
+"""Prefixes of the explorer's paths to which sources are sent: the size limit of bodies is higher there than elsewhere."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -177,7 +179,7 @@ def may_make_blocks(node: Node) -> bool:
 
 def body_limit(settings: NodeSettings, path: str) -> int:
     """Return the maximum body size at a path of Django: more at paths that receive contract sources."""
-    if path.startswith(SENDING_SOURCES) and takes_body(path):
+    if path.startswith(_SOURCE_PATHS) and takes_body(path):
         return max(source_body_limit(settings.source_limit), settings.page_body_limit)
     return settings.page_body_limit
 

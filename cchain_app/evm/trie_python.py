@@ -4,7 +4,7 @@ The port is in `trie`, the code for a single trie in `trie_editor`. The native e
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from cchain_app.evm.engine import AccountState, SlotChange, StateChanges
@@ -18,7 +18,6 @@ from cchain_app.evm.trie import (
     storage_trie,
 )
 from cchain_app.evm.trie_editor import TrieEditor
-from cchain_app.evm.trie_loading import load, load_everything, load_siblings
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_ROOT, keccak256
 from primitives.rlp import (
@@ -203,3 +202,32 @@ def _decode_account(leaf: bytes) -> _Leaf:
     nonce, balance, storage_root, code_hash = split(read_only_item(leaf), 4)
     state = AccountState(read_uint64(nonce), read_uint256(balance), Hash(read_fixed(code_hash, 32)))
     return _Leaf(state, Hash(read_fixed(storage_root, 32)))
+
+
+def load(editors: Mapping[TrieEditor, Iterable[bytes]], reader: NodeReader) -> None:
+    """Load the nodes on paths in several tries, with one read for each depth."""
+    paths = {editor: list(of_editor) for editor, of_editor in editors.items()}
+    while _ask(reader, ((editor, editor.wanted(paths[editor])) for editor in paths)):
+        pass
+
+
+def load_siblings(editors: Iterable[TrieEditor], reader: NodeReader) -> None:
+    """Load the nodes that will move up when the tries are tidied, with one read."""
+    _ask(reader, ((editor, editor.wanted_siblings()) for editor in editors))
+
+
+def load_everything(editors: Iterable[TrieEditor], reader: NodeReader) -> None:
+    """Load whole tries, with one read for each depth."""
+    editors = list(editors)
+    while _ask(reader, ((editor, editor.everything()) for editor in editors)):
+        pass
+
+
+def _ask(reader: NodeReader, wanted: Iterable[tuple[TrieEditor, set[bytes]]]) -> bool:
+    places = [(editor, path) for editor, paths in wanted for path in sorted(paths)]
+    if not places:
+        return False
+    found = reader.nodes([editor.prefix + path for editor, path in places])
+    for (editor, path), data in zip(places, found, strict=True):
+        editor.supply(path, data)
+    return True

@@ -5,11 +5,11 @@ from functools import cached_property, lru_cache, partial, update_wrapper
 from math import inf
 from typing import Any, Final, TypeVar
 
+from jsonrpc.dispatch.caller import Caller, Guard, is_named, shown
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api.answers import CachedAnswers
-from platform_app.api.callers import keystore_guard, uses_keystore
-from platform_app.api.errors import to_error_object
+from platform_app.api.errors import refused, to_error_object
 from platform_app.api.kept import KeptTexts
 from platform_app.api.presence import PresenceMemory
 from platform_app.api.records import StakerRecords
@@ -20,6 +20,7 @@ from platform_app.selectors import accepted
 from platform_app.txs.codec import GENESIS_CODEC, parse
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, NodeID, ShortID
+from primitives.networks import LOCAL
 
 _KEPT_BYTES: Final = 32 * 1024 * 1024
 """Size of the cache of rendered control keys: enough for 250 subnets with the maximum number of keys."""
@@ -95,7 +96,7 @@ class Methods:
         """Add a method that answers one call; see `MethodRegistry.add`."""
         bound = self._bound(handler)
         answer = bound if hot else self._rpc.answers.followed(bound)
-        guard = keystore_guard(self._rpc.chain) if uses_keystore(name, params) else None
+        guard = _keystore_guard(self._rpc.chain) if _uses_keystore(name, params) else None
         self.registry.add(name, answer, params=params, hot=hot, guard=guard)
 
     def add_kept(
@@ -119,3 +120,31 @@ class Methods:
     def _bound(self, handler: Callable[..., R]) -> Callable[..., R]:
         """Return a handler bound to this chain, with the name and docstring of the original."""
         return update_wrapper(partial(handler, self._rpc), handler)
+
+
+def _uses_keystore(name: str, params: Sequence[Param]) -> bool:
+    """Return whether a method manages users of the keystore, or acts with a user's keys."""
+    return name.startswith("keystore.") or any(param.name == "password" for param in params)
+
+
+def _keystore_guard(chain: PlatformChain) -> Guard:
+    """Return the guard of the keystore's methods.
+
+    On public networks, web pages are rejected unless the operator allows them: a page in a user's browser could
+    guess passwords, lock users out, or fill the keystore. On the local network pages may call these methods, because
+    its coins are worthless.
+
+    Unspecified: the reference answers pages of every origin that it allows.
+    """
+    node = chain.node
+
+    def guard(caller: Caller, _arguments: Sequence[Any]) -> None:
+        if not caller.origin or node.network_id == LOCAL:
+            return
+        if not is_named(caller.origin, node.allowed_origins):
+            raise refused(
+                f"the keystore does not answer the web page {shown(caller)}: "
+                "NODE_ALLOWED_ORIGINS must name its origin, * is not enough"
+            )
+
+    return guard

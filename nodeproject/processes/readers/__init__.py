@@ -4,7 +4,7 @@ With NODE_WEB_WORKERS above 1 the node's process (the writer) does everything th
 that listen on the same port. Each has its own socket there (SO_REUSEPORT), so the kernel spreads connections.
 
 A reader answers complete and plain requests to the C-Chain's interface whose calls only read accepted blocks, state
-and pool (`methods`). It answers from its own memory and from the rows, which SQLite's write-ahead log lets it read while
+and pool (`protocol.READS`). It answers from its own memory and from the rows, which SQLite's write-ahead log lets it read while
 the writer writes; its database connections are read-only. When anything else arrives on a connection, the reader hands
 the connection over to the writer, socket and unread bytes together (`handover`), and it stays there: WebSockets,
 transactions, polled filters, cheats, the P-Chain, and pages. No readers are started if calls are rate limited

@@ -17,11 +17,11 @@ from typing_extensions import override
 from jsonrpc.dispatch.calls import STOP
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.envelope import Body
+from jsonrpc.errors import JsonRpcError
 from jsonrpc.http.fast_path import MAX_HEAD, DirectProtocol
 from jsonrpc.http.plain_heads import CHANGING, read_headers
 from nodeproject.processes.readers.handover import Handover
 from nodeproject.processes.readers.head import ReaderHead
-from nodeproject.processes.readers.methods import only_reads
 
 LONGEST: Final = 16_384
 """Maximum bytes of a body that a reader waits for if only the head has arrived, as many clients send them separately."""
@@ -33,6 +33,27 @@ _DIGITS: Final = 18
 """Maximum digits of a content length."""
 _HEADS: Final = 4096
 _END: Final = b"\r\n\r\n"
+
+READS: Final = frozenset({
+    "web3_clientVersion", "web3_sha3", "net_version", "eth_chainId",
+    "eth_blockNumber", "eth_getBlockByNumber", "eth_getBlockByHash", "eth_getHeaderByNumber", "eth_getHeaderByHash",
+    "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber", "eth_getBlockTransactionCountByHash",
+    "eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getRawTransactionByHash",
+    "eth_getTransactionByBlockNumberAndIndex", "eth_getTransactionByBlockHashAndIndex",
+    "eth_getRawTransactionByBlockNumberAndIndex", "eth_getRawTransactionByBlockHashAndIndex",
+    "eth_getBalance", "eth_getTransactionCount", "eth_getCode", "eth_getStorageAt", "eth_getStorageValues", "eth_getAccountInfo",
+    "eth_getProof",
+    "eth_call", "eth_estimateGas", "eth_createAccessList", "eth_simulateV1",
+    "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_baseFee", "eth_blobBaseFee", "eth_suggestPriceOptions", "eth_feeHistory",
+    "eth_getLogs",
+    "debug_getRawBlock", "debug_getRawHeader", "debug_getRawReceipts", "debug_getRawTransaction",
+    "debug_traceTransaction", "debug_traceBlockByNumber", "debug_traceBlockByHash", "debug_traceCall",
+    "trace_transaction", "trace_block", "trace_get", "trace_filter",
+    "trace_replayTransaction", "trace_replayBlockTransactions",
+})  # fmt: skip
+"""Names of the methods that a reader answers: they only read rows of accepted blocks or of the pool.
+
+The writer answers all other methods and refuses unknown ones."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -169,6 +190,18 @@ class ReadingProtocol(DirectProtocol):
         waiting, self.flow.waiting = bytes(self.flow.waiting), b""
         if waiting:
             self._hand_over(waiting, pause)
+
+
+def only_reads(dispatcher: Dispatcher, body: Body) -> bool:
+    """Return whether a reader answers a body; False if inspecting it would take long."""
+    if dispatcher.is_long(body):
+        return False
+    said = body.says(dispatcher.dialect.read, dispatcher.limits.batch)
+    if isinstance(said, JsonRpcError):
+        return False
+    if isinstance(said, list):
+        return bool(said) and all(call.method in READS for call in said)
+    return said.method in READS
 
 
 class BodyLengths:

@@ -19,8 +19,7 @@ from cchain_app.evm.trie import (
     storage_trie,
 )
 from cchain_app.evm.trie_editor import TrieEditor
-from cchain_app.evm.trie_loading import load, load_siblings
-from cchain_app.evm.trie_python import PythonStateTrie
+from cchain_app.evm.trie_python import PythonStateTrie, load, load_siblings
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from tests.builders.tries import (

@@ -21,9 +21,13 @@ from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.apps import this_node
 from nodeproject.heads.shared_memory import HeadPage
 from nodeproject.processes.readers.handover import HandedOver, Handover, receive
-from nodeproject.processes.readers.methods import READS, only_reads
 from nodeproject.processes.readers.processes import wanted_readers
-from nodeproject.processes.readers.protocol import BodyLengths, ReadingProtocol
+from nodeproject.processes.readers.protocol import (
+    READS,
+    BodyLengths,
+    ReadingProtocol,
+    only_reads,
+)
 from nodeproject.startup.checks import check_readers
 
 LONG = b"x" * 300_000
