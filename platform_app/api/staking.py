@@ -88,7 +88,7 @@ def get_max_stake_amount(
     if start < rpc.chain.tip().timestamp:
         raise refused("start time in the past")
     state = rpc.chain.state()
-    validator = state.validator(subnet_id, node_id)
+    validator = state.stakers.validator(subnet_id, node_id)
     if validator is None or start > validator.end or end < validator.start:
         return {"amount": "0"}
     return {"amount": str(greatest_weight(state, validator, start=start, end=end))}

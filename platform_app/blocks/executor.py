@@ -98,7 +98,7 @@ def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Pr
     if isinstance(block, BanffProposalBlock):
         return execute_proposal(block, parent_state, env)
     if block.time is None:
-        raise errors.ApricotAfterFork(parent_state.timestamp())
+        raise errors.ApricotAfterFork(parent_state.clock.timestamp())
     raise errors.NoProposal
 
 
@@ -134,7 +134,7 @@ def charge_gas(txs: Iterable[Tx], diff: Diff, config: GasConfig) -> None:
     Unspecified: a block may use more than the capacity, because static fees are accepted too (gaps.md 2).
     Kinds of transactions without a dynamic fee use no gas.
     """
-    diff.set_fee_state(consume(diff.fee_state(), sum(_gas(tx, config) for tx in txs)))
+    diff.clock.set_fee_state(consume(diff.clock.fee_state(), sum(_gas(tx, config) for tx in txs)))
 
 
 def imports_of(tx: Tx) -> frozenset[ID]:
@@ -147,8 +147,8 @@ def imports_of(tx: Tx) -> frozenset[ID]:
 def _advance(block: Block, diff: Diff, env: Env) -> bool:
     """Check the block's time and advance to it; return whether the staker sets changed."""
     assert block.time is not None
-    if block.time < diff.timestamp():
-        raise errors.TimeBeforeChain(block.time, diff.timestamp())
+    if block.time < diff.clock.timestamp():
+        raise errors.TimeBeforeChain(block.time, diff.clock.timestamp())
     if block.time > env.now + env.config.synchrony_bound:
         raise errors.TimeTooFarAhead(block.time, env.now)
     change = next_staker_change(diff)

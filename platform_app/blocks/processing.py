@@ -21,7 +21,7 @@ from platform_app.blocks.block import (
 from platform_app.blocks.builder import BuiltBlock, build
 from platform_app.blocks.executor import Parent, ProposalOptions, execute_block, verify_child
 from platform_app.executor.env import Env
-from platform_app.state.chain import ChainState, DiffChanges
+from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
 from primitives.ids import ID
@@ -34,7 +34,7 @@ class WriteStep(NamedTuple):
     """
 
     blocks: tuple[Block, ...]
-    changes: DiffChanges
+    diff: Diff
 
 
 class AcceptanceResult(NamedTuple):
@@ -266,7 +266,7 @@ class ProcessingBlocks:
             blocks = (self._proposal.block, entry.block)
             self._proposal = None
         self._state = entry.outcome
-        return [WriteStep(blocks, entry.outcome.changes())]
+        return [WriteStep(blocks, entry.outcome)]
 
     def _entry(self, block_id: ID) -> ProcessingBlock | None:
         """Return the entry of a block that is processing, or accepted and not written yet."""

@@ -17,13 +17,13 @@ from platform_app.state.staker import Priority, Staker
 
 def next_staker_change(state: ChainState) -> int | None:
     """Return when the next staker starts or ends, in Unix seconds; None if there are no stakers."""
-    first = (next(state.current_stakers(), None), next(state.pending_stakers(), None))
+    first = (next(state.stakers.current(), None), next(state.stakers.pending(), None))
     return min((staker.next_time for staker in first if staker), default=None)
 
 
 def next_block_time(state: ChainState, now: int) -> int:
     """Return the time of a block that is built now: never before chain time or after a staker change."""
-    time = max(now, state.timestamp())
+    time = max(now, state.clock.timestamp())
     change = next_staker_change(state)
     return time if change is None else min(time, change)
 
@@ -48,7 +48,7 @@ def advance_time_to(diff: Diff, time: int, config: PlatformConfig) -> bool:
     Returns:
         Whether the staker sets changed.
     """
-    beginning = _until(time, diff.pending_stakers())
+    beginning = _until(time, diff.stakers.pending())
     # They come first among those that end in the same second; stakers after them need a proposal.
     leaving = list(
         takewhile(
@@ -56,25 +56,25 @@ def advance_time_to(diff: Diff, time: int, config: PlatformConfig) -> bool:
                 staker.next_time <= time
                 and staker.priority is Priority.PERMISSIONED_VALIDATOR_CURRENT
             ),
-            diff.current_stakers(),
+            diff.stakers.current(),
         )
     )
     for staker in beginning:
         promote(staker, diff, config)
     for staker in leaving:
-        diff.remove_staker(staker)
-    elapsed = time - diff.timestamp()
-    diff.set_fee_state(refill(diff.fee_state(), config.gas, elapsed))
-    diff.set_timestamp(time)
+        diff.stakers.remove(staker)
+    elapsed = time - diff.clock.timestamp()
+    diff.clock.set_fee_state(refill(diff.clock.fee_state(), config.gas, elapsed))
+    diff.clock.set_timestamp(time)
     return bool(beginning or leaving)
 
 
 def promote(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
     """Move a pending staker to the current set: calculate its reward and add it to the supply."""
     if staker.priority.is_permissioned:
-        diff.put_staker(staker.promoted(potential_reward=0))
+        diff.stakers.put(staker.promoted(potential_reward=0))
         return
-    supply = diff.supply(staker.subnet_id)
+    supply = diff.supplies.get(staker.subnet_id)
     assert supply is not None, "stakers that earn rewards are on subnets with a supply"
     reward = potential_reward(
         config.rewards,
@@ -82,8 +82,8 @@ def promote(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
         amount=staker.weight,
         duration=staker.end - staker.start,
     )
-    diff.set_supply(staker.subnet_id, supply + reward)
-    diff.put_staker(staker.promoted(potential_reward=reward))
+    diff.supplies.set(staker.subnet_id, supply + reward)
+    diff.stakers.put(staker.promoted(potential_reward=reward))
 
 
 def _until(time: int, stakers: Iterator[Staker]) -> list[Staker]:

@@ -27,7 +27,7 @@ def greatest_weight(state: ChainState, validator: Staker, *, start: int, end: in
     weight = validator.weight
     joining: list[Staker] = []
     leaving: list[Staker] = []
-    for delegator in state.delegators(validator.subnet_id, validator.node_id):
+    for delegator in state.stakers.delegators(validator.subnet_id, validator.node_id):
         if delegator.end < start:
             continue
         # Compare times first: there may be ten thousand delegators, and few are pending.

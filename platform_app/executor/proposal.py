@@ -63,8 +63,8 @@ def split(total: int, shares: int) -> Split:
 
 def staker_to_reward(state: ChainState) -> Staker | None:
     """Return the staker for which a proposal is due: the next to leave, if its end is chain time."""
-    staker = next(state.current_stakers(), None)
-    due = staker is not None and staker.end == state.timestamp()
+    staker = next(state.stakers.current(), None)
+    due = staker is not None and staker.end == state.clock.timestamp()
     return staker if due and staker and not staker.priority.is_permissioned else None
 
 
@@ -98,15 +98,15 @@ def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
     terms = _EndTerms.of(staker, commit)
     for diff in (commit, abort):
         for utxo in utxos_of(staker.tx_id, terms.stake_index, terms.stake):
-            diff.produce(utxo)
+            diff.utxos.produce(utxo)
     if staker.priority.is_delegator:
         _reward_delegator(staker, terms, commit)
     else:
         _reward_validator(staker, terms, commit, abort)
     _lower_supply(staker, abort)
     for diff, status in ((commit, TxStatus.COMMITTED), (abort, TxStatus.ABORTED)):
-        diff.remove_staker(staker)
-        diff.add_tx(tx, status)
+        diff.stakers.remove(staker)
+        diff.txs.add(tx, status)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class _EndTerms:
     @classmethod
     def of(cls, staker: Staker, state: ChainState) -> Self:
         """Read the terms of a staker from the transaction that added it."""
-        tx = state.tx(staker.tx_id)
+        tx = state.txs.get(staker.tx_id)
         assert tx is not None, "what added a staker was accepted"
         unsigned = tx.unsigned
         if isinstance(unsigned, AddPermissionlessValidatorTx):
@@ -151,19 +151,19 @@ def _owner(owner: Owner) -> OutputOwners:
 
 
 def _verified_staker(tx_id: ID, state: ChainState) -> Staker:
-    staker = next(state.current_stakers(), None)
+    staker = next(state.stakers.current(), None)
     if staker is None:
         raise errors.NoStaker
     if staker.tx_id != tx_id:
         raise errors.WrongStaker(staker.tx_id, tx_id)
-    if staker.end != state.timestamp():
-        raise errors.StakerNotDue(tx_id, state.timestamp(), staker.end)
+    if staker.end != state.clock.timestamp():
+        raise errors.StakerNotDue(tx_id, state.clock.timestamp(), staker.end)
     return staker
 
 
 def _reward_validator(staker: Staker, terms: _EndTerms, commit: Diff, abort: Diff) -> None:
     """Pay the reward if committed, and the accrued delegation rewards in either case."""
-    accrued = commit.delegatee_reward(staker.tx_id)
+    accrued = commit.stakers.delegatee_reward(staker.tx_id)
     paid = [(staker.potential_reward, terms.rewards_owner)]
     owed = [(accrued, terms.delegation_rewards_owner)]
     _pay(staker, terms, (*paid, *owed), commit)
@@ -172,13 +172,13 @@ def _reward_validator(staker: Staker, terms: _EndTerms, commit: Diff, abort: Dif
 
 def _reward_delegator(staker: Staker, terms: _EndTerms, commit: Diff) -> None:
     """Pay the delegator's part if committed, and add the validator's part to its accrued rewards."""
-    validator = commit.validator(staker.subnet_id, staker.node_id)
+    validator = commit.stakers.validator(staker.subnet_id, staker.node_id)
     assert validator is not None, "delegators leave before their validator"
     parts = split(staker.potential_reward, _EndTerms.of(validator, commit).shares)
     _pay(staker, terms, ((parts.delegator, terms.rewards_owner),), commit)
     if parts.delegatee:
-        accrued = commit.delegatee_reward(validator.tx_id)
-        commit.set_delegatee_reward(validator.tx_id, accrued + parts.delegatee)
+        accrued = commit.stakers.delegatee_reward(validator.tx_id)
+        commit.stakers.set_delegatee_reward(validator.tx_id, accrued + parts.delegatee)
 
 
 def _pay(
@@ -188,12 +188,12 @@ def _pay(
     owed = [(amount, owner) for amount, owner in amounts if amount]
     for position, (amount, owner) in enumerate(owed):
         utxo = terms.reward(staker.tx_id, position, amount, owner)
-        diff.produce(utxo)
-        diff.add_reward_utxo(staker.tx_id, utxo)
+        diff.utxos.produce(utxo)
+        diff.utxos.add_reward(staker.tx_id, utxo)
 
 
 def _lower_supply(staker: Staker, abort: Diff) -> None:
     """Remove the reward from the supply, to which it was added when it was calculated."""
-    supply = abort.supply(staker.subnet_id)
+    supply = abort.supplies.get(staker.subnet_id)
     assert supply is not None
-    abort.set_supply(staker.subnet_id, supply - staker.potential_reward)
+    abort.supplies.set(staker.subnet_id, supply - staker.potential_reward)

@@ -95,7 +95,7 @@ def verify_spend(
     _verify_counts(inputs, credentials)
     spent = map(Spent, inputs, _read(inputs, state), credentials)
     outputs = (*tx.unsigned.outputs, *more_outputs) if more_outputs else tx.unsigned.outputs
-    verify_flow(signers, spent, outputs, _fee(tx, state, env), now=state.timestamp())
+    verify_flow(signers, spent, outputs, _fee(tx, state, env), now=state.clock.timestamp())
 
 
 def verify_import(
@@ -120,7 +120,7 @@ def verify_import(
     spent = map(Spent, inputs, (*_read(tx.unsigned.inputs, state), *shared), tx.credentials)
     outputs = tx.unsigned.outputs
     verify_flow(
-        SignerRecovery(tx.digest), spent, outputs, _fee(tx, state, env), now=state.timestamp()
+        SignerRecovery(tx.digest), spent, outputs, _fee(tx, state, env), now=state.clock.timestamp()
     )
 
 
@@ -140,13 +140,15 @@ def authorize(
     assert isinstance(auth, AuthInput)
     if not tx.credentials:
         raise CredentialsDifferFromInputs
-    owner = state.subnet_owner(subnet_id)
+    owner = state.subnets.owner(subnet_id)
     if owner is None:
         raise errors.SubnetNotFound
     *others, authorizing = tx.credentials
     signers = SignerRecovery(tx.digest)
     try:
-        verify_credential(signers, auth.signature_indices, authorizing, owner, state.timestamp())
+        verify_credential(
+            signers, auth.signature_indices, authorizing, owner, state.clock.timestamp()
+        )
     except RefusedCredential as reason:
         raise errors.UnauthorizedModification(reason) from reason
     return InputCredentials(others, signers)
@@ -156,9 +158,9 @@ def transfer(tx: Tx, diff: Diff) -> None:
     """Spend a transaction's base inputs and produce its base outputs."""
     assert isinstance(tx.unsigned, SpendingTx)
     for spent in tx.unsigned.inputs:
-        diff.consume(spent.utxo_id)
+        diff.utxos.consume(spent.utxo_id)
     for utxo in utxos_of(tx.tx_id, 0, tx.unsigned.outputs):
-        diff.produce(utxo)
+        diff.utxos.produce(utxo)
 
 
 def verify_flow(
@@ -201,13 +203,13 @@ def verify_flow(
 
 
 def _fee(tx: Tx, state: ChainState, env: Env) -> dict[ID, int]:
-    return {env.asset_id: required_fee(tx.unsigned, env.config, state.fee_state())}
+    return {env.asset_id: required_fee(tx.unsigned, env.config, state.clock.fee_state())}
 
 
 def _read(inputs: Iterable[TransferableInput], state: ChainState) -> list[UTXO]:
     utxos = []
     for spent in inputs:
-        utxo = state.utxo(spent.utxo_id)
+        utxo = state.utxos.get(spent.utxo_id)
         if utxo is None:
             raise errors.UtxoMissing(spent.tx_id, spent.output_index)
         utxos.append(utxo)
@@ -219,7 +221,7 @@ def _read_shared(
 ) -> list[UTXO]:
     utxos = []
     for spent in inputs:
-        utxo = state.shared_utxo(source_chain, spent.utxo_id)
+        utxo = state.utxos.shared(source_chain, spent.utxo_id)
         if utxo is None:
             raise errors.SharedUtxoMissing
         utxos.append(utxo)

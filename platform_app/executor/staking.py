@@ -43,12 +43,12 @@ def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env
         InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
-    config, now = env.config, diff.timestamp()
+    config, now = env.config, diff.clock.timestamp()
     priority = Priority.PRIMARY_VALIDATOR_PENDING
     staker = staker_of(tx, unsigned.validator, now, config, priority=priority)
     _verify_validator_terms(staker.weight, unsigned.shares, config)
     verify_duration(staker.end - staker.start, config)
-    if diff.validator(PRIMARY_NETWORK_ID, staker.node_id):
+    if diff.stakers.validator(PRIMARY_NETWORK_ID, staker.node_id):
         raise errors.AlreadyValidator(staker.node_id)
     _verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, config)
@@ -63,12 +63,12 @@ def execute_add_delegator(tx: Tx, unsigned: AddDelegatorTx, diff: Diff, env: Env
         InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
-    config, now = env.config, diff.timestamp()
+    config, now = env.config, diff.clock.timestamp()
     priority = Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
     delegator = staker_of(tx, unsigned.validator, now, config, priority=priority)
     verify_duration(delegator.end - delegator.start, config)
     _verify_delegator_stake(delegator.weight, config)
-    validator = diff.validator(PRIMARY_NETWORK_ID, delegator.node_id)
+    validator = diff.stakers.validator(PRIMARY_NETWORK_ID, delegator.node_id)
     if validator is None:
         raise errors.PrimaryValidatorMissing(delegator.node_id)
     limit = scheduled_limit(validator, config)
@@ -88,14 +88,14 @@ def execute_add_permissionless_validator(
         InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
-    priority, now = Priority.PRIMARY_VALIDATOR_PENDING, diff.timestamp()
+    priority, now = Priority.PRIMARY_VALIDATOR_PENDING, diff.clock.timestamp()
     staker = staker_of(tx, unsigned.validator, now, env.config, priority=priority)
     staker = _with_key(staker, unsigned.signer)
     _verify_transformed(unsigned.subnet_id)
     _verify_validator_terms(staker.weight, unsigned.shares, env.config)
     verify_duration(staker.end - staker.start, env.config)
     _verify_asset(unsigned.stake, env.asset_id)
-    if diff.validator(unsigned.subnet_id, staker.node_id):
+    if diff.stakers.validator(unsigned.subnet_id, staker.node_id):
         raise errors.DuplicateValidator(staker.node_id, unsigned.subnet_id)
     _verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, env.config)
@@ -112,13 +112,13 @@ def execute_add_permissionless_delegator(
         InvalidStaker: A staking rule is broken; the subclass says which.
         FlowCheckFailed: Its stake or its fee is not covered.
     """
-    priority, now = Priority.PRIMARY_DELEGATOR_PENDING, diff.timestamp()
+    priority, now = Priority.PRIMARY_DELEGATOR_PENDING, diff.clock.timestamp()
     staker = staker_of(tx, unsigned.validator, now, env.config, priority=priority)
     _verify_transformed(unsigned.subnet_id)
     _verify_delegator_stake(staker.weight, env.config)
     verify_duration(staker.end - staker.start, env.config)
     _verify_asset(unsigned.stake, env.asset_id)
-    validator = diff.validator(unsigned.subnet_id, staker.node_id)
+    validator = diff.stakers.validator(unsigned.subnet_id, staker.node_id)
     if validator is None:
         raise errors.DelegateeMissing(staker.node_id, unsigned.subnet_id)
     limit = permissionless_limit(validator, env.config)
@@ -163,8 +163,8 @@ def staker_of(
 
 def begin_or_wait(staker: Staker, diff: Diff, config: PlatformConfig) -> None:
     """Put a staker into the pending set if its start is in the future, else into the current set."""
-    if staker.start > diff.timestamp():
-        diff.put_staker(staker)
+    if staker.start > diff.clock.timestamp():
+        diff.stakers.put(staker)
     else:
         promote(staker, diff, config)
 

@@ -43,7 +43,7 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
     if env.config.durango:
         _verify_durango(tx.unsigned)
     _RULES[kind](tx, tx.unsigned, diff, env)
-    diff.add_tx(tx, TxStatus.COMMITTED)
+    diff.txs.add(tx, TxStatus.COMMITTED)
 
 
 def _verify_durango(unsigned: UnsignedTx) -> None:
@@ -66,7 +66,7 @@ def _execute_import(tx: Tx, unsigned: ImportTx, diff: Diff, env: Env) -> None:
     verify_import(tx, diff, env, source_chain=unsigned.source_chain, imported=imported)
     transfer(tx, diff)
     for spent in imported:
-        diff.consume_shared(unsigned.source_chain, spent.utxo_id)
+        diff.utxos.consume_shared(unsigned.source_chain, spent.utxo_id)
 
 
 def _execute_export(tx: Tx, unsigned: ExportTx, diff: Diff, env: Env) -> None:
@@ -75,7 +75,7 @@ def _execute_export(tx: Tx, unsigned: ExportTx, diff: Diff, env: Env) -> None:
         verify_spend(tx, diff, env, more_outputs=unsigned.exported_outputs)
     transfer(tx, diff)
     for utxo in utxos_of(tx.tx_id, len(unsigned.outputs), unsigned.exported_outputs):
-        diff.export(unsigned.destination_chain, utxo)
+        diff.utxos.export(unsigned.destination_chain, utxo)
 
 
 def _verify_peer(chain_id: ID, state: ChainState, env: Env) -> None:
@@ -84,7 +84,7 @@ def _verify_peer(chain_id: ID, state: ChainState, env: Env) -> None:
         raise errors.SameChain
     if chain_id in {env.x_chain_id, env.c_chain_id}:
         return
-    subnet_id = state.subnet_of_chain(chain_id)
+    subnet_id = state.subnets.of_blockchain(chain_id)
     if subnet_id is None:
         raise errors.UnknownPeer(chain_id)
     if subnet_id != PRIMARY_NETWORK_ID:

@@ -38,7 +38,7 @@ def execute_create_subnet(tx: Tx, unsigned: CreateSubnetTx, diff: Diff, env: Env
     assert isinstance(unsigned.owner, OutputOwners)
     verify_spend(tx, diff, env)
     transfer(tx, diff)
-    diff.add_subnet(tx.tx_id, unsigned.owner)
+    diff.subnets.add(tx.tx_id, unsigned.owner)
 
 
 def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) -> None:
@@ -53,7 +53,7 @@ def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) 
     )
     verify_spend(tx, diff, env, witnesses=witnesses)
     transfer(tx, diff)
-    diff.add_chain(tx)
+    diff.subnets.add_blockchain(tx)
 
 
 def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, env: Env) -> None:
@@ -64,13 +64,13 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
         InvalidAuthorization: The subnet's owner has not authorized it.
         FlowCheckFailed: The fee is not covered.
     """
-    added, now = unsigned.validator, diff.timestamp()
+    added, now = unsigned.validator, diff.clock.timestamp()
     priority = Priority.PERMISSIONED_VALIDATOR_PENDING
     staker = staker_of(tx, added, now, env.config, priority=priority, subnet_id=added.subnet_id)
     verify_duration(staker.end - staker.start, env.config)
-    if diff.validator(added.subnet_id, added.node_id):
+    if diff.stakers.validator(added.subnet_id, added.node_id):
         raise errors.DuplicateSubnetValidator(added.node_id, added.subnet_id)
-    primary = diff.validator(PRIMARY_NETWORK_ID, added.node_id)
+    primary = diff.stakers.validator(PRIMARY_NETWORK_ID, added.node_id)
     if primary is None:
         raise errors.NotPrimaryValidator(added.node_id)
     verify_period_within(staker, primary)
@@ -95,7 +95,7 @@ def execute_remove_validator(
         InvalidAuthorization: The subnet's owner has not authorized it.
         FlowCheckFailed: The fee is not covered.
     """
-    staker = diff.validator(unsigned.subnet_id, unsigned.node_id)
+    staker = diff.stakers.validator(unsigned.subnet_id, unsigned.node_id)
     if staker is None:
         raise errors.NotSubnetValidator(unsigned.node_id, unsigned.subnet_id)
     if not staker.priority.is_permissioned:
@@ -106,7 +106,7 @@ def execute_remove_validator(
     with refused_as(FlowCheckFailed):
         verify_spend(tx, diff, env, witnesses=witnesses)
     transfer(tx, diff)
-    diff.remove_staker(staker)
+    diff.stakers.remove(staker)
 
 
 def execute_transfer_ownership(
@@ -125,4 +125,4 @@ def execute_transfer_ownership(
     with refused_as(FlowCheckFailed):
         verify_spend(tx, diff, env, witnesses=witnesses)
     transfer(tx, diff)
-    diff.set_subnet_owner(unsigned.subnet_id, unsigned.new_owner)
+    diff.subnets.set_owner(unsigned.subnet_id, unsigned.new_owner)

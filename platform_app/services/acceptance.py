@@ -103,7 +103,7 @@ def write(
         The network and its new tip.
     """
     for step in steps:
-        place = blocks.commit(chain.db, step.blocks, step.changes, place)
+        place = blocks.commit(chain.db, step.blocks, step.diff, place)
         after(step)
     assert place is not None
     # Taken even if nothing leaves the mempool: an admission makes several queries in sequence,
@@ -144,6 +144,6 @@ def _new_validators(step: WriteStep) -> list[NodeID]:
     """
     return [
         staker.node_id
-        for staker in step.changes.stakers
+        for staker in step.diff.stakers.changes().present
         if staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
     ]

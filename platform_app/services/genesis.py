@@ -154,7 +154,7 @@ def _recover_bytes(
     The result is stored if its hash is the chain's. That fails if the node has other keys by now.
     """
     state = DatabaseState(chain.db)
-    c_chain = state.tx(network.c_chain_id)
+    c_chain = state.txs.get(network.c_chain_id)
     assert c_chain is not None
     assert isinstance(c_chain.unsigned, CreateChainTx)
     text = c_chain.unsigned.genesis_data.decode()
@@ -177,23 +177,23 @@ def _write(chain: PlatformChain, genesis: Genesis) -> StoredNetwork:
         x_chain_id=genesis.x_chain_id,
         c_chain_id=genesis.c_chain_id,
     )
-    changes = _first_state(chain, genesis, config).changes()
-    first_rows.begin(chain.db, network, genesis.block, changes, genesis.raw)
+    state = _first_state(chain, genesis, config)
+    first_rows.begin(chain.db, network, genesis.block, state, genesis.raw)
     return network
 
 
 def _first_state(chain: PlatformChain, genesis: Genesis, config: PlatformConfig) -> Diff:
     """Return the state after genesis, in which the genesis validators are current."""
     diff = Diff(DatabaseState(chain.db))
-    diff.set_timestamp(genesis.timestamp)
+    diff.clock.set_timestamp(genesis.timestamp)
     for utxo in genesis.utxos:
-        diff.produce(utxo)
+        diff.utxos.produce(utxo)
     first = initial_stakers(genesis, config.rewards)
     for staker in first.stakers:
-        diff.put_staker(staker)
-    diff.set_supply(PRIMARY_NETWORK_ID, first.supply)
+        diff.stakers.put(staker)
+    diff.supplies.set(PRIMARY_NETWORK_ID, first.supply)
     for tx in (*genesis.validators, *genesis.chains):
-        diff.add_tx(tx, TxStatus.COMMITTED)
+        diff.txs.add(tx, TxStatus.COMMITTED)
     for tx in genesis.chains:
-        diff.add_chain(tx)
+        diff.subnets.add_blockchain(tx)
     return diff

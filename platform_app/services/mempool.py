@@ -211,7 +211,7 @@ class _Admission:
 
     def _look_at(self, tx: Tx) -> Outcome:
         """Return the transaction's ID, or the reason why it is not admitted."""
-        if tx.tx_id in self._waiting or self.ground.state.tx(tx.tx_id) is not None:
+        if tx.tx_id in self._waiting or self.ground.state.txs.get(tx.tx_id) is not None:
             return tx.tx_id
         refused = self._refuse(tx)
         if refused is not None:

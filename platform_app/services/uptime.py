@@ -62,7 +62,7 @@ def deserves_reward(chain: PlatformChain, proposal: Block, state: ChainState) ->
     proposed = None if proposal.proposal is None else proposal.proposal.unsigned
     if not isinstance(proposed, RewardValidatorTx):
         return True
-    staker = state.staker(proposed.tx_id)
+    staker = state.stakers.get(proposed.tx_id)
     if staker is None:
         return True
     seen = uptime.uptimes(chain.db, [staker.node_id])

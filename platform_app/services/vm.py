@@ -226,7 +226,7 @@ class PlatformVM:
         It has chain time, however late it is built: a renewed staking period starts at the moment when the
         last one ended. Other pending transactions are not verified at that earlier time.
         """
-        tree, moment = self._tree, self._tree.state.timestamp()
+        tree, moment = self._tree, self._tree.state.clock.timestamp()
         tx = None if self._chain.own is None else self._chain.own.propose(now=moment)
         if tx is None:
             return None

@@ -1,22 +1,26 @@
 """Writing of blocks with their transactions and all their changes, in one step."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from chaindb.database import Database, Row
-from chaindb.fields import row_id
 from platform_app import models
 from platform_app.blocks.block import Block
-from platform_app.state.chain import DiffChanges, FeeState
-from platform_app.store import rows
-from platform_app.store.outputs import write_outputs
-from platform_app.store.staking import Moment, write_stakers
-from platform_app.store.subnets import write_subnets
+from platform_app.state.clock import FeeState
+from platform_app.state.diff import Diff
+from platform_app.store.facet import Commit, FacetRows, Moment, TxPlace
+from platform_app.store.stakers import StakerRows
+from platform_app.store.subnets import SubnetRows
+from platform_app.store.supplies import SupplyRows
+from platform_app.store.txs import TxRows
+from platform_app.store.utxos import UTXORows
 from platform_app.txs.base import Tx, TxStatus
 from primitives.ids import ID
 
+FACETS: tuple[type[FacetRows], ...] = (TxRows, UTXORows, StakerRows, SubnetRows, SupplyRows)
+"""The facets of the state in the order in which a commit writes them."""
+
 _BLOCK = ("height", "block_id", "parent_id", "time", "kind", "tx_count", "raw")
-_TX = ("id", "tx_id", "height", "index", "kind", "status", "burned", "raw")
 _TIP = ("height", "tip", "timestamp", "gas_capacity", "gas_excess", "stakers_height")
 
 _CHAIN = """
@@ -104,8 +108,9 @@ def time_at(db: Database, height: int) -> int:
 def commit(
     db: Database,
     blocks: Sequence[Block],
-    changes: DiffChanges,
+    diff: Diff,
     place: tuple[StoredNetwork, Tip] | None = None,
+    facets: Sequence[type[FacetRows]] = FACETS,
 ) -> tuple[StoredNetwork, Tip]:
     """Write accepted blocks, each the child of the one before it, and their combined changes.
 
@@ -115,8 +120,9 @@ def commit(
     Args:
         db: The chain's database.
         blocks: In order of height.
-        changes: Their combined changes.
+        diff: Their combined changes.
         place: The result of `read`, if the caller has read it under the lock.
+        facets: The facets whose changes are written.
 
     Returns:
         The new result of `read`.
@@ -125,38 +131,28 @@ def commit(
     assert place is not None
     network, tip = place
     last = blocks[-1]
-    time = tip.timestamp if changes.timestamp is None else changes.timestamp
-    places = dict(_places(blocks, changes.txs))
-    db.insert(models.Block, _BLOCK, (_block_row(block, time) for block in blocks))
-    db.insert(models.Tx, _TX, _tx_rows(changes.txs, places, network.asset_id))
-    positions = {tx_id: row_id(*place) for tx_id, place in places.items()}
-    write_outputs(db, last.height, changes)
-    write_stakers(db, Moment(last.height, time), changes, positions)
-    write_subnets(db, changes, positions)
-    db.upsert(models.Supply, ("subnet_id", "amount"), changes.supplies.items())
-    after = _tip_after(tip, last, time, changes)
+    places = dict(_places(blocks, diff.txs.changes()))
+    after = _tip_after(tip, last, diff)
+    db.insert(models.Block, _BLOCK, (_block_row(block, after.timestamp) for block in blocks))
+    moment = Moment(last.height, after.timestamp)
+    written = Commit(db, diff, moment, network.asset_id, places)
+    for facet in facets:
+        facet.write(written)
     db.update(models.Chain, ("genesis_hash",), _TIP, [_tip_row(network, after)])
     return network, after
 
 
-class _TxPlace(NamedTuple):
-    """The place of a transaction in a block."""
-
-    height: int
-    place: int
-
-
 def _places(
     blocks: Sequence[Block], txs: Sequence[tuple[Tx, TxStatus]]
-) -> Iterator[tuple[ID, _TxPlace]]:
+) -> Iterator[tuple[ID, TxPlace]]:
     """Yield the transactions with their places; those of the genesis are in no block."""
     if blocks[0].height == 0:
         for index, (tx, _) in enumerate(txs):
-            yield tx.tx_id, _TxPlace(0, index)
+            yield tx.tx_id, TxPlace(0, index)
     for block in blocks:
         proposal = () if block.proposal is None else (block.proposal,)
         for index, tx in enumerate((*block.txs, *proposal)):
-            yield tx.tx_id, _TxPlace(block.height, index)
+            yield tx.tx_id, TxPlace(block.height, index)
 
 
 def _block_row(block: Block, time: int) -> Row:
@@ -166,22 +162,15 @@ def _block_row(block: Block, time: int) -> Row:
     )  # fmt: skip
 
 
-def _tx_rows(
-    txs: Sequence[tuple[Tx, TxStatus]], places: Mapping[ID, _TxPlace], asset_id: ID
-) -> Iterator[Row]:
-    for tx, status in txs:
-        place = places[tx.tx_id]
-        yield (
-            row_id(*place), tx.tx_id, *place, rows.kind_of(tx), status.value,
-            rows.burned(tx, asset_id), tx.raw,
-        )  # fmt: skip
-
-
-def _tip_after(tip: Tip, last: Block, time: int, changes: DiffChanges) -> Tip:
-    fees = tip.fee_state if changes.fee_state is None else changes.fee_state
-    stakers = changes.stakers or changes.left_stakers or changes.delegatee_rewards
-    stakers_height = last.height if stakers else tip.stakers_height
-    return Tip(last.height, last.block_id, time, fees, stakers_height)
+def _tip_after(tip: Tip, last: Block, diff: Diff) -> Tip:
+    clock = diff.clock.changes()
+    return Tip(
+        height=last.height,
+        block_id=last.block_id,
+        timestamp=tip.timestamp if clock.timestamp is None else clock.timestamp,
+        fee_state=tip.fee_state if clock.fee_state is None else clock.fee_state,
+        stakers_height=last.height if diff.stakers.changes() else tip.stakers_height,
+    )
 
 
 def _tip_row(network: StoredNetwork, tip: Tip) -> Row:

@@ -3,31 +3,29 @@
 from chaindb.database import Database
 from platform_app import models
 from platform_app.blocks.block import Block
-from platform_app.state.chain import DiffChanges, FeeState
+from platform_app.state.diff import Diff
 from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork
 
 
-def begin(
-    db: Database, network: StoredNetwork, genesis: Block, changes: DiffChanges, raw: bytes
-) -> None:
+def begin(db: Database, network: StoredNetwork, genesis: Block, diff: Diff, raw: bytes) -> None:
     """Write the first block of a network, which has no content, its state, and its bytes.
 
-    The transactions of the genesis get height 0 in the order of the changes, which come from a
-    diff over an empty database. The caller holds the lock and the transaction.
+    The transactions of the genesis get height 0 in the order in which they were added to the diff, whose
+    parent is an empty database. The caller holds the lock and the transaction.
     """
-    fees = changes.fee_state or FeeState()
+    fees = diff.clock.fee_state()
     db.objects(models.Chain).create(
         **network._asdict(),
         height=genesis.height,
         tip=genesis.block_id,
-        timestamp=changes.timestamp or 0,
+        timestamp=diff.clock.timestamp(),
         gas_capacity=fees.capacity,
         gas_excess=fees.excess,
         stakers_height=genesis.height,
     )
     keep_bytes(db, network, raw)
-    blocks.commit(db, [genesis], changes)
+    blocks.commit(db, [genesis], diff)
 
 
 def keep_bytes(db: Database, network: StoredNetwork, raw: bytes) -> None:

@@ -7,9 +7,10 @@ from chaindb.database import Database, Row
 from chaindb.fields import for_database
 from platform_app import models
 from platform_app.models import Outcome, Phase
-from platform_app.state.chain import DiffChanges
+from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.store import rows, uptime
+from platform_app.store.facet import Commit, Moment
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
 from platform_app.txs.components import ProofOfPossession, inner_output
 from platform_app.txs.staking import (
@@ -41,14 +42,6 @@ WHERE tx_id = %s
 """
 
 
-class Moment(NamedTuple):
-    """The height and time at which a block changes stakers."""
-
-    height: int
-    time: int
-    """Chain time after the block."""
-
-
 class _StakingTerms(NamedTuple):
     """The terms of a staking transaction besides its staker record."""
 
@@ -58,25 +51,22 @@ class _StakingTerms(NamedTuple):
     delegation_rewards_owner: bytes | None = None
 
 
-def write_stakers(
-    db: Database, moment: Moment, changes: DiffChanges, positions: Mapping[ID, int]
-) -> None:
-    """Write the changes of stakers by a block; `positions` are the keys of its transactions."""
-    added = {tx.tx_id: tx for tx, _ in changes.txs}
-    outcomes = _Outcomes(changes)
-    uptime.settle_leaving(db, [one.node_id for one in changes.left_stakers if _is_watched(one)])
+def write_stakers(commit: Commit) -> None:
+    """Write the changes of stakers by a block."""
+    db, moment, changes = commit.db, commit.moment, commit.diff.stakers.changes()
+    added = {tx.tx_id: tx for tx, _ in commit.diff.txs.changes()}
+    outcomes = _Outcomes(commit.diff.txs.changes())
+    uptime.settle_leaving(db, [one.node_id for one in changes.left if _is_watched(one)])
     # Leaving stakers come first: a node has one validator record on a subnet at a time.
-    _write_left(
-        db, moment, [one for one in changes.left_stakers if one.tx_id not in added], outcomes
-    )
-    _write_joined(db, moment, [one for one in changes.stakers if one.tx_id not in added])
-    new = [one for one in changes.stakers if one.tx_id in added]
-    gone = [one for one in changes.left_stakers if one.tx_id in added]
+    _write_left(db, moment, [one for one in changes.left if one.tx_id not in added], outcomes)
+    _write_joined(db, moment, [one for one in changes.present if one.tx_id not in added])
+    new = [one for one in changes.present if one.tx_id in added]
+    gone = [one for one in changes.left if one.tx_id in added]
     for stakers, ends in ((gone, outcomes), (new, None)):
-        found = _staker_rows(moment, stakers, added, positions, ends)
+        found = _staker_rows(commit, stakers, added, ends)
         db.insert(models.Staker, _STAKER, found)
     db.insert(models.StakeOutput, _STAKE, _stake_rows(new, added))
-    db.insert(models.ValidatorUptime, _UPTIME, _uptime_rows(changes.stakers))
+    db.insert(models.ValidatorUptime, _UPTIME, _uptime_rows(changes.present))
     rewards = ((amount, tx_id) for tx_id, amount in changes.delegatee_rewards.items())
     db.update(models.Staker, ("tx_id",), ("delegatee_reward",), rewards)
 
@@ -84,10 +74,10 @@ def write_stakers(
 class _Outcomes:
     """The outcomes of the stakers that leave in a block, according to its transactions."""
 
-    def __init__(self, changes: DiffChanges) -> None:
+    def __init__(self, txs: Iterable[tuple[Tx, TxStatus]]) -> None:
         self._decided: dict[ID, Outcome] = {}
         self._removed: set[tuple[ID, NodeID]] = set()
-        for tx, status in changes.txs:
+        for tx, status in txs:
             unsigned = tx.unsigned
             if isinstance(unsigned, RewardValidatorTx):
                 committed = status is TxStatus.COMMITTED
@@ -106,19 +96,20 @@ class _Outcomes:
         return Outcome.REMOVED if removed else Outcome.ENDED
 
 
-def spread(db: Database, moments: Mapping[ID, Moment], changes: DiffChanges) -> None:
+def spread(db: Database, moments: Mapping[ID, Moment], diff: Diff) -> None:
     """Change the height and time of rows written in one commit, as if each staker had left in its own block.
 
     Args:
         db: The database with the rows.
         moments: The height and time when each staker left, by its transaction.
-        changes: The changes of the commit; they must have outputs and rewards of these stakers only.
+        diff: The changes of the commit; they must have outputs and rewards of these stakers only.
     """
+    outputs = diff.utxos.changes()
     left = ((moment.height, moment.time, tx_id) for tx_id, moment in moments.items())
     db.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
-    made = ((moments[one.tx_id].height, one.utxo_id) for one in changes.produced)
+    made = ((moments[one.tx_id].height, one.utxo_id) for one in outputs.produced)
     db.update(models.UTXO, ("utxo_id",), ("height",), made)
-    paid = ((moments[tx_id].height, one.utxo_id) for tx_id, one in changes.reward_utxos)
+    paid = ((moments[tx_id].height, one.utxo_id) for tx_id, one in outputs.rewards)
     db.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
 
 
@@ -156,20 +147,20 @@ def _write_joined(db: Database, moment: Moment, joined: list[Staker]) -> None:
 
 
 def _staker_rows(
-    moment: Moment,
+    commit: Commit,
     stakers: Iterable[Staker],
     added: Mapping[ID, Tx],
-    positions: Mapping[ID, int],
     outcomes: _Outcomes | None,
 ) -> Iterator[Row]:
     """Yield the rows of stakers whose transactions are in the block; with outcomes, they also left in it."""
+    moment = commit.moment
     for staker in stakers:
         terms = _terms(added[staker.tx_id].unsigned)
         left: tuple[int | None, ...] = (None,) * 3
         if outcomes is not None:
             left = (moment.height, moment.time, outcomes.of(staker).value)
         yield (
-            staker.tx_id, positions[staker.tx_id],
+            staker.tx_id, commit.position(staker.tx_id),
             (Phase.PAST if outcomes else _phase(staker)).value, staker.priority.is_delegator,
             staker.subnet_id, staker.node_id, str(staker.node_id), staker.weight, staker.start,
             staker.end, staker.priority.value, staker.potential_reward, 0, terms.shares,
@@ -231,52 +222,3 @@ def _uptime_rows(stakers: Iterable[Staker]) -> Iterator[Row]:
 def _is_watched(staker: Staker) -> bool:
     """Return whether a staker's uptime is tracked."""
     return staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
-
-
-_CURRENT = (
-    rows.STAKERS
-    + "WHERE phase = 2 AND (end_time, priority, tx_id) > (%s, %s, %s) "
-    + "ORDER BY end_time, priority, tx_id LIMIT %s"
-)
-_PENDING = (
-    rows.STAKERS
-    + "WHERE phase = 1 AND (start_time, priority, tx_id) > (%s, %s, %s) "
-    + "ORDER BY start_time, priority, tx_id LIMIT %s"
-)
-
-_FIRST = 3
-_MOST = 2048
-_BEFORE_ALL = (-1, 0, b"")
-
-
-class StakerWalk:
-    """The current or the pending set in staker order, cached as far as it was read.
-
-    Most callers read the first staker only; the batches grow as the iteration continues.
-    """
-
-    __slots__ = ("_complete", "_db", "_read", "_size", "_sql")
-
-    def __init__(self, db: Database, *, pending: bool) -> None:
-        self._db = db
-        self._sql = _PENDING if pending else _CURRENT
-        self._read: list[Staker] = []
-        self._size = _FIRST
-        self._complete = False
-
-    def __iter__(self) -> Iterator[Staker]:
-        place = 0
-        while place < len(self._read) or self._read_on():
-            yield self._read[place]
-            place += 1
-
-    def _read_on(self) -> bool:
-        """Read the next batch of stakers; return whether it has any."""
-        if self._complete:
-            return False
-        behind = self._read[-1].order if self._read else _BEFORE_ALL
-        found = self._db.rows(self._sql, (*behind, self._size))
-        self._complete = len(found) < self._size
-        self._size = min(self._size * 8, _MOST)
-        self._read.extend(map(rows.staker_of, found))
-        return bool(found)

@@ -168,9 +168,9 @@ def authorize(wallet: PlatformWallet, subnet_id: ID, state: ChainState) -> Signi
         NotASubnet: The transaction with that ID is of another kind.
         CannotSign: The keys are too few, or cannot sign yet.
     """
-    owners = state.subnet_owner(subnet_id)
+    owners = state.subnets.owner(subnet_id)
     if owners is None:
-        other = state.tx(subnet_id)
+        other = state.txs.get(subnet_id)
         if other is None:
             raise SubnetMissing(subnet_id)
         raise NotASubnet(type(other.unsigned).__name__)

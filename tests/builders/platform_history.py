@@ -16,7 +16,8 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.store import mempool, outputs
+from platform_app.store import mempool
+from platform_app.store import utxos as utxo_rows
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, Tx, TxStatus, UnsignedTx
 from platform_app.txs.codec import build
@@ -209,14 +210,14 @@ def write_history(sizes: Sizes = Sizes()) -> None:  # noqa: B008  # a value
     """Write the whole history."""
     platform_rows.begin(
         platform_rows.producing(GENESIS_UTXO),
-        lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 400_000_000 * COIN),
+        lambda diff: diff.supplies.set(PRIMARY_NETWORK_ID, 400_000_000 * COIN),
         time=NOW - 2 * DAY,
     )
     _accept(_changes(sizes))
     for number in range(sizes.past):
         _reward(number)
     _finish()
-    outputs.receive(
+    utxo_rows.receive(
         platform_chain().db,
         platform.X_CHAIN_ID,
         [platform.utxo(COIN, person(n), number=n) for n in range(5)],
@@ -298,8 +299,8 @@ def _accept(changes: Iterable[platform_rows.Change]) -> None:
 
 
 def _put(tx: Tx, priority: Priority, diff: Diff) -> None:
-    diff.add_tx(tx, TxStatus.COMMITTED)
-    diff.put_staker(_staker(tx, priority))
+    diff.txs.add(tx, TxStatus.COMMITTED)
+    diff.stakers.put(_staker(tx, priority))
 
 
 def _staker(tx: Tx, priority: Priority) -> Staker:
@@ -321,28 +322,28 @@ def _staker(tx: Tx, priority: Priority) -> Staker:
 
 def _add_subnet(tx: Tx, diff: Diff) -> None:
     unsigned: Any = tx.unsigned
-    diff.add_tx(tx, TxStatus.COMMITTED)
-    diff.add_subnet(tx.tx_id, unsigned.owner)
+    diff.txs.add(tx, TxStatus.COMMITTED)
+    diff.subnets.add(tx.tx_id, unsigned.owner)
 
 
 def _add_chain(tx: Tx, diff: Diff) -> None:
-    diff.add_tx(tx, TxStatus.COMMITTED)
-    diff.add_chain(tx)
+    diff.txs.add(tx, TxStatus.COMMITTED)
+    diff.subnets.add_blockchain(tx)
 
 
 def _add_outputs(tx: Tx, diff: Diff) -> None:
     unsigned: Any = tx.unsigned
-    diff.add_tx(tx, TxStatus.COMMITTED)
+    diff.txs.add(tx, TxStatus.COMMITTED)
     for index, made in enumerate(unsigned.outputs):
-        diff.produce(UTXO(tx.tx_id, index, made.asset_id, made.output))
+        diff.utxos.produce(UTXO(tx.tx_id, index, made.asset_id, made.output))
 
 
 def _export(tx: Tx, diff: Diff) -> None:
     unsigned: Any = tx.unsigned
-    diff.add_tx(tx, TxStatus.COMMITTED)
+    diff.txs.add(tx, TxStatus.COMMITTED)
     for index, made in enumerate(unsigned.exported_outputs, start=len(unsigned.outputs)):
         utxo = UTXO(tx.tx_id, index, made.asset_id, made.output)
-        diff.export(unsigned.destination_chain, utxo)
+        diff.utxos.export(unsigned.destination_chain, utxo)
 
 
 def _reward(number: int) -> None:
@@ -352,8 +353,8 @@ def _reward(number: int) -> None:
     paid = UTXO(tx.tx_id, 2, platform.ASSET_ID, TransferOutput(60 * COIN, owners(number)))
 
     def pay(diff: Diff) -> None:
-        diff.produce(paid)
-        diff.add_reward_utxo(tx.tx_id, paid)
+        diff.utxos.produce(paid)
+        diff.utxos.add_reward(tx.tx_id, paid)
 
     rewarded = number % 3 != 0
     platform_rows.reward(staker, *([pay] if rewarded else []), commit=rewarded)
@@ -362,7 +363,7 @@ def _reward(number: int) -> None:
 def _finish() -> None:
     """Set the timestamp of the tip to the time of the node."""
     diff = Diff(platform_rows.DatabaseState(platform_chain().db))
-    diff.set_timestamp(NOW)
+    diff.clock.set_timestamp(NOW)
     platform_rows.accept_diff(diff)
 
 

@@ -55,7 +55,7 @@ class History:
     def __init__(self, seed: int, state: MemoryState) -> None:
         self.random = Random(seed)
         self.state = state
-        self.now = state.time
+        self.now = state.clock.time
         self._kinds: list[Callable[[], Tx]] = [
             *[self._transfer] * 4,
             *[self._add_permissionless_delegator] * 2,
@@ -129,7 +129,7 @@ class History:
         return [*spent, one], _sorted(change), _sorted(stake)
 
     def _period(self, validator: Staker | None = None) -> tuple[int, int]:
-        start = self.state.time + self.random.choice((60, 5_000, 40_000))
+        start = self.state.clock.time + self.random.choice((60, 5_000, 40_000))
         if validator:
             start = max(start, validator.start)
         end = start + self.random.randint(DAY, 4 * DAY)
@@ -200,9 +200,9 @@ class History:
         return self._sign(subnets.CreateSubnetTx, spent, outputs=change, owner=owner)
 
     def _on_subnet(self, kind: type[UnsignedTx], **fields: Any) -> Tx:
-        if not self.state.owners:
+        if not self.state.subnets.owners:
             return self._create_subnet()
-        subnet_id = self.random.choice(list(self.state.owners))
+        subnet_id = self.random.choice(list(self.state.subnets.owners))
         spent, change = self._choose(0)
         if "validator" in fields:
             plain = fields.pop("validator")
@@ -212,7 +212,7 @@ class History:
         else:
             fields["subnet_id"] = subnet_id
         return self._sign(
-            kind, spent, outputs=change, authority=self.state.owners[subnet_id], **fields
+            kind, spent, outputs=change, authority=self.state.subnets.owners[subnet_id], **fields
         )
 
     def _create_chain(self) -> Tx:
@@ -242,13 +242,13 @@ class History:
             subnets.RemoveSubnetValidatorTx,
             spent,
             outputs=change,
-            authority=self.state.owners[gone.subnet_id],
+            authority=self.state.subnets.owners[gone.subnet_id],
             node_id=gone.node_id,
             subnet_id=gone.subnet_id,
         )
 
     def _import(self) -> Tx:
-        shared = [utxo for (chain, _), utxo in self.state.shared.items()]
+        shared = [utxo for (chain, _), utxo in self.state.utxos.from_peers.items()]
         if not shared:
             return self._export()
         taken = self.random.sample(shared, min(len(shared), 2))
@@ -288,7 +288,7 @@ def burned(tx: Tx) -> int:
 
 def everything(state: MemoryState) -> int:
     """Return the sum of all coins: unspent, staked, exported, and exported by other chains."""
-    elsewhere = (*(utxo for _, utxo in state.exported), *state.shared.values())
+    elsewhere = (*(utxo for _, utxo in state.utxos.exported), *state.utxos.from_peers.values())
     staked = sum(one.weight for one in state.stakers.values() if not one.priority.is_permissioned)
     return state.unspent() + staked + _sum(elsewhere)
 
@@ -297,7 +297,7 @@ def promised(state: MemoryState) -> int:
     """Return the rewards that are already part of the supply but not paid yet."""
     current = [one for one in state.stakers.values() if not one.priority.is_pending]
     accrued = sum(
-        state.delegatee_reward(one.tx_id)
+        state.stakers.delegatee_reward(one.tx_id)
         for one in current
         if one.priority is Priority.PRIMARY_VALIDATOR_CURRENT
     )

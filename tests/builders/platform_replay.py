@@ -13,7 +13,7 @@ from platform_app.blocks.block import Block, CommitBlock, OptionBlock, parse_blo
 from platform_app.blocks.executor import ProposalOptions, execute_block, verify_child
 from platform_app.executor.env import Env
 from platform_app.selectors import accepted
-from platform_app.state.chain import FeeState
+from platform_app.state.clock import FeeState
 from platform_app.store import rows
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import TxStatus
@@ -38,40 +38,42 @@ def remembered() -> MemoryState:
         if row.destination_chain == P_CHAIN_ID:
             state.share(row.source_chain, _utxo(row))
         else:
-            state.exported.append((row.destination_chain, _utxo(row)))
-    state.reward_utxos = [(row.tx_id, _utxo(row)) for row in models.RewardUTXO.objects.all()]
+            state.utxos.exported.append((row.destination_chain, _utxo(row)))
+    state.utxos.rewards = [(row.tx_id, _utxo(row)) for row in models.RewardUTXO.objects.all()]
     database = DatabaseState(platform_chain().db)
-    for staker in (*database.current_stakers(), *database.pending_stakers()):
+    for staker in (*database.stakers.current(), *database.stakers.pending()):
         state.stakers[staker.tx_id] = staker
-        state.delegatee_rewards[staker.tx_id] = database.delegatee_reward(staker.tx_id)
+        state.stakers.delegatee_rewards[staker.tx_id] = database.stakers.delegatee_reward(
+            staker.tx_id
+        )
     for subnet in models.Subnet.objects.all():
-        state.owners[subnet.subnet_id] = rows.owners_of(bytes(subnet.owner))
+        state.subnets.owners[subnet.subnet_id] = rows.owners_of(bytes(subnet.owner))
     for chain in models.Blockchain.objects.all():
-        state.chains[chain.blockchain_id] = chain.subnet_id
+        state.subnets.blockchains[chain.blockchain_id] = chain.subnet_id
     for row in models.Tx.objects.all():
-        state.txs[row.tx_id] = (rows.accepted_tx(row.raw), TxStatus(row.status))
+        state.txs.accepted[row.tx_id] = (rows.accepted_tx(row.raw), TxStatus(row.status))
     return state
 
 
 def contents(state: MemoryState) -> dict[str, Any]:
     """Return the contents of a state in an order that does not depend on its history."""
     return {
-        "time": state.time,
-        "fees": state.fees,
+        "time": state.clock.time,
+        "fees": state.clock.fees,
         "supplies": state.supplies,
-        "utxos": state.utxos,
-        "shared": state.shared,
-        "exported": sorted(state.exported, key=lambda one: one[1].utxo_id),
-        "rewards": sorted(state.reward_utxos, key=lambda one: one[1].utxo_id),
-        "stakers": state.stakers,
+        "utxos": dict(state.utxos),
+        "shared": state.utxos.from_peers,
+        "exported": sorted(state.utxos.exported, key=lambda one: one[1].utxo_id),
+        "rewards": sorted(state.utxos.rewards, key=lambda one: one[1].utxo_id),
+        "stakers": dict(state.stakers),
         "delegatee rewards": {
             tx_id: amount
-            for tx_id, amount in state.delegatee_rewards.items()
+            for tx_id, amount in state.stakers.delegatee_rewards.items()
             if amount and tx_id in state.stakers
         },
-        "owners": state.owners,
-        "chains": state.chains,
-        "txs": {tx_id: (tx.raw, status) for tx_id, (tx, status) in state.txs.items()},
+        "owners": state.subnets.owners,
+        "chains": state.subnets.blockchains,
+        "txs": {tx_id: (tx.raw, status) for tx_id, (tx, status) in state.txs.accepted.items()},
     }
 
 
@@ -92,7 +94,7 @@ def replay(state: MemoryState, after: int, clock: Clock | None = None) -> list[B
         if isinstance(outcome, ProposalOptions):
             options = outcome
         else:
-            state.accept(outcome.changes())
+            state.accept(outcome)
         parent = block
         blocks.append(block)
     assert platform_chain().tip().block_id == parent.block_id

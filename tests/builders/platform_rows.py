@@ -15,10 +15,11 @@ from platform_app.blocks.block import (
     build_standard,
     genesis_block,
 )
-from platform_app.state.chain import FeeState
+from platform_app.state.clock import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.store import blocks, genesis, outputs
+from platform_app.store import blocks, genesis
+from platform_app.store import utxos as utxo_rows
 from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
 from platform_app.txs import staking, subnets
@@ -46,12 +47,12 @@ NETWORK = StoredNetwork(
 def begin(*changes: Change, time: int = platform.NOW) -> Block:
     """Write and return the first block of a network whose state results from the changes."""
     diff = Diff(DatabaseState(platform_chain().db))
-    diff.set_timestamp(time)
+    diff.clock.set_timestamp(time)
     for change in changes:
         change(diff)
     block = genesis_block(GENESIS)
     with platform_chain().db.atomic():
-        genesis.begin(platform_chain().db, NETWORK, block, diff.changes(), GENESIS)
+        genesis.begin(platform_chain().db, NETWORK, block, diff, GENESIS)
     return block
 
 
@@ -59,21 +60,21 @@ def begin_with(state: MemoryState) -> Block:
     """Write and return the first block of a network with this state."""
 
     def change(diff: Diff) -> None:
-        diff.set_supply(PRIMARY_NETWORK_ID, SUPPLY)
-        diff.set_fee_state(FeeState(state.fees.capacity, state.fees.excess))
+        diff.supplies.set(PRIMARY_NETWORK_ID, SUPPLY)
+        diff.clock.set_fee_state(FeeState(state.fees.capacity, state.fees.excess))
         for utxo in state.utxos.values():
-            diff.produce(utxo)
+            diff.utxos.produce(utxo)
 
     block = begin(change)
-    for (source_chain, _), utxo in state.shared.items():
-        outputs.receive(platform_chain().db, source_chain, [utxo], height=0)
+    for (source_chain, _), utxo in state.utxos.from_peers.items():
+        utxo_rows.receive(platform_chain().db, source_chain, [utxo], height=0)
     return block
 
 
 def accept(*changes: Change, after: int = 1) -> Block:
     """Write and return the next block, `after` seconds later."""
     diff = Diff(DatabaseState(platform_chain().db))
-    diff.set_timestamp(platform_chain().tip().timestamp + after)
+    diff.clock.set_timestamp(platform_chain().tip().timestamp + after)
     for change in changes:
         change(diff)
     return accept_diff(diff)
@@ -81,45 +82,45 @@ def accept(*changes: Change, after: int = 1) -> Block:
 
 def accept_diff(diff: Diff) -> Block:
     """Write and return the next block, whose changes are those of a diff."""
-    tip, found = platform_chain().tip(), diff.changes()
+    tip = platform_chain().tip()
     block = build_standard(
         parent_id=tip.block_id,
         height=tip.height + 1,
-        time=diff.timestamp(),
-        txs=[tx for tx, _ in found.txs],
+        time=diff.clock.timestamp(),
+        txs=[tx for tx, _ in diff.txs.changes()],
     )
     with platform_chain().db.atomic():
-        blocks.commit(platform_chain().db, [block], found)
+        blocks.commit(platform_chain().db, [block], diff)
     return block
 
 
 def reward(staker: Staker, *changes: Change, commit: bool = True) -> tuple[Block, Block]:
     """Write a proposal to reward a staker and its option; return both."""
     tip, diff = platform_chain().tip(), Diff(DatabaseState(platform_chain().db))
-    diff.set_timestamp(max(tip.timestamp, staker.end))
-    diff.remove_staker(staker)
+    diff.clock.set_timestamp(max(tip.timestamp, staker.end))
+    diff.stakers.remove(staker)
     for change in changes:
         change(diff)
-    decisions = [tx for tx, _ in diff.changes().txs]
+    decisions = [tx for tx, _ in diff.txs.changes()]
     tx = platform.signed(staking.RewardValidatorTx, tx_id=staker.tx_id)
-    diff.add_tx(tx, TxStatus.COMMITTED if commit else TxStatus.ABORTED)
+    diff.txs.add(tx, TxStatus.COMMITTED if commit else TxStatus.ABORTED)
     block = build_proposal(
         parent_id=tip.block_id,
         height=tip.height + 1,
-        time=diff.timestamp(),
+        time=diff.clock.timestamp(),
         proposal=tx,
         txs=decisions,
     )
     committed, aborted = build_options(block)
     option = committed if commit else aborted
     with platform_chain().db.atomic():
-        blocks.commit(platform_chain().db, [block, option], diff.changes())
+        blocks.commit(platform_chain().db, [block, option], diff)
     return block, option
 
 
 def adding_tx(tx: Tx, status: TxStatus = TxStatus.COMMITTED) -> Change:
     """Return the change that adds only a transaction."""
-    return lambda diff: diff.add_tx(tx, status)
+    return lambda diff: diff.txs.add(tx, status)
 
 
 def producing(*utxos: UTXO) -> Change:
@@ -127,7 +128,7 @@ def producing(*utxos: UTXO) -> Change:
 
     def change(diff: Diff) -> None:
         for utxo in utxos:
-            diff.produce(utxo)
+            diff.utxos.produce(utxo)
 
     return change
 
@@ -167,8 +168,8 @@ def adding(
     assert subnet == on_subnet
 
     def change(diff: Diff) -> None:
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.put_staker(staker)
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.stakers.put(staker)
 
     return staker, change
 

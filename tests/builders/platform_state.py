@@ -1,8 +1,9 @@
 """A P-Chain state in plain dictionaries, and functions that make its contents in one call."""
 
-from collections.abc import Iterable, Iterator
-from copy import copy
+from collections.abc import Iterable, Iterator, Mapping
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ from platform_app.executor.clock import promote
 from platform_app.executor.env import Env
 from platform_app.executor.staking import staker_of
 from platform_app.executor.standard import execute
-from platform_app.state.chain import DiffChanges, FeeState
+from platform_app.state.clock import ClockChanges, FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
+from platform_app.state.stakers import StakerChanges
+from platform_app.state.subnets import SubnetChanges
+from platform_app.state.utxos import UTXOChanges
 from platform_app.txs.base import Tx, TxStatus, UnsignedTx
 from platform_app.txs.components import inner_output
 from platform_app.txs.subnets import CreateChainTx
@@ -23,6 +27,7 @@ from tests.builders import platform
 from utxo.components import UTXO, OutputOwners
 from utxo.errors import InvalidTx
 
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
 SUPPLY = 1_000_000_000 * UNIT
 ENV = Env(
     config=platform.CONFIG,
@@ -38,37 +43,44 @@ def env(**changes: Any) -> Env:
     return replace(ENV, **changes)
 
 
-@dataclass
-class MemoryState:
-    """A `ChainState` in memory; `accept` advances it to the next state."""
+class _MemoryFacet(dict[ID, Any]):
+    """A facet in a dictionary with further attributes, which count when two are compared."""
 
-    time: int = platform.NOW
-    fees: FeeState = field(default_factory=lambda: FeeState(capacity=1_000_000))
-    supplies: dict[ID, int] = field(default_factory=lambda: {PRIMARY_NETWORK_ID: SUPPLY})
-    utxos: dict[ID, UTXO] = field(default_factory=dict)
-    shared: dict[tuple[ID, ID], UTXO] = field(default_factory=dict)
-    exported: list[tuple[ID, UTXO]] = field(default_factory=list)
-    stakers: dict[ID, Staker] = field(default_factory=dict)
-    delegatee_rewards: dict[ID, int] = field(default_factory=dict)
-    owners: dict[ID, OutputOwners] = field(default_factory=dict)
-    chains: dict[ID, ID] = field(default_factory=dict)
-    txs: dict[ID, tuple[Tx, TxStatus]] = field(default_factory=dict)
-    reward_utxos: list[tuple[ID, UTXO]] = field(default_factory=list)
+    def __eq__(self, other: object) -> bool:
+        alike = isinstance(other, type(self)) and super().__eq__(other)
+        return alike and vars(self) == vars(other)
 
-    def timestamp(self) -> int:
-        return self.time
+    __hash__ = None  # type: ignore[assignment]
 
-    def fee_state(self) -> FeeState:
-        return self.fees
 
-    def supply(self, subnet_id: ID) -> int | None:
-        return self.supplies.get(subnet_id)
+class MemoryUTXOs(_MemoryFacet):
+    """Unspent outputs in memory."""
 
-    def utxo(self, utxo_id: ID) -> UTXO | None:
-        return self.utxos.get(utxo_id)
+    def __init__(self, utxos: Mapping[ID, UTXO] = EMPTY) -> None:
+        super().__init__(utxos)
+        self.from_peers: dict[tuple[ID, ID], UTXO] = {}
+        self.exported: list[tuple[ID, UTXO]] = []
+        self.rewards: list[tuple[ID, UTXO]] = []
 
-    def shared_utxo(self, peer_chain: ID, utxo_id: ID) -> UTXO | None:
-        return self.shared.get((peer_chain, utxo_id))
+    def shared(self, peer_chain: ID, utxo_id: ID) -> UTXO | None:
+        return self.from_peers.get((peer_chain, utxo_id))
+
+    def accept(self, changes: UTXOChanges) -> None:
+        for utxo_id in changes.consumed:
+            del self[utxo_id]
+        self.update({utxo.utxo_id: utxo for utxo in changes.produced})
+        for shared in changes.imported:
+            del self.from_peers[shared]
+        self.exported += changes.exported
+        self.rewards += changes.rewards
+
+
+class MemoryStakers(_MemoryFacet):
+    """Stakers in memory, both sets by transaction."""
+
+    def __init__(self, stakers: Mapping[ID, Staker] = EMPTY) -> None:
+        super().__init__(stakers)
+        self.delegatee_rewards: dict[ID, int] = {}
 
     def validator(self, subnet_id: ID, node_id: NodeID) -> Staker | None:
         return next(self._at(subnet_id, node_id, delegators=False), None)
@@ -76,80 +88,143 @@ class MemoryState:
     def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
         return list(self._at(subnet_id, node_id, delegators=True))
 
-    def current_stakers(self) -> Iterator[Staker]:
+    def current(self) -> Iterator[Staker]:
         return iter(self._in_order(pending=False))
 
-    def pending_stakers(self) -> Iterator[Staker]:
+    def pending(self) -> Iterator[Staker]:
         return iter(self._in_order(pending=True))
-
-    def staker(self, tx_id: ID) -> Staker | None:
-        return self.stakers.get(tx_id)
 
     def delegatee_reward(self, validator_tx_id: ID) -> int:
         return self.delegatee_rewards.get(validator_tx_id, 0)
 
-    def subnet_owner(self, subnet_id: ID) -> OutputOwners | None:
-        return self.owners.get(subnet_id)
-
-    def subnet_of_chain(self, blockchain_id: ID) -> ID | None:
-        return self.chains.get(blockchain_id)
-
-    def tx(self, tx_id: ID) -> Tx | None:
-        return self.txs[tx_id][0] if tx_id in self.txs else None
-
-    def status(self, tx_id: ID) -> TxStatus:
-        return self.txs[tx_id][1] if tx_id in self.txs else TxStatus.UNKNOWN
-
-    def copied(self) -> "MemoryState":
-        """Return an independent copy of the state."""
-        return MemoryState(**{name: copy(value) for name, value in vars(self).items()})
-
-    def accept(self, changes: DiffChanges) -> None:
-        """Apply the changes of a diff."""
-        self.time = self.time if changes.timestamp is None else changes.timestamp
-        self.fees = changes.fee_state or self.fees
-        self.supplies |= changes.supplies
-        for utxo_id in changes.consumed:
-            del self.utxos[utxo_id]
-        self.utxos |= {utxo.utxo_id: utxo for utxo in changes.produced}
-        for shared in changes.imported:
-            del self.shared[shared]
-        self.exported += changes.exported
-        for staker in changes.left_stakers:
-            self.stakers.pop(staker.tx_id, None)
-        self.stakers |= {staker.tx_id: staker for staker in changes.stakers}
+    def accept(self, changes: StakerChanges) -> None:
+        for staker in changes.left:
+            self.pop(staker.tx_id, None)
+        self.update({staker.tx_id: staker for staker in changes.present})
         self.delegatee_rewards |= changes.delegatee_rewards
-        self.owners |= dict(changes.subnets) | dict(changes.subnet_owners)
-        for tx in changes.chains:
-            assert isinstance(tx.unsigned, CreateChainTx)
-            self.chains[tx.tx_id] = tx.unsigned.subnet_id
-        self.txs |= {tx.tx_id: (tx, status) for tx, status in changes.txs}
-        self.reward_utxos += changes.reward_utxos
-
-    def fund(self, *utxos: UTXO) -> None:
-        """Add unspent outputs."""
-        self.utxos |= {utxo.utxo_id: utxo for utxo in utxos}
-
-    def share(self, peer_chain: ID, *utxos: UTXO) -> None:
-        """Add outputs that another chain has exported."""
-        self.shared |= {(peer_chain, utxo.utxo_id): utxo for utxo in utxos}
-
-    def unspent(self, asset_id: ID = platform.ASSET_ID) -> int:
-        """Return the sum of all unspent outputs of an asset."""
-        held = (utxo for utxo in self.utxos.values() if utxo.asset_id == asset_id)
-        return sum(inner_output(utxo.output).amount for utxo in held)
 
     def _at(self, subnet_id: ID, node_id: NodeID, *, delegators: bool) -> Iterator[Staker]:
         return (
             staker
-            for staker in self.stakers.values()
+            for staker in self.values()
             if (staker.subnet_id, staker.node_id) == (subnet_id, node_id)
             and staker.priority.is_delegator == delegators
         )
 
     def _in_order(self, *, pending: bool) -> list[Staker]:
-        held = (s for s in self.stakers.values() if s.priority.is_pending == pending)
+        held = (s for s in self.values() if s.priority.is_pending == pending)
         return sorted(held, key=lambda staker: staker.order)
+
+
+@dataclass
+class MemoryClock:
+    """Time and gas in memory."""
+
+    time: int = platform.NOW
+    fees: FeeState = field(default_factory=lambda: FeeState(capacity=1_000_000))
+
+    def timestamp(self) -> int:
+        return self.time
+
+    def fee_state(self) -> FeeState:
+        return self.fees
+
+    def accept(self, changes: ClockChanges) -> None:
+        self.time = self.time if changes.timestamp is None else changes.timestamp
+        self.fees = changes.fee_state or self.fees
+
+
+class MemorySupplies(dict[ID, int]):
+    """Supplies in memory."""
+
+    def accept(self, changes: Mapping[ID, int]) -> None:
+        self.update(changes)
+
+
+@dataclass
+class MemorySubnets:
+    """Owners of subnets, and the subnets of blockchains, in memory."""
+
+    owners: dict[ID, OutputOwners] = field(default_factory=dict)
+    blockchains: dict[ID, ID] = field(default_factory=dict)
+
+    def owner(self, subnet_id: ID) -> OutputOwners | None:
+        return self.owners.get(subnet_id)
+
+    def of_blockchain(self, blockchain_id: ID) -> ID | None:
+        return self.blockchains.get(blockchain_id)
+
+    def accept(self, changes: SubnetChanges) -> None:
+        self.owners |= dict(changes.added) | dict(changes.owners)
+        for tx in changes.blockchains:
+            assert isinstance(tx.unsigned, CreateChainTx)
+            self.blockchains[tx.tx_id] = tx.unsigned.subnet_id
+
+
+@dataclass
+class MemoryTxs:
+    """Accepted transactions in memory."""
+
+    accepted: dict[ID, tuple[Tx, TxStatus]] = field(default_factory=dict)
+
+    def get(self, tx_id: ID) -> Tx | None:
+        return self.accepted[tx_id][0] if tx_id in self.accepted else None
+
+    def status(self, tx_id: ID) -> TxStatus:
+        return self.accepted[tx_id][1] if tx_id in self.accepted else TxStatus.UNKNOWN
+
+    def accept(self, changes: Iterable[tuple[Tx, TxStatus]]) -> None:
+        self.accepted |= {tx.tx_id: (tx, status) for tx, status in changes}
+
+
+class MemoryState:
+    """A `ChainState` in memory; `accept` advances it to the next state."""
+
+    def __init__(
+        self,
+        time: int = platform.NOW,
+        fees: FeeState = FeeState(capacity=1_000_000),  # noqa: B008 - it is immutable
+        *,
+        supplies: Mapping[ID, int] = MappingProxyType({PRIMARY_NETWORK_ID: SUPPLY}),
+        stakers: Mapping[ID, Staker] = EMPTY,
+        owners: Mapping[ID, OutputOwners] = EMPTY,
+        blockchains: Mapping[ID, ID] = EMPTY,
+    ) -> None:
+        self.clock = MemoryClock(time, fees)
+        self.supplies = MemorySupplies(supplies)
+        self.utxos = MemoryUTXOs()
+        self.stakers = MemoryStakers(stakers)
+        self.subnets = MemorySubnets(dict(owners), dict(blockchains))
+        self.txs = MemoryTxs()
+
+    def copied(self) -> "MemoryState":
+        """Return an independent copy of the state."""
+        twin = copy(self)
+        twin.__dict__ = {name: deepcopy(facet) for name, facet in vars(self).items()}
+        return twin
+
+    def accept(self, diff: Diff) -> None:
+        """Apply the changes of a diff."""
+        for name, facet in vars(self).items():
+            facet.accept(getattr(diff, name).changes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, MemoryState) and vars(self) == vars(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def fund(self, *utxos: UTXO) -> None:
+        """Add unspent outputs."""
+        self.utxos.update({utxo.utxo_id: utxo for utxo in utxos})
+
+    def share(self, peer_chain: ID, *utxos: UTXO) -> None:
+        """Add outputs that another chain has exported."""
+        self.utxos.from_peers |= {(peer_chain, utxo.utxo_id): utxo for utxo in utxos}
+
+    def unspent(self, asset_id: ID = platform.ASSET_ID) -> int:
+        """Return the sum of all unspent outputs of an asset."""
+        held = (utxo for utxo in self.utxos.values() if utxo.asset_id == asset_id)
+        return sum(inner_output(utxo.output).amount for utxo in held)
 
 
 def state(*utxos: UTXO, **changes: Any) -> MemoryState:
@@ -157,6 +232,11 @@ def state(*utxos: UTXO, **changes: Any) -> MemoryState:
     made = MemoryState(**changes)
     made.fund(*utxos)
     return made
+
+
+def changes_of(diff: Diff) -> dict[str, Any]:
+    """Return the changes of a diff in all facets."""
+    return {name: getattr(diff, name).changes() for name in vars(MemoryState())}
 
 
 def staker(name: str = "staker", **changes: Any) -> Staker:
@@ -174,9 +254,9 @@ def staker(name: str = "staker", **changes: Any) -> Staker:
     return Staker(**{**fields, **changes})
 
 
-def stakers(*made: Staker) -> dict[ID, Staker]:
+def stakers(*made: Staker) -> MemoryStakers:
     """Return stakers in the format of `MemoryState.stakers`."""
-    return {one.tx_id: one for one in made}
+    return MemoryStakers({one.tx_id: one for one in made})
 
 
 def joined(
@@ -193,8 +273,8 @@ def joined(
     unsigned: Any = tx.unsigned
     diff = Diff(into)
     promote(staker_of(tx, unsigned.validator, 0, config, priority=priority), diff, config)
-    diff.add_tx(tx, TxStatus.COMMITTED)
-    into.accept(diff.changes())
+    diff.txs.add(tx, TxStatus.COMMITTED)
+    into.accept(diff)
     return into.stakers[tx.tx_id]
 
 
@@ -227,7 +307,7 @@ def assert_refused(
     while hasattr(innermost, "reason"):
         innermost = innermost.reason
     assert type(innermost) is (because or reason)
-    assert diff.changes() == Diff(into).changes()
+    assert changes_of(diff) == changes_of(Diff(into))
 
 
 PURSE = platform.utxo(10_000_000 * UNIT, number=9)

@@ -43,7 +43,8 @@ from platform_app.services.acceptance import write
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
 from platform_app.store import blocks as chain_rows
-from platform_app.store.staking import Moment, spread
+from platform_app.store.facet import Moment
+from platform_app.store.staking import spread
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import build
@@ -205,12 +206,12 @@ def _accept(txs: Sequence[Tx]) -> None:
             state = DatabaseState(platform_chain().db)
             offered = txs[place : place + OFFERED]
             state.prefetch(offered)
-            now = platform_chain().env(state.network, state.timestamp())
+            now = platform_chain().env(state.network, state.clock.timestamp())
             built = build_block(state.tip, state, offered, now)
             assert not built.dropped, built.dropped[0][1]
             assert built.block is not None
             assert isinstance(built.outcome, Diff)
-            write(platform_chain(), [WriteStep((built.block,), built.outcome.changes())])
+            write(platform_chain(), [WriteStep((built.block,), built.outcome)])
             place += len(built.block.txs)
 
 
@@ -218,18 +219,18 @@ def _accept(txs: Sequence[Tx]) -> None:
 def _reward_some(until: int) -> bool:
     """Reward the next stakers whose period is over; return whether there were any."""
     state = DatabaseState(platform_chain().db)
-    over = takewhile(lambda staker: staker.end <= until, state.current_stakers())
+    over = takewhile(lambda staker: staker.end <= until, state.stakers.current())
     leaving = list(islice(over, REWARDED))
     if not leaving:
         return False
-    state.prefetch_txs(staker.tx_id for staker in leaving)
+    state.txs.load(staker.tx_id for staker in leaving)
     diff, blocks = Diff(state), []
     parent, height = state.tip.block_id, state.tip.height
     for staker in leaving:
         proposal, option = _reward(staker, parent, height + 1, diff, state)
         blocks += [proposal, option]
         parent, height = option.block_id, option.height
-    write(platform_chain(), [WriteStep(tuple(blocks), diff.changes())])
+    write(platform_chain(), [WriteStep(tuple(blocks), diff)])
     _date(leaving, blocks[1::2], diff)
     return True
 
@@ -253,7 +254,7 @@ def _date(leaving: Sequence[Staker], options: Sequence[Block], diff: Diff) -> No
         one.tx_id: Moment(block.height, one.end)
         for one, block in zip(leaving, options, strict=True)
     }
-    spread(platform_chain().db, moments, diff.changes())
+    spread(platform_chain().db, moments, diff)
 
 
 def _validator(node: NodeID, proof: ProofOfPossession, rewarded: str) -> dict[str, Any]:

@@ -460,7 +460,7 @@ def test_nodes_that_join_get_the_new_one_and_the_p_chain_keeps_the_first(
     again = load_platform(platform, platform.proof_of_possession, genesis_text(chain.evm))
 
     assert again == network
-    created = DatabaseState(platform.db).tx(network.c_chain_id)
+    created = DatabaseState(platform.db).txs.get(network.c_chain_id)
     assert created is not None
     assert json.loads(created.unsigned.genesis_data)["config"]["chainId"] == CHAIN_ID
     assert json.loads(genesis_text(chain.evm))["config"]["chainId"] == NEW

@@ -8,7 +8,7 @@ from django.db import transaction
 from jsonrpc.errors import JsonRpcError
 from platform_app.apps import platform_chain
 from platform_app.config import UNIT
-from platform_app.store.outputs import receive
+from platform_app.store.utxos import receive
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import CODEC
 from primitives.addresses import format_address

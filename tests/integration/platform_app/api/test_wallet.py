@@ -8,7 +8,7 @@ from django.db import transaction
 from jsonrpc.errors import JsonRpcError
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
-from platform_app.store.outputs import receive
+from platform_app.store.utxos import receive
 from primitives.addresses import format_address
 from primitives.checksummed import encode
 from primitives.ids import AVM_ID, EVM_ID, SECP256K1_FX_ID, NodeID

@@ -19,16 +19,16 @@ pytestmark = pytest.mark.django_db
 
 def creating_subnet(tx: Tx) -> platform_rows.Change:
     def change(diff: Diff) -> None:
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.add_subnet(tx.tx_id, tx.unsigned.owner)  # type: ignore[attr-defined]
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.subnets.add(tx.tx_id, tx.unsigned.owner)  # type: ignore[attr-defined]
 
     return change
 
 
 def creating_chain(tx: Tx) -> platform_rows.Change:
     def change(diff: Diff) -> None:
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.add_chain(tx)
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.subnets.add_blockchain(tx)
 
     return change
 
@@ -111,7 +111,7 @@ def test_a_reward_that_was_not_given_is_aborted() -> None:
 
 
 def test_supply_is_known_where_something_is_minted() -> None:
-    begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 2**64 - 1))
+    begin(lambda diff: diff.supplies.set(PRIMARY_NETWORK_ID, 2**64 - 1))
 
     assert accepted.supply(platform_chain(), PRIMARY_NETWORK_ID) == 2**64 - 1
     assert accepted.supply(platform_chain(), platform.SUBNET_ID) is None

@@ -13,7 +13,7 @@ from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Funds, UtxoCursor
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
-from platform_app.store import outputs as rows
+from platform_app.store import utxos as rows
 from platform_app.txs.codec import CODEC
 from primitives.ids import EMPTY_ID, NodeID, ShortID
 from tests.builders import platform
@@ -102,7 +102,7 @@ def test_an_output_that_is_spent_while_a_page_is_read_makes_room_for_the_next(
     def read_after_a_block(db: Database, question: str, *keys: Any) -> list[tuple[object, ...]]:
         if spends:
             spent = spends.pop()
-            accept(lambda diff: diff.consume(spent))
+            accept(lambda diff: diff.utxos.consume(spent))
         return read(db, question, *keys)
 
     monkeypatch.setattr(Database, "rows_by_keys", read_after_a_block)
@@ -166,7 +166,7 @@ def test_what_another_chain_sent_is_shown_for_that_chain_only(extra: int) -> Non
 
 def test_what_this_chain_exported_is_not_its_own_to_import() -> None:
     begin()
-    accept(lambda diff: diff.export(platform.C_CHAIN_ID, platform.utxo(1, FIRST)))
+    accept(lambda diff: diff.utxos.export(platform.C_CHAIN_ID, platform.utxo(1, FIRST)))
 
     assert outputs.utxos_of(platform_chain(), [FIRST], source_chain=platform.C_CHAIN_ID).utxos == []
 
@@ -276,11 +276,11 @@ def test_rewards_stay_when_they_are_spent() -> None:
 
     def pay(diff: Diff) -> None:
         for utxo in paid:
-            diff.add_reward_utxo(validator.tx_id, utxo)
-            diff.produce(utxo)
+            diff.utxos.add_reward(validator.tx_id, utxo)
+            diff.utxos.produce(utxo)
 
     reward(validator, pay)
-    accept(lambda diff: diff.consume(paid[0].utxo_id))
+    accept(lambda diff: diff.utxos.consume(paid[0].utxo_id))
 
     assert outputs.reward_utxos(platform_chain(), validator.tx_id) == [
         raw_utxo(paid[1]),

@@ -38,7 +38,7 @@ def test_a_record_says_what_the_staking_transaction_said() -> None:
         potential_reward=7,
         of_tx={"validation_rewards_owner": first, "delegation_rewards_owner": second},
     )
-    begin(add, lambda diff: diff.set_delegatee_reward(validator.tx_id, 3))
+    begin(add, lambda diff: diff.stakers.set_delegatee_reward(validator.tx_id, 3))
 
     (record,) = stakers.current_validators(platform_chain()).validators
 
@@ -103,7 +103,7 @@ def test_what_delegators_earned_for_a_validator_is_never_old() -> None:
     validator, add = adding()
     begin(add)
     assert stakers.current_validators(platform_chain()).by_node[NODE].delegatee_reward == 0
-    accept(lambda diff: diff.set_delegatee_reward(validator.tx_id, 4))
+    accept(lambda diff: diff.stakers.set_delegatee_reward(validator.tx_id, 4))
 
     assert stakers.current_validators(platform_chain()).by_node[NODE].delegatee_reward == 4
 
@@ -193,7 +193,7 @@ def test_all_sets_of_a_height_are_those_of_each_subnet() -> None:
     leaving, add = adding(PERMISSIONED, subnet_id=second, node_id=OTHER, weight=6)
     accept(add)
     accept(adding(DELEGATOR, weight=25_000_000)[1])
-    accept(lambda diff: diff.remove_staker(leaving))
+    accept(lambda diff: diff.stakers.remove(leaving))
 
     for height in range(4):
         each = {
@@ -241,8 +241,8 @@ def creating(name: bytes) -> tuple[ID, Change]:
     tx = platform.signed(subnets.CreateSubnetTx, memo=name)
 
     def change(diff: Diff) -> None:
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.add_subnet(tx.tx_id, platform.owners())
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.subnets.add(tx.tx_id, platform.owners())
 
     return tx.tx_id, change
 

@@ -48,7 +48,7 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
     ) -> Any:
         place = accept(chain, steps, *more, **named)
         for step in steps:
-            history.state.accept(step.changes)
+            history.state.accept(step.diff)
         return place
 
     monkeypatch.setattr(acceptance, "accept", accept_and_note)

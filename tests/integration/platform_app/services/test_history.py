@@ -23,7 +23,7 @@ from platform_app.chain import PlatformChain
 from platform_app.models import Phase
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, mempool
-from platform_app.state.chain import DiffChanges
+from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import TxStatus
@@ -61,7 +61,7 @@ def ledger(
     ) -> Any:
         place = accept(chain, steps, *more, **named)
         for step in steps:
-            made.follow(step.blocks, step.changes)
+            made.follow(step.blocks, step.diff)
         return place
 
     monkeypatch.setattr(acceptance, "accept", accept_and_check)
@@ -99,13 +99,15 @@ class Ledger:
             if outcome == tx.tx_id:
                 assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.PROCESSING
 
-    def follow(self, blocks: Sequence[Block], changes: DiffChanges) -> None:
+    def follow(self, blocks: Sequence[Block], diff: Diff) -> None:
         """Apply the changes of a commit, and compare."""
-        self.memory.accept(changes)
+        self.memory.accept(diff)
         self.blocks += len(blocks)
         self.clocks |= {block.height: self.history.now for block in blocks}
-        self.paid += sum(inner_output(utxo.output).amount for _, utxo in changes.reward_utxos)
-        for tx, status in changes.txs:
+        self.paid += sum(
+            inner_output(utxo.output).amount for _, utxo in diff.utxos.changes().rewards
+        )
+        for tx, status in diff.txs.changes():
             if not isinstance(tx.unsigned, RewardValidatorTx):
                 self.burned += burned(tx)
             self.seen[type(tx.unsigned).__name__, status] += 1
@@ -130,10 +132,10 @@ class Ledger:
     def assert_what_is_live_is_the_same(self) -> None:
         """Compare unspent outputs, stakers in their order, time and fees with those of the diff."""
         state = DatabaseState(platform_chain().db)
-        assert state.timestamp() == self.memory.timestamp()
-        assert state.fee_state() == self.memory.fee_state()
-        assert list(state.current_stakers()) == list(self.memory.current_stakers())
-        assert list(state.pending_stakers()) == list(self.memory.pending_stakers())
+        assert state.clock.timestamp() == self.memory.clock.timestamp()
+        assert state.clock.fee_state() == self.memory.clock.fee_state()
+        assert list(state.stakers.current()) == list(self.memory.stakers.current())
+        assert list(state.stakers.pending()) == list(self.memory.stakers.pending())
         keys = models.UTXO.objects.values_list("utxo_id", flat=True)
         assert set(map(bytes, keys)) == set(self.memory.utxos)
 

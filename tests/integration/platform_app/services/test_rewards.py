@@ -75,7 +75,7 @@ def test_at_its_end_a_validator_gets_its_stake_back_and_its_reward(pchain: PChai
     # One output of change, and one of stake, which is returned after it; then the reward.
     assert paid(tx) == {2: rewarded}
     assert supply() == before
-    stake = DatabaseState(platform_chain().db).utxo(
+    stake = DatabaseState(platform_chain().db).utxos.get(
         UTXO(tx.tx_id, 1, pchain.asset_id, _ANY).utxo_id
     )
     assert stake is not None
@@ -95,7 +95,9 @@ def test_a_validator_that_was_offline_too_long_gets_its_stake_back_alone(pchain:
     assert paid(tx) == {}
     assert supply() == before - lost
     assert (
-        DatabaseState(platform_chain().db).utxo(UTXO(tx.tx_id, 1, pchain.asset_id, _ANY).utxo_id)
+        DatabaseState(platform_chain().db).utxos.get(
+            UTXO(tx.tx_id, 1, pchain.asset_id, _ANY).utxo_id
+        )
         is not None
     )
 

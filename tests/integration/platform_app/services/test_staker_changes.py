@@ -174,7 +174,7 @@ def _step(pchain: PChain, seconds: int) -> bool:
 
 def _weights() -> dict[ID, dict[Any, int]]:
     """Return the weights of current validators, computed from the stakers the rules see."""
-    present: list[Staker] = list(DatabaseState(platform_chain().db).current_stakers())
+    present: list[Staker] = list(DatabaseState(platform_chain().db).stakers.current())
     seats = {(one.subnet_id, one.node_id) for one in present if not one.priority.is_delegator}
     weights: dict[ID, dict[Any, int]] = {}
     for subnet_id, node_id in seats:

@@ -11,7 +11,7 @@ from platform_app.services import keystore, wallet
 from platform_app.services.errors import ConflictingTx, NothingImports
 from platform_app.services.wallet import Payer
 from platform_app.store import mempool
-from platform_app.store import outputs as shared_outputs
+from platform_app.store import utxos as shared_outputs
 from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
 from platform_app.txs.errors import IllegalChainName

@@ -16,7 +16,7 @@ from platform_app.services import wallet
 from platform_app.services.errors import ConflictingTx
 from platform_app.services.wallet import IssueResult, Payer
 from platform_app.store import mempool
-from platform_app.store import outputs as shared_outputs
+from platform_app.store import utxos as shared_outputs
 from platform_app.txs.base import Tx
 from primitives.ids import ID
 from primitives.keys import EWOQ_KEY

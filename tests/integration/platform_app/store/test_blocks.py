@@ -7,7 +7,7 @@ from chaindb.fields import row_id
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
-from platform_app.state.chain import FeeState
+from platform_app.state.clock import FeeState
 from platform_app.state.diff import Diff
 from platform_app.store import blocks
 from platform_app.store.state import DatabaseState
@@ -23,12 +23,12 @@ pytestmark = pytest.mark.django_db
 
 def test_there_is_no_chain_before_its_genesis() -> None:
     assert blocks.read(platform_chain().db) is None
-    assert DatabaseState(platform_chain().db).timestamp() == 0
+    assert DatabaseState(platform_chain().db).clock.timestamp() == 0
     assert DatabaseState(platform_chain().db).tip.block_id == EMPTY_ID
 
 
 def test_the_genesis_is_the_tip_of_a_new_chain() -> None:
-    genesis = begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 77))
+    genesis = begin(lambda diff: diff.supplies.set(PRIMARY_NETWORK_ID, 77))
 
     found = blocks.read(platform_chain().db)
     assert found is not None
@@ -36,7 +36,7 @@ def test_the_genesis_is_the_tip_of_a_new_chain() -> None:
     assert network == platform_rows.NETWORK
     assert (tip.height, tip.block_id) == (0, genesis.block_id)
     assert tip.timestamp == platform.NOW
-    assert DatabaseState(platform_chain().db).supply(PRIMARY_NETWORK_ID) == 77
+    assert DatabaseState(platform_chain().db).supplies.get(PRIMARY_NETWORK_ID) == 77
 
 
 def test_transactions_of_the_genesis_stand_at_height_zero_in_their_order() -> None:
@@ -58,7 +58,7 @@ def test_a_block_keeps_its_bytes_and_becomes_the_tip() -> None:
     assert (row.parent_id, row.time) == (genesis.block_id, platform.NOW + 9)
     assert (row.kind, row.tx_count) == (BlockKind.BANFF_STANDARD, 1)
     assert DatabaseState(platform_chain().db).tip.block_id == block.block_id
-    assert DatabaseState(platform_chain().db).timestamp() == platform.NOW + 9
+    assert DatabaseState(platform_chain().db).clock.timestamp() == platform.NOW + 9
 
 
 def test_a_transaction_knows_its_place_its_kind_and_what_it_burned() -> None:
@@ -119,13 +119,13 @@ def test_a_proposal_and_its_option_are_written_together() -> None:
 
 
 def test_what_a_block_does_not_change_stays() -> None:
-    begin(lambda diff: diff.set_fee_state(FeeState(5, 2**64 - 1)))
+    begin(lambda diff: diff.clock.set_fee_state(FeeState(5, 2**64 - 1)))
     diff = Diff(DatabaseState(platform_chain().db))
-    diff.add_tx(platform.signed(BaseTx), TxStatus.COMMITTED)
+    diff.txs.add(platform.signed(BaseTx), TxStatus.COMMITTED)
     platform_rows.accept_diff(diff)
 
-    assert DatabaseState(platform_chain().db).timestamp() == platform.NOW
-    assert DatabaseState(platform_chain().db).fee_state() == FeeState(5, 2**64 - 1)
+    assert DatabaseState(platform_chain().db).clock.timestamp() == platform.NOW
+    assert DatabaseState(platform_chain().db).clock.fee_state() == FeeState(5, 2**64 - 1)
 
 
 def test_only_a_block_that_changes_a_staker_says_so() -> None:
@@ -137,7 +137,7 @@ def test_only_a_block_that_changes_a_staker_says_so() -> None:
     assert DatabaseState(platform_chain().db).tip.stakers_height == 2
     accept(adding_tx(platform.signed(BaseTx, memo=b"x")))
     assert DatabaseState(platform_chain().db).tip.stakers_height == 2
-    accept(lambda diff: diff.set_delegatee_reward(validator.tx_id, 5))
+    accept(lambda diff: diff.stakers.set_delegatee_reward(validator.tx_id, 5))
     assert DatabaseState(platform_chain().db).tip.stakers_height == 4
 
 
@@ -147,8 +147,8 @@ def test_a_transaction_of_any_type_is_read_back_as_it_was() -> None:
     accept(*map(adding_tx, txs))
 
     state = DatabaseState(platform_chain().db)
-    assert [state.tx(tx.tx_id) for tx in txs] == txs
-    assert state.tx(EMPTY_ID) is None
+    assert [state.txs.get(tx.tx_id) for tx in txs] == txs
+    assert state.txs.get(EMPTY_ID) is None
 
 
 def test_the_kinds_of_rows_are_the_types_of_the_codec() -> None:
@@ -166,14 +166,16 @@ def test_a_subnet_has_its_control_keys_and_gets_others() -> None:
     tx = platform.signed(subnets.CreateSubnetTx)
 
     def create(diff: Diff) -> None:
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.add_subnet(tx.tx_id, platform.owners(first, second, threshold=2))
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.subnets.add(tx.tx_id, platform.owners(first, second, threshold=2))
 
     accept(create)
     keys = models.SubnetOwner.objects.filter(subnet=tx.tx_id).values_list("address", flat=True)
     assert set(keys) == {first, second}
 
-    accept(lambda diff: diff.set_subnet_owner(tx.tx_id, platform.owners(third, locktime=2**64 - 1)))
+    accept(
+        lambda diff: diff.subnets.set_owner(tx.tx_id, platform.owners(third, locktime=2**64 - 1))
+    )
     assert set(keys.all()) == {third}
     row = models.Subnet.objects.get(subnet_id=tx.tx_id)
     assert (row.threshold, row.locktime) == (1, 2**64 - 1)
@@ -185,8 +187,8 @@ def test_a_blockchain_is_written_with_what_its_transaction_says() -> None:
     tx = platform.signed(subnets.CreateChainTx, chain_name="My chain", genesis_data=b"12345")
 
     def create(diff: Diff) -> None:
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.add_chain(tx)
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.subnets.add_blockchain(tx)
 
     accept(create)
     row = models.Blockchain.objects.get(blockchain_id=tx.tx_id)
@@ -204,14 +206,14 @@ def test_no_block_is_written_in_part() -> None:
         accept(adding_tx(platform.signed(BaseTx)), again)
 
     assert models.Block.objects.count() == before
-    assert DatabaseState(platform_chain().db).staker(validator.tx_id) == validator
+    assert DatabaseState(platform_chain().db).stakers.get(validator.tx_id) == validator
 
 
 def test_the_reward_of_a_genesis_validator_names_its_transaction() -> None:
     validator, add = adding(potential_reward=9)
     begin(add)
     utxo = platform.utxo(9)
-    reward(validator, lambda diff: diff.add_reward_utxo(validator.tx_id, utxo))
+    reward(validator, lambda diff: diff.utxos.add_reward(validator.tx_id, utxo))
 
     row = models.RewardUTXO.objects.get(tx_id=validator.tx_id)
     assert (row.amount, row.utxo_id, row.height) == (9, utxo.utxo_id, 2)

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from platform_app.apps import platform_chain
 from platform_app.selectors import outputs, stakers
-from platform_app.state.chain import ChainState, FeeState
+from platform_app.state.chain import ChainState
+from platform_app.state.clock import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
-from platform_app.store import outputs as shared_rows
+from platform_app.store import utxos as shared_rows
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
 from platform_app.txs.base import TxStatus
@@ -52,19 +53,17 @@ class History:
         self.tx_ids: list[ID] = []
         self.staking: list[ID] = []
         platform_rows.begin()
-        self.memory = MemoryState(
-            time=platform.NOW, fees=FeeState(), supplies={}, utxos={}, shared={}
-        )
+        self.memory = MemoryState(time=platform.NOW, fees=FeeState(), supplies={})
         self.members: list[dict[ID, dict[NodeID, int]]] = [{}]
 
     def block(self) -> None:
         """Make some changes, commit them as a block, and compare."""
         diff = Diff(DatabaseState(platform_chain().db))
-        diff.set_timestamp(diff.timestamp() + 1)
+        diff.clock.set_timestamp(diff.clock.timestamp() + 1)
         for _ in range(self.random.randint(1, 12)):
             self.random.choice(self.ACTIONS)(self, diff)
         expected = self.answers(diff)
-        self.memory.accept(diff.changes())
+        self.memory.accept(diff)
         platform_rows.accept_diff(diff)
 
         assert self.answers(DatabaseState(platform_chain().db)) == expected
@@ -75,27 +74,29 @@ class History:
         """Return everything that a state contains about all objects that ever existed."""
         seats = [(subnet, node) for subnet in self.subnets for node in NODES]
         if isinstance(state, DatabaseState):
-            state.prefetch_utxos(self.utxo_ids[::2])
-            state.prefetch_validators(PRIMARY_NETWORK_ID, NODES[:2])
+            state.utxos.load(self.utxo_ids[::2])
+            state.stakers.load_validators(PRIMARY_NETWORK_ID, NODES[:2])
         return {
-            "timestamp": state.timestamp(),
-            "fee state": state.fee_state(),
-            "supplies": [state.supply(subnet) for subnet in self.subnets],
-            "utxos": [state.utxo(utxo_id) for utxo_id in self.utxo_ids],
-            "shared": [state.shared_utxo(*one) for one in self.shared],
-            "validators": [state.validator(*seat) for seat in seats],
+            "timestamp": state.clock.timestamp(),
+            "fee state": state.clock.fee_state(),
+            "supplies": [state.supplies.get(subnet) for subnet in self.subnets],
+            "utxos": [state.utxos.get(utxo_id) for utxo_id in self.utxo_ids],
+            "shared": [state.utxos.shared(*one) for one in self.shared],
+            "validators": [state.stakers.validator(*seat) for seat in seats],
             "delegators": [
-                sorted(state.delegators(*seat), key=lambda one: one.tx_id) for seat in seats
+                sorted(state.stakers.delegators(*seat), key=lambda one: one.tx_id) for seat in seats
             ],
-            "current": list(state.current_stakers()),
-            "pending": list(state.pending_stakers()),
-            "stakers": [state.staker(tx_id) for tx_id in self.staking],
+            "current": list(state.stakers.current()),
+            "pending": list(state.stakers.pending()),
+            "stakers": [state.stakers.get(tx_id) for tx_id in self.staking],
             "rewards": [
-                state.delegatee_reward(tx_id) for tx_id in self.staking if state.staker(tx_id)
+                state.stakers.delegatee_reward(tx_id)
+                for tx_id in self.staking
+                if state.stakers.get(tx_id)
             ],
-            "owners": [state.subnet_owner(subnet) for subnet in self.subnets],
-            "chains": [state.subnet_of_chain(tx_id) for tx_id in self.tx_ids],
-            "txs": [state.tx(tx_id) for tx_id in self.tx_ids],
+            "owners": [state.subnets.owner(subnet) for subnet in self.subnets],
+            "chains": [state.subnets.of_blockchain(tx_id) for tx_id in self.tx_ids],
+            "txs": [state.txs.get(tx_id) for tx_id in self.tx_ids],
         }
 
     def number(self) -> int:
@@ -111,20 +112,20 @@ class History:
     def produce(self, diff: Diff) -> None:
         utxo = self.utxo()
         self.utxo_ids.append(utxo.utxo_id)
-        diff.produce(utxo)
+        diff.utxos.produce(utxo)
 
     def consume(self, diff: Diff) -> None:
-        present = [one for one in self.utxo_ids if diff.utxo(one)]
+        present = [one for one in self.utxo_ids if diff.utxos.get(one)]
         if present:
-            diff.consume(self.random.choice(present))
+            diff.utxos.consume(self.random.choice(present))
 
     def export(self, diff: Diff) -> None:
-        diff.export(platform.C_CHAIN_ID, self.utxo())
+        diff.utxos.export(platform.C_CHAIN_ID, self.utxo())
 
     def take_import(self, diff: Diff) -> None:
-        present = [one for one in self.shared if diff.shared_utxo(*one)]
+        present = [one for one in self.shared if diff.utxos.shared(*one)]
         if present:
-            diff.consume_shared(*self.random.choice(present))
+            diff.utxos.consume_shared(*self.random.choice(present))
 
     def add_staker(self, diff: Diff) -> None:
         priority = self.random.choice(ADDED)
@@ -136,54 +137,57 @@ class History:
             end=platform.NOW + 5 + self.random.randint(0, 3),
             weight=self.number(),
         )
-        free = made.priority.is_delegator or diff.validator(made.subnet_id, made.node_id) is None
-        if free and diff.staker(made.tx_id) is None:
+        free = (
+            made.priority.is_delegator
+            or diff.stakers.validator(made.subnet_id, made.node_id) is None
+        )
+        if free and diff.stakers.get(made.tx_id) is None:
             self.staking.append(made.tx_id)
             self.tx_ids.append(made.tx_id)
             change(diff)
 
     def move_staker(self, diff: Diff) -> None:
         """Make a pending staker current, or remove a current one."""
-        present = [*diff.pending_stakers(), *diff.current_stakers()]
+        present = [*diff.stakers.pending(), *diff.stakers.current()]
         if not present:
             return
         staker = self.random.choice(present)
         if staker.priority.is_pending and self.random.random() < 0.7:
             reward = self.random.randint(0, 3)
-            diff.put_staker(replace(staker.promoted(potential_reward=reward), start=staker.start))
+            diff.stakers.put(replace(staker.promoted(potential_reward=reward), start=staker.start))
         else:
-            diff.remove_staker(staker)
+            diff.stakers.remove(staker)
 
     def set_rewards(self, diff: Diff) -> None:
-        for staker in diff.current_stakers():
+        for staker in diff.stakers.current():
             if not staker.priority.is_delegator:
-                diff.set_delegatee_reward(staker.tx_id, self.any_number())
+                diff.stakers.set_delegatee_reward(staker.tx_id, self.any_number())
                 return
 
     def set_numbers(self, diff: Diff) -> None:
-        diff.set_fee_state(FeeState(self.any_number(), self.any_number()))
-        diff.set_supply(self.random.choice(self.subnets), self.any_number())
+        diff.clock.set_fee_state(FeeState(self.any_number(), self.any_number()))
+        diff.supplies.set(self.random.choice(self.subnets), self.any_number())
 
     def add_subnet(self, diff: Diff) -> None:
         owner = platform.owners(*self.some_addresses())
         tx = platform.signed(subnets.CreateSubnetTx, owner=owner, memo=b"%d" % self.number())
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.add_subnet(tx.tx_id, owner)
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.subnets.add(tx.tx_id, owner)
         self.subnets.append(tx.tx_id)
         self.tx_ids.append(tx.tx_id)
 
     def change_owner(self, diff: Diff) -> None:
         for subnet_id in self.subnets[1:]:
-            if diff.subnet_owner(subnet_id):
+            if diff.subnets.owner(subnet_id):
                 owner = platform.owners(*self.some_addresses(), locktime=self.any_number())
-                diff.set_subnet_owner(subnet_id, owner)
+                diff.subnets.set_owner(subnet_id, owner)
 
     def add_chain(self, diff: Diff) -> None:
         subnet_id = self.random.choice(self.subnets)
         name = f"chain {self.number()}"
         tx = platform.signed(subnets.CreateChainTx, subnet_id=subnet_id, chain_name=name)
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.add_chain(tx)
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.subnets.add_blockchain(tx)
         self.tx_ids.append(tx.tx_id)
 
     ACTIONS = (

@@ -77,7 +77,7 @@ def test_stakers_are_shown_from_their_beginning_to_their_end() -> None:
     )
     begin(add, delegate)
     paid = platform.utxo(750_000)
-    reward(delegator, lambda diff: diff.add_reward_utxo(delegator.tx_id, paid))
+    reward(delegator, lambda diff: diff.utxos.add_reward(delegator.tx_id, paid))
 
     (row,) = ask("SELECT * FROM p_validators")
     assert (row["node_id"], row["phase"], row["outcome"]) == (
@@ -116,15 +116,15 @@ def test_uptimes_are_shown_as_they_were_written_last() -> None:
 
 
 def test_subnets_and_blockchains_are_shown() -> None:
-    begin(lambda diff: diff.set_supply(PRIMARY_NETWORK_ID, 2**64 - 1))
+    begin(lambda diff: diff.supplies.set(PRIMARY_NETWORK_ID, 2**64 - 1))
     subnet = platform.signed(subnets.CreateSubnetTx)
     blockchain = platform.signed(subnets.CreateChainTx, chain_name="Mine")
 
     def create(diff: Diff) -> None:
-        diff.add_tx(subnet, TxStatus.COMMITTED)
-        diff.add_subnet(subnet.tx_id, platform.owners(FIRST, SECOND, threshold=2))
-        diff.add_tx(blockchain, TxStatus.COMMITTED)
-        diff.add_chain(blockchain)
+        diff.txs.add(subnet, TxStatus.COMMITTED)
+        diff.subnets.add(subnet.tx_id, platform.owners(FIRST, SECOND, threshold=2))
+        diff.txs.add(blockchain, TxStatus.COMMITTED)
+        diff.subnets.add_blockchain(blockchain)
 
     accept(create)
 
@@ -144,7 +144,7 @@ def test_what_waits_what_was_dropped_and_what_is_shared_is_shown() -> None:
     waiting, dropped = platform.signed(BaseTx), platform.some_id("dropped")
     mempool.add(platform_chain().db, [waiting], platform.NOW)
     mempool.drop(platform_chain().db, [(dropped, "too early")], platform.NOW)
-    accept(lambda diff: diff.export(platform.C_CHAIN_ID, platform.utxo(1_000_000)))
+    accept(lambda diff: diff.utxos.export(platform.C_CHAIN_ID, platform.utxo(1_000_000)))
 
     (row,) = ask("SELECT * FROM p_mempool")
     assert (row["tx_id"], row["type"]) == (shown(waiting.tx_id), "BaseTx")

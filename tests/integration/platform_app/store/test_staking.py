@@ -29,8 +29,8 @@ def row(staker: Staker) -> models.Staker:
 def removing(staker: Staker) -> Change:
     def change(diff: Diff) -> None:
         tx = platform.signed(subnets.RemoveSubnetValidatorTx, node_id=staker.node_id)
-        diff.add_tx(tx, TxStatus.COMMITTED)
-        diff.remove_staker(staker)
+        diff.txs.add(tx, TxStatus.COMMITTED)
+        diff.stakers.remove(staker)
 
     return change
 
@@ -65,12 +65,12 @@ def test_a_pending_staker_becomes_current_and_keeps_its_row() -> None:
     assert not models.ValidatorUptime.objects.exists()
 
     current = pending.promoted(potential_reward=2**64 - 1)
-    accept(lambda diff: diff.put_staker(current))
+    accept(lambda diff: diff.stakers.put(current))
 
     found = row(pending)
     assert (found.phase, found.joined_height, found.added_height) == (Phase.CURRENT, 2, 1)
     assert found.potential_reward == 2**64 - 1
-    assert DatabaseState(platform_chain().db).staker(pending.tx_id) == current
+    assert DatabaseState(platform_chain().db).stakers.get(pending.tx_id) == current
     uptime = models.ValidatorUptime.objects.get()
     assert (uptime.staker_id, uptime.last_updated) == (pending.tx_id, pending.start)
 
@@ -86,7 +86,7 @@ def test_who_is_rewarded_or_not_is_kept_with_it(*, commit: bool, outcome: Outcom
     found = row(validator)
     assert (found.phase, found.outcome) == (Phase.PAST, outcome)
     assert (found.left_height, found.left_time) == (2, validator.end)
-    assert DatabaseState(platform_chain().db).staker(validator.tx_id) is None
+    assert DatabaseState(platform_chain().db).stakers.get(validator.tx_id) is None
 
 
 def test_a_validator_that_its_subnet_removes_is_told_from_one_whose_time_is_over() -> None:
@@ -94,7 +94,7 @@ def test_a_validator_that_its_subnet_removes_is_told_from_one_whose_time_is_over
     other = NodeID(sha256(b"other")[:20])
     ended, add_second = adding(Priority.PERMISSIONED_VALIDATOR_CURRENT, node_id=other)
     begin(add_first, add_second)
-    accept(removing(removed), lambda diff: diff.remove_staker(ended))
+    accept(removing(removed), lambda diff: diff.stakers.remove(ended))
 
     assert row(removed).outcome == Outcome.REMOVED
     assert row(ended).outcome == Outcome.ENDED
@@ -126,7 +126,10 @@ def test_a_seat_can_be_taken_in_the_block_in_which_another_leaves_it() -> None:
     begin(add_first)
     reward(first, add_second)
 
-    assert DatabaseState(platform_chain().db).validator(second.subnet_id, second.node_id) == second
+    assert (
+        DatabaseState(platform_chain().db).stakers.validator(second.subnet_id, second.node_id)
+        == second
+    )
     assert row(first).left_height == row(second).joined_height == 2
 
 
@@ -169,7 +172,7 @@ def test_a_delegator_has_one_rewards_owner_and_no_fee() -> None:
 
     found = row(delegator)
     assert (found.is_delegator, found.shares, found.delegation_rewards_owner) == (True, None, None)
-    assert DatabaseState(platform_chain().db).delegators(
+    assert DatabaseState(platform_chain().db).stakers.delegators(
         delegator.subnet_id, delegator.node_id
     ) == (delegator,)
     assert models.ValidatorUptime.objects.count() == 1
@@ -178,9 +181,9 @@ def test_a_delegator_has_one_rewards_owner_and_no_fee() -> None:
 def test_what_delegators_earn_for_their_validator_adds_up_on_its_row() -> None:
     validator, add = adding()
     begin(add)
-    accept(lambda diff: diff.set_delegatee_reward(validator.tx_id, 2**63 + 1))
+    accept(lambda diff: diff.stakers.set_delegatee_reward(validator.tx_id, 2**63 + 1))
 
-    assert DatabaseState(platform_chain().db).delegatee_reward(validator.tx_id) == 2**63 + 1
+    assert DatabaseState(platform_chain().db).stakers.delegatee_reward(validator.tx_id) == 2**63 + 1
     reward(validator)
     assert row(validator).delegatee_reward == 2**63 + 1
 
@@ -194,8 +197,8 @@ def test_looking_at_the_first_staker_reads_few() -> None:
     state = DatabaseState(platform_chain().db)
 
     with CaptureQueriesContext(connection) as asked:
-        first = next(state.current_stakers())
-        assert next(state.current_stakers()) is first
+        first = next(state.stakers.current())
+        assert next(state.stakers.current()) is first
     assert len(asked) == 1
     assert "LIMIT 3" in asked[0]["sql"]
     assert first == changes[0][0]
@@ -210,11 +213,11 @@ def test_a_walk_shows_each_staker_once_in_order() -> None:
     expected = sorted((staker for staker, _ in changes), key=lambda staker: staker.order)
     state = DatabaseState(platform_chain().db)
 
-    first, second = state.current_stakers(), state.current_stakers()
+    first, second = state.stakers.current(), state.stakers.current()
     assert [next(first) for _ in range(20)] == expected[:20]
     assert list(second) == expected
     assert list(first) == expected[20:]
-    assert list(state.pending_stakers()) == []
+    assert list(state.stakers.pending()) == []
 
 
 def test_a_validator_of_the_older_kind_has_one_owner_for_both_rewards() -> None:

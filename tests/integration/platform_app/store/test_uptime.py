@@ -102,7 +102,7 @@ def test_settling_changes_no_answer_about_later() -> None:
 
 
 def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
-    leaving = DatabaseState(platform_chain().db).staker(of(FIRST).tx_id)
+    leaving = DatabaseState(platform_chain().db).stakers.get(of(FIRST).tx_id)
     assert leaving is not None
     reward(leaving)
 
@@ -113,7 +113,7 @@ def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
 
 @pytest.mark.parametrize(("tracking", "seconds"), [([], 1000), ([START], 600)])
 def test_who_leaves_leaves_its_last_uptime(tracking: list[int], seconds: int) -> None:
-    leaving = DatabaseState(platform_chain().db).staker(of(FIRST).tx_id)
+    leaving = DatabaseState(platform_chain().db).stakers.get(of(FIRST).tx_id)
     assert leaving is not None
     uptime.connect(platform_chain().db, [FIRST], START + 400)
     for began_at in tracking:

@@ -22,6 +22,7 @@ from tests.builders.platform_state import (
     ENV,
     PURSE,
     MemoryState,
+    changes_of,
     env,
     joined,
     staker,
@@ -46,10 +47,10 @@ def built(holder: MemoryState, *txs, environment=ENV) -> BuiltBlock:
     again = execute_block(made.block, holder, environment)
     if isinstance(again, ProposalOptions):
         assert isinstance(made.outcome, ProposalOptions)
-        assert made.outcome.commit.changes() == again.commit.changes()
-        assert made.outcome.abort.changes() == again.abort.changes()
+        assert changes_of(made.outcome.commit) == changes_of(again.commit)
+        assert changes_of(made.outcome.abort) == changes_of(again.abort)
     else:
-        assert made.outcome.changes() == again.changes()
+        assert changes_of(made.outcome) == changes_of(again)
     return made
 
 
@@ -160,10 +161,10 @@ def test_each_staker_that_ends_has_a_proposal_of_its_own() -> None:
     proposed = []
     while (made := built(holder, environment=clock)).block:
         proposed.append(holder.stakers[made.block.proposal.unsigned.tx_id].priority)
-        holder.accept(made.outcome.commit.changes())
+        holder.accept(made.outcome.commit)
 
     assert proposed == [Priority.PRIMARY_DELEGATOR_CURRENT, Priority.PRIMARY_VALIDATOR_CURRENT]
-    assert holder.time == NOW + 5
+    assert holder.clock.time == NOW + 5
 
 
 def test_a_permissioned_validator_that_ends_needs_no_proposal() -> None:
@@ -175,13 +176,13 @@ def test_a_permissioned_validator_that_ends_needs_no_proposal() -> None:
     made = built(state(stakers=stakers(leaving)), environment=env(now=NOW + 5))
 
     assert isinstance(made.block, BanffStandardBlock)
-    assert made.outcome.changes().left_stakers == (leaving,)
+    assert made.outcome.stakers.changes().left == (leaving,)
 
 
 def test_a_staker_whose_start_has_passed_meanwhile_begins_with_the_block() -> None:
     tx = staking(AddValidatorTx, start=NOW + 60)
     made = built(state(PURSE), tx, environment=env(now=NOW + 70))
-    (added,) = made.outcome.changes().stakers
+    (added,) = made.outcome.stakers.changes().present
 
     assert (added.start, added.priority) == (NOW + 70, Priority.PRIMARY_VALIDATOR_CURRENT)
     assert made.dropped == ()
@@ -199,4 +200,4 @@ def test_the_same_input_makes_the_same_block() -> None:
     first, second = (built(state(FUNDS), platform.signed()) for _ in range(2))
 
     assert first.block.raw == second.block.raw
-    assert first.outcome.changes().txs[0][1] is TxStatus.COMMITTED
+    assert first.outcome.txs.changes()[0][1] is TxStatus.COMMITTED

@@ -23,7 +23,7 @@ from platform_app.blocks.executor import (
 )
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import UtxoMissing, WrongStaker, WrongTxType
-from platform_app.state.chain import FeeState
+from platform_app.state.clock import FeeState
 from platform_app.state.staker import Priority
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import build
@@ -78,11 +78,11 @@ def test_a_standard_block_executes_its_transactions_in_order() -> None:
     made = type(made)(first.tx_id, 0, platform.ASSET_ID, made.output)
     second = platform.signed(inputs=platform.spend_all(made), outputs=())
 
-    changes = execute_standard(standard(first, second), state(FUNDS), ENV).changes()
+    diff = execute_standard(standard(first, second), state(FUNDS), ENV)
 
-    assert changes.consumed == (FUNDS.utxo_id,)
-    assert changes.produced == ()
-    assert [tx.tx_id for tx, _ in changes.txs] == [first.tx_id, second.tx_id]
+    assert diff.utxos.changes().consumed == (FUNDS.utxo_id,)
+    assert diff.utxos.changes().produced == ()
+    assert [tx.tx_id for tx, _ in diff.txs.changes()] == [first.tx_id, second.tx_id]
 
 
 def test_time_is_advanced_before_transactions_are_executed() -> None:
@@ -91,8 +91,8 @@ def test_time_is_advanced_before_transactions_are_executed() -> None:
         standard(platform.signed(), time=NOW + 5), state(FUNDS, stakers=stakers(pending)), ENV
     )
 
-    assert diff.timestamp() == NOW + 5
-    assert next(diff.current_stakers()).tx_id == pending.tx_id
+    assert diff.clock.timestamp() == NOW + 5
+    assert next(diff.stakers.current()).tx_id == pending.tx_id
 
 
 def test_gas_of_a_block_is_charged_behind_its_transactions() -> None:
@@ -101,13 +101,13 @@ def test_gas_of_a_block_is_charged_behind_its_transactions() -> None:
     before = state(FUNDS, fees=FeeState(capacity=500_000, excess=100_000))
     diff = execute_standard(standard(platform.signed(), time=NOW + 1), before, ENV)
 
-    assert diff.fee_state() == FeeState(capacity=600_000 - gas, excess=50_000 + gas)
+    assert diff.clock.fee_state() == FeeState(capacity=600_000 - gas, excess=50_000 + gas)
 
 
 def test_a_block_may_use_more_gas_than_there_is() -> None:
     diff = execute_standard(standard(platform.signed()), state(FUNDS, fees=FeeState()), ENV)
 
-    assert diff.fee_state().capacity == 0
+    assert diff.clock.fee_state().capacity == 0
 
 
 def test_what_has_no_dynamic_fee_uses_no_gas() -> None:
@@ -115,7 +115,7 @@ def test_what_has_no_dynamic_fee_uses_no_gas() -> None:
     tx = staking(AddValidatorTx, inputs=platform.spend_all(platform.utxo(2_000 * UNIT)))
     diff = execute_standard(standard(tx), holder, ENV)
 
-    assert diff.fee_state() == holder.fees
+    assert diff.clock.fee_state() == holder.clock.fees
 
 
 def test_a_block_without_changes_is_refused() -> None:
@@ -130,7 +130,7 @@ def test_a_change_of_stakers_is_a_change() -> None:
     pending = staker(start=NOW + 5, priority=Priority.PRIMARY_VALIDATOR_PENDING)
     holder = state(stakers=stakers(pending))
 
-    assert execute_standard(standard(time=NOW + 5), holder, ENV).changes().stakers
+    assert execute_standard(standard(time=NOW + 5), holder, ENV).stakers.changes().present
 
 
 def test_a_block_s_time_is_not_before_chain_time() -> None:
@@ -146,7 +146,7 @@ def test_a_block_s_time_is_not_before_chain_time() -> None:
 def test_a_block_s_time_is_at_most_ten_seconds_ahead() -> None:
     block = standard(platform.signed(), time=NOW + 10)
 
-    assert execute_standard(block, state(FUNDS), ENV).timestamp() == NOW + 10
+    assert execute_standard(block, state(FUNDS), ENV).clock.timestamp() == NOW + 10
     assert_refused(
         lambda: execute_standard(standard(time=NOW + 11), state(), ENV),
         errors.TimeTooFarAhead,
@@ -208,14 +208,14 @@ def test_a_proposal_has_two_outcomes_with_the_decisions_in_both() -> None:
     commit, abort = execute_proposal(proposal(reward, decision), holder, ENV)
 
     for diff in (commit, abort):
-        assert FUNDS.utxo_id in diff.changes().consumed
-        assert len(diff.changes().left_stakers) == 1
-    assert [status for _, status in commit.changes().txs] == [TxStatus.COMMITTED] * 2
-    assert [status for _, status in abort.changes().txs] == [
+        assert FUNDS.utxo_id in diff.utxos.changes().consumed
+        assert len(diff.stakers.changes().left) == 1
+    assert [status for _, status in commit.txs.changes()] == [TxStatus.COMMITTED] * 2
+    assert [status for _, status in abort.txs.changes()] == [
         TxStatus.COMMITTED,
         TxStatus.ABORTED,
     ]
-    assert commit.supply(PRIMARY_NETWORK_ID) > abort.supply(PRIMARY_NETWORK_ID)
+    assert commit.supplies.get(PRIMARY_NETWORK_ID) > abort.supplies.get(PRIMARY_NETWORK_ID)
 
 
 def test_a_proposal_block_proposes_rewards_only() -> None:
@@ -256,7 +256,7 @@ def test_each_kind_of_block_is_executed_as_such() -> None:
     holder, reward = due()
 
     assert isinstance(execute_block(proposal(reward), holder, ENV), ProposalOptions)
-    assert execute_block(standard(platform.signed()), state(FUNDS), ENV).changes().txs
+    assert execute_block(standard(platform.signed()), state(FUNDS), ENV).txs.changes()
 
 
 def test_an_option_is_not_executed() -> None:
@@ -283,7 +283,7 @@ def test_locktimes_are_compared_with_the_blocks_time_on_whatever_clock() -> None
     locked = platform.utxo(2 * UNIT, locktime=NOW + 1)
     tx = platform.signed(inputs=platform.spend_all(locked))
 
-    assert execute_block(standard(tx, time=NOW + 1), state(locked), ENV).changes().txs
+    assert execute_block(standard(tx, time=NOW + 1), state(locked), ENV).txs.changes()
     with pytest.raises(errors.RefusedTx, match="output is time locked"):
         execute_block(standard(tx, time=NOW), state(locked), env(now=NOW + 1))
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -28,7 +29,7 @@ from platform_app.txs.staking import AddValidatorTx
 from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.platform_random import History, funded
-from tests.builders.platform_state import ENV, MemoryState, env, joined, staking, state
+from tests.builders.platform_state import ENV, MemoryState, changes_of, env, joined, staking, state
 from utxo.components import UTXO
 
 GENESIS = genesis_block(b"genesis")
@@ -54,7 +55,7 @@ def _proposed() -> tuple[ProcessingBlocks, ProposalBlock]:
     """Return blocks with a proposal to reward a staker whose period is over."""
     holder = state(FIRST)
     leaving = joined(holder, staking(AddValidatorTx))
-    holder.time = leaving.end
+    holder.clock.time = leaving.end
     made = ProcessingBlocks(GENESIS, holder)
     proposal = made.build((), env(now=leaving.end)).block
     assert isinstance(proposal, ProposalBlock)
@@ -169,7 +170,7 @@ def test_a_block_is_verified_on_the_state_after_its_parent() -> None:
     before, after = made.state_after(GENESIS.block_id), made.state_after(parent.block_id)
     assert before is not None
     assert after is not None
-    assert (before.timestamp(), after.timestamp()) == (platform.NOW, platform.NOW + 1)
+    assert (before.clock.timestamp(), after.clock.timestamp()) == (platform.NOW, platform.NOW + 1)
     assert made.state_after(ID(bytes(32))) is None
     made.accept([parent.block_id])
     assert made.state_after(GENESIS.block_id) is None
@@ -269,7 +270,7 @@ class Tree:
         before = self.state
         for step in decision.steps:
             self.state = self.state.copied()
-            self.state.accept(step.changes)
+            self.state.accept(step.diff)
             self.winners += [(block, self.moments[block.block_id]) for block in step.blocks]
             self.written = step.blocks[-1]
         self.history.state = self.state
@@ -303,11 +304,11 @@ def _straight(line: list[tuple[Block, Env]]) -> MemoryState:
         if isinstance(block, OptionBlock):
             assert isinstance(outcome, ProposalOptions)
             chosen = outcome.commit if isinstance(block, CommitBlock) else outcome.abort
-            reached.accept(chosen.changes())
+            reached.accept(chosen)
             continue
         outcome = execute_block(block, reached, moment)
         if not isinstance(outcome, ProposalOptions):
-            reached.accept(outcome.changes())
+            reached.accept(outcome)
     return reached
 
 
@@ -336,7 +337,7 @@ def test_what_is_processing_after_others_were_accepted_is_what_it_was(seed: int)
         fresh = anew.accept([block.block_id for block in line])
         twin = Tree(seed)
         twin.run(60)
-        assert twin.blocks.accept(ids).steps == fresh.steps
+        assert _written(twin.blocks.accept(ids)) == _written(fresh)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -354,11 +355,13 @@ def test_a_line_that_is_verified_at_once_changes_what_it_does_block_by_block(see
         states = [made.state_after(block_id) for made in (one_by_one, at_once)]
         assert len({state is None for state in states}) == 1
         if states[0] is not None and states[1] is not None:
-            assert states[0].timestamp() == states[1].timestamp()
-            for walk in ("current_stakers", "pending_stakers"):
-                first, second = (list(getattr(state, walk)()) for state in states)
+            assert states[0].clock.timestamp() == states[1].clock.timestamp()
+            for walk in ("current", "pending"):
+                first, second = (list(getattr(state.stakers, walk)()) for state in states)
                 assert first == second
-    assert one_by_one.accept(ids) == at_once.accept(ids)
+    one, other = one_by_one.accept(ids), at_once.accept(ids)
+    assert _written(one) == _written(other)
+    assert one.rejected == other.rejected
 
 
 def test_of_a_line_that_breaks_a_rule_nothing_new_is_processing() -> None:
@@ -384,3 +387,8 @@ def test_trees_have_rivals_restarts_and_proposals() -> None:
     assert sum(tree.rivals for tree in trees) > 10
     assert sum(tree.restarts for tree in trees) > 3
     assert any(isinstance(block, ProposalBlock) for tree in trees for block, _ in tree.winners)
+
+
+def _written(result: AcceptanceResult) -> list[Any]:
+    """Return the accepted blocks and their changes."""
+    return [(step.blocks, changes_of(step.diff)) for step in result.steps]

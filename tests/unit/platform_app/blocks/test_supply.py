@@ -8,6 +8,7 @@ import pytest
 from platform_app.blocks.block import Block, genesis_block
 from platform_app.blocks.builder import build
 from platform_app.blocks.executor import ProposalOptions, execute_block
+from platform_app.state.diff import Diff
 from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
 from platform_app.txs.staking import RewardValidatorTx
@@ -45,16 +46,17 @@ class Ledger:
         outcome = execute_block(built.block, self.state, environment)
         if isinstance(outcome, ProposalOptions):
             outcome = self.history.random.choice(outcome)
-        changes = outcome.changes()
-        self.state.accept(changes)
+        self.state.accept(outcome)
         self.parent = built.block
-        self.count(changes)
+        self.count(outcome)
         self.check()
         return True
 
-    def count(self, changes: Any) -> None:
-        self.paid += sum(inner_output(utxo.output).amount for _, utxo in changes.reward_utxos)
-        for tx, status in changes.txs:
+    def count(self, diff: Diff) -> None:
+        self.paid += sum(
+            inner_output(utxo.output).amount for _, utxo in diff.utxos.changes().rewards
+        )
+        for tx, status in diff.txs.changes():
             if not isinstance(tx.unsigned, RewardValidatorTx):
                 self.burned += burned(tx)
             self.seen[type(tx.unsigned).__name__, status] += 1

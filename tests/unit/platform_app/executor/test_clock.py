@@ -11,7 +11,7 @@ from platform_app.executor.clock import (
 )
 from platform_app.executor.errors import moment
 from platform_app.executor.proposal import potential_reward
-from platform_app.state.chain import FeeState
+from platform_app.state.clock import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
 from primitives.hashing import sha256
@@ -67,20 +67,20 @@ def test_a_pending_staker_becomes_current_at_its_start() -> None:
     reward = reward_of(PENDING.weight, 20 * DAY, SUPPLY)
 
     assert advance_time_to(diff, NOW + 10, platform.CONFIG)
-    (now_current,) = diff.changes().stakers
+    (now_current,) = diff.stakers.changes().present
     assert now_current == PENDING.promoted(potential_reward=reward)
     assert now_current.priority is Priority.PRIMARY_VALIDATOR_CURRENT
-    assert diff.supply(PRIMARY_NETWORK_ID) == SUPPLY + reward
-    assert list(diff.pending_stakers()) == []
-    assert list(diff.current_stakers()) == [now_current]
+    assert diff.supplies.get(PRIMARY_NETWORK_ID) == SUPPLY + reward
+    assert list(diff.stakers.pending()) == []
+    assert list(diff.stakers.current()) == [now_current]
 
 
 def test_a_pending_staker_waits_until_its_start() -> None:
     diff = Diff(state(stakers=stakers(PENDING)))
 
     assert not advance_time_to(diff, NOW + 9, platform.CONFIG)
-    assert diff.timestamp() == NOW + 9
-    assert diff.changes().stakers == ()
+    assert diff.clock.timestamp() == NOW + 9
+    assert diff.stakers.changes().present == ()
 
 
 def test_rewards_are_fixed_in_staker_order_from_a_growing_supply() -> None:
@@ -97,9 +97,9 @@ def test_rewards_are_fixed_in_staker_order_from_a_growing_supply() -> None:
 
     first = reward_of(delegator.weight, 20 * DAY, UNIT)
     second = reward_of(PENDING.weight, 20 * DAY, UNIT + first)
-    rewards = {one.tx_id: one.potential_reward for one in diff.changes().stakers}
+    rewards = {one.tx_id: one.potential_reward for one in diff.stakers.changes().present}
     assert rewards == {delegator.tx_id: first, PENDING.tx_id: second}
-    assert diff.supply(PRIMARY_NETWORK_ID) == UNIT + first + second
+    assert diff.supplies.get(PRIMARY_NETWORK_ID) == UNIT + first + second
     assert second != reward_of(PENDING.weight, 20 * DAY, UNIT)
 
 
@@ -112,39 +112,39 @@ def test_a_permissioned_validator_earns_nothing() -> None:
     diff = Diff(state(stakers=stakers(waiting)))
     advance_time_to(diff, NOW + 10, platform.CONFIG)
 
-    assert diff.changes().stakers == (waiting.promoted(potential_reward=0),)
-    assert diff.changes().supplies == {}
+    assert diff.stakers.changes().present == (waiting.promoted(potential_reward=0),)
+    assert diff.supplies.changes() == {}
 
 
 def test_a_permissioned_validator_leaves_by_itself_at_its_end() -> None:
     diff = Diff(state(stakers=stakers(ON_SUBNET, CURRENT)))
 
     assert advance_time_to(diff, NOW + 20, platform.CONFIG)
-    assert diff.changes().left_stakers == (ON_SUBNET,)
-    assert list(diff.current_stakers()) == [CURRENT]
+    assert diff.stakers.changes().left == (ON_SUBNET,)
+    assert list(diff.stakers.current()) == [CURRENT]
 
 
 def test_who_earns_a_reward_does_not_leave_by_itself() -> None:
     diff = Diff(state(stakers=stakers(CURRENT)))
 
     assert not advance_time_to(diff, NOW + 20, platform.CONFIG)
-    assert list(diff.current_stakers()) == [CURRENT]
+    assert list(diff.stakers.current()) == [CURRENT]
 
 
 def test_gas_is_refilled_and_excess_falls_by_the_second() -> None:
     diff = Diff(state(fees=FeeState(capacity=5, excess=120_000)))
     advance_time_to(diff, NOW + 2, platform.CONFIG)
 
-    assert diff.fee_state() == FeeState(capacity=200_005, excess=20_000)
+    assert diff.clock.fee_state() == FeeState(capacity=200_005, excess=20_000)
 
 
 def test_the_next_block_s_state_is_advanced_but_the_state_is_not() -> None:
     before = state(stakers=stakers(PENDING))
     diff = at_next_block(before, NOW + 500, platform.CONFIG)
 
-    assert diff.timestamp() == NOW + 10
-    assert list(diff.pending_stakers()) == []
-    assert before.timestamp() == NOW
+    assert diff.clock.timestamp() == NOW + 10
+    assert list(diff.stakers.pending()) == []
+    assert before.clock.timestamp() == NOW
 
 
 def test_times_beyond_the_calendar_are_written_as_numbers() -> None:

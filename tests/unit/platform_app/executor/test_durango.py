@@ -9,7 +9,7 @@ from platform_app.blocks.executor import execute_block
 from platform_app.config import DAY, REFERENCE_UNIT, reference_config
 from platform_app.executor import errors, staking_errors
 from platform_app.executor.proposal import potential_reward
-from platform_app.state.chain import DiffChanges
+from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.errors import MemoTooLong
@@ -60,7 +60,7 @@ def seat() -> Staker:
 def ready(kind: type) -> MemoryState:
     """A state in which a transaction of this kind is accepted."""
     holder = state(PURSE, supplies={PRIMARY_NETWORK_ID: SUPPLY})
-    holder.owners[platform.SUBNET_ID] = platform.owners()
+    holder.subnets.owners[platform.SUBNET_ID] = platform.owners()
     if kind not in {AddPermissionlessValidatorTx, AddValidatorTx}:
         holder.stakers = stakers(seat())
     return holder
@@ -73,8 +73,8 @@ def adding(kind: type, **changes: Any) -> Tx:
     return staking(kind, inputs=platform.spend_all(PURSE), weight=WEIGHTS[kind], **changes)
 
 
-def added(kind: type, **changes: Any) -> DiffChanges:
-    return executed(adding(kind, **changes), ready(kind), ENV).changes()
+def added(kind: type, **changes: Any) -> Diff:
+    return executed(adding(kind, **changes), ready(kind), ENV)
 
 
 @pytest.mark.parametrize("start", STARTS)
@@ -82,8 +82,8 @@ def added(kind: type, **changes: Any) -> DiffChanges:
 def test_everybody_begins_at_chain_time_whatever_the_transaction_says(
     kind: type, start: int
 ) -> None:
-    changes = added(kind, start=start, end=NOW + 20 * DAY)
-    (begun,) = changes.stakers
+    diff = added(kind, start=start, end=NOW + 20 * DAY)
+    (begun,) = diff.stakers.changes().present
 
     assert (begun.start, begun.end, begun.priority) == (NOW, NOW + 20 * DAY, CURRENT[kind])
 
@@ -91,20 +91,20 @@ def test_everybody_begins_at_chain_time_whatever_the_transaction_says(
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", [AddPermissionlessValidatorTx, AddPermissionlessDelegatorTx])
 def test_the_reward_is_fixed_at_once_for_the_time_that_is_left(kind: type, start: int) -> None:
-    changes = added(kind, start=start, end=NOW + 20 * DAY)
-    (begun,) = changes.stakers
+    diff = added(kind, start=start, end=NOW + 20 * DAY)
+    (begun,) = diff.stakers.changes().present
     reward = potential_reward(
         CONFIG.rewards, supply=SUPPLY, amount=WEIGHTS[kind], duration=20 * DAY
     )
 
     assert begun.potential_reward == reward > 0
-    assert changes.supplies == {PRIMARY_NETWORK_ID: SUPPLY + reward}
+    assert diff.supplies.changes() == {PRIMARY_NETWORK_ID: SUPPLY + reward}
 
 
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", CURRENT)
 def test_the_shortest_period_counts_from_chain_time(kind: type, start: int) -> None:
-    assert added(kind, start=start, end=NOW + DAY).stakers
+    assert added(kind, start=start, end=NOW + DAY).stakers.changes().present
     assert_refused(
         adding(kind, start=start, end=NOW + DAY - 1),
         ready(kind),
@@ -117,7 +117,7 @@ def test_the_shortest_period_counts_from_chain_time(kind: type, start: int) -> N
 @pytest.mark.parametrize("start", STARTS)
 def test_the_longest_period_counts_from_chain_time(start: int) -> None:
     kind = AddPermissionlessValidatorTx
-    assert added(kind, start=start, end=NOW + 365 * DAY).stakers
+    assert added(kind, start=start, end=NOW + 365 * DAY).stakers.changes().present
     assert_refused(
         adding(kind, start=start, end=NOW + 365 * DAY + 1),
         ready(kind),
@@ -130,7 +130,7 @@ def test_the_longest_period_counts_from_chain_time(start: int) -> None:
 @pytest.mark.parametrize("start", STARTS)
 @pytest.mark.parametrize("kind", [AddPermissionlessDelegatorTx, AddSubnetValidatorTx])
 def test_only_the_end_must_lie_within_the_validator_s_period(kind: type, start: int) -> None:
-    assert added(kind, start=start, end=seat().end).stakers
+    assert added(kind, start=start, end=seat().end).stakers.changes().present
     assert_refused(
         adding(kind, start=start, end=seat().end + 1),
         ready(kind),
@@ -196,7 +196,7 @@ def test_a_block_of_the_reference_s_leads_to_the_same_stakers(start: int) -> Non
     holder, time = ready(AddSubnetValidatorTx), NOW + 7
     tx = adding(AddSubnetValidatorTx, start=start, end=NOW + 30 * DAY)
     block = build_standard(parent_id=platform.some_id("parent"), height=1, time=time, txs=(tx,))
-    holder.accept(execute_block(block, holder, env(config=CONFIG, now=time)).changes())
+    holder.accept(execute_block(block, holder, env(config=CONFIG, now=time)))
 
     assert holder.stakers[tx.tx_id].start == time
     assert [one.priority.is_pending for one in holder.stakers.values()] == [False, False]

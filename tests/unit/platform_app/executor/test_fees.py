@@ -21,7 +21,7 @@ from platform_app.executor.fees import (
     required_fee,
     static_fee,
 )
-from platform_app.state.chain import FeeState
+from platform_app.state.clock import FeeState
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, UnsignedTx
 from platform_app.txs.components import EmptySigner

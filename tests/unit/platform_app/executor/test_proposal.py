@@ -26,6 +26,7 @@ from tests.builders.platform_state import (
     ENV,
     SUPPLY,
     MemoryState,
+    changes_of,
     joined,
     staker,
     stakers,
@@ -70,7 +71,7 @@ def propose(holder: MemoryState, tx_id: Any) -> tuple[Diff, Diff]:
 
 def paid(diff: Diff) -> list[tuple[int, Any]]:
     """Return the index and output of all UTXOs that a diff creates."""
-    return [(utxo.output_index, utxo.output) for utxo in diff.changes().produced]
+    return [(utxo.output_index, utxo.output) for utxo in diff.utxos.changes().produced]
 
 
 @pytest.mark.parametrize("kind", [AddValidatorTx, AddPermissionlessValidatorTx])
@@ -83,9 +84,9 @@ def test_a_rewarded_validator_gets_its_stake_and_its_reward(kind: type) -> None:
         (1, platform.transfer_output(2_000 * UNIT)),
         (2, TransferOutput(validator.potential_reward, VALIDATORS)),
     ]
-    assert {utxo.tx_id for utxo in commit.changes().produced} == {tx.tx_id}
-    assert [utxo.output_index for _, utxo in commit.changes().reward_utxos] == [2]
-    assert commit.supply(PRIMARY_NETWORK_ID) == SUPPLY + validator.potential_reward
+    assert {utxo.tx_id for utxo in commit.utxos.changes().produced} == {tx.tx_id}
+    assert [utxo.output_index for _, utxo in commit.utxos.changes().rewards] == [2]
+    assert commit.supplies.get(PRIMARY_NETWORK_ID) == SUPPLY + validator.potential_reward
 
 
 @pytest.mark.parametrize("kind", [AddValidatorTx, AddPermissionlessValidatorTx])
@@ -96,8 +97,8 @@ def test_an_unrewarded_validator_gets_its_stake_and_supply_shrinks(kind: type) -
 
     assert validator.potential_reward > 0
     assert paid(abort) == [(1, platform.transfer_output(2_000 * UNIT))]
-    assert abort.changes().reward_utxos == ()
-    assert abort.supply(PRIMARY_NETWORK_ID) == SUPPLY
+    assert abort.utxos.changes().rewards == ()
+    assert abort.supplies.get(PRIMARY_NETWORK_ID) == SUPPLY
 
 
 def test_the_staker_leaves_either_way() -> None:
@@ -105,14 +106,14 @@ def test_the_staker_leaves_either_way() -> None:
     tx, validator = seat(holder, AddValidatorTx)
 
     for diff in propose(holder, tx.tx_id):
-        assert diff.changes().left_stakers == (validator,)
-        assert list(diff.current_stakers()) == []
+        assert diff.stakers.changes().left == (validator,)
+        assert list(diff.stakers.current()) == []
 
 
 def test_the_proposal_is_committed_or_aborted() -> None:
     holder = state()
     tx, _ = seat(holder, AddValidatorTx)
-    statuses = [diff.changes().txs[0][1] for diff in propose(holder, tx.tx_id)]
+    statuses = [diff.txs.changes()[0][1] for diff in propose(holder, tx.tx_id)]
 
     assert statuses == [TxStatus.COMMITTED, TxStatus.ABORTED]
 
@@ -120,7 +121,7 @@ def test_the_proposal_is_committed_or_aborted() -> None:
 def test_what_delegators_have_brought_is_paid_behind_the_reward() -> None:
     holder = state()
     tx, validator = seat(holder, AddPermissionlessValidatorTx)
-    holder.delegatee_rewards[tx.tx_id] = 77
+    holder.stakers.delegatee_rewards[tx.tx_id] = 77
     commit, abort = propose(holder, tx.tx_id)
 
     assert paid(commit)[1:] == [
@@ -128,13 +129,13 @@ def test_what_delegators_have_brought_is_paid_behind_the_reward() -> None:
         (3, TransferOutput(77, DELEGATIONS)),
     ]
     assert paid(abort)[1:] == [(2, TransferOutput(77, DELEGATIONS))]
-    assert [utxo.output_index for _, utxo in abort.changes().reward_utxos] == [2]
+    assert [utxo.output_index for _, utxo in abort.utxos.changes().rewards] == [2]
 
 
 def test_an_older_validator_has_one_owner_for_both() -> None:
     holder = state()
     tx, _ = seat(holder, AddValidatorTx)
-    holder.delegatee_rewards[tx.tx_id] = 77
+    holder.stakers.delegatee_rewards[tx.tx_id] = 77
     commit, _ = propose(holder, tx.tx_id)
 
     assert paid(commit)[-1] == (3, TransferOutput(77, VALIDATORS))
@@ -143,7 +144,7 @@ def test_an_older_validator_has_one_owner_for_both() -> None:
 def test_without_a_reward_what_delegators_have_brought_takes_its_index() -> None:
     holder = state(supplies={PRIMARY_NETWORK_ID: platform.CONFIG.rewards.supply_cap})
     tx, validator = seat(holder, AddPermissionlessValidatorTx)
-    holder.delegatee_rewards[tx.tx_id] = 77
+    holder.stakers.delegatee_rewards[tx.tx_id] = 77
     commit, abort = propose(holder, tx.tx_id)
 
     assert validator.potential_reward == 0
@@ -161,7 +162,7 @@ def delegated(kind: type) -> tuple[MemoryState, Tx, Tx, Staker]:
 @pytest.mark.parametrize("kind", [AddDelegatorTx, AddPermissionlessDelegatorTx])
 def test_a_rewarded_delegator_shares_with_its_validator(kind: type) -> None:
     holder, validator, tx, delegator = delegated(kind)
-    holder.delegatee_rewards[validator.tx_id] = 5
+    holder.stakers.delegatee_rewards[validator.tx_id] = 5
     commit, abort = propose(holder, tx.tx_id)
     parts = split(delegator.potential_reward, 300_000)
 
@@ -169,9 +170,9 @@ def test_a_rewarded_delegator_shares_with_its_validator(kind: type) -> None:
         (1, platform.transfer_output(25 * UNIT)),
         (2, TransferOutput(parts.delegator, OTHERS)),
     ]
-    assert commit.delegatee_reward(validator.tx_id) == 5 + parts.delegatee
+    assert commit.stakers.delegatee_reward(validator.tx_id) == 5 + parts.delegatee
     assert parts.delegator + parts.delegatee == delegator.potential_reward > 0
-    assert abort.delegatee_reward(validator.tx_id) == 5
+    assert abort.stakers.delegatee_reward(validator.tx_id) == 5
 
 
 @pytest.mark.parametrize("kind", [AddDelegatorTx, AddPermissionlessDelegatorTx])
@@ -181,7 +182,7 @@ def test_an_unrewarded_delegator_gets_its_stake_and_supply_shrinks(kind: type) -
     _, abort = propose(holder, tx.tx_id)
 
     assert paid(abort) == [(1, platform.transfer_output(25 * UNIT))]
-    assert abort.supply(PRIMARY_NETWORK_ID) == before - delegator.potential_reward
+    assert abort.supplies.get(PRIMARY_NETWORK_ID) == before - delegator.potential_reward
 
 
 def test_a_validator_that_takes_everything_leaves_its_delegator_none() -> None:
@@ -191,7 +192,7 @@ def test_a_validator_that_takes_everything_leaves_its_delegator_none() -> None:
     commit, _ = propose(holder, tx.tx_id)
 
     assert paid(commit) == [(1, platform.transfer_output(25 * UNIT))]
-    assert commit.delegatee_reward(validator.tx_id) == delegator.potential_reward
+    assert commit.stakers.delegatee_reward(validator.tx_id) == delegator.potential_reward
 
 
 def test_locked_stake_comes_back_locked() -> None:
@@ -209,7 +210,7 @@ def refused(holder: MemoryState, tx: Tx, reason: type[InvalidTx], words: str) ->
         execute_reward(tx, commit, abort, ENV)
     assert type(raised.value) is reason
     assert str(raised.value) == words
-    assert commit.changes() == abort.changes() == Diff(holder).changes()
+    assert changes_of(commit) == changes_of(abort) == changes_of(Diff(holder))
 
 
 def reward(name: str = "staker") -> Tx:

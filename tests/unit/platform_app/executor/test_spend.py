@@ -45,20 +45,20 @@ def test_a_transfer_spends_its_inputs_and_makes_its_outputs() -> None:
     made = (*platform.outputs(UNIT // 2, UNIT),)
     tx = platform.signed(inputs=platform.spend_all(FUNDS, second), outputs=made)
 
-    changes = executed(tx, state(FUNDS, second)).changes()
+    diff = executed(tx, state(FUNDS, second))
 
-    assert set(changes.consumed) == {FUNDS.utxo_id, second.utxo_id}
-    assert [(one.tx_id, one.output_index) for one in changes.produced] == [
+    assert set(diff.utxos.changes().consumed) == {FUNDS.utxo_id, second.utxo_id}
+    assert [(one.tx_id, one.output_index) for one in diff.utxos.changes().produced] == [
         (tx.tx_id, 0),
         (tx.tx_id, 1),
     ]
-    assert [one.output for one in changes.produced] == [one.output for one in made]
-    assert changes.txs == ((tx, TxStatus.COMMITTED),)
+    assert [one.output for one in diff.utxos.changes().produced] == [one.output for one in made]
+    assert diff.txs.changes() == ((tx, TxStatus.COMMITTED),)
 
 
 def test_what_is_left_over_is_burned() -> None:
     holder = state(FUNDS)
-    holder.accept(executed(platform.signed(outputs=()), holder).changes())
+    holder.accept(executed(platform.signed(outputs=()), holder))
 
     assert holder.unspent() == 0
 
@@ -67,7 +67,7 @@ def test_the_smaller_one_of_two_fees_is_enough() -> None:
     dynamic = 2 * UNIT - 1_000
     tx = platform.signed(outputs=platform.outputs(dynamic))
 
-    assert executed(tx, state(FUNDS)).changes().consumed
+    assert executed(tx, state(FUNDS)).utxos.changes().consumed
 
 
 def test_less_than_the_smaller_fee_is_refused() -> None:
@@ -110,7 +110,7 @@ def test_an_output_that_does_not_exist_cannot_be_spent() -> None:
 
 def test_an_output_cannot_be_spent_twice() -> None:
     holder = state(FUNDS)
-    holder.accept(executed(platform.signed(), holder).changes())
+    holder.accept(executed(platform.signed(), holder))
 
     assert_refused(
         platform.signed(memo=b"again"),
@@ -168,7 +168,7 @@ def test_a_lock_that_has_opened_is_spent_either_way() -> None:
     locked = platform.utxo(2 * UNIT, stakeable_until=platform.NOW)
     for as_locked in (True, False):
         tx = platform.signed(inputs=(platform.spend(locked, locked=as_locked),))
-        assert executed(tx, state(locked)).changes().consumed == (locked.utxo_id,)
+        assert executed(tx, state(locked)).utxos.changes().consumed == (locked.utxo_id,)
 
 
 def test_locked_coins_do_not_become_unlocked() -> None:
@@ -186,7 +186,7 @@ def test_locked_coins_do_not_become_unlocked() -> None:
 def test_unlocked_coins_can_be_locked() -> None:
     tx = platform.signed(outputs=(platform.output(UNIT, stakeable_until=LATER),))
 
-    assert executed(tx, state(FUNDS)).changes().consumed == (FUNDS.utxo_id,)
+    assert executed(tx, state(FUNDS)).utxos.changes().consumed == (FUNDS.utxo_id,)
 
 
 def test_what_is_locked_is_not_there_for_the_fee() -> None:
@@ -226,7 +226,7 @@ def test_locked_coins_stay_locked_as_long() -> None:
         outputs=(platform.output(2 * UNIT, stakeable_until=LATER),),
     )
 
-    assert executed(tx, state(locked, fee)).changes().consumed
+    assert executed(tx, state(locked, fee)).utxos.changes().consumed
 
 
 def test_amounts_that_overflow_are_refused() -> None:
@@ -241,7 +241,7 @@ def test_another_asset_moves_without_a_fee_of_its_own() -> None:
     made = platform.output(5, asset_id=platform.OTHER_ASSET_ID)
     tx = platform.signed(inputs=platform.spend_all(FUNDS, other), outputs=(made,))
 
-    assert executed(tx, state(FUNDS, other)).changes().produced[0].output == made.output
+    assert executed(tx, state(FUNDS, other)).utxos.changes().produced[0].output == made.output
 
 
 def test_an_input_spends_all_of_its_output() -> None:
@@ -267,7 +267,7 @@ def test_an_owner_waits_for_its_time_on_the_chain() -> None:
         because=TimeLocked,
         environment=env(now=LATER),
     )
-    assert executed(tx, state(locked, time=LATER)).changes().consumed
+    assert executed(tx, state(locked, time=LATER)).utxos.changes().consumed
 
 
 def spent_by(indices: tuple[int, ...], owners: OutputOwners, *keys: bytes):
@@ -281,7 +281,7 @@ def spent_by(indices: tuple[int, ...], owners: OutputOwners, *keys: bytes):
 def test_two_of_three_owners_can_spend_together() -> None:
     tx, holder = spent_by((0, 2), platform.owners(ONE, TWO, THREE, threshold=2), KEY_1, KEY_3)
 
-    assert executed(tx, holder).changes().consumed
+    assert executed(tx, holder).utxos.changes().consumed
 
 
 def test_more_signers_than_wanted_are_refused() -> None:

@@ -48,28 +48,28 @@ def test_a_start_that_is_not_in_the_future_is_chain_time(
     kind: type, priority: Priority, start: int
 ) -> None:
     tx = staking(kind, start=start, end=NOW + 20 * DAY)
-    changes = executed(tx, enough(kind)).changes()
-    (added,) = changes.stakers
+    diff = executed(tx, enough(kind))
+    (added,) = diff.stakers.changes().present
     reward = potential_reward(
         platform.CONFIG.rewards, supply=SUPPLY, amount=added.weight, duration=20 * DAY
     )
 
     assert (added.start, added.end, added.priority) == (NOW, NOW + 20 * DAY, priority)
     assert added.potential_reward == reward > 0
-    assert changes.supplies == {PRIMARY_NETWORK_ID: SUPPLY + reward}
+    assert diff.supplies.changes() == {PRIMARY_NETWORK_ID: SUPPLY + reward}
 
 
 @pytest.mark.parametrize(("kind", "priority"), list(zip(BOTH, PENDING, strict=True)))
 def test_a_start_in_the_future_is_waited_for(kind: type, priority: Priority) -> None:
-    changes = executed(staking(kind, start=NOW + 1), enough(kind)).changes()
-    (added,) = changes.stakers
+    diff = executed(staking(kind, start=NOW + 1), enough(kind))
+    (added,) = diff.stakers.changes().present
 
     assert (added.start, added.priority, added.potential_reward) == (NOW + 1, priority, 0)
-    assert changes.supplies == {}
+    assert diff.supplies.changes() == {}
 
 
 def test_a_validator_has_the_bls_key_that_it_shows() -> None:
-    (added,) = executed(staking(AddPermissionlessValidatorTx), rich()).changes().stakers
+    (added,) = executed(staking(AddPermissionlessValidatorTx), rich()).stakers.changes().present
 
     assert added.public_key == platform.proof_of_possession().public_key
 
@@ -90,7 +90,7 @@ def test_a_validator_shows_that_it_has_the_key() -> None:
 def test_a_period_counts_from_chain_time(kind: type) -> None:
     end = NOW + platform.CONFIG.min_stake_duration
 
-    assert executed(staking(kind, start=0, end=end), enough(kind)).changes().stakers
+    assert executed(staking(kind, start=0, end=end), enough(kind)).stakers.changes().present
     assert_refused(
         staking(kind, start=0, end=end - 1),
         enough(kind),
@@ -256,12 +256,12 @@ def test_stake_is_paid_for(kind: type) -> None:
 
 def test_the_second_reward_counts_with_a_supply_that_the_first_has_raised() -> None:
     holder = rich(staker())
-    first = executed(staking(AddPermissionlessDelegatorTx, start=0), holder).changes()
+    first = executed(staking(AddPermissionlessDelegatorTx, start=0), holder)
     holder.accept(first)
     holder.fund(PURSE)
     second = executed(staking(AddPermissionlessDelegatorTx, start=0, memo=b"2"), holder)
 
-    supply = first.supplies[PRIMARY_NETWORK_ID]
-    reward = second.changes().stakers[0].potential_reward
-    assert second.supply(PRIMARY_NETWORK_ID) == supply + reward
-    assert reward < first.stakers[0].potential_reward
+    supply = first.supplies.get(PRIMARY_NETWORK_ID)
+    reward = second.stakers.changes().present[0].potential_reward
+    assert second.supplies.get(PRIMARY_NETWORK_ID) == supply + reward
+    assert reward < first.stakers.changes().present[0].potential_reward

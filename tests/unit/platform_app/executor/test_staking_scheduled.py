@@ -41,9 +41,9 @@ def enough(kind: type) -> MemoryState:
 
 def test_a_validator_is_pending_with_the_start_it_names() -> None:
     tx = staking(AddValidatorTx)
-    changes = executed(tx, rich()).changes()
+    diff = executed(tx, rich())
 
-    assert changes.stakers == (
+    assert diff.stakers.changes().present == (
         Staker(
             tx_id=tx.tx_id,
             node_id=platform.NODE_ID,
@@ -55,32 +55,32 @@ def test_a_validator_is_pending_with_the_start_it_names() -> None:
             priority=Priority.PRIMARY_VALIDATOR_PENDING,
         ),
     )
-    assert changes.supplies == {}
-    assert changes.consumed == (PURSE.utxo_id,)
+    assert diff.supplies.changes() == {}
+    assert diff.utxos.changes().consumed == (PURSE.utxo_id,)
 
 
 def test_stake_is_in_no_output_while_it_is_staked() -> None:
     holder = rich()
     change = platform.outputs(5_000 * UNIT)
-    holder.accept(executed(staking(AddValidatorTx, outputs=change), holder).changes())
+    holder.accept(executed(staking(AddValidatorTx, outputs=change), holder))
 
     assert holder.unspent() == 5_000 * UNIT
 
 
 def test_a_delegator_is_pending_before_validators_of_the_same_time() -> None:
     tx = staking(AddDelegatorTx)
-    changes = executed(tx, rich(staker())).changes()
+    diff = executed(tx, rich(staker()))
 
-    assert [one.priority for one in changes.stakers] == [
+    assert [one.priority for one in diff.stakers.changes().present] == [
         Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
     ]
-    assert changes.stakers[0].weight == 25 * UNIT
+    assert diff.stakers.changes().present[0].weight == 25 * UNIT
 
 
 def test_a_validator_stakes_no_less_than_the_least() -> None:
     least = platform.CONFIG.min_validator_stake
 
-    assert executed(staking(AddValidatorTx, weight=least), rich()).changes().stakers
+    assert executed(staking(AddValidatorTx, weight=least), rich()).stakers.changes().present
     assert_refused(
         staking(AddValidatorTx, weight=least - 1),
         rich(),
@@ -92,7 +92,7 @@ def test_a_validator_stakes_no_less_than_the_least() -> None:
 def test_a_validator_stakes_no_more_than_the_most() -> None:
     most = platform.CONFIG.max_validator_stake
 
-    assert executed(staking(AddValidatorTx, weight=most), rich()).changes().stakers
+    assert executed(staking(AddValidatorTx, weight=most), rich()).stakers.changes().present
     assert_refused(
         staking(AddValidatorTx, weight=most + 1),
         rich(),
@@ -123,7 +123,7 @@ def test_a_validator_charges_no_less_than_the_least_fee() -> None:
 def test_a_period_is_no_shorter_than_the_shortest(kind: type) -> None:
     end = NOW + 60 + platform.CONFIG.min_stake_duration
 
-    assert executed(staking(kind, end=end), enough(kind)).changes().stakers
+    assert executed(staking(kind, end=end), enough(kind)).stakers.changes().present
     assert_refused(
         staking(kind, end=end - 1),
         enough(kind),
@@ -160,20 +160,20 @@ def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
 def test_a_start_that_is_not_in_the_future_is_chain_time(
     kind: type, priority: Priority, start: int
 ) -> None:
-    changes = executed(staking(kind, start=start, end=NOW + 20 * DAY), enough(kind)).changes()
-    (added,) = changes.stakers
+    diff = executed(staking(kind, start=start, end=NOW + 20 * DAY), enough(kind))
+    (added,) = diff.stakers.changes().present
     reward = potential_reward(
         platform.CONFIG.rewards, supply=SUPPLY, amount=added.weight, duration=20 * DAY
     )
 
     assert (added.start, added.end, added.priority) == (NOW, NOW + 20 * DAY, priority)
     assert added.potential_reward == reward > 0
-    assert changes.supplies == {PRIMARY_NETWORK_ID: SUPPLY + reward}
+    assert diff.supplies.changes() == {PRIMARY_NETWORK_ID: SUPPLY + reward}
 
 
 @pytest.mark.parametrize("kind", BOTH)
 def test_a_start_in_the_future_is_waited_for(kind: type) -> None:
-    (added,) = executed(staking(kind, start=NOW + 1), enough(kind)).changes().stakers
+    (added,) = executed(staking(kind, start=NOW + 1), enough(kind)).stakers.changes().present
 
     assert (added.start, added.priority.is_pending) == (NOW + 1, True)
 
@@ -182,7 +182,7 @@ def test_a_start_in_the_future_is_waited_for(kind: type) -> None:
 def test_a_start_lies_no_more_than_two_weeks_ahead(kind: type) -> None:
     far = NOW + 14 * DAY
 
-    assert executed(staking(kind, start=far, end=far + DAY), enough(kind)).changes().stakers
+    assert executed(staking(kind, start=far, end=far + DAY), enough(kind)).stakers.changes().present
     assert_refused(
         staking(kind, start=far + 1, end=far + 1 + DAY),
         enough(kind),
@@ -232,7 +232,7 @@ def test_stakers_of_the_primary_network_pay_no_fee() -> None:
     exact = platform.utxo(2_000 * UNIT)
     tx = staking(AddValidatorTx, inputs=platform.spend_all(exact))
 
-    assert executed(tx, state(exact)).changes().stakers
+    assert executed(tx, state(exact)).stakers.changes().present
 
 
 def test_locked_coins_can_be_staked_and_stay_locked() -> None:
@@ -240,7 +240,7 @@ def test_locked_coins_can_be_staked_and_stay_locked() -> None:
     stake = (platform.output(2_000 * UNIT, stakeable_until=NOW + DAY),)
     tx = staking(AddValidatorTx, inputs=platform.spend_all(locked), stake=stake)
 
-    assert executed(tx, state(locked)).changes().stakers
+    assert executed(tx, state(locked)).stakers.changes().present
 
 
 def test_stake_is_what_the_weight_says() -> None:
@@ -265,7 +265,7 @@ def test_a_delegator_may_stake_all_the_time_that_its_validator_does() -> None:
     period = {"start": NOW + 60, "end": NOW + 60 + 14 * DAY}
     validator = staker(**period, priority=Priority.PRIMARY_VALIDATOR_PENDING)
 
-    assert executed(staking(AddDelegatorTx, **period), rich(validator)).changes().stakers
+    assert executed(staking(AddDelegatorTx, **period), rich(validator)).stakers.changes().present
 
 
 @pytest.mark.parametrize(
@@ -285,7 +285,7 @@ def test_a_delegator_stakes_while_its_validator_does(period: dict[str, int]) -> 
 def test_a_validator_takes_four_times_its_own_stake() -> None:
     four = 8_000 * UNIT
 
-    assert executed(staking(AddDelegatorTx, weight=four), rich(staker())).changes().stakers
+    assert executed(staking(AddDelegatorTx, weight=four), rich(staker())).stakers.changes().present
     assert_refused(
         staking(AddDelegatorTx, weight=four + 1),
         rich(staker()),
@@ -297,7 +297,11 @@ def test_a_validator_takes_four_times_its_own_stake() -> None:
 def test_a_validator_takes_no_more_than_the_most_in_all() -> None:
     large = staker(weight=2_000_000 * UNIT)
 
-    assert executed(staking(AddDelegatorTx, weight=1_000_000 * UNIT), rich(large)).changes()
+    assert (
+        executed(staking(AddDelegatorTx, weight=1_000_000 * UNIT), rich(large))
+        .stakers.changes()
+        .present
+    )
     assert_refused(
         staking(AddDelegatorTx, weight=1_000_000 * UNIT + 1),
         rich(large),

@@ -75,7 +75,7 @@ def test_a_subnet_is_created_with_its_owner() -> None:
     owner = platform.owners(ONE, TWO, threshold=2)
     tx = platform.signed(CreateSubnetTx, owner=owner)
 
-    assert executed(tx, state(FUNDS)).changes().subnets == ((tx.tx_id, owner),)
+    assert executed(tx, state(FUNDS)).subnets.changes().added == ((tx.tx_id, owner),)
 
 
 def test_creating_a_subnet_burns_the_smaller_fee() -> None:
@@ -94,21 +94,21 @@ def test_a_blockchain_is_created_on_a_subnet() -> None:
     tx = platform.signed(CreateChainTx)
     diff = executed(tx, ready(CreateChainTx))
 
-    assert diff.changes().chains == (tx,)
-    assert diff.subnet_of_chain(tx.tx_id) == SUBNET
+    assert diff.subnets.changes().blockchains == (tx,)
+    assert diff.subnets.of_blockchain(tx.tx_id) == SUBNET
 
 
 def test_a_subnet_gets_another_owner() -> None:
     tx = platform.signed(TransferSubnetOwnershipTx, new_owner=platform.owners(TWO))
-    changes = executed(tx, ready(TransferSubnetOwnershipTx)).changes()
+    diff = executed(tx, ready(TransferSubnetOwnershipTx))
 
-    assert changes.subnet_owners == {SUBNET: platform.owners(TWO)}
+    assert diff.subnets.changes().owners == {SUBNET: platform.owners(TWO)}
 
 
 def test_the_former_owner_decides_nothing_any_more() -> None:
     holder = ready(TransferSubnetOwnershipTx)
     tx = platform.signed(TransferSubnetOwnershipTx, new_owner=platform.owners(TWO))
-    holder.accept(executed(tx, holder).changes())
+    holder.accept(executed(tx, holder))
     holder.fund(FUNDS)
 
     assert_refused(
@@ -123,7 +123,7 @@ def test_the_former_owner_decides_nothing_any_more() -> None:
 
 def test_a_validator_waits_for_its_start() -> None:
     tx = platform.signed(AddSubnetValidatorTx)
-    (added,) = executed(tx, ready(AddSubnetValidatorTx)).changes().stakers
+    (added,) = executed(tx, ready(AddSubnetValidatorTx)).stakers.changes().present
 
     assert added == Staker(
         tx_id=tx.tx_id,
@@ -140,7 +140,7 @@ def test_a_validator_waits_for_its_start() -> None:
 @pytest.mark.parametrize("start", [0, NOW - 1, NOW])
 def test_a_validator_whose_start_is_not_in_the_future_begins_at_once(start: int) -> None:
     """Today's SDKs send 0, because the reference has ignored the field since Durango."""
-    (begun,) = executed(added(start=start), ready(AddSubnetValidatorTx)).changes().stakers
+    (begun,) = executed(added(start=start), ready(AddSubnetValidatorTx)).stakers.changes().present
 
     assert (begun.start, begun.end) == (NOW, NOW + 60 + 14 * DAY)
     assert (begun.priority, begun.potential_reward) == (Priority.PERMISSIONED_VALIDATOR_CURRENT, 0)
@@ -156,8 +156,8 @@ def test_a_validator_is_removed_at_once(priority: Priority) -> None:
     holder.stakers[gone.tx_id] = gone
     diff = executed(platform.signed(RemoveSubnetValidatorTx), holder)
 
-    assert diff.changes().left_stakers == (gone,)
-    assert diff.validator(SUBNET, platform.NODE_ID) is None
+    assert diff.stakers.changes().left == (gone,)
+    assert diff.stakers.validator(SUBNET, platform.NODE_ID) is None
 
 
 @pytest.mark.parametrize("kind", AUTHORIZED)
@@ -169,7 +169,7 @@ def test_two_of_three_control_keys_agree(kind: type) -> None:
         keys=[[KEY_1], [KEY_1, KEY_3]],
     )
 
-    assert executed(tx, ready(kind, owner)).changes().consumed == (FUNDS.utxo_id,)
+    assert executed(tx, ready(kind, owner)).utxos.changes().consumed == (FUNDS.utxo_id,)
 
 
 @pytest.mark.parametrize("kind", AUTHORIZED)
@@ -185,7 +185,7 @@ def test_without_credentials_nobody_agrees(kind: type) -> None:
 @pytest.mark.parametrize("kind", [CreateChainTx, TransferSubnetOwnershipTx, AddSubnetValidatorTx])
 def test_a_subnet_exists(kind: type) -> None:
     holder = ready(kind)
-    holder.owners.clear()
+    holder.subnets.owners.clear()
 
     assert_refused(platform.signed(kind), holder, errors.SubnetNotFound, "not found")
 
@@ -246,9 +246,9 @@ def test_only_the_owner_modifies_a_subnet(
 
 def test_an_owner_waits_for_its_time_on_the_chain() -> None:
     holder = ready(CreateChainTx, platform.owners(ONE, locktime=NOW + 1))
-    holder.time = NOW + 1
+    holder.clock.time = NOW + 1
 
-    assert executed(platform.signed(CreateChainTx), holder).changes().chains
+    assert executed(platform.signed(CreateChainTx), holder).subnets.changes().blockchains
 
 
 @pytest.mark.parametrize("kind", WITH_PREFIX)
@@ -355,7 +355,7 @@ def test_a_pending_validator_of_the_primary_network_will_do() -> None:
     holder = ready(AddSubnetValidatorTx)
     holder.stakers = stakers(staker(start=NOW + 60, priority=Priority.PRIMARY_VALIDATOR_PENDING))
 
-    assert executed(added(), holder).changes().stakers
+    assert executed(added(), holder).stakers.changes().present
 
 
 def test_whoever_does_not_validate_cannot_be_removed() -> None:

@@ -28,17 +28,17 @@ def with_shared(chain=platform.X_CHAIN_ID) -> MemoryState:
 
 def test_an_import_takes_what_the_other_chain_has_exported() -> None:
     tx = platform.signed(ImportTx, outputs=platform.outputs(2 * UNIT))
-    changes = executed(tx, with_shared()).changes()
+    diff = executed(tx, with_shared())
 
-    assert changes.consumed == (FUNDS.utxo_id,)
-    assert changes.imported == ((platform.X_CHAIN_ID, SHARED.utxo_id),)
-    assert [utxo.output_index for utxo in changes.produced] == [0]
+    assert diff.utxos.changes().consumed == (FUNDS.utxo_id,)
+    assert diff.utxos.changes().imported == ((platform.X_CHAIN_ID, SHARED.utxo_id),)
+    assert [utxo.output_index for utxo in diff.utxos.changes().produced] == [0]
 
 
 def test_an_import_pays_for_itself() -> None:
     tx = platform.signed(ImportTx, inputs=(), outputs=platform.outputs(UNIT - 1000))
 
-    assert executed(tx, with_shared()).changes().imported
+    assert executed(tx, with_shared()).utxos.changes().imported
 
 
 def test_an_import_cannot_make_more_than_it_takes() -> None:
@@ -63,7 +63,9 @@ def test_imported_inputs_come_after_the_others_among_credentials() -> None:
         keys=[[platform.KEYS[0]], [platform.KEYS[1]]],
     )
 
-    assert executed(tx, holder).changes().imported == ((platform.C_CHAIN_ID, foreign.utxo_id),)
+    assert executed(tx, holder).utxos.changes().imported == (
+        (platform.C_CHAIN_ID, foreign.utxo_id),
+    )
 
 
 def test_imported_inputs_need_credentials_too() -> None:
@@ -86,7 +88,7 @@ def test_what_was_not_exported_cannot_be_imported() -> None:
 
 def test_nothing_can_be_imported_twice() -> None:
     holder = with_shared()
-    holder.accept(executed(platform.signed(ImportTx), holder).changes())
+    holder.accept(executed(platform.signed(ImportTx), holder))
     again = platform.signed(ImportTx, inputs=())
 
     assert_refused(
@@ -109,12 +111,14 @@ def test_an_import_s_own_inputs_must_exist() -> None:
 def test_an_export_leaves_outputs_to_the_other_chain() -> None:
     made, exported = platform.outputs(UNIT // 2), platform.outputs(UNIT // 4, UNIT // 2)
     tx = platform.signed(ExportTx, outputs=made, exported_outputs=exported)
-    changes = executed(tx, state(FUNDS)).changes()
+    diff = executed(tx, state(FUNDS))
 
-    assert [utxo.output_index for utxo in changes.produced] == [0]
-    assert [chain for chain, _ in changes.exported] == [platform.X_CHAIN_ID] * 2
-    assert [utxo.output_index for _, utxo in changes.exported] == [1, 2]
-    assert [utxo.output for _, utxo in changes.exported] == [one.output for one in exported]
+    assert [utxo.output_index for utxo in diff.utxos.changes().produced] == [0]
+    assert [chain for chain, _ in diff.utxos.changes().exported] == [platform.X_CHAIN_ID] * 2
+    assert [utxo.output_index for _, utxo in diff.utxos.changes().exported] == [1, 2]
+    assert [utxo.output for _, utxo in diff.utxos.changes().exported] == [
+        one.output for one in exported
+    ]
 
 
 def test_an_export_is_paid_for() -> None:
@@ -156,7 +160,7 @@ def test_the_other_chain_exists(kind: type[UnsignedTx], field: str) -> None:
 @pytest.mark.parametrize(("kind", "field"), PEERS)
 def test_the_other_chain_is_the_primary_network_s(kind: type[UnsignedTx], field: str) -> None:
     tx, holder = platform.signed(kind, **{field: ELSEWHERE}), with_shared()
-    holder.chains[ELSEWHERE] = platform.SUBNET_ID
+    holder.subnets.blockchains[ELSEWHERE] = platform.SUBNET_ID
 
     assert_refused(
         tx,
@@ -167,10 +171,10 @@ def test_the_other_chain_is_the_primary_network_s(kind: type[UnsignedTx], field:
 
 
 def test_a_chain_of_the_primary_network_that_state_knows_is_a_peer() -> None:
-    holder = state(FUNDS, chains={ELSEWHERE: PRIMARY_NETWORK_ID})
+    holder = state(FUNDS, blockchains={ELSEWHERE: PRIMARY_NETWORK_ID})
     tx = platform.signed(ExportTx, destination_chain=ELSEWHERE)
 
-    assert executed(tx, holder).changes().exported[0][0] == ELSEWHERE
+    assert executed(tx, holder).utxos.changes().exported[0][0] == ELSEWHERE
 
 
 @pytest.mark.parametrize(

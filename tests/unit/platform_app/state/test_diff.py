@@ -1,8 +1,9 @@
 """The changes that a diff reports."""
 
-from platform_app.state.chain import FeeState
+from platform_app.state.clock import ClockChanges, FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority
+from platform_app.state.stakers import StakerDiff
 from platform_app.txs.base import TxStatus
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -11,124 +12,139 @@ from tests.builders.platform_state import staker, stakers
 
 
 def test_a_new_diff_changes_nothing() -> None:
-    changes = Diff(platform_state.state()).changes()
+    diff = Diff(platform_state.state())
 
-    assert changes.timestamp is None
-    assert changes.fee_state is None
-    assert not any((changes.supplies, changes.produced, changes.consumed, changes.stakers))
-    assert not any((changes.left_stakers, changes.txs, changes.subnets, changes.exported))
+    assert diff.clock.changes() == ClockChanges(None, None)
+    assert not any(
+        (
+            diff.supplies.changes(),
+            diff.utxos.changes().produced,
+            diff.utxos.changes().consumed,
+            diff.stakers.changes().present,
+        )
+    )
+    assert not any(
+        (
+            diff.stakers.changes().left,
+            diff.txs.changes(),
+            diff.subnets.changes().added,
+            diff.utxos.changes().exported,
+        )
+    )
 
 
 def test_an_output_that_is_spent_again_is_neither_produced_nor_consumed() -> None:
     diff = Diff(platform_state.state())
-    diff.produce(platform.utxo())
-    diff.consume(platform.utxo().utxo_id)
+    diff.utxos.produce(platform.utxo())
+    diff.utxos.consume(platform.utxo().utxo_id)
 
-    assert diff.utxo(platform.utxo().utxo_id) is None
-    assert diff.changes().produced == ()
-    assert diff.changes().consumed == ()
+    assert diff.utxos.get(platform.utxo().utxo_id) is None
+    assert diff.utxos.changes().produced == ()
+    assert diff.utxos.changes().consumed == ()
 
 
 def test_an_output_of_the_diff_below_that_is_spent_here_is_consumed_here() -> None:
     below = Diff(platform_state.state())
-    below.produce(platform.utxo())
+    below.utxos.produce(platform.utxo())
     diff = Diff(below)
-    diff.consume(platform.utxo().utxo_id)
+    diff.utxos.consume(platform.utxo().utxo_id)
 
-    assert diff.changes().consumed == (platform.utxo().utxo_id,)
+    assert diff.utxos.changes().consumed == (platform.utxo().utxo_id,)
 
     diff.apply(below)
 
-    assert below.changes().consumed == ()
-    assert below.changes().produced == ()
+    assert below.utxos.changes().consumed == ()
+    assert below.utxos.changes().produced == ()
 
 
 def test_a_staker_that_came_and_left_is_among_those_that_left() -> None:
     came = staker(priority=Priority.PERMISSIONED_VALIDATOR_PENDING)
     diff = Diff(platform_state.state())
-    diff.put_staker(came)
-    diff.remove_staker(came)
+    diff.stakers.put(came)
+    diff.stakers.remove(came)
 
-    assert diff.changes().stakers == ()
-    assert diff.changes().left_stakers == (came,)
-    assert list(diff.pending_stakers()) == []
+    assert diff.stakers.changes().present == ()
+    assert diff.stakers.changes().left == (came,)
+    assert list(diff.stakers.pending()) == []
 
 
 def test_a_seat_that_one_left_can_be_taken_by_another_in_the_same_diff() -> None:
     first, second = staker("first"), staker("second")
     below = Diff(platform_state.state(stakers=stakers(first)))
     diff = Diff(below)
-    diff.remove_staker(first)
-    diff.put_staker(second)
+    diff.stakers.remove(first)
+    diff.stakers.put(second)
     diff.apply(below)
 
-    assert below.validator(PRIMARY_NETWORK_ID, platform.NODE_ID) == second
-    assert below.staker(first.tx_id) is None
-    assert list(below.current_stakers()) == [second]
+    assert below.stakers.validator(PRIMARY_NETWORK_ID, platform.NODE_ID) == second
+    assert below.stakers.get(first.tx_id) is None
+    assert list(below.stakers.current()) == [second]
 
 
 def test_stakers_below_are_walked_no_further_than_asked() -> None:
-    class Counting(platform_state.MemoryState):
+    class CountingStakers(platform_state.MemoryStakers):
         seen = 0
 
-        def current_stakers(self):
-            for one in super().current_stakers():
+        def current(self):
+            for one in super().current():
                 self.seen += 1
                 yield one
 
     many = [staker(f"staker {n}", end=platform.NOW + n) for n in range(100)]
-    ground = Counting(stakers=stakers(*many))
-    diff = Diff(ground)
-    diff.put_staker(staker("another", end=platform.NOW + 2))
+    below = CountingStakers(stakers(*many))
+    diff = StakerDiff(below)
+    diff.put(staker("another", end=platform.NOW + 2))
 
-    assert next(diff.current_stakers()) == many[0]
-    assert ground.seen <= 2
+    assert next(diff.current()) == many[0]
+    assert 1 <= below.seen <= 2
 
 
 def test_a_new_owner_of_a_new_subnet_is_its_first() -> None:
     diff = Diff(platform_state.state())
-    diff.add_subnet(platform.SUBNET_ID, platform.owners())
-    diff.set_subnet_owner(platform.SUBNET_ID, platform.owners(platform.ADDRESSES[1]))
+    diff.subnets.add(platform.SUBNET_ID, platform.owners())
+    diff.subnets.set_owner(platform.SUBNET_ID, platform.owners(platform.ADDRESSES[1]))
 
     expected = ((platform.SUBNET_ID, platform.owners(platform.ADDRESSES[1])),)
-    assert diff.changes().subnets == expected
-    assert diff.changes().subnet_owners == {}
+    assert diff.subnets.changes().added == expected
+    assert diff.subnets.changes().owners == {}
 
 
 def test_everything_that_was_set_is_among_the_changes() -> None:
     tx, utxo = platform.signed(CreateChainTx), platform.utxo(number=3)
     diff = Diff(platform_state.state(owners={platform.SUBNET_ID: platform.owners()}))
-    diff.set_timestamp(5)
-    diff.set_fee_state(FeeState(1, 2))
-    diff.set_supply(PRIMARY_NETWORK_ID, 7)
-    diff.consume_shared(platform.X_CHAIN_ID, utxo.utxo_id)
-    diff.export(platform.C_CHAIN_ID, utxo)
-    diff.set_delegatee_reward(tx.tx_id, 8)
-    diff.set_subnet_owner(platform.SUBNET_ID, platform.owners(platform.ADDRESSES[1]))
-    diff.add_chain(tx)
-    diff.add_tx(tx, TxStatus.COMMITTED)
-    diff.add_reward_utxo(tx.tx_id, utxo)
+    diff.clock.set_timestamp(5)
+    diff.clock.set_fee_state(FeeState(1, 2))
+    diff.supplies.set(PRIMARY_NETWORK_ID, 7)
+    diff.utxos.consume_shared(platform.X_CHAIN_ID, utxo.utxo_id)
+    diff.utxos.export(platform.C_CHAIN_ID, utxo)
+    diff.stakers.set_delegatee_reward(tx.tx_id, 8)
+    diff.subnets.set_owner(platform.SUBNET_ID, platform.owners(platform.ADDRESSES[1]))
+    diff.subnets.add_blockchain(tx)
+    diff.txs.add(tx, TxStatus.COMMITTED)
+    diff.utxos.add_reward(tx.tx_id, utxo)
 
-    for changes in (diff.changes(), diff.copy().changes()):
-        assert changes.timestamp == 5
-        assert changes.fee_state == FeeState(1, 2)
-        assert changes.supplies == {PRIMARY_NETWORK_ID: 7}
-        assert changes.imported == ((platform.X_CHAIN_ID, utxo.utxo_id),)
-        assert changes.exported == ((platform.C_CHAIN_ID, utxo),)
-        assert changes.delegatee_rewards == {tx.tx_id: 8}
-        assert changes.subnet_owners == {platform.SUBNET_ID: platform.owners(platform.ADDRESSES[1])}
-        assert changes.chains == (tx,)
-        assert changes.txs == ((tx, TxStatus.COMMITTED),)
-        assert changes.reward_utxos == ((tx.tx_id, utxo),)
+    for changed in (diff, diff.copy()):
+        assert changed.clock.changes().timestamp == 5
+        assert changed.clock.changes().fee_state == FeeState(1, 2)
+        assert changed.supplies.changes() == {PRIMARY_NETWORK_ID: 7}
+        assert changed.utxos.changes().imported == ((platform.X_CHAIN_ID, utxo.utxo_id),)
+        assert changed.utxos.changes().exported == ((platform.C_CHAIN_ID, utxo),)
+        assert changed.stakers.changes().delegatee_rewards == {tx.tx_id: 8}
+        assert changed.subnets.changes().owners == {
+            platform.SUBNET_ID: platform.owners(platform.ADDRESSES[1])
+        }
+        assert changed.subnets.changes().blockchains == (tx,)
+        assert changed.txs.changes() == ((tx, TxStatus.COMMITTED),)
+        assert changed.utxos.changes().rewards == ((tx.tx_id, utxo),)
 
 
 def test_a_copy_goes_its_own_way() -> None:
     diff = Diff(platform_state.state(platform.utxo()))
-    diff.put_staker(staker())
+    diff.stakers.put(staker())
     twin = diff.copy()
-    twin.remove_staker(staker())
-    twin.consume(platform.utxo().utxo_id)
+    twin.stakers.remove(staker())
+    twin.utxos.consume(platform.utxo().utxo_id)
 
-    assert list(diff.current_stakers()) == [staker()]
-    assert diff.utxo(platform.utxo().utxo_id) == platform.utxo()
-    assert list(twin.current_stakers()) == []
+    assert list(diff.stakers.current()) == [staker()]
+    assert diff.utxos.get(platform.utxo().utxo_id) == platform.utxo()
+    assert list(twin.stakers.current()) == []

@@ -7,7 +7,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from platform_app.state.chain import ChainState, FeeState
+from platform_app.state.chain import ChainState
+from platform_app.state.clock import FeeState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import TxStatus
@@ -49,20 +50,22 @@ def answers(state: ChainState) -> dict[str, Any]:
     """Return all answers of a state about the objects of these tests."""
     seats = [(subnet, node) for subnet in SUBNETS for node in NODES]
     return {
-        "timestamp": state.timestamp(),
-        "fee state": state.fee_state(),
-        "supplies": [state.supply(subnet) for subnet in SUBNETS],
-        "utxos": [state.utxo(utxo.utxo_id) for utxo in UTXOS],
-        "shared": [state.shared_utxo(platform.X_CHAIN_ID, utxo.utxo_id) for utxo in SHARED],
-        "validators": [state.validator(*seat) for seat in seats],
-        "delegators": [sorted(state.delegators(*seat), key=lambda s: s.tx_id) for seat in seats],
-        "current": list(state.current_stakers()),
-        "pending": list(state.pending_stakers()),
-        "stakers": [state.staker(tx_id) for tx_id in TX_IDS],
-        "delegatee rewards": [state.delegatee_reward(tx_id) for tx_id in TX_IDS],
-        "owners": [state.subnet_owner(subnet) for subnet in SUBNETS],
-        "chains": [state.subnet_of_chain(tx.tx_id) for tx in TXS],
-        "txs": [state.tx(tx.tx_id) for tx in TXS],
+        "timestamp": state.clock.timestamp(),
+        "fee state": state.clock.fee_state(),
+        "supplies": [state.supplies.get(subnet) for subnet in SUBNETS],
+        "utxos": [state.utxos.get(utxo.utxo_id) for utxo in UTXOS],
+        "shared": [state.utxos.shared(platform.X_CHAIN_ID, utxo.utxo_id) for utxo in SHARED],
+        "validators": [state.stakers.validator(*seat) for seat in seats],
+        "delegators": [
+            sorted(state.stakers.delegators(*seat), key=lambda s: s.tx_id) for seat in seats
+        ],
+        "current": list(state.stakers.current()),
+        "pending": list(state.stakers.pending()),
+        "stakers": [state.stakers.get(tx_id) for tx_id in TX_IDS],
+        "delegatee rewards": [state.stakers.delegatee_reward(tx_id) for tx_id in TX_IDS],
+        "owners": [state.subnets.owner(subnet) for subnet in SUBNETS],
+        "chains": [state.subnets.of_blockchain(tx.tx_id) for tx in TXS],
+        "txs": [state.txs.get(tx.tx_id) for tx in TXS],
     }
 
 
@@ -74,7 +77,7 @@ class DiffMachine(RuleBasedStateMachine):
         self.ground = MemoryState()
         self.ground.fund(*UTXOS[:3])
         self.ground.share(platform.X_CHAIN_ID, *SHARED)
-        self.ground.owners[SUBNETS[0]] = OWNERS[0]
+        self.ground.subnets.owners[SUBNETS[0]] = OWNERS[0]
         for number, node in enumerate(NODES[:2]):
             self.ground.stakers[TX_IDS[number]] = staker(tx_id=TX_IDS[number], node_id=node)
         self.seen = {*self.ground.stakers, *self.ground.utxos}
@@ -106,28 +109,28 @@ class DiffMachine(RuleBasedStateMachine):
 
     @rule(time=small, gas=small, subnet=st.integers(0, 1), supply=small)
     def set_numbers(self, time: int, gas: int, subnet: int, supply: int) -> None:
-        self.diffs[-1].set_timestamp(time)
-        self.diffs[-1].set_fee_state(FeeState(gas, gas))
-        self.diffs[-1].set_supply(SUBNETS[subnet], supply)
-        self.plain[-1].time = time
-        self.plain[-1].fees = FeeState(gas, gas)
+        self.diffs[-1].clock.set_timestamp(time)
+        self.diffs[-1].clock.set_fee_state(FeeState(gas, gas))
+        self.diffs[-1].supplies.set(SUBNETS[subnet], supply)
+        self.plain[-1].clock.time = time
+        self.plain[-1].clock.fees = FeeState(gas, gas)
         self.plain[-1].supplies[SUBNETS[subnet]] = supply
 
     @rule(number=st.integers(0, len(UTXOS) - 1))
     def produce_or_consume(self, number: int) -> None:
         utxo = UTXOS[number]
         if self.plain[-1].utxos.pop(utxo.utxo_id, None):
-            self.diffs[-1].consume(utxo.utxo_id)
+            self.diffs[-1].utxos.consume(utxo.utxo_id)
         elif utxo.utxo_id not in self.seen:
             self.seen.add(utxo.utxo_id)
             self.plain[-1].fund(utxo)
-            self.diffs[-1].produce(utxo)
+            self.diffs[-1].utxos.produce(utxo)
 
     @rule(number=st.integers(0, len(SHARED) - 1))
     def import_once(self, number: int) -> None:
         key = (platform.X_CHAIN_ID, SHARED[number].utxo_id)
-        if self.plain[-1].shared.pop(key, None):
-            self.diffs[-1].consume_shared(*key)
+        if self.plain[-1].utxos.from_peers.pop(key, None):
+            self.diffs[-1].utxos.consume_shared(*key)
 
     @rule(made=any_staker)
     def put_a_staker_on_a_free_seat(self, made: Staker) -> None:
@@ -136,10 +139,10 @@ class DiffMachine(RuleBasedStateMachine):
             return  # no transaction is accepted twice, so no ID is added twice
         self.seen.add(made.tx_id)
         made = made if known is None else replace(known, end=made.end, weight=made.weight)
-        seated = self.plain[-1].validator(made.subnet_id, made.node_id)
+        seated = self.plain[-1].stakers.validator(made.subnet_id, made.node_id)
         if made.priority.is_delegator or seated is None or seated.tx_id == made.tx_id:
             self.plain[-1].stakers[made.tx_id] = made
-            self.diffs[-1].put_staker(made)
+            self.diffs[-1].stakers.put(made)
 
     @rule(number=st.integers(0, len(TX_IDS) - 1))
     def promote_or_remove_a_staker(self, number: int) -> None:
@@ -149,30 +152,30 @@ class DiffMachine(RuleBasedStateMachine):
         if known.priority.is_pending:
             known = known.promoted(potential_reward=number)
             self.plain[-1].stakers[known.tx_id] = known
-            self.diffs[-1].put_staker(known)
+            self.diffs[-1].stakers.put(known)
         else:
             del self.plain[-1].stakers[known.tx_id]
-            self.diffs[-1].remove_staker(known)
+            self.diffs[-1].stakers.remove(known)
 
     @rule(number=st.integers(0, len(TX_IDS) - 1), amount=small)
     def set_delegatee_reward(self, number: int, amount: int) -> None:
-        self.plain[-1].delegatee_rewards[TX_IDS[number]] = amount
-        self.diffs[-1].set_delegatee_reward(TX_IDS[number], amount)
+        self.plain[-1].stakers.delegatee_rewards[TX_IDS[number]] = amount
+        self.diffs[-1].stakers.set_delegatee_reward(TX_IDS[number], amount)
 
     @rule(subnet=st.integers(0, 1), owner=st.sampled_from(OWNERS))
     def add_a_subnet_or_change_its_owner(self, subnet: int, owner: Any) -> None:
-        is_new = SUBNETS[subnet] not in self.plain[-1].owners
-        write = self.diffs[-1].add_subnet if is_new else self.diffs[-1].set_subnet_owner
+        is_new = SUBNETS[subnet] not in self.plain[-1].subnets.owners
+        write = self.diffs[-1].subnets.add if is_new else self.diffs[-1].subnets.set_owner
         write(SUBNETS[subnet], owner)
-        self.plain[-1].owners[SUBNETS[subnet]] = owner
+        self.plain[-1].subnets.owners[SUBNETS[subnet]] = owner
 
     @rule(number=st.integers(0, len(TXS) - 1))
     def accept_a_tx(self, number: int) -> None:
         tx = TXS[number]
-        self.diffs[-1].add_chain(tx)
-        self.diffs[-1].add_tx(tx, TxStatus.COMMITTED)
-        self.plain[-1].chains[tx.tx_id] = tx.unsigned.subnet_id
-        self.plain[-1].txs[tx.tx_id] = (tx, TxStatus.COMMITTED)
+        self.diffs[-1].subnets.add_blockchain(tx)
+        self.diffs[-1].txs.add(tx, TxStatus.COMMITTED)
+        self.plain[-1].subnets.blockchains[tx.tx_id] = tx.unsigned.subnet_id
+        self.plain[-1].txs.accepted[tx.tx_id] = (tx, TxStatus.COMMITTED)
 
     @invariant()
     def they_answer_alike(self) -> None:
@@ -183,7 +186,7 @@ class DiffMachine(RuleBasedStateMachine):
     def the_changes_lead_to_the_same_state(self) -> None:
         written = self.ground.copied()
         for diff in self.diffs:
-            written.accept(diff.changes())
+            written.accept(diff)
 
         assert answers(written) == answers(self.plain[-1])
 

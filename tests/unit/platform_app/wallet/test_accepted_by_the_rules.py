@@ -128,7 +128,7 @@ def environment(*utxos: UTXO) -> MemoryState:
 def accepted(tx: Tx, into: MemoryState) -> None:
     diff = Diff(into)
     execute(tx, diff, ENV)
-    into.accept(diff.changes())
+    into.accept(diff)
 
 
 def usable(one: PlatformWallet) -> tuple[int, int]:

@@ -56,10 +56,10 @@ def test_an_export_leaves_for_another_chain() -> None:
 
     tx = build_export(wallet(purse), amount=3 * UNIT, to=TWO, destination_chain=C_CHAIN)
 
-    changes = executed(tx, state(purse)).changes()
+    diff = executed(tx, state(purse))
     assert tx.unsigned.exported_outputs == (platform.output(3 * UNIT, TWO),)
     assert tx.unsigned.outputs == (platform.output(7 * UNIT - FEE, CHANGE),)
-    assert [peer for peer, _ in changes.exported] == [C_CHAIN]
+    assert [peer for peer, _ in diff.utxos.changes().exported] == [C_CHAIN]
 
 
 def test_an_amount_without_its_fee_is_too_little() -> None:

@@ -51,7 +51,7 @@ def with_subnet(**changes: Any) -> MemoryState:
 def burned(tx: Tx, into: MemoryState) -> int:
     """Execute a transaction; return the burned amount of the staking asset, excluding stake."""
     before = into.unspent()
-    into.accept(executed(tx, into).changes())
+    into.accept(executed(tx, into))
     staked = sum(one.output.amount for one in getattr(tx.unsigned, "stake", ()))
     return before - into.unspent() - staked
 
@@ -69,7 +69,7 @@ def test_a_validator_is_added_as_asked_for() -> None:
     assert tx.unsigned.stake == (platform.output(CONFIG.min_validator_stake, CHANGE),)
     assert tx.unsigned.memo == b""
     assert burned(tx, into) == CONFIG.fees.add_primary_network_validator
-    assert into.staker(tx.tx_id) is not None
+    assert into.stakers.get(tx.tx_id) is not None
 
 
 def test_a_delegator_is_added_as_asked_for() -> None:
@@ -81,7 +81,7 @@ def test_a_delegator_is_added_as_asked_for() -> None:
     assert tx.unsigned.validator == validator
     assert tx.unsigned.rewards_owner == OutputOwners(0, 1, (REWARDED,))
     assert burned(tx, into) == CONFIG.fees.add_primary_network_delegator
-    assert into.staker(tx.tx_id) is not None
+    assert into.stakers.get(tx.tx_id) is not None
 
 
 def test_a_validator_with_a_bls_key_is_added_as_asked_for() -> None:
@@ -110,7 +110,7 @@ def test_a_subnet_is_created_whose_control_keys_are_put_in_order() -> None:
 
     assert tx.unsigned.owner == SUBNET_OWNER
     assert burned(tx, into) == CONFIG.fees.create_subnet
-    assert into.subnet_owner(tx.tx_id) == SUBNET_OWNER
+    assert into.subnets.owner(tx.tx_id) == SUBNET_OWNER
 
 
 def test_a_subnet_without_enough_control_keys_is_not_built() -> None:
@@ -133,7 +133,7 @@ def test_a_subnets_owner_signs_for_its_validator() -> None:
     assert tx.unsigned.validator == platform.subnet_validator()
     assert tx.unsigned.subnet_authorization.signature_indices == (0, 2)
     assert burned(tx, into) == CONFIG.fees.add_subnet_validator
-    assert into.staker(tx.tx_id) is not None
+    assert into.stakers.get(tx.tx_id) is not None
 
 
 def test_a_key_that_pays_and_authorizes_makes_one_signature() -> None:
@@ -185,7 +185,7 @@ def test_a_transaction_that_created_no_subnet_authorizes_nothing() -> None:
     other = transactions.build_add_validator(
         rich(), platform.validator(), reward_address=REWARDED, shares=20_000
     )
-    into.accept(executed(other, into).changes())
+    into.accept(executed(other, into))
     validator = platform.subnet_validator(subnet_id=other.tx_id)
 
     with pytest.raises(NotASubnet) as refused:
@@ -229,7 +229,7 @@ def test_a_blockchain_is_created_as_asked_for() -> None:
     assert tx.unsigned.genesis_data == b"genesis"
     assert tx.unsigned.fx_ids == ()
     assert burned(tx, into) == CONFIG.fees.create_blockchain
-    assert into.subnet_of_chain(tx.tx_id) == platform.SUBNET_ID
+    assert into.subnets.of_blockchain(tx.tx_id) == platform.SUBNET_ID
 
 
 def test_feature_extensions_are_put_in_order() -> None:

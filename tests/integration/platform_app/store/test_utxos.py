@@ -8,7 +8,7 @@ import pytest
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.state.diff import Diff
-from platform_app.store import outputs
+from platform_app.store import utxos as utxo_rows
 from platform_app.store.state import DatabaseState
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
@@ -34,7 +34,7 @@ def test_an_output_is_written_with_its_locks_and_its_owners() -> None:
 def test_a_spent_output_leaves_nothing_behind() -> None:
     spent, kept = platform.utxo(1, FIRST, SECOND), platform.utxo(2, FIRST, number=1)
     begin(producing(spent, kept))
-    accept(lambda diff: diff.consume(spent.utxo_id))
+    accept(lambda diff: diff.utxos.consume(spent.utxo_id))
 
     assert list(models.UTXO.objects.values_list("utxo_id", flat=True)) == [kept.utxo_id]
     assert list(models.UTXOOwner.objects.values_list("address", "utxo_id")) == [
@@ -46,32 +46,40 @@ def test_an_output_without_owners_can_be_written_and_spent() -> None:
     nobody = TransferOutput(1, OutputOwners(0, 0, ()))
     free = UTXO(platform.some_id("free"), 0, platform.ASSET_ID, nobody)
     begin(producing(free))
-    assert DatabaseState(platform_chain().db).utxo(free.utxo_id) == free
-    accept(lambda diff: diff.consume(free.utxo_id))
-    assert DatabaseState(platform_chain().db).utxo(free.utxo_id) is None
+    assert DatabaseState(platform_chain().db).utxos.get(free.utxo_id) == free
+    accept(lambda diff: diff.utxos.consume(free.utxo_id))
+    assert DatabaseState(platform_chain().db).utxos.get(free.utxo_id) is None
 
 
 def test_what_is_exported_waits_for_the_other_chain() -> None:
     sent = platform.utxo(7)
     begin()
-    accept(lambda diff: diff.export(platform.C_CHAIN_ID, sent))
+    accept(lambda diff: diff.utxos.export(platform.C_CHAIN_ID, sent))
 
     row = models.SharedUTXO.objects.get(utxo_id=sent.utxo_id)
     assert (row.source_chain, row.destination_chain) == (PRIMARY_NETWORK_ID, platform.C_CHAIN_ID)
-    assert DatabaseState(platform_chain().db).shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
-    assert DatabaseState(platform_chain().db).utxo(sent.utxo_id) is None
+    assert (
+        DatabaseState(platform_chain().db).utxos.shared(platform.C_CHAIN_ID, sent.utxo_id) is None
+    )
+    assert DatabaseState(platform_chain().db).utxos.get(sent.utxo_id) is None
 
 
 def test_what_another_chain_exported_can_be_imported_once() -> None:
     begin()
     sent = platform.utxo(7, FIRST, SECOND)
-    outputs.receive(platform_chain().db, platform.X_CHAIN_ID, [sent], height=4)
-    assert DatabaseState(platform_chain().db).shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) == sent
-    assert DatabaseState(platform_chain().db).shared_utxo(platform.C_CHAIN_ID, sent.utxo_id) is None
+    utxo_rows.receive(platform_chain().db, platform.X_CHAIN_ID, [sent], height=4)
+    assert (
+        DatabaseState(platform_chain().db).utxos.shared(platform.X_CHAIN_ID, sent.utxo_id) == sent
+    )
+    assert (
+        DatabaseState(platform_chain().db).utxos.shared(platform.C_CHAIN_ID, sent.utxo_id) is None
+    )
 
-    accept(lambda diff: diff.consume_shared(platform.X_CHAIN_ID, sent.utxo_id))
+    accept(lambda diff: diff.utxos.consume_shared(platform.X_CHAIN_ID, sent.utxo_id))
 
-    assert DatabaseState(platform_chain().db).shared_utxo(platform.X_CHAIN_ID, sent.utxo_id) is None
+    assert (
+        DatabaseState(platform_chain().db).utxos.shared(platform.X_CHAIN_ID, sent.utxo_id) is None
+    )
     assert not models.SharedUTXO.objects.exists()
     assert not models.SharedUTXOOwner.objects.exists()
 
@@ -84,21 +92,21 @@ def test_many_outputs_are_read_in_few_statements(
     state = DatabaseState(platform_chain().db)
 
     with django_assert_num_queries(2):
-        state.prefetch_utxos(utxo.utxo_id for utxo in many)
-        assert [state.utxo(utxo.utxo_id) for utxo in many] == many
+        state.utxos.load(utxo.utxo_id for utxo in many)
+        assert [state.utxos.get(utxo.utxo_id) for utxo in many] == many
 
 
 def test_a_state_does_not_see_what_comes_later() -> None:
     known, later = platform.utxo(1), platform.utxo(2, number=1)
     begin(producing(known))
     state = DatabaseState(platform_chain().db)
-    assert state.utxo(known.utxo_id) == known
+    assert state.utxos.get(known.utxo_id) == known
 
     def change(diff: Diff) -> None:
-        diff.consume(known.utxo_id)
-        diff.produce(later)
+        diff.utxos.consume(known.utxo_id)
+        diff.utxos.produce(later)
 
     accept(change)
 
-    assert state.utxo(known.utxo_id) == known
+    assert state.utxos.get(known.utxo_id) == known
     assert state.tip.height == 0

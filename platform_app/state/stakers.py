@@ -1,0 +1,174 @@
+"""The pending and the current staker sets, and the delegation rewards that validators have accrued."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Protocol, Self
+
+from typing_extensions import override
+
+from platform_app.state.facet import FacetDiff
+from platform_app.state.staker import Staker
+from primitives.ids import ID, NodeID
+
+_Seat = tuple[ID, NodeID]
+_ORDER = attrgetter("order")
+
+
+class Stakers(Protocol):
+    """The reads of this facet."""
+
+    def get(self, tx_id: ID) -> Staker | None:
+        """Return the current or pending staker that a transaction added."""
+
+    def validator(self, subnet_id: ID, node_id: NodeID) -> Staker | None:
+        """Return a node's validator record on a subnet, current or pending; there is at most one."""
+
+    def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
+        """Return the delegators of a validator, current and pending, in any order."""
+
+    def current(self) -> Iterator[Staker]:
+        """Iterate over the current set in staker order (next to leave first)."""
+
+    def pending(self) -> Iterator[Staker]:
+        """Iterate over the pending set in staker order (next to start first)."""
+
+    def delegatee_reward(self, validator_tx_id: ID) -> int:
+        """Return the delegation rewards that a current validator has accrued so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class StakerChanges:
+    """Changes of the staker sets, each tuple in the order of events."""
+
+    present: tuple[Staker, ...]
+    """Stakers that are new or moved from pending to current; the priority says which set they are in now."""
+    left: tuple[Staker, ...]
+    """Removed stakers with their last values: with a pending priority they never became current. A staker
+    that the same diff added appears only here."""
+    delegatee_rewards: Mapping[ID, int]
+    """New accrued delegation rewards by the validator's transaction."""
+
+    def __bool__(self) -> bool:
+        return bool(self.present or self.left or self.delegatee_rewards)
+
+
+class StakerDiff(FacetDiff[Stakers]):
+    """Changes of the staker sets, by transaction, by validator, and in order."""
+
+    __slots__ = (
+        "_delegatee_rewards", "_delegators", "_last", "_left", "_ordered", "_validators",
+    )  # fmt: skip
+
+    def __init__(self, parent: Stakers) -> None:
+        super().__init__(parent)
+        self._last: dict[ID, Staker] = {}
+        self._left: set[ID] = set()
+        self._validators: dict[_Seat, Staker | None] = {}
+        self._delegators: dict[_Seat, dict[ID, Staker]] = {}
+        self._ordered: dict[bool, list[Staker]] = {}
+        self._delegatee_rewards: dict[ID, int] = {}
+
+    def get(self, tx_id: ID) -> Staker | None:
+        """Return the current or pending staker that a transaction added."""
+        if tx_id in self._left:
+            return None
+        return self._last.get(tx_id) or self._parent.get(tx_id)
+
+    def validator(self, subnet_id: ID, node_id: NodeID) -> Staker | None:
+        """Return a node's validator record on a subnet, current or pending."""
+        seat = (subnet_id, node_id)
+        if seat in self._validators:
+            return self._validators[seat]
+        return self._parent.validator(subnet_id, node_id)
+
+    def delegators(self, subnet_id: ID, node_id: NodeID) -> Iterable[Staker]:
+        """Iterate over the delegators of a validator, current and pending, in any order."""
+        yield from self._unchanged(self._parent.delegators(subnet_id, node_id))
+        yield from self._delegators.get((subnet_id, node_id), {}).values()
+
+    def current(self) -> Iterator[Staker]:
+        """Iterate over the current set in staker order. Do not change stakers meanwhile."""
+        return self._merged(self._parent.current(), pending=False)
+
+    def pending(self) -> Iterator[Staker]:
+        """Iterate over the pending set in staker order. Do not change stakers meanwhile."""
+        return self._merged(self._parent.pending(), pending=True)
+
+    def delegatee_reward(self, validator_tx_id: ID) -> int:
+        """Return the delegation rewards that a current validator has accrued so far."""
+        reward = self._delegatee_rewards.get(validator_tx_id)
+        return self._parent.delegatee_reward(validator_tx_id) if reward is None else reward
+
+    def put(self, staker: Staker) -> None:
+        """Put a staker into the current or the pending set, according to its priority.
+
+        A pending staker that is put as current leaves the pending set. A staker that has left
+        cannot come back, because no transaction is accepted twice.
+        """
+        seat = (staker.subnet_id, staker.node_id)
+        self._last[staker.tx_id] = staker
+        self._left.discard(staker.tx_id)
+        if staker.priority.is_delegator:
+            self._delegators.setdefault(seat, {})[staker.tx_id] = staker
+        else:
+            self._validators[seat] = staker
+        self._ordered.clear()
+
+    def remove(self, staker: Staker) -> None:
+        """Remove a staker from its set."""
+        seat = (staker.subnet_id, staker.node_id)
+        self._last[staker.tx_id] = staker
+        self._left.add(staker.tx_id)
+        if staker.priority.is_delegator:
+            self._delegators.get(seat, {}).pop(staker.tx_id, None)
+        else:
+            self._validators[seat] = None
+        self._ordered.clear()
+
+    def set_delegatee_reward(self, validator_tx_id: ID, amount: int) -> None:
+        """Set the delegation rewards that a current validator has accrued so far."""
+        self._delegatee_rewards[validator_tx_id] = amount
+
+    @override
+    def apply(self, into: Self) -> None:
+        """Repeat every change on another diff, which may be the parent."""
+        # Removed stakers come first: a new validator may take the place of a removed one.
+        for tx_id in self._left_in_order():
+            into.remove(self._last[tx_id])
+        for staker in self._present():
+            into.put(staker)
+        for tx_id, amount in self._delegatee_rewards.items():
+            into.set_delegatee_reward(tx_id, amount)
+
+    @override
+    def changes(self) -> StakerChanges:
+        """Return all changes relative to the parent."""
+        return StakerChanges(
+            present=tuple(self._present()),
+            left=tuple(self._last[tx_id] for tx_id in self._left_in_order()),
+            delegatee_rewards=dict(self._delegatee_rewards),
+        )
+
+    def _present(self) -> Iterator[Staker]:
+        """Iterate over the stakers that were put in this diff and have not left."""
+        return (staker for tx_id, staker in self._last.items() if tx_id not in self._left)
+
+    def _left_in_order(self) -> Iterator[ID]:
+        return (tx_id for tx_id in self._last if tx_id in self._left)
+
+    def _unchanged(self, stakers: Iterable[Staker]) -> Iterator[Staker]:
+        return (staker for staker in stakers if staker.tx_id not in self._last)
+
+    def _merged(self, below: Iterator[Staker], *, pending: bool) -> Iterator[Staker]:
+        """Iterate over one of the two sets in staker order, as lazily as `below`."""
+        if not self._last:
+            return below
+        return heapq.merge(self._unchanged(below), self._sorted(pending=pending), key=_ORDER)
+
+    def _sorted(self, *, pending: bool) -> list[Staker]:
+        if pending not in self._ordered:
+            held = (staker for staker in self._present() if staker.priority.is_pending == pending)
+            self._ordered[pending] = sorted(held, key=_ORDER)
+        return self._ordered[pending]

@@ -1,0 +1,178 @@
+"""The rows of outputs: unspent outputs and their owners, outputs shared with other chains, rewards."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from typing_extensions import override
+
+from chaindb.database import Database, Row
+from platform_app import models
+from platform_app.store import rows
+from platform_app.store.facet import Commit, FacetRows
+from platform_app.txs.base import Tx
+from platform_app.txs.components import LockOut, inner_output
+from platform_app.txs.subnets import ImportTx
+from primitives.ids import ID, P_CHAIN_ID
+from utxo.components import UTXO
+
+_OUTPUT = (
+    "tx_id",
+    "output_index",
+    "asset_id",
+    "amount",
+    "locktime",
+    "threshold",
+    "height",
+    "output",
+)
+_UTXO = ("utxo_id", *_OUTPUT, "stakeable_locktime")
+_SHARED = ("utxo_id", *_OUTPUT, "source_chain", "destination_chain")
+_SHARED_OWNER = ("destination_chain", "source_chain", "address", "utxo")
+_REWARD = ("utxo_id", "tx_id", "output_index", "asset_id", "amount", "height", "output")
+
+_UTXOS = """
+SELECT utxo_id, tx_id, output_index, asset_id, output FROM platform_app_utxo
+WHERE utxo_id IN ({keys})
+"""
+_SHARED_UTXOS = """
+SELECT utxo_id, tx_id, output_index, asset_id, output FROM platform_app_sharedutxo
+WHERE destination_chain = %s AND source_chain = %s AND utxo_id IN ({keys})
+"""
+_SPENT = "SELECT utxo_id, output FROM platform_app_utxo WHERE utxo_id IN ({keys})"
+_IMPORTED = """
+SELECT utxo_id, output, source_chain FROM platform_app_sharedutxo WHERE utxo_id IN ({keys})
+"""
+
+
+class UTXORows(FacetRows):
+    """Reads unspent and shared outputs; writes the changes of all outputs."""
+
+    __slots__ = ("_shared", "_utxos")
+
+    def __init__(self, db: Database) -> None:
+        super().__init__(db)
+        self._utxos: dict[ID, UTXO | None] = {}
+        self._shared: dict[tuple[ID, ID], UTXO | None] = {}
+
+    @override
+    def prefetch(self, txs: Sequence[Tx]) -> None:
+        """Read the outputs that transactions spend."""
+        spent: set[ID] = set()
+        imported: defaultdict[ID, set[ID]] = defaultdict(set)
+        for tx in txs:
+            spent.update(one.utxo_id for one in getattr(tx.unsigned, "inputs", ()))
+            if isinstance(tx.unsigned, ImportTx):
+                imported[tx.unsigned.source_chain].update(
+                    one.utxo_id for one in tx.unsigned.imported_inputs
+                )
+        self.load(spent)
+        for peer_chain, utxo_ids in imported.items():
+            self.load_shared(peer_chain, utxo_ids)
+
+    def load(self, utxo_ids: Iterable[ID]) -> None:
+        """Read outputs of this chain, hundreds per statement."""
+        wanted = [utxo_id for utxo_id in set(utxo_ids) if utxo_id not in self._utxos]
+        self._utxos.update(dict.fromkeys(wanted))
+        for utxo_id, *columns in self._db.rows_by_keys(_UTXOS, wanted):
+            self._utxos[ID(bytes(utxo_id))] = rows.utxo_of(*columns)
+
+    def load_shared(self, peer_chain: ID, utxo_ids: Iterable[ID]) -> None:
+        """Read outputs that a chain has exported to this one, hundreds per statement."""
+        wanted = [one for one in set(utxo_ids) if (peer_chain, one) not in self._shared]
+        self._shared.update(dict.fromkeys((peer_chain, utxo_id) for utxo_id in wanted))
+        before = (P_CHAIN_ID, peer_chain)
+        for utxo_id, *columns in self._db.rows_by_keys(_SHARED_UTXOS, wanted, before):
+            self._shared[peer_chain, ID(bytes(utxo_id))] = rows.utxo_of(*columns)
+
+    def get(self, utxo_id: ID) -> UTXO | None:
+        """Return an unspent output of this chain."""
+        if utxo_id not in self._utxos:
+            self.load([utxo_id])
+        return self._utxos[utxo_id]
+
+    def shared(self, peer_chain: ID, utxo_id: ID) -> UTXO | None:
+        """Return an output that another chain has exported to this one and that is unspent."""
+        if (peer_chain, utxo_id) not in self._shared:
+            self.load_shared(peer_chain, [utxo_id])
+        return self._shared[peer_chain, utxo_id]
+
+    @override
+    @staticmethod
+    def write(commit: Commit) -> None:
+        """Write the changes of outputs."""
+        db, height, changes = commit.db, commit.moment.height, commit.diff.utxos.changes()
+        _delete_utxos(db, changes.consumed)
+        _insert_utxos(db, height, changes.produced)
+        _delete_imported(db, [utxo_id for _, utxo_id in changes.imported])
+        for destination, utxo in changes.exported:
+            _share(db, height, utxo, source=P_CHAIN_ID, destination=destination)
+        db.insert(models.RewardUTXO, _REWARD, _reward_rows(height, changes.rewards))
+
+
+def receive(db: Database, source_chain: ID, utxos: Iterable[UTXO], height: int) -> None:
+    """Write outputs that another chain has exported to this one; `height` is that chain's."""
+    for utxo in utxos:
+        _share(db, height, utxo, source=source_chain, destination=P_CHAIN_ID)
+
+
+def _insert_utxos(db: Database, height: int, produced: Iterable[UTXO]) -> None:
+    found = list(produced)
+    db.insert(models.UTXO, _UTXO, (_utxo_row(height, utxo) for utxo in found))
+    db.insert(models.UTXOOwner, ("address", "utxo"), _owner_rows(found))
+
+
+def _delete_utxos(db: Database, consumed: Iterable[ID]) -> None:
+    keys = list(consumed)
+    owners = [
+        (address, utxo_id)
+        for utxo_id, output in db.rows_by_keys(_SPENT, keys)
+        for address in rows.addresses_of(output)
+    ]
+    db.delete(models.UTXOOwner, ("address", "utxo"), owners)
+    db.delete(models.UTXO, ("utxo_id",), ((key,) for key in keys))
+
+
+def _utxo_row(height: int, utxo: UTXO) -> Row:
+    locked = utxo.output.locktime if isinstance(utxo.output, LockOut) else 0
+    return (utxo.utxo_id, *_output_row(height, utxo), locked)
+
+
+def _output_row(height: int, utxo: UTXO) -> Row:
+    inner = inner_output(utxo.output)
+    return (
+        utxo.tx_id, utxo.output_index, utxo.asset_id, inner.amount, inner.owners.locktime,
+        inner.owners.threshold, height, rows.output_bytes(utxo.output),
+    )  # fmt: skip
+
+
+def _owner_rows(produced: Iterable[UTXO]) -> Iterator[Row]:
+    for utxo in produced:
+        for address in inner_output(utxo.output).owners.addresses:
+            yield (address, utxo.utxo_id)
+
+
+def _share(db: Database, height: int, utxo: UTXO, *, source: ID, destination: ID) -> None:
+    utxo_id = utxo.utxo_id
+    row = (utxo_id, *_output_row(height, utxo), source, destination)
+    db.insert(models.SharedUTXO, _SHARED, [row])
+    owners = inner_output(utxo.output).owners.addresses
+    owner_rows = ((destination, source, address, utxo_id) for address in owners)
+    db.insert(models.SharedUTXOOwner, _SHARED_OWNER, owner_rows)
+
+
+def _delete_imported(db: Database, keys: list[ID]) -> None:
+    owners = [
+        (P_CHAIN_ID, source, address, utxo_id)
+        for utxo_id, output, source in db.rows_by_keys(_IMPORTED, keys)
+        for address in rows.addresses_of(output)
+    ]
+    db.delete(models.SharedUTXOOwner, _SHARED_OWNER, owners)
+    db.delete(models.SharedUTXO, ("utxo_id",), ((key,) for key in keys))
+
+
+def _reward_rows(height: int, rewards: Iterable[tuple[ID, UTXO]]) -> Iterator[Row]:
+    for tx_id, utxo in rewards:
+        yield (
+            utxo.utxo_id, tx_id, utxo.output_index, utxo.asset_id,
+            inner_output(utxo.output).amount, height, rows.output_bytes(utxo.output),
+        )  # fmt: skip
