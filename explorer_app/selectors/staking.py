@@ -33,8 +33,8 @@ _LATEST: Final = " UNION ALL ".join([_BRANCH] * 4)
 class ValidatorRow(NamedTuple):
     """A current validator."""
 
-    place: int
-    """Rank by stake, from 1."""
+    rank: int
+    """By stake, from 1."""
     validator: ValidatorRecord
     node: str
     """Its NodeID."""
@@ -46,7 +46,7 @@ class ValidatorRow(NamedTuple):
     """The stake that can still be delegated to it."""
 
 
-class Stay(NamedTuple):
+class StakingPeriod(NamedTuple):
     """A staking period, in any phase."""
 
     row: Staker
@@ -74,14 +74,14 @@ def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list
     ordered = sorted(current.validators, key=lambda one: (-_stake(one), one.node_id))
     return [
         ValidatorRow(
-            place,
+            rank,
             one,
             str(one.node_id),
             _stake(one),
             seen[one.node_id].observed(now, since) if one.node_id in seen else None,
             _capacity(chain, one) if primary else 0,
         )
-        for place, one in enumerate(ordered, 1)
+        for rank, one in enumerate(ordered, 1)
     ]
 
 
@@ -91,14 +91,16 @@ def ending(chain: PlatformChain, *, after: int = 0, count: int = PAGE) -> list[S
     return list(rows.order_by("end_time", "priority", "tx_id")[after : after + count])
 
 
-def stays(chain: PlatformChain, node_id: NodeID, *, delegators: bool, count: int) -> list[Stay]:
+def periods(
+    chain: PlatformChain, node_id: NodeID, *, delegators: bool, count: int
+) -> list[StakingPeriod]:
     """Return a node's periods as a validator, or those of its delegators, the latest first."""
     rows = chain.db.objects(Staker).filter(node_id=node_id, is_delegator__in=[delegators])
     listed = list(rows.order_by("-position")[:count])
     return _with_rewards(chain, listed)
 
 
-def stay_of(chain: PlatformChain, tx_id: ID) -> Stay | None:
+def period_of(chain: PlatformChain, tx_id: ID) -> StakingPeriod | None:
     """Return the staking period that a transaction started."""
     found = chain.db.objects(Staker).filter(pk=tx_id).first()
     return None if found is None else _with_rewards(chain, [found])[0]
@@ -159,11 +161,11 @@ def _capacity(chain: PlatformChain, validator: ValidatorRecord) -> int:
     return max(0, most - _stake(validator))
 
 
-def _with_rewards(chain: PlatformChain, listed: Sequence[Staker]) -> list[Stay]:
+def _with_rewards(chain: PlatformChain, listed: Sequence[Staker]) -> list[StakingPeriod]:
     past = [one.pk for one in listed if one.phase == Phase.PAST]
     paid = _paid(chain, past)
     return [
-        Stay(
+        StakingPeriod(
             one,
             str(one.get_phase_display()),
             "" if one.outcome is None else str(one.get_outcome_display()),

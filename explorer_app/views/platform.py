@@ -84,7 +84,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     signed = platform.read(raw)
     context = _with_unit(
         site, section="p-txs", row=row, raw=raw[:MAX_JSON], size=len(raw), looked_at=str(wanted),
-        stay=staking.stay_of(site.platform, wanted),
+        period=staking.period_of(site.platform, wanted),
     )  # fmt: skip
     if signed is not None:
         shown = render_tx(signed, lambda one: platform.text_of(site.platform, one))

@@ -31,8 +31,8 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     node_id = read_term(text).node_id
     if node_id is None:
         raise Http404(_NO_NODE_ID)
-    stays = staking.stays(site.platform, node_id, delegators=False, count=MOST)
-    if not stays:
+    periods = staking.periods(site.platform, node_id, delegators=False, count=MOST)
+    if not periods:
         raise Http404(_NO_VALIDATOR)
     rows = {row.validator.node_id: row for row in staking.validators(site.platform)}
     context = {
@@ -42,8 +42,8 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "current": rows.get(node_id),
         "is_own": str(node_id) == site.node_id(),
         "total": stakers.current_validators(site.platform).weight,
-        "stays": stays,
-        "delegators": staking.stays(site.platform, node_id, delegators=True, count=MOST),
+        "periods": periods,
+        "delegators": staking.periods(site.platform, node_id, delegators=True, count=MOST),
         "unit": site.platform.network().unit,
     }
     return rendered(site, request, "validator.html", context)

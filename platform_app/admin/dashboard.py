@@ -72,7 +72,7 @@ def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
             display.link(f"{count:,}", links.list_page("validator")),
             display.link(f"{delegators:,} delegators", links.list_page("delegator")),
         ),
-        Card("Stake", round_coins(current.weight), f"of that delegated {round_coins(delegated)}"),
+        Card("Stake", round_coins(current.weight), f"{round_coins(delegated)} of it delegated"),
         Card(
             "Supply",
             display.amount(supply),
@@ -101,11 +101,11 @@ def _node_card(current: CurrentSet) -> Card:
         node_id = platform_chain().node_id
     except OSError:  # before the first start has created its certificate
         return Card("This node", display.NOTHING)
-    validates = node_id in current.by_node
+    is_validating = node_id in current.by_node
     return Card(
         "This node",
         display.node_link(node_id),
-        display.badge("validates", "good") if validates else display.badge("does not validate"),
+        display.badge("validating", "good") if is_validating else display.badge("not validating"),
     )
 
 

@@ -87,8 +87,8 @@ def _find_id(wanted: ID) -> str | None:
 
 def _find_node(node_id: NodeID) -> str | None:
     """Return the page of a node's staking period, or the list of its periods if it had several."""
-    stays = Staker.objects.filter(is_delegator__in=[False], node_id=node_id).order_by("-position")
-    found = list(stays.values_list("pk", flat=True)[:2])
+    periods = Staker.objects.filter(is_delegator__in=[False], node_id=node_id).order_by("-position")
+    found = list(periods.values_list("pk", flat=True)[:2])
     if len(found) == 1:
         return staker_page(found[0], is_delegator=False)
     return node_page(node_id) if found else None

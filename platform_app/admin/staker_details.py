@@ -105,15 +105,15 @@ def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
     """Return the fraction of their time that validators were online when they left; None if never observed."""
     if not left:
         return {}
-    stays = {one.pk: one for one in left}
-    found = ValidatorUptime.objects.filter(staker_id__in=list(stays))
+    periods = {one.pk: one for one in left}
+    found = ValidatorUptime.objects.filter(staker_id__in=list(periods))
     rows = list(found.values_list("staker_id", "up_duration", "last_updated"))
     since = stakers.tracked_since(platform_chain()) if rows else None
     return {
         tx_id: Uptime(
             ID(bytes(tx_id)),
-            stays[tx_id].node_id,
-            stays[tx_id].start_time,
+            periods[tx_id].node_id,
+            periods[tx_id].start_time,
             until,
             seconds,
             until,

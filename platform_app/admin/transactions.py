@@ -175,7 +175,7 @@ class TxAdmin(OpenedTxAdmin):
     def place(self, tx: Tx) -> SafeString:
         """Return the block and the index in it."""
         return display.line(
-            display.block_link(tx.height), display.faint(f"place {tx.index:,} in the block")
+            display.block_link(tx.height), display.faint(f"index {tx.index:,} in the block")
         )
 
     @admin.display(description="Time")

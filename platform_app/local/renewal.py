@@ -102,7 +102,7 @@ class Renewal:
         except (OSError, NoCertificate) as reason:
             self._warn(
                 reason,
-                f"who builds blocks needs the node's certificate to renew its stay: {reason}",
+                f"the block producer needs the node's certificate to renew its staking period: {reason}",
             )
             return None
 

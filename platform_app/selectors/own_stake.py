@@ -11,14 +11,14 @@ from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorT
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from utxo.components import OutputOwners
 
-STAYS = 100
+PERIODS = 100
 """The number of staking periods that are searched for a BLS key."""
 
 _IS_VALIDATOR = """
 SELECT 1 FROM platform_app_staker
 WHERE phase < 3 AND NOT is_delegator AND subnet_id = %s AND node_id = %s
 """
-_STAYS = """
+_PERIODS = """
 SELECT weight, shares, rewards_owner, delegation_rewards_owner, public_key, proof_of_possession
 FROM platform_app_staker
 WHERE node_id = %s AND subnet_id = %s AND NOT is_delegator ORDER BY position DESC LIMIT %s
@@ -61,12 +61,12 @@ def last_terms(chain: PlatformChain, node_id: NodeID) -> Terms | None:
 
     A period that was added without a key gets the key of the last period with one.
     """
-    stays = chain.db.rows(_STAYS, (node_id, PRIMARY_NETWORK_ID, STAYS))
-    keys = ((key, proof) for *_, key, proof in stays if key is not None)
+    periods = chain.db.rows(_PERIODS, (node_id, PRIMARY_NETWORK_ID, PERIODS))
+    keys = ((key, proof) for *_, key, proof in periods if key is not None)
     signer = next(keys, None)
     if signer is None:
         return None
-    weight, shares, validation_owner, delegation_owner, *_ = stays[0]
+    weight, shares, validation_owner, delegation_owner, *_ = periods[0]
     return Terms(
         int(weight),
         shares,

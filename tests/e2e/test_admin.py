@@ -82,7 +82,7 @@ def test_the_nodes_own_validator_is_found_and_in_the_file(fresh: CheckedNode) ->
     }
     found = node_script("run.mjs", "admin", "findValidator", json.dumps(given))
     assert found["faults"] == []
-    assert "validates" in found["dashboard"]
+    assert "validating" in found["dashboard"]
     assert own in found["validator"]
     assert "Primary Network" in found["validator"]
     assert found["name"] == "validators.csv"

@@ -105,10 +105,11 @@ def test_validators_are_listed_the_greatest_stake_first(browse: Browse) -> None:
     assert text.count('href="/p/validator/NodeID-') == len(stakes)
 
 
-def test_a_validators_page_has_its_stays_and_delegators(browse: Browse) -> None:
+def test_a_validators_page_has_its_staking_periods_and_delegators(browse: Browse) -> None:
     page = browse(f"/p/validator/{past.node(3)}")
 
-    assert ">validates<" in page.text
+    for words in (">Validating<", "Staking periods", "Potential reward", "Own stake", "rank "):
+        assert words in page.text
     assert str(past.validator_tx(3).tx_id) in page.text
     assert len(page.chain_statements) <= MAX_STATEMENTS
 
@@ -116,7 +117,7 @@ def test_a_validators_page_has_its_stays_and_delegators(browse: Browse) -> None:
 def test_a_past_validator_has_a_page_with_its_outcome(browse: Browse) -> None:
     text = browse(f"/p/validator/{past.past_node(5)}").text
 
-    assert "does not validate" in text
+    assert "Not validating" in text
     assert ">past<" in text
 
 

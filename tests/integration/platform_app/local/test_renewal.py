@@ -465,4 +465,6 @@ def test_who_has_no_certificate_builds_blocks_all_the_same(
     pchain.do(pchain.make())
 
     (said,) = said_by(caplog)
-    assert said.startswith("who builds blocks needs the node's certificate to renew its stay: ")
+    assert said.startswith(
+        "the block producer needs the node's certificate to renew its staking period: "
+    )
