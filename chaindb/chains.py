@@ -4,8 +4,12 @@ A node may take part in only some of them (NODE_CHAINS).
 """
 
 from enum import StrEnum
+from typing import Final
 
 from django.conf import settings
+
+NAME_LENGTH: Final = 32
+"""Most characters of a chain's name in rows."""
 
 MISSING_VOTES = (
     "this node is a validator and does not take part in the C-Chain (NODE_CHAINS=P): the network's C-Chain and "

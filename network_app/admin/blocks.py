@@ -15,12 +15,12 @@ from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from cchain_app.models import Block as CChainBlock
 from network_app.admin import display
-from network_app.models import OuterBlock, outer_id
+from network_app.models import OuterBlock
 from platform_app.models import Block as PlatformBlock
 from primitives.ids import ID
 
-_HEIGHT_BITS = 62
-"""Number of bits of the heights that keys can hold."""
+_HEIGHT_BITS = 63
+"""Number of bits of the heights that a column can hold."""
 
 _OPTION = 1
 _CHAINS = tuple(
@@ -100,12 +100,14 @@ class OuterBlockAdmin(IdentifierAdmin):
     @asked_once
     def neighbours(self, block: OuterBlock) -> SafeString:
         """Return the height between links to the previous and the next block, where they exist."""
-        before, after = (outer_id(block.chain, block.height + step) for step in (-1, 1))
-        found = set(OuterBlock.objects.filter(pk__in=[before, after]).values_list("pk", flat=True))
+        heights = (block.height - 1, block.height + 1)
+        rows = OuterBlock.objects.filter(chain=block.chain, height__in=heights)
+        found = dict(rows.values_list("height", "pk"))
+        before, after = (found.get(height) for height in heights)
         return display.line(
             f"{block.height:,}",
-            display.link("‹ previous", display.outer_page(before)) if before in found else "",
-            display.link("next ›", display.outer_page(after)) if after in found else "",
+            "" if before is None else display.link("‹ previous", display.outer_page(before)),
+            "" if after is None else display.link("next ›", display.outer_page(after)),
         )
 
     @admin.display(description="Kind")
@@ -191,7 +193,7 @@ def _at(height: int) -> list[Q]:
     """Return the condition for blocks at a height; no condition if the height is impossible."""
     if height >> _HEIGHT_BITS:
         return []
-    return [Q(pk__in=[outer_id(alias, height) for alias in display.CHAINS])]
+    return [Q(chain=alias, height=height) for alias in display.CHAINS]
 
 
 def _known_as(wanted: ID) -> list[Q]:
@@ -202,5 +204,5 @@ def _known_as(wanted: ID) -> list[Q]:
         ("P", platform.values_list("height", flat=True).first()),
         ("C", cchain.values_list("number", flat=True).first()),
     )
-    found = [outer_id(alias, height) for alias, height in heights if height is not None]
-    return [Q(pk__in=found)] if found else [Q(block_id=wanted)]
+    found = [Q(chain=alias, height=height) for alias, height in heights if height is not None]
+    return found or [Q(block_id=wanted)]

@@ -14,8 +14,8 @@ from network_app.store import outer
 from network_app.store.outer import Wrapping
 from primitives.ids import ID, NodeID
 
-HIGHEST = (1 << 62) - 1
-"""Highest height that fits into the rows' keys."""
+HIGHEST = (1 << 63) - 1
+"""Highest height that fits into a column."""
 
 
 def _the_beginning() -> int:

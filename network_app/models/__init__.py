@@ -1,6 +1,6 @@
 """Tables of the network: peers, reports of the network's process, sync progress, blocks, decisions."""
 
-from network_app.models.blocks import Certificate, FetchedBlock, OuterBlock, outer_id
+from network_app.models.blocks import Certificate, FetchedBlock, OuterBlock
 from network_app.models.consensus import BlockDecision, ChainConsensus
 from network_app.models.peers import NetworkStatus, Peer
 from network_app.models.sync import ChainSync, SyncPhase
@@ -15,5 +15,4 @@ __all__ = [
     "OuterBlock",
     "Peer",
     "SyncPhase",
-    "outer_id",
 ]

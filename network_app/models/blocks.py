@@ -3,12 +3,8 @@
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import BytesField, IDField, NodeIDField, RowIdField
-
-
-def outer_id(chain: str, height: int) -> int:
-    """Return the key of a chain's row at a height; both chains share a table."""
-    return height << 1 | (chain == "C")
+from chaindb.chains import NAME_LENGTH
+from chaindb.fields import BytesField, IDField, NodeIDField
 
 
 class Certificate(models.Model):
@@ -29,8 +25,8 @@ class OuterBlock(models.Model):
     The row is written in the transaction that accepts the inner block. Genesis has none.
     """
 
-    id = RowIdField(primary_key=True, help_text="Twice the height, plus one for the C-Chain")
-    chain = models.CharField(max_length=1, help_text="P or C")
+    id = models.BigAutoField(primary_key=True)
+    chain = models.CharField(max_length=NAME_LENGTH, help_text="The chain's name, such as P or C")
     height = models.BigIntegerField()
     block_id = IDField(unique=True, help_text="By which peers know the block")
     kind = models.SmallIntegerField(help_text="0 signed or unsigned, 1 option, 2 with an epoch")
@@ -54,9 +50,11 @@ class OuterBlock(models.Model):
     class Meta:
         ordering = ["-id"]
         indexes = [
-            models.Index(fields=["chain", "height"], name="network_outer_by_height"),
             # Blocks of a proposer, latest first, as the admin lists them.
             models.Index(fields=["proposer", "chain", "id"], name="network_outer_of_proposer"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["chain", "height"], name="network_outer_at_height"),
         ]
 
     @override
@@ -67,15 +65,17 @@ class OuterBlock(models.Model):
 class FetchedBlock(models.Model):
     """A block that was fetched while bootstrapping and waits to be executed."""
 
-    id = RowIdField(primary_key=True, help_text="Twice the height, plus one for the C-Chain")
-    chain = models.CharField(max_length=1, help_text="P or C")
+    id = models.BigAutoField(primary_key=True)
+    chain = models.CharField(max_length=NAME_LENGTH, help_text="The chain's name, such as P or C")
     height = models.BigIntegerField()
     block_id = IDField()
     parent_id = IDField()
     raw = BytesField(help_text="The outer block's bytes")
 
     class Meta:
-        indexes = [models.Index(fields=["chain", "height"], name="network_fetched_by_height")]
+        constraints = [
+            models.UniqueConstraint(fields=["chain", "height"], name="network_fetched_at_height"),
+        ]
 
     @override
     def __str__(self) -> str:

@@ -3,13 +3,16 @@
 from django.db import models
 from typing_extensions import override
 
+from chaindb.chains import NAME_LENGTH
 from chaindb.fields import IDField
 
 
 class ChainConsensus(models.Model):
     """The state of the consensus on a chain, as reported by the network's process about once a second."""
 
-    chain = models.CharField(max_length=1, primary_key=True, help_text="P or C")
+    chain = models.CharField(
+        max_length=NAME_LENGTH, primary_key=True, help_text="The chain's name, such as P or C"
+    )
     report = models.JSONField(help_text="As network_app/consensus/messages.py writes it")
     updated_at = models.DateTimeField()
 
@@ -25,7 +28,7 @@ class ChainConsensus(models.Model):
 class BlockDecision(models.Model):
     """A block that this node has seen accepted or rejected by votes; only the latest are kept."""
 
-    chain = models.CharField(max_length=1, help_text="P or C")
+    chain = models.CharField(max_length=NAME_LENGTH, help_text="The chain's name, such as P or C")
     height = models.BigIntegerField()
     block_id = IDField(help_text="By which peers know the block")
     parent_id = IDField()

@@ -4,6 +4,7 @@ from django.db import models
 from typing_extensions import override
 
 from adminkit.formats import with_unit
+from chaindb.chains import NAME_LENGTH
 from network_app.ports import Gathering
 from network_app.sync.witnesses import needed_of
 
@@ -18,7 +19,9 @@ class SyncPhase(models.TextChoices):
 class ChainSync(models.Model):
     """A chain's progress towards the frontier since this node's last start."""
 
-    chain = models.CharField(max_length=1, primary_key=True, help_text="P or C")
+    chain = models.CharField(
+        max_length=NAME_LENGTH, primary_key=True, help_text="The chain's name, such as P or C"
+    )
     phase = models.CharField(max_length=16, choices=SyncPhase)
     start_height = models.BigIntegerField(help_text="Where this run began")
     height = models.BigIntegerField()

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from chaindb.database import Database
-from network_app.models import FetchedBlock, outer_id
+from network_app.models import FetchedBlock
 from network_app.ports import BlockRef, ParsedBlock
 from primitives.ids import ID
 
-_COLUMNS = ("id", "chain", "height", "block_id", "parent_id", "raw")
+_PLACE = ("chain", "height")
+_COLUMNS = ("chain", "height", "block_id", "parent_id", "raw")
 _ABOVE = """
 SELECT height, block_id, parent_id, raw FROM network_app_fetchedblock
 WHERE chain = %s AND height > %s ORDER BY height LIMIT %s
@@ -21,15 +22,11 @@ _FORGET = "DELETE FROM network_app_fetchedblock WHERE chain = %s"
 
 
 def keep(db: Database, alias: str, blocks: Sequence[ParsedBlock]) -> None:
-    """Store blocks; a block stored at the same height is overwritten."""
-    db.upsert(
-        FetchedBlock,
-        _COLUMNS,
-        (
-            (outer_id(alias, one.height), alias, one.height, one.block_id, one.parent_id, one.raw)
-            for one in blocks
-        ),
-    )
+    """Store blocks, in the caller's transaction; a block stored at the same height is overwritten."""
+    last = {one.height: one for one in blocks}
+    db.delete(FetchedBlock, _PLACE, ((alias, height) for height in last))
+    rows = ((alias, one.height, one.block_id, one.parent_id, one.raw) for one in last.values())
+    db.insert(FetchedBlock, _COLUMNS, rows)
 
 
 def above(db: Database, alias: str, height: int, count: int) -> list[bytes]:

@@ -4,12 +4,12 @@ from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from chaindb.database import Database, Row
-from network_app.models import Certificate, OuterBlock, outer_id
+from network_app.models import Certificate, OuterBlock
 from network_app.ports import BlockRef
 from primitives.ids import ID, NodeID
 
 _COLUMNS = (
-    "id", "chain", "height", "block_id", "kind", "time", "p_chain_height", "epoch_height",
+    "chain", "height", "block_id", "kind", "time", "p_chain_height", "epoch_height",
     "epoch_number", "epoch_start", "proposer", "signature",
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ _BETWEEN = f"{_SELECT} WHERE o.chain = %s AND o.height BETWEEN %s AND %s ORDER B
 _TIP = """
 SELECT height, block_id FROM network_app_outerblock WHERE chain = %s ORDER BY height DESC LIMIT 1
 """
-_IDS = "SELECT height, block_id FROM network_app_outerblock WHERE id IN ({keys})"
+_IDS = "SELECT height, block_id FROM network_app_outerblock WHERE chain = %s AND height IN ({keys})"
 _PLACES = (
     "SELECT block_id, height FROM network_app_outerblock WHERE chain = %s AND block_id IN ({keys})"
 )
@@ -72,7 +72,7 @@ def between(db: Database, alias: str, first: int, last: int) -> list[Wrapping]:
 
 def ids_at(db: Database, alias: str, heights: Sequence[int]) -> dict[int, ID]:
     """Return the IDs of the outer blocks at these heights; missing ones are left out."""
-    found = db.rows_by_keys(_IDS, [outer_id(alias, height) for height in heights])
+    found = db.rows_by_keys(_IDS, heights, (alias,))
     return {height: ID(bytes(block_id)) for height, block_id in found}
 
 
@@ -118,9 +118,8 @@ def delete_above(db: Database, alias: str, height: int) -> None:
 
 def _row(alias: str, one: Wrapping) -> Row:
     return (
-        outer_id(alias, one.height), alias, one.height, one.block_id, one.kind, one.time,
-        one.p_chain_height, one.epoch_height, one.epoch_number, one.epoch_start, one.proposer,
-        one.signature,
+        alias, one.height, one.block_id, one.kind, one.time, one.p_chain_height, one.epoch_height,
+        one.epoch_number, one.epoch_start, one.proposer, one.signature,
     )  # fmt: skip
 
 

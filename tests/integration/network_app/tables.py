@@ -5,6 +5,7 @@ from typing import Any
 
 from django.apps import apps
 from django.db import connection, transaction
+from django.db.models import Model
 
 from tests.builders import platform_tables
 
@@ -13,6 +14,8 @@ REPORTS = frozenset({"peer", "networkstatus", "chainsync"})
 """Models of the network process's reports; blocks do not write them."""
 OWN = platform_tables.OWN | {"pooltransaction", "fetchedblock"}
 """Models with a node's own rows, which differ between nodes with the same blocks."""
+NUMBERED = frozenset({"outerblock"})
+"""Models whose rows are numbered in the order in which this node wrote them. The numbers are left out."""
 
 Table = list[tuple[Any, ...]]
 Tables = dict[str, Table]
@@ -33,24 +36,36 @@ def put_back(tables: Tables) -> None:
     with transaction.atomic(), connection.cursor() as cursor:
         for name in tables:
             cursor.execute(f"DELETE FROM {name}")
-        for name, rows in tables.items():
+        for model in _models():
+            rows = tables.get(model._meta.db_table)
             if rows:
                 marks = ", ".join(["%s"] * len(rows[0]))
-                cursor.executemany(f"INSERT INTO {name} VALUES ({marks})", rows)
+                into = f"INSERT INTO {model._meta.db_table} ({_columns(model)})"
+                cursor.executemany(f"{into} VALUES ({marks})", rows)
 
 
 def _read(without: Collection[str]) -> Tables:
     found: Tables = {}
     with connection.cursor() as cursor:
-        for label in APPS:
-            for model in apps.get_app_config(label).get_models():
-                meta = model._meta
-                if meta.proxy or not meta.managed or meta.model_name in {*REPORTS, *without}:
-                    continue
-                cursor.execute(f"SELECT * FROM {meta.db_table}")
-                rows = [tuple(map(_plain, row)) for row in cursor.fetchall()]
-                found[meta.db_table] = sorted(rows, key=repr)
+        for model in _models():
+            meta = model._meta
+            if meta.model_name in {*REPORTS, *without}:
+                continue
+            cursor.execute(f"SELECT {_columns(model)} FROM {meta.db_table}")
+            rows = [tuple(map(_plain, row)) for row in cursor.fetchall()]
+            found[meta.db_table] = sorted(rows, key=repr)
     return found
+
+
+def _models() -> list[type[Model]]:
+    found = (model for label in APPS for model in apps.get_app_config(label).get_models())
+    return [one for one in found if one._meta.managed and not one._meta.proxy]
+
+
+def _columns(model: type[Model]) -> str:
+    is_numbered = model._meta.model_name in NUMBERED
+    fields = [one for one in model._meta.concrete_fields if not (is_numbered and one.primary_key)]
+    return ", ".join(connection.ops.quote_name(one.column) for one in fields)
 
 
 def _plain(value: Any) -> Any:

@@ -96,8 +96,10 @@ def write() -> None:
     benched = {node(4): {"C", "P"}}
     peers.write_connected(everybody, benched, now)
     peers.write_connected(everybody[::2], benched, now)
+    for one in range(BLOCKS):
+        for chain in ("P", "C"):
+            outer.add(Database(), chain, [wrapping(chain, one + 1)])
     for chain in ("P", "C"):
-        outer.add(Database(), chain, [wrapping(chain, one + 1) for one in range(BLOCKS)])
         models.BlockDecision.objects.bulk_create(_decided(chain, one) for one in range(BLOCKS))
 
 
@@ -125,6 +127,11 @@ def _decided(chain: str, number: int) -> models.BlockDecision:
         parent_id=block_id(chain, number), proposer=str(node(number % 5)), accepted=number % 4 > 0,
         issued_at=at, decided_at=at, polls=20, rejected=0,
     )  # fmt: skip
+
+
+def outer_key(chain: str, height: int) -> int:
+    """Return the key of the outer block of a chain at a height."""
+    return models.OuterBlock.objects.get(chain=chain, height=height).pk
 
 
 def erase() -> None:

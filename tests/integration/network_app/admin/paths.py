@@ -1,6 +1,5 @@
 """The URLs of the network's admin pages, as the address bar shows them."""
 
-from network_app.models import outer_id
 from tests.integration.network_app.admin import past
 
 ADMIN = "/admin/"
@@ -9,7 +8,7 @@ MODELS = ("peer", "chainsync", "outerblock", "networkstatus", "blockdecision")
 KEYS: dict[str, object] = {
     "peer": past.node(4),
     "chainsync": "C",
-    "outerblock": outer_id("C", 7),
+    "outerblock": past.block_id("C", 7),
     "networkstatus": 1,
     "blockdecision": past.decision(7),
 }

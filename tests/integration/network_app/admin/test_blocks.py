@@ -3,7 +3,7 @@
 import pytest
 from django.utils.html import escape
 
-from network_app.models import OuterBlock, outer_id
+from network_app.models import OuterBlock
 from platform_app.models import Block
 from tests.builders import rows
 from tests.integration.admin_pages import Browse
@@ -55,18 +55,18 @@ def test_what_nobody_signed_says_so(browse: Browse) -> None:
     assert (
         ">not signed</span>" in browse(listing("outerblock"), q=str(past.UNSIGNED), show="P").text
     )
-    page = browse(detail("outerblock", outer_id("P", past.OPTION)))
+    page = browse(detail("outerblock", past.outer_key("P", past.OPTION)))
     assert "proposed by nobody" in page.text
 
 
 def test_a_page_leads_to_the_block_inside_its_neighbours_and_its_proposer(browse: Browse) -> None:
-    text = browse(detail("outerblock", outer_id("C", 7))).text
+    text = browse(detail("outerblock", past.outer_key("C", 7))).text
     proposer = past.node(7 % past.PROPOSERS)
     for path in (
         "/admin/cchain_app/block/7/change/",
         "/admin/platform_app/block/6/change/",
-        detail("outerblock", outer_id("C", 6)),
-        detail("outerblock", outer_id("C", 8)),
+        detail("outerblock", past.outer_key("C", 6)),
+        detail("outerblock", past.outer_key("C", 8)),
         f"{listing('peer')}?q={proposer}",
         f"{listing('outerblock')}?q={proposer}",
         f"/admin/platform_app/validator/?q={proposer}",
@@ -81,10 +81,10 @@ def test_a_page_leads_to_the_block_inside_its_neighbours_and_its_proposer(browse
 
 
 def test_the_first_and_the_last_block_have_one_neighbour(browse: Browse) -> None:
-    first = browse(detail("outerblock", outer_id("P", 1))).text
+    first = browse(detail("outerblock", past.outer_key("P", 1))).text
     assert "previous" not in first
     assert "next ›" in first
-    assert "next ›" not in browse(detail("outerblock", outer_id("P", past.BLOCKS))).text
+    assert "next ›" not in browse(detail("outerblock", past.outer_key("P", past.BLOCKS))).text
 
 
 def test_a_page_has_the_id_as_its_address_too(browse: Browse) -> None:

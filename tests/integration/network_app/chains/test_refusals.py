@@ -152,12 +152,12 @@ def test_an_outer_block_around_something_else(node: Chains, past: Past) -> None:
         assert chain.last_accepted().height == 1
 
 
-def test_heights_end_where_keys_do(node: Chains, past: Past) -> None:
+def test_heights_end_where_columns_do(node: Chains, past: Past) -> None:
     inner = parse_block(parse(past.c[1]).inner)
-    high = forged(node.c, past.c[1], inner=followed.forged(inner, number=1 << 62).raw)
-    highest = forged(node.c, past.c[1], inner=followed.forged(inner, number=(1 << 62) - 1).raw)
+    high = forged(node.c, past.c[1], inner=followed.forged(inner, number=1 << 63).raw)
+    highest = forged(node.c, past.c[1], inner=followed.forged(inner, number=(1 << 63) - 1).raw)
 
-    with pytest.raises(InvalidBlock, match=f"at height {1 << 62}: no chain is so high$"):
+    with pytest.raises(InvalidBlock, match=f"at height {1 << 63}: no chain is so high$"):
         node.c.parse(high)
     node.c.keep_fetched([node.c.parse(highest)])
     refusal(UnknownParent, node.c, highest)
