@@ -143,7 +143,7 @@ class KeysetChangeList(ChangeList):
 
     def _find_choice(self) -> ListChoice | None:
         """Return the chosen part of the list; by default the first, and in a search `choice_of_search`."""
-        choices: tuple[ListChoice, ...] = self.model_admin.choices
+        choices: tuple[ListChoice, ...] = self.model_admin.get_choices()
         if not choices:
             return None
         default = self.model_admin.choice_of_search if self.query else choices[0].name
@@ -211,7 +211,7 @@ class KeysetChangeList(ChangeList):
         self.export_url = export and reverse(f"admin:{export}") + self.first_url
         self.tabs = [
             Tab(one.title, self.get_query_string({SHOW: one.name}), one == self.choice)
-            for one in self.model_admin.choices
+            for one in self.model_admin.get_choices()
         ]
 
     def _set_what_templates_ask(self, found: list[Model]) -> None:

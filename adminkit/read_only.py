@@ -62,6 +62,7 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
     choice_of_search = "all"
     """The name of the choice that is searched if the search names none."""
     choices: tuple[ListChoice, ...] = ()
+    """The selectable parts of the list; see `get_choices`."""
     """Selectable parts of the list; the first is the default."""
     change_form_template = "admin/window_change_form.html"
     change_list_template = "admin/window_change_list.html"
@@ -90,6 +91,10 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
     def read_term(self, text: str) -> Any:
         """Parse the text of the search box into the term that `branches` takes."""
         return parse_term(text)
+
+    def get_choices(self) -> tuple[ListChoice, ...]:
+        """Return the selectable parts of the list, the first of which is shown at first."""
+        return self.choices
 
     @override
     def view_on_site(self, obj: Any) -> str | None:

@@ -1,4 +1,8 @@
-"""The Django app of the C-Chain, and the process-wide chain for code that gets no chain as an argument."""
+"""The Django app of the EVM chains, and the chains of this process for code that gets no chain as an argument."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 from django.apps import AppConfig, apps
 
@@ -6,29 +10,50 @@ from cchain_app.chain import EvmChain
 
 
 class CChainConfig(AppConfig):
-    """Name and label of the app, and the C-Chain of this process."""
+    """Name and label of the app, and the EVM chains of this process."""
 
     name = "cchain_app"
     verbose_name = "C-Chain"
 
-    chain: EvmChain
-    """Set by the code that starts the process."""
+    chains: tuple[EvmChain, ...]
+    """The C-Chain, then the further chains. Set by the code that starts the process."""
+    chosen: ContextVar[EvmChain | None] = ContextVar("chosen", default=None)
+    """The chain that the pages of the current request show; None: the C-Chain."""
 
 
 def evm_chain() -> EvmChain:
-    """Return the C-Chain of this process, for code that Django or Celery call without an argument for it."""
-    return _config().chain
+    """Return the chain that the current request has chosen, else the C-Chain of this process.
+
+    For code that Django or Celery call without an argument for it.
+    """
+    config = _config()
+    return config.chosen.get() or config.chains[0]
+
+
+def evm_chains() -> tuple[EvmChain, ...]:
+    """Return the EVM chains of this process, the C-Chain first."""
+    return _config().chains
 
 
 def find_evm_chain(name: str) -> EvmChain | None:
     """Return the chain of this process with this alias or blockchain ID, or None if there is no such chain."""
-    chain = evm_chain()
-    return chain if chain.is_named(name) else None
+    return next((one for one in evm_chains() if one.is_named(name)), None)
 
 
-def use(chain: EvmChain) -> None:
-    """Make a chain the C-Chain of this process."""
-    _config().chain = chain
+@contextmanager
+def choosing(chain: EvmChain) -> Iterator[None]:
+    """Let `evm_chain` return a chain in the body, for the current request."""
+    chosen = _config().chosen
+    token = chosen.set(chain)
+    try:
+        yield
+    finally:
+        chosen.reset(token)
+
+
+def use(chain: EvmChain, *further: EvmChain) -> None:
+    """Make a chain the C-Chain of this process, with these further EVM chains."""
+    _config().chains = (chain, *further)
 
 
 def _config() -> CChainConfig:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from django.conf import settings
 
@@ -42,6 +42,7 @@ from cchain_app.tracing.calls import PartialFrame
 from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
 from chaindb.building import BlocksInProgress
+from chaindb.chains import C_CHAIN
 from chaindb.database import Database
 from chaindb.events import ChainEvents
 from chaindb.group_commit import GroupCommit
@@ -52,7 +53,7 @@ from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
 from primitives.evm import Hash
-from primitives.ids import ID, IdError
+from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
 
@@ -102,15 +103,19 @@ class EvmChain:
         node: The settings: which network this is, and the limits of the process.
         db: The database with the chain's rows.
         pointers: Where the node publishes its events; by default the chain publishes its own.
-        aliases: The chain's names. The first one identifies the chain in caches and events shared with
-            other chains.
+        aliases: The chain's names. The first one is its `name`, in caches, events and rows shared with other
+            chains.
         blockchain_id: Returns the blockchain ID, which the P-Chain's genesis determines; raises
             `NoBlockchainID` before that is known. None: the chain has no blockchain ID.
         genesis_file: Returns the genesis file; without it the settings choose the file.
+        subnet_id: The subnet that validates the chain.
     """
 
     format: BlockFormat = ETHEREUM_FORMAT
     """The bytes of the chain's blocks, which do not depend on its genesis; a part of `rules`."""
+    vm_name: Final = "evm"
+    lock: Final = Lock.CCHAIN
+    """The lock for writing its blocks, of the database with its rows."""
     vm: ChainVM[EvmBlock]
     """Its processing blocks; use it only under the lock of `consensus`. `services.composition` sets both."""
     consensus: Consensus[Block]
@@ -133,17 +138,25 @@ class EvmChain:
         aliases: tuple[str, ...] = CCHAIN_ALIASES,
         blockchain_id: Callable[[], ID] | None = None,
         genesis_file: Callable[[], bytes] | None = None,
+        subnet_id: ID = PRIMARY_NETWORK_ID,
     ) -> None:
         self.node = node
         self.db = db
         self.aliases = aliases
+        self.subnet_id = subnet_id
         self._find_id = blockchain_id
         self._genesis_file = genesis_file
         self.pointers = pointers or ChainEvents(node.profile)
         """Publishes the chain's events to subscribers; see `notifications`."""
-        self.building = BlocksInProgress(aliases[0], node.profile)
+        self.building = BlocksInProgress(self.name, node.profile)
         """The blocks that are being built."""
-        self.producer = Wakeup("cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER, db, node.profile)
+        self.producer = Wakeup(
+            "cchain_app.produce_blocks",
+            Lock.CCHAIN_PRODUCER,
+            db,
+            node.profile,
+            chain=None if self.name == C_CHAIN else self.name,
+        )
         self.last_accepted_at = 0.0
         """When this process last accepted a block, on the monotonic clock in seconds; 0: never."""
         self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
@@ -170,6 +183,11 @@ class EvmChain:
         """Called before a development chain is rewound, while all its blocks still exist."""
         self.on_rewinding: list[Callable[[int], None]] = []
         """Called with a height, in the transaction that deletes the blocks above that height."""
+
+    @property
+    def name(self) -> str:
+        """Its first alias."""
+        return self.aliases[0]
 
     @cached_property
     def blockchain_id(self) -> ID:
@@ -492,5 +510,5 @@ class EvmChain:
 
         entry = settings.CACHES[FILTERS]
         redis = Redis.from_url(entry["LOCATION"], **entry.get("OPTIONS", {}))
-        prefix = f"filter-index-{self.aliases[0]}:"
+        prefix = f"filter-index-{self.name}:"
         return RedisIndex(redis, node.filters, node.filter_lifetime, prefix)

@@ -26,14 +26,14 @@ def head_accepted(chain: EvmChain, number: int, block_hash: Hash) -> None:
     """Announce that a block was committed."""
     chain.building.accepted(number)
     head = {"type": HEAD, "number": number, "hash": bytes(block_hash)}
-    chain.pointers.send(chain.aliases[0], head)
+    chain.pointers.send(chain.name, head)
 
 
 def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
     """Announce that transactions in the pool became pending."""
     if hashes:
         pending = {"type": PENDING, "hashes": [bytes(one) for one in hashes]}
-        chain.pointers.send(chain.aliases[0], pending)
+        chain.pointers.send(chain.name, pending)
 
 
 def changed_by_hand(chain: EvmChain, number: int) -> None:
@@ -42,11 +42,11 @@ def changed_by_hand(chain: EvmChain, number: int) -> None:
     if (
         chain.node.profile == "production"
     ):  # in other profiles no process that receives events caches the state
-        chain.pointers.send(chain.aliases[0], {"type": CHANGED_BY_HAND, "number": number})
+        chain.pointers.send(chain.name, {"type": CHANGED_BY_HAND, "number": number})
 
 
 def rewound(chain: EvmChain, number: int, block_hash: Hash) -> None:
     """Announce that an earlier block is the head again, or that the head's state was restored."""
     chain.memory.on_change()
     head = {"type": REWOUND, "number": number, "hash": bytes(block_hash)}
-    chain.pointers.send(chain.aliases[0], head)
+    chain.pointers.send(chain.name, head)

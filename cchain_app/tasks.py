@@ -1,11 +1,17 @@
-"""The C-Chain's Celery tasks: each calls a service and returns the number of things it did."""
+"""The Celery tasks of EVM chains: each calls a service and returns the number of things it did.
+
+A task works on the chain that it is given by name, without a name on each EVM chain of the process in turn.
+"""
 
 import time
+from collections import Counter
+from collections.abc import Callable
 from typing import Final
 
 from celery import shared_task
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chains, find_evm_chain
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import development
 from cchain_app.services import admissions, calls, pruning
 from cchain_app.services.production import produce
@@ -21,14 +27,26 @@ PRUNING: Final = {"embedded": 0.1, "production": 0.5}
 """Seconds of every two seconds spent on deleting history, by profile: the embedded worker builds the blocks, too."""
 
 
+Done = dict[str, int]
+"""Numbers of things done, by kind."""
+
+
+class UnknownChain(LookupError):
+    """A task was sent for a chain that this node does not have."""
+
+
 @shared_task(name="cchain_app.produce_blocks")
-def produce_blocks() -> dict[str, int]:
+def produce_blocks(chain: str | None = None) -> Done:
     """Build blocks until the pool has no executable transaction, or it is the turn of other tasks.
 
     After a block the task waits briefly for the next transaction. That avoids a message through the broker, which
     takes as long as the block.
     """
-    chain = evm_chain()
+    return _on_each(chain, build_blocks)
+
+
+def build_blocks(chain: EvmChain) -> Done:
+    """Build a chain's blocks; see `produce_blocks`."""
     made = 0
     until = time.monotonic() + TURN
     with chain.producer.attending():
@@ -45,44 +63,60 @@ def produce_blocks() -> dict[str, int]:
 
 
 @shared_task(name="cchain_app.tick")
-def tick() -> dict[str, int]:
+def tick(chain: str | None = None) -> Done:
     """Run the periodic work of `beat` if no producer process is running."""
-    return beat() if evm_chain().producer.is_unattended() else {"blocks": 0}
+    return _on_each(chain, lambda one: beat(one) if one.producer.is_unattended() else {"blocks": 0})
 
 
-def beat() -> dict[str, int]:
+def beat(chain: EvmChain) -> Done:
     """Build a block that is due: the next one in interval mode; in auto mode one whose request was lost.
 
     Unspecified: interval mode builds empty blocks too, like Anvil and geth's clique.
     """
-    chain = evm_chain()
     development.see_conditions(chain)
     mining = development.mining(chain)
     if mining == "auto":
-        made: dict[str, int] = produce_blocks()
-        return made
+        return build_blocks(chain)
     if mining == "interval":
         return {"blocks": int(produce(chain, "interval", allow_empty=True))}
     return {"blocks": 0}
 
 
 @shared_task(name="cchain_app.expire_pool")
-def expire_pool() -> dict[str, int]:
+def expire_pool(chain: str | None = None) -> Done:
     """Drop transactions that have been queued for too long."""
-    return {"expired": admissions.expire(evm_chain(), now=clock.wall())}
+    return _on_each(chain, lambda one: {"expired": admissions.expire(one, now=clock.wall())})
 
 
 @shared_task(name="cchain_app.index_calls")
-def index_calls() -> dict[str, int]:
+def index_calls(chain: str | None = None) -> Done:
     """Write the internal calls of some transactions as rows, if NODE_TRACE_INDEX says so."""
-    chain = evm_chain()
-    if not (chain.node.indexes_calls and (seconds := chain.indexing.seconds("calls"))):
-        return {"blocks": 0}
-    return {"blocks": calls.index_calls(chain, seconds=seconds)}
+
+    def index(chain: EvmChain) -> Done:
+        if not (chain.node.indexes_calls and (seconds := chain.indexing.seconds("calls"))):
+            return {"blocks": 0}
+        return {"blocks": calls.index_calls(chain, seconds=seconds)}
+
+    return _on_each(chain, index)
 
 
 @shared_task(name="cchain_app.prune_history")
-def prune_history() -> dict[str, int]:
+def prune_history(chain: str | None = None) -> Done:
     """Delete some of the old states and calls, if NODE_HISTORY_STATE and NODE_HISTORY_CALLS say so."""
-    chain = evm_chain()
-    return pruning.prune(chain, seconds=PRUNING[chain.node.profile])._asdict()
+    return _on_each(
+        chain, lambda one: pruning.prune(one, seconds=PRUNING[one.node.profile])._asdict()
+    )
+
+
+def _on_each(name: str | None, work: Callable[[EvmChain], Done]) -> Done:
+    """Do work on the chain with a name, or on each EVM chain; return the sums of the numbers."""
+    if name is None:
+        chains = evm_chains()
+    elif (found := find_evm_chain(name)) is not None:
+        chains = (found,)
+    else:
+        raise UnknownChain(name)
+    done: Counter[str] = Counter()
+    for chain in chains:
+        done.update(work(chain))
+    return dict(done)

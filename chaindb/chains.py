@@ -1,12 +1,15 @@
-"""Chain names for code that serves both chains: pointers, the network, metrics.
+"""The names of chains, for code that serves any chain: events, the network, health, metrics.
 
-A node may take part in only some of them (NODE_CHAINS).
+A chain's name is its first alias. Rows, events, metrics, logs and paths contain it. NODE_CHAINS may leave out chains of
+the primary network.
 """
 
-from enum import StrEnum
 from typing import Final
 
 from django.conf import settings
+
+P_CHAIN: Final = "P"
+C_CHAIN: Final = "C"
 
 NAME_LENGTH: Final = 32
 """Most characters of a chain's name in rows."""
@@ -18,23 +21,16 @@ MISSING_VOTES = (
 """Warning about a validator in a network whose validators vote on blocks."""
 
 
-class Chain(StrEnum):
-    """The two chains of a node. The value is the letter in their URL paths."""
-
-    P = "P"
-    C = "C"
-
-    @property
-    def is_here(self) -> bool:
-        """Whether this node takes part in the chain."""
-        return self in settings.NODE.chains
-
-    @property
-    def absence(self) -> str:
-        """Message for requests about the chain if this node does not take part in it."""
-        return f"this node does not take part in the {self}-Chain (NODE_CHAINS)"
+def is_left_out(name: str) -> bool:
+    """Return whether NODE_CHAINS leaves out a chain, in which this node then does not take part."""
+    return name in {P_CHAIN, C_CHAIN} and name not in settings.NODE.chains
 
 
-def present() -> tuple[Chain, ...]:
-    """Return the chains that this node takes part in."""
-    return tuple(chain for chain in Chain if chain.is_here)
+def absence(name: str) -> str:
+    """Return the message for requests about a chain that this node does not take part in."""
+    return f"this node does not take part in the {title(name)} (NODE_CHAINS)"
+
+
+def title(name: str) -> str:
+    """Return a chain's name as people see it: P-Chain."""
+    return f"{name}-Chain"

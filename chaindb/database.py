@@ -165,7 +165,7 @@ class Database:
         if not connection.in_atomic_block:
             raise NotInTransaction(lock.name)
         if connection.vendor == "postgresql":
-            self.execute("SELECT pg_advisory_xact_lock(%s)", [self._key(lock)])
+            self.execute("SELECT pg_advisory_xact_lock(%s)", [self.key_of(lock)])
 
     def try_acquire(self, lock: Lock) -> bool:
         """Take a lock until the current transaction ends if it is free. Return whether it was taken.
@@ -186,7 +186,7 @@ class Database:
         """Return the queries of `try_acquire`: none on SQLite."""
         if self.connection.vendor != "postgresql":
             return []
-        return [("SELECT pg_try_advisory_xact_lock(%s)", [self._key(lock)])]
+        return [("SELECT pg_try_advisory_xact_lock(%s)", [self.key_of(lock)])]
 
     def flush(self) -> None:
         """Wait until all commits are on disk, before they become visible to others. Runs no statement.
@@ -384,7 +384,8 @@ class Database:
         """Delete the rows that have the given values in `columns`; each of `rows` has one such set."""
         self._write("delete", model, columns, (), rows)
 
-    def _key(self, lock: Lock) -> int:
+    def key_of(self, lock: Lock) -> int:
+        """Return the key of a lock in PostgreSQL."""
         return self._lock_space ^ int(lock)
 
     def _write(

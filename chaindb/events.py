@@ -18,11 +18,10 @@ from typing import Any
 
 from channels.layers import get_channel_layer
 
-from chaindb.chains import Chain
 from chaindb.servers import PATIENCE, WatchedServer
 
 Message = dict[str, Any]
-"""The key `type` has the kind of event."""
+"""The key `type` has the kind of event, `chain` the name of its chain."""
 
 Deliver = Callable[[Message], object]
 """Takes a message, on the loop that it was bound with. It must not block."""
@@ -51,8 +50,6 @@ class _Listener:
 class ChainEvents:
     """Sends and receives the pointers of one node in one of its processes. Thread-safe.
 
-    A chain is named by its first alias.
-
     Args:
         profile: With `embedded` there is no other process, and the channel layer is not used.
     """
@@ -68,7 +65,7 @@ class ChainEvents:
         self,
         loop: asyncio.AbstractEventLoop,
         deliver: Deliver,
-        chains: Collection[str] = tuple(Chain),
+        chains: Collection[str],
     ) -> Callable[[], None]:
         """Deliver all messages of some chains on an event loop. Return a function that stops this.
 
@@ -89,7 +86,13 @@ class ChainEvents:
         return unbind
 
     def send(self, chain: str, message: Message) -> None:
-        """Send a message without waiting for delivery. For services, only after commit."""
+        """Send a message without waiting for delivery. For services, only after commit.
+
+        Args:
+            chain: The chain's name, which receivers find in the message.
+            message: The event.
+        """
+        message = {**message, "chain": chain}
         if self._is_alone:
             for listener in self._listeners:
                 if chain in listener.chains:

@@ -32,14 +32,18 @@ class Wakeup:
         lock: Held by the session of the process that does the work in production, as long as it lives.
         db: Database that stores the pending work.
         profile: In "production" PostgreSQL wakes that process; otherwise Celery does the work.
+        chain: The name of the chain that the task gets; None: the task knows its chain.
     """
 
-    def __init__(self, task: str, lock: Lock, db: Database, profile: str) -> None:
+    def __init__(
+        self, task: str, lock: Lock, db: Database, profile: str, chain: str | None = None
+    ) -> None:
         self.task = task
         self.lock = lock
         self.db = db
         self._in_production = profile == "production"
-        self.channel = f"node_{lock.name.lower()}"
+        self._arguments = {} if chain is None else {"chain": chain}
+        self.channel = "_".join(filter(None, ("node", lock.name.lower(), chain)))
         """PostgreSQL notification channel."""
         self._requested = f"{task}-{self.db.alias}-requested"
         self._lock = threading.Lock()
@@ -47,6 +51,11 @@ class Wakeup:
         """Whether a thread of this process is doing the work, and checks once more before it ends."""
         self._asked = threading.Event()
         """Whether work was requested since that thread's last check."""
+
+    @property
+    def lock_key(self) -> int:
+        """The key of the lock in PostgreSQL."""
+        return self.db.key_of(self.lock)
 
     def request(self) -> None:
         """Request the work when the current transaction commits; without a transaction, immediately."""
@@ -107,7 +116,7 @@ class Wakeup:
                 return
         try:
             if cache.add(self._requested, 1, _LIFETIME):
-                current_app.signature(self.task).apply_async(expires=60)
+                current_app.signature(self.task, kwargs=self._arguments).apply_async(expires=60)
         except (
             Exception
         ) as error:  # a failing broker or cache must not matter, since the work is stored

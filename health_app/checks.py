@@ -1,4 +1,4 @@
-"""The six checks (specification 2), and how each one measures.
+"""The checks (specification 2): one for each chain and those of the node, and how each one measures.
 
 The measured values are judged by `rules`. A check may wait for the database or the cache, so it runs in a thread;
 `reporter` turns its exceptions into failures.
@@ -6,16 +6,17 @@ The measured values are judged by `rules`. A check may wait for the database or 
 
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import development, figures
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
-from chaindb.chains import MISSING_VOTES, Chain
+from chaindb.chains import MISSING_VOTES, P_CHAIN, absence, is_left_out
 from health_app import rules
 from health_app.result import Finding
 from health_app.rules import ConsensusLimits, NetworkTraffic, Outstanding, Standstill
@@ -46,15 +47,24 @@ class HealthCheck(NamedTuple):
     """The tags besides `ALL`."""
 
 
-TAGS: Final[Mapping[str, frozenset[str]]] = {
-    "C": _PRIMARY_NETWORK,
-    "P": _PRIMARY_NETWORK,
-    "X": _PRIMARY_NETWORK,
-    "bootstrapped": frozenset({APPLICATION}),
-    "network": frozenset({APPLICATION}),
-    "router": frozenset({APPLICATION}),
-}
-"""The tags of each check by its name, besides `ALL`."""
+_NODE: Final = frozenset({APPLICATION})
+
+
+def tags_of(further: Iterable[EvmChain] = ()) -> Mapping[str, frozenset[str]]:
+    """Return the tags of each check by its name, besides `ALL`.
+
+    Args:
+        further: The chains besides those of the primary network; the tag of their checks is their subnet.
+    """
+    chains = {one.name: frozenset({str(one.subnet_id)}) for one in further}
+    primary = dict.fromkeys(("C", "P", "X"), _PRIMARY_NETWORK)
+    return primary | chains | dict.fromkeys(("bootstrapped", "network", "router"), _NODE)
+
+
+TAGS: Final = tags_of()
+"""The tags of the checks of a node with the chains of the primary network only."""
+
+AnyChain = PlatformChain | EvmChain
 
 READINESS: Final = frozenset({"bootstrapped"})
 """The checks that must have passed once before the node is ready."""
@@ -105,7 +115,8 @@ class Checks:
     """The measurements of a process's checks."""
 
     node: HealthSettings
-    evm: EvmChain
+    evms: Sequence[EvmChain]
+    """The EVM chains, the C-Chain first."""
     platform: PlatformChain
     producer: Callable[[], NodeID | None]
     """Returns the node that makes all blocks of the network; None if none is named or the validators vote."""
@@ -118,47 +129,52 @@ class Checks:
     heard: threading.Event = field(default_factory=threading.Event, init=False, compare=False)
     """Set once the network process has reported since `began`; a clock that is set back later does not clear it."""
 
+    @property
+    def tags(self) -> Mapping[str, frozenset[str]]:
+        """The tags of each check by its name, besides `ALL`."""
+        return tags_of(self.evms[1:])
+
     def table(self) -> tuple[HealthCheck, ...]:
         """Return the checks."""
         measures: Mapping[str, Callable[[], Finding]] = {
-            "C": self.measure_c_chain,
+            **{one.name: partial(self.measure_evm, one) for one in self.evms},
             "P": self.measure_p_chain,
             "X": measure_x_chain,
             "bootstrapped": self.measure_bootstrapped,
             "network": self.measure_network,
             "router": lambda: rules.router(Outstanding(*self.router())),
         }
-        return tuple(HealthCheck(name, measures[name], tags) for name, tags in TAGS.items())
+        return tuple(HealthCheck(name, measures[name], tags) for name, tags in self.tags.items())
 
-    def measure_c_chain(self) -> Finding:
-        """Measure the C-Chain: blocks that are made or accepted, and whether the database rejects writes."""
-        if Chain.C not in self.node.chains:
-            return rules.absent(Chain.C.absence, self._missing_votes())
-        return rules.c_chain(
-            self._outstanding(Chain.C),
+    def measure_evm(self, chain: EvmChain) -> Finding:
+        """Measure an EVM chain: blocks that are made or accepted, and whether the database rejects writes."""
+        if is_left_out(chain.name):
+            return rules.absent(absence(chain.name), self._missing_votes())
+        return rules.evm_chain(
+            self._outstanding(chain),
             self.writes.refusal(),
-            self._obstacle(Chain.C),
-            self._standstill(Chain.C),
+            self._obstacle(chain),
+            self._standstill(chain),
             limits=self._limits(),
         )
 
     def measure_p_chain(self) -> Finding:
-        """Measure the P-Chain like the C-Chain, and the stake that is connected.
+        """Measure the P-Chain like an EVM chain, and the stake that is connected.
 
         If the validators vote, connected stake is the stake that polls reach: that of validators which are connected
         and answer. How much of it is enough follows from the quorum (snowman.md 1).
         """
-        voting = self._voting(Chain.P)
+        voting = self._voting(self.platform)
         stake = self._connected_stake() if voting is None else voting.stake.connected
         limits = self._limits()
         if voting is not None:
             limits = limits._replace(stake=voting.parameters.min_connected_to_be_healthy)
         return rules.p_chain(
-            self._outstanding(Chain.P),
+            self._outstanding(self.platform),
             stake,
             self.writes.refusal(),
-            self._obstacle(Chain.P),
-            self._standstill(Chain.P),
+            self._obstacle(self.platform),
+            self._standstill(self.platform),
             in_network=network.in_network(),
             limits=limits,
         )
@@ -166,8 +182,9 @@ class Checks:
     def measure_bootstrapped(self) -> Finding:
         """Measure whether all chains that this node takes part in have finished their initial sync."""
         if (self.node.bootstrap or self.node.votes) and self._reported() is None:
-            return rules.bootstrapped({"P": False})
-        done = {str(chain): network.is_bootstrapped(chain) for chain in self.node.chains}
+            return rules.bootstrapped({P_CHAIN: False})
+        names = (*self.node.chains, *(one.name for one in self.evms[1:]))
+        done = {name: network.is_bootstrapped(name) for name in names}
         waiting = "" if all(done.values()) else network.waiting()
         return rules.bootstrapped(done, waiting)
 
@@ -200,7 +217,7 @@ class Checks:
         validators = stakers.current_validators(self.platform).by_node
         return MISSING_VOTES if self.platform.node_id in validators else ""
 
-    def _outstanding(self, chain: Chain) -> Outstanding:
+    def _outstanding(self, chain: AnyChain) -> Outstanding:
         """Return the blocks that this node makes or should make, and the undecided blocks of its peers."""
         here = self._being_made(chain)
         count, longest = len(here), max((seconds for _, seconds in here), default=0.0)
@@ -223,25 +240,24 @@ class Checks:
             else ConsensusLimits()
         )
 
-    def _being_made(self, chain: Chain) -> list[tuple[int, float]]:
+    def _being_made(self, chain: AnyChain) -> list[tuple[int, float]]:
         """Return height and age in seconds of the blocks that processes of this node are building.
 
         A process that was killed leaves its entry behind, so entries up to the chain's height are ignored.
         """
-        of_node = self.platform if chain is Chain.P else self.evm
         here = (
-            of_node.building.outstanding()
+            chain.building.outstanding()
         )  # first: a block committed after this line is ignored below
         if not here:
             return []
-        if chain is Chain.P:
-            height = self.platform.tip().height
+        if isinstance(chain, PlatformChain):
+            height = chain.tip().height
         else:
-            head = figures.head(self.evm)
+            head = figures.head(chain)
             height = -1 if head is None else head.number
         return [(number, seconds) for number, seconds in here if number > height]
 
-    def _standstill(self, chain: Chain) -> Standstill | None:
+    def _standstill(self, chain: AnyChain) -> Standstill | None:
         """Return the block that other nodes should make, if this node is a follower and knows that one is due.
 
         In interval mode a transaction may also wait for the interval; blocks that are mined manually are never
@@ -250,17 +266,17 @@ class Checks:
         node, now = self.node, clock.now()
         if not (node.bootstrap or node.producer or node.votes):
             return None  # this node makes all blocks; the early return saves queries
-        if not network.is_bootstrapped(chain):
+        if not network.is_bootstrapped(chain.name):
             return None
         maker = self.producer()
         if maker == self.platform.node_id:
             return None
         found: platform.BuildableBlock | cchain.DueBlock | None = None
         patience = 0.0
-        if chain is Chain.P:
-            found = platform.due(self.platform, now)
+        if isinstance(chain, PlatformChain):
+            found = platform.due(chain, now)
         elif node.mining != "manual":
-            found = cchain.due(self.evm, now)
+            found = cchain.due(chain, now)
             patience = node.block_interval if node.mining == "interval" else 0.0
         if found is None:
             return None
@@ -270,38 +286,36 @@ class Checks:
         connected = maker in network.connected_ids()
         return Standstill(found.transactions, seconds, str(maker), connected=connected)
 
-    def _overdue(self, chain: Chain) -> float | None:
+    def _overdue(self, chain: AnyChain) -> float | None:
         """Return how many seconds overdue the block is that this node may make; None if no block is due.
 
         The time counts from the start of this process at the earliest, because the others may have just started too.
         """
         now = clock.now()
-        if chain is Chain.P:
-            found: platform.BuildableBlock | cchain.DueBlock | None = platform.due(
-                self.platform, now
-            )
+        found: platform.BuildableBlock | cchain.DueBlock | None
+        if isinstance(chain, PlatformChain):
+            found = platform.due(chain, now)
         else:
-            found = cchain.due(self.evm, now) if development.mining(self.evm) == "auto" else None
-        deciding = self.platform.consensus if chain is Chain.P else self.evm.consensus
-        if found is None or not deciding.may_produce(found.height, now):
+            found = cchain.due(chain, now) if development.mining(chain) == "auto" else None
+        if found is None or not chain.consensus.may_produce(found.height, now):
             return None
         return max(0.0, min(now - found.since, time.time() - self.began))
 
-    def _voting(self, chain: Chain) -> ConsensusReport | None:
+    def _voting(self, chain: AnyChain) -> ConsensusReport | None:
         """Return how this node takes part in the voting on a chain; None if it does not vote or there is no voting."""
         return self._deciding(chain) if self.node.votes else None
 
-    def _deciding(self, chain: Chain) -> ConsensusReport | None:
+    def _deciding(self, chain: AnyChain) -> ConsensusReport | None:
         """Return the state of consensus on a chain, by votes or by the node that this node follows."""
         node = self.node
         if not (node.votes or node.bootstrap or node.producer):
             return None  # this node decides alone; the early return saves queries
         if self._reported() is None:
             return None
-        report = network.consensus_now(chain)
+        report = network.consensus_now(chain.name)
         return report if report is not None and report.is_running else None
 
-    def _obstacle(self, chain: Chain) -> str:
+    def _obstacle(self, chain: AnyChain) -> str:
         """Return why a chain cannot continue, as a text; empty if it can."""
         row, deciding = self._reported_sync(chain), self._deciding(chain)
         words = [
@@ -315,12 +329,12 @@ class Checks:
         connected = () if self._reported() is None else network.peers()
         return network.connected_stake(connected).fraction
 
-    def _reported_sync(self, chain: Chain) -> Any:
+    def _reported_sync(self, chain: AnyChain) -> Any:
         """Return the sync state of a chain that the network process reports; None without a fresh report."""
         reported = self._reported()
         if reported is None or not is_fresh(reported):
             return None
-        return network.syncs().get(chain)
+        return network.syncs().get(chain.name)
 
     def _reported(self) -> network.Status | None:
         """Return the latest report of the network process, or None if it has not reported since this process started.
@@ -337,7 +351,7 @@ class Checks:
 
     def _too_long(self, silence: float) -> float | None:
         """Return the seconds of silence of the network process if they exceed the tolerance; a fork has no such process."""
-        expected = self.node.network and self.evm.fork is None
+        expected = self.node.network and self.evms[0].fork is None
         return silence if expected and silence > HEARTBEAT_TOLERANCE else None
 
 

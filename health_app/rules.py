@@ -74,7 +74,7 @@ class NetworkTraffic(NamedTuple):
     """Why bootstrappers are not connected, one text per bootstrapper."""
 
 
-def c_chain(
+def evm_chain(
     blocks: Outstanding,
     refusal: str = "",
     obstacle: str = "",
@@ -82,7 +82,7 @@ def c_chain(
     *,
     limits: ConsensusLimits = ConsensusLimits(),  # noqa: B008  # a constant
 ) -> Finding:
-    """Judge the C-Chain: no block may be stuck.
+    """Judge an EVM chain: no block may be stuck.
 
     Unspecified: the chain is also unhealthy if the database rejects writes (`refusal`), if the network accepted a
     block that this node rejects (`obstacle`), or if the nodes that should make blocks have stalled (`standstill`).

@@ -1,12 +1,13 @@
 """A node's part in its network besides the connections: keys, block producer, and the chains' outer blocks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Protocol, TypeVar
 
 from cchain_app.chain import EvmChain
-from chaindb.chains import Chain
+from chaindb.chains import is_left_out
 from chaindb.events import ChainEvents
+from chaindb.locks import Lock
 from chainvm.port import Block, ChainVM
 from network_app import addresses, ports, producer, selectors
 from network_app.chains import voting
@@ -75,7 +76,7 @@ class NodeNetwork:
     Args:
         node: Its settings.
         platform: Its P-Chain.
-        evm: Its C-Chain.
+        evms: Its EVM chains, the C-Chain first.
         proposers: Returns the proposers by P-Chain height; by default this network's block producers.
     """
 
@@ -83,12 +84,12 @@ class NodeNetwork:
         self,
         node: NetworkSettings,
         platform: PlatformChain,
-        evm: EvmChain,
+        evms: Sequence[EvmChain],
         proposers: Proposers | None = None,
     ) -> None:
         self.settings = self._node = node
         self.platform_chain = self._platform = platform
-        self.evm_chain = self._evm = evm
+        self.evm_chains = tuple(evms)
         self.producer = ProducerPolicy(node, platform)
         """This network's block producer."""
         local = node.network_id == LOCAL
@@ -96,24 +97,13 @@ class NodeNetwork:
         """Rules of outer blocks: on this node's networks all are active from genesis on."""
         self._validators = PlatformValidators(platform, proposers or self.producer.validators_at)
         self.platform = self._chain(
-            Chain.P,
-            platform,
-            platform.vm,
-            PlatformBackend(platform),
-            lambda: PRIMARY_NETWORK_ID,
-            first=lambda: 0,
+            platform, platform.vm, PlatformBackend(platform), first=lambda: 0
         )
         """The P-Chain for the network."""
-        self.evm = self._chain(
-            Chain.C,
-            evm,
-            evm.vm,
-            EvmBackend(evm),
-            lambda: evm.blockchain_id,
-            first=lambda: evm.first_number,
-        )
-        """The C-Chain for the network."""
-        evm.on_rewinding.append(self.evm.rows.forget_above)
+        self._every: dict[str, NetworkChain[Any]] = {platform.name: self.platform}
+        """All chains, those that NODE_CHAINS leaves out included."""
+        for evm in self.evm_chains:
+            self._every[evm.name] = self._evm_chain(evm)
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -131,22 +121,29 @@ class NodeNetwork:
         return self._platform.pointers
 
     @property
-    def chains(self) -> list[NetworkChain[Any]]:
-        """The chains that this node runs."""
-        both: list[NetworkChain[Any]] = [self.platform, self.evm]
-        return [one for one in both if one.alias in self._node.chains]
+    def evm_chain(self) -> EvmChain:
+        """The C-Chain."""
+        return self.evm_chains[0]
+
+    @property
+    def names(self) -> list[str]:
+        """The names of its chains, those that NODE_CHAINS leaves out included."""
+        return list(self._every)
+
+    @property
+    def chains(self) -> Mapping[str, NetworkChain[Any]]:
+        """The chains that this node runs, by name."""
+        return {name: one for name, one in self._every.items() if not is_left_out(name)}
 
     def decide(self) -> None:
         """Connect the chains' block producers to the consensus on outer blocks.
 
         If the validators vote, the producers only send an event that there are transactions for a block.
         """
-        if self._node.votes:
-            platform, evm = self._voted(Chain.P, self.platform), self._voted(Chain.C, self.evm)
-            self._platform.consensus, self._evm.consensus = platform, evm
-        else:
-            self._platform.consensus = self.platform.consensus
-            self._evm.consensus = self.evm.consensus
+        chains: tuple[PlatformChain | EvmChain, ...] = (self._platform, *self.evm_chains)
+        for chain in chains:
+            outer = self._every[chain.name]
+            chain.consensus = self._voted(outer) if self._node.votes else outer.consensus
 
     def parameters(self) -> SnowParameters:
         """Return the parameters of voting for the current validators. Blocking.
@@ -165,14 +162,14 @@ class NodeNetwork:
         Blocking. If a single node produces all blocks, the other nodes take part as if it were the only
         validator: they accept its accepted blocks by its vote (`k = 1`), and their own votes are not requested.
         """
-        producer, node = self.producer.node_id, self._node
+        producer = self.producer.node_id
         if producer is None:
             parameters, only = self.parameters(), None
         elif producer == self.producer.own:
             return None
         else:
             parameters, only = ONE_VOTE, OneValidator(producer)
-        voted = {one.alias: one.voted(node, followed=producer) for one in self.chains}
+        voted = {name: one.voted(followed=producer) for name, one in self.chains.items()}
 
         def take_part(
             chain: ports.AcceptedChain, shared: SharedParts, requests: Requests
@@ -196,9 +193,9 @@ class NodeNetwork:
 
         return take_part
 
-    def _voted(self, alias: Chain, chain: NetworkChain[B]) -> VotedConsensus[B]:
+    def _voted(self, chain: NetworkChain[B]) -> VotedConsensus[B]:
         return VotedConsensus(
-            alias,
+            chain.alias,
             self.pointers,
             chain.consensus,
             chain.rows,
@@ -209,30 +206,45 @@ class NodeNetwork:
 
     def _chain(
         self,
-        alias: Chain,
         chain: PlatformChain | EvmChain,
         vm: ChainVM[B],
         inner: ChainBackend[B],
-        chain_id: Callable[[], ID],
         *,
         first: Callable[[], int],
     ) -> NetworkChain[B]:
-        rows = OuterRows(chain.db, alias, inner.blocks, first)
+        def chain_id() -> ID:
+            return chain.blockchain_id
+
+        rows = OuterRows(chain.db, chain.name, inner.blocks, first)
         counted = chain.building.count
         consensus = OuterConsensus(
             vm,
-            partial(self._wrap, rows, chain_id),
+            partial(self._wrap, rows, chain.lock, chain_id),
             counted,
-            lambda: self.producer.is_own and selectors.is_bootstrapped(alias),
+            lambda: self.producer.is_own and selectors.is_bootstrapped(chain.name),
         )
         acceptor = Acceptor(rows, inner, consensus, building=counted)
         return NetworkChain(rows, chain_id, inner, acceptor)
 
-    def _wrap(self, rows: OuterRows, chain_id: Callable[[], ID], vm: ChainVM[B]) -> ProposerVM[B]:
+    def _evm_chain(self, evm: EvmChain) -> NetworkChain[Any]:
+        made = self._chain(evm, evm.vm, EvmBackend(evm), first=lambda: evm.first_number)
+        evm.on_rewinding.append(made.rows.forget_above)
+        return made
+
+    def _wrap(
+        self, rows: OuterRows, lock: Lock, chain_id: Callable[[], ID], vm: ChainVM[B]
+    ) -> ProposerVM[B]:
         """Wrap a chain in the proposer VM, after adding missing outer blocks to its accepted blocks."""
         own, upgrades = self.identity, self.upgrades
         signature = BlockSigner(chain_id(), own.certificate_der, own.tls_key)
-        Wrapper(rows, self._validators, own.node_id, signature, upgrades).wrap_missing()
+        Wrapper(
+            rows,
+            lock,
+            self._validators,
+            node_id=own.node_id,
+            signature=signature,
+            upgrades=upgrades,
+        ).wrap_missing()
         return ProposerVM(
             vm,
             rows,

@@ -198,7 +198,7 @@ class AcceptedChain(Protocol):
 
     @property
     def alias(self) -> str:
-        """P or C."""
+        """The chain's name, such as P or C."""
 
     @property
     def chain_id(self) -> ID:

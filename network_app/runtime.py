@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from cchain_app import notifications as cchain_notifications
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock
-from chaindb.chains import MISSING_VOTES, Chain
+from chaindb.chains import C_CHAIN, MISSING_VOTES, is_left_out
 from chaindb.connections import in_thread, release
 from network_app import addresses
 from network_app.addresses import NodeAddress
@@ -69,7 +69,7 @@ class RunningNetwork:
         self._addresses = addresses.bootstrappers(settings)
         advertised = addresses.advertised(settings)
         own = node.identity
-        self._chains = node.chains
+        self._chains = tuple(node.chains.values())
         self._network = PeerNetwork(
             own,
             config,
@@ -144,17 +144,18 @@ class RunningNetwork:
 
     def _told(self, message: dict[str, Any]) -> None:
         """Handle an event of this node's own chains."""
+        chain = message["chain"]
         match message["type"]:
             case platform_notifications.HEAD:
-                self._router.blocks_accepted(Chain.P, message["height"])
+                self._router.blocks_accepted(chain, message["height"])
             case cchain_notifications.HEAD:
-                self._router.blocks_accepted(Chain.C, message["number"])
+                self._router.blocks_accepted(chain, message["number"])
             case platform_notifications.ISSUED:
-                self._router.transactions_issued(Chain.P, _ids(message["tx_ids"]))
+                self._router.transactions_issued(chain, _ids(message["tx_ids"]))
             case cchain_notifications.PENDING:
-                self._router.transactions_issued(Chain.C, _ids(message["hashes"]))
+                self._router.transactions_issued(chain, _ids(message["hashes"]))
             case voting.BLOCKS_WAITING:
-                self._router.blocks_waiting(message["chain"])
+                self._router.blocks_waiting(chain)
 
     async def _look_at_heads(self) -> None:
         """Find blocks whose event was lost, or that another process built (time travel)."""
@@ -200,7 +201,7 @@ class RunningNetwork:
     def _warn_of_missing_votes(self) -> None:
         """Log once if this node's stake counts on a chain that it does not vote on."""
         settings = self._node.settings
-        if self._warned or not settings.votes or Chain.C in settings.chains:
+        if self._warned or not settings.votes or not is_left_out(C_CHAIN):
             return
         if self._network.node_id in self._directory.validators():
             self._warned = True
@@ -209,8 +210,9 @@ class RunningNetwork:
 
 def _begin(reports: DatabaseRecords, node: NodeNetwork) -> None:
     """Reset the records of peers and uptimes, and prepare the chains for requests."""
-    node.evm_chain.read_genesis()
-    for chain in node.chains:
+    for evm_chain in node.evm_chains:
+        evm_chain.read_genesis()
+    for chain in node.chains.values():
         chain.begin()
     reports.begin()
     uptime.begin(node.platform_chain, clock.now())

@@ -21,9 +21,10 @@ choose_settings()
 django.setup()
 
 # Imported here because these modules import models.
+from cchain_app.api import EvmRpc  # noqa: E402
 from cchain_app.consumers import EthConsumer  # noqa: E402
 from cchain_app.evm.select import is_native  # noqa: E402
-from chaindb.chains import Chain  # noqa: E402
+from chaindb.chains import is_left_out, title  # noqa: E402
 from explorer_app.api.endpoint import body_limit as source_body_limit  # noqa: E402
 from health_app.metrics.process import OTHER  # noqa: E402
 from jsonrpc.dispatch.gate import Gate  # noqa: E402
@@ -39,7 +40,7 @@ from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.web.base_path import BelowBasePath  # noqa: E402
 from nodeproject.web.chain_paths import ChainPaths, letters_of  # noqa: E402
 from nodeproject.web.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
-from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS, ROOT  # noqa: E402
+from nodeproject.web.endpoints import ROOT  # noqa: E402
 from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
@@ -66,17 +67,21 @@ class Application:
     def __init__(self, node: Node) -> None:
         doors, metrics = node.doors, node.observation.metrics
         endpoint, workers, memory = doors.cchain, doors.workers, doors.memory
-        consumer: Any = EthConsumer.as_asgi(
-            rpc=node.evm_rpc,
-            endpoint=endpoint,
-            workers=workers,
-            gatherers=doors.gatherers,
-            memory=memory,
-        )
-        absent = doors.absent()
-        nowhere: Any = _Nowhere(absent)
+
+        def consumer(rpc: EvmRpc) -> Any:
+            return EthConsumer.as_asgi(
+                rpc=rpc,
+                endpoint=doors.evm[rpc.chain.name],
+                workers=workers,
+                gatherers=doors.gatherers,
+                memory=memory,
+            )
+
+        nowhere: Any = _Nowhere(doors.absent())
+        consumers = {name: consumer(rpc) for name, rpc in node.evm_rpcs.items()}
         sockets: list[Any] = [
-            path(one.removeprefix("/"), consumer) for one in CCHAIN_WEBSOCKETS if one not in absent
+            path(one.removeprefix("/"), consumers[rpc.chain.name])
+            for one, rpc in doors.sockets().items()
         ]
         sockets.append(re_path("", nowhere))
         behind: Any = ProtocolTypeRouter(
@@ -93,15 +98,20 @@ class Application:
             }
         )
         self._node = node
-        self._follower = HeadListener(node.evm_rpc) if Chain.C.is_here else None
+        self._followers = [
+            HeadListener(rpc) for name, rpc in node.evm_rpcs.items() if not is_left_out(name)
+        ]
         self._listener = PlatformListener(node.platform_chain)
-        self._paths = ChainPaths(workers, partial(letters_of, node.platform_chain, node.evm_chain))
+        self._paths = ChainPaths(
+            workers, partial(letters_of, node.platform_chain, node.evm_chains.values())
+        )
         node.observation.observe_web(workers)
-        node.transaction_log.begin()
+        node.begin_transaction_logs()
         if node.head is not None:
             node.head.begin()
         if node.settings.profile == "production" and may_make_blocks(node):
-            node.evm_chain.mine_on_arrival()
+            for chain in node.evm_chains.values():
+                chain.mine_on_arrival()
         raw = AsgiRpc(
             by_path(doors.endpoints()),
             behind,
@@ -131,18 +141,20 @@ class Application:
 
     def _follow(self) -> None:
         self._listener.start()
-        if self._follower is not None:
-            self._follower.start()
+        for follower in self._followers:
+            follower.start()
 
     async def _know_genesis(self) -> None:
-        """Read the rules of the C-Chain's genesis, which calls on the event loop need because they read no rows.
+        """Read the rules of each EVM chain's genesis, which calls on the event loop need because they read no rows.
 
         If the database is unavailable, the first call that runs in a thread reads them.
         """
-        try:
-            await self._node.doors.workers.run(_SECONDS, self._node.evm_chain.read_genesis)
-        except (DatabaseError, Overloaded, TimeoutError) as error:
-            _log.warning("the C-Chain's genesis could not be looked up yet: %s", error)
+        for chain in self._node.evm_chains.values():
+            try:
+                await self._node.doors.workers.run(_SECONDS, chain.read_genesis)
+            except (DatabaseError, Overloaded, TimeoutError) as error:
+                name = title(chain.name)
+                _log.warning("the %s's genesis could not be looked up yet: %s", name, error)
 
     async def _live(self, receive: Any, send: Any) -> None:
         """Follow the chain and check the node's health from the startup to the shutdown of the server."""
@@ -156,10 +168,10 @@ class Application:
             else:
                 self._node.observation.reporter.stop()
                 self._listener.stop()
-                if self._follower is not None:
-                    await self._follower.stop()
+                for follower in self._followers:
+                    await follower.stop()
                 await self._node.doors.close()
-                self._node.transaction_log.end()
+                self._node.end_transaction_logs()
                 self._node.plain.workers.close()
                 await send({"type": "lifespan.shutdown.complete"})
                 return

@@ -60,7 +60,7 @@ def _observe_worker(**_kwargs: Any) -> None:
 
     _name_unknown_variables()
     this_node().observation.observe_worker()
-    this_node().transaction_log.begin()
+    this_node().begin_transaction_logs()
 
 
 @beat_init.connect

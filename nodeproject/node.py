@@ -5,16 +5,19 @@ or a server calls, and that therefore cannot be passed anything, gets this objec
 Expensive parts are created at first use.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.services.composition import compose as compose_cchain
 from cchain_app.services.transaction_log import TransactionLog
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.database import Database
 from chaindb.events import ChainEvents
+from chaindb.registry import ChainRegistry
 from explorer_app.services.composition import compose as compose_explorer
 from explorer_app.services.tokens import follow as follow_with_tokens
 from explorer_app.site import Explorer
@@ -38,7 +41,7 @@ from platform_app.api.own_node import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.local.renewal import Renewal
 from platform_app.services.composition import compose as compose_platform
-from primitives.ids import ID
+from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
 
@@ -52,16 +55,35 @@ def processes_in(directory: Path | None) -> Alone | SharedProcesses:
     return Alone(own) if directory is None else SharedProcesses(own, directory)
 
 
+class FurtherChain(NamedTuple):
+    """An EVM chain of a node besides the C-Chain."""
+
+    aliases: tuple[str, ...]
+    """Its names; the first one is its name in rows, metrics and events."""
+    blockchain_id: ID
+    database: str
+    """The alias of the database with its rows, which has no rows of another EVM chain."""
+    genesis_file: Callable[[], bytes]
+    subnet_id: ID = PRIMARY_NETWORK_ID
+
+
 class Node:
     """A node, as seen by one of its processes.
 
     Args:
         settings: The operator's settings.
         processes: The processes that share their metrics; None: this process is alone.
+        further: The EVM chains besides the C-Chain.
+
+    Raises:
+        DuplicateChain: Two chains have a name or their tables in common.
     """
 
     def __init__(
-        self, settings: NodeSettings, processes: Alone | SharedProcesses | None = None
+        self,
+        settings: NodeSettings,
+        processes: Alone | SharedProcesses | None = None,
+        further: Sequence[FurtherChain] = (),
     ) -> None:
         self.settings = settings
         self.processes = processes or processes_in(None)
@@ -70,7 +92,7 @@ class Node:
         self.pointers = ChainEvents(settings.profile)
         """Announces chain events to listeners in this process and in others."""
         self.database = Database()
-        """The database of both chains; their writers in this process take turns."""
+        """The database of the primary network's chains; their writers in this process take turns."""
         self.platform_chain = compose_platform(
             PlatformChain(settings, self.database, self.identity, pointers=self.pointers)
         )
@@ -81,23 +103,39 @@ class Node:
                 settings, self.database, pointers=self.pointers, blockchain_id=self._c_chain_id
             )
         )
+        """The C-Chain."""
         follow_with_tokens(self.evm_chain)
-        self.evm_chain.has_peers = has_peers
-        self.evm_chain.least_time = self._least_time
-        has_others = settings.profile == "production" and Chain.C.is_here
+        more = [self._further_chain(one) for one in further]
+        self.evm_chains: Mapping[str, EvmChain] = {one.name: one for one in (self.evm_chain, *more)}
+        """The EVM chains by name, the C-Chain first."""
+        for chain in self.evm_chains.values():
+            chain.has_peers = has_peers
+            chain.least_time = self._least_time
+        self.chains = ChainRegistry((self.platform_chain, *self.evm_chains.values()))
+        """The chains that the node takes part in, by name."""
+        has_others = settings.profile == "production" and not is_left_out(C_CHAIN)
         self.head = share_head(self.evm_chain, settings.directory) if has_others else None
         """Keeps the C-Chain at the head that the machine's other processes have published."""
-        self.transaction_log = TransactionLog(self.evm_chain)
-        """Logs the C-Chain's transactions; started by processes that serve or accept blocks."""
-        self.network = NodeNetwork(settings, self.platform_chain, self.evm_chain)
+        self.transaction_logs = {name: TransactionLog(one) for name, one in self.evm_chains.items()}
+        """Log the transactions of each EVM chain; started by processes that serve or accept blocks."""
+        self.network = NodeNetwork(settings, self.platform_chain, tuple(self.evm_chains.values()))
         """The node's part in its peer network."""
         self.turn = LoopTurn()
         """The share of a turn of this process's event loop that all interfaces together may use."""
 
-    @cached_property
+    @property
     def evm_rpc(self) -> EvmRpc:
         """The shared state of the C-Chain's interfaces over HTTP and WebSocket."""
-        return EvmRpc(self.evm_chain, self.turn, self.transaction_log)
+        found: EvmRpc = self.evm_rpcs[self.evm_chain.name]
+        return found
+
+    @cached_property
+    def evm_rpcs(self) -> Mapping[str, EvmRpc]:
+        """The shared state of the interfaces of each EVM chain, by name."""
+        return {
+            name: EvmRpc(one, self.turn, self.transaction_logs[name])
+            for name, one in self.evm_chains.items()
+        }
 
     @cached_property
     def platform_rpc(self) -> PlatformRpc:
@@ -107,14 +145,14 @@ class Node:
     @cached_property
     def observation(self) -> Observation:
         """Exposes this process to monitoring."""
-        return Observation(self.settings, self.processes, self.evm_rpc, self.platform_rpc)
+        return Observation(self.settings, self.processes, self.evm_rpcs, self.platform_rpc)
 
     @cached_property
     def doors(self) -> Endpoints:
         """The RPC interfaces, their limits and their threads."""
         return Endpoints(
             settings=self.settings,
-            evm_rpc=self.evm_rpc,
+            evm_rpcs=self.evm_rpcs,
             platform_rpc=self.platform_rpc,
             observation=self.observation,
             identity=self.identity,
@@ -159,6 +197,29 @@ class Node:
     def snapshots(self) -> Snapshots:
         """The node's named snapshots."""
         return Snapshots(self.settings, self.platform_chain, self.evm_chain, self.network)
+
+    def begin_transaction_logs(self) -> None:
+        """Begin to log the transactions of the EVM chains."""
+        for log in self.transaction_logs.values():
+            log.begin()
+
+    def end_transaction_logs(self) -> None:
+        """Stop logging the transactions of the EVM chains."""
+        for log in self.transaction_logs.values():
+            log.end()
+
+    def _further_chain(self, given: FurtherChain) -> EvmChain:
+        return compose_cchain(
+            EvmChain(
+                self.settings,
+                Database(given.database),
+                pointers=self.pointers,
+                aliases=given.aliases,
+                blockchain_id=lambda: given.blockchain_id,
+                genesis_file=given.genesis_file,
+                subnet_id=given.subnet_id,
+            )
+        )
 
     def _c_chain_id(self) -> ID:
         """Return the C-Chain's blockchain ID, from the P-Chain's genesis.

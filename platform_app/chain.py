@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from time import monotonic
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import ClassVar, Final, NamedTuple, Protocol, Self
 
 from django.db import DEFAULT_DB_ALIAS
 
@@ -151,6 +151,11 @@ class PlatformChain:
 
     blockchain_id: ID = PRIMARY_NETWORK_ID
     aliases = PLATFORM_ALIASES
+    name: str = PLATFORM_ALIASES[0]
+    subnet_id: Final = PRIMARY_NETWORK_ID
+    vm_name: Final = "platform"
+    lock: Final = Lock.PCHAIN
+    """The lock for writing its blocks."""
     vm: ChainVM[Block]
     """Its processing blocks; requires the lock of `consensus`. `services.composition` sets both."""
     consensus: Consensus[Block]
@@ -173,13 +178,17 @@ class PlatformChain:
         self.key_derivation = KeyDerivation.of(node.rpc_threads)
         self.pointers = pointers or ChainEvents(node.profile)
         """Sends messages to subscribers; see `notifications`."""
-        self.building = BlocksInProgress(self.cache_key(self.aliases[0]), node.profile)
+        self.building = BlocksInProgress(self.cache_key(self.name), node.profile)
         """Its blocks in progress."""
         self.looks = RecheckTimer()
         self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db, node.profile)
         """Asked for a block in the transaction that stores pending work, or after that transaction."""
         self.own: OwnTxs | None = None
         """Set by the code that creates the chain: on a local network its validator renews itself."""
+
+    def is_named(self, name: str) -> bool:
+        """Return whether a name means this chain: one of its aliases, or its blockchain ID."""
+        return name in {*self.aliases, str(self.blockchain_id)}
 
     def env(self, network: StoredNetwork, now: int, p_chain_height: int | None = None) -> Env:
         """Return the environment that rules need besides the state.

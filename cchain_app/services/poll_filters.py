@@ -278,4 +278,4 @@ def _cache() -> BaseCache:
 
 
 def _key(chain: EvmChain, filter_id: int) -> str:
-    return f"filter-{chain.aliases[0]}-{filter_id:032x}"
+    return f"filter-{chain.name}-{filter_id:032x}"

@@ -84,7 +84,7 @@ class TransactionLog:
         self._collapse = Collapse(clock=clock)
         self._clock = clock
         self._known: KnownSignatures | None = None
-        self.switch = LogSwitch(chain.aliases[0], is_shared=chain.node.profile == "production")
+        self.switch = LogSwitch(chain.name, is_shared=chain.node.profile == "production")
         self._has_begun = self._in_thread = False
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()

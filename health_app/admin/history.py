@@ -17,26 +17,26 @@ from adminkit.actions import ActionTarget, AdminAction, ask
 from adminkit.changelist import ListChoice
 from adminkit.overview import Card, Overview, Panel, Way
 from adminkit.read_only import ReadOnlyModelAdmin
+from cchain_app.apps import evm_chains
+from chaindb.chains import title
 from health_app import advice
-from health_app.checks import TAGS
+from health_app.checks import tags_of
 from health_app.models import HealthChange
 from health_app.reporter import Reporter
 from health_app.result import CheckResult
 
-TITLES: Final = {
-    "C": "C-Chain",
-    "P": "P-Chain",
-    "X": "X-Chain",
-    "bootstrapped": "Bootstrapped",
-    "network": "Network",
-    "router": "Router",
-}
-"""Titles of the checks by name."""
+TITLES: Final = {"bootstrapped": "Bootstrapped", "network": "Network", "router": "Router"}
+"""Titles of the checks of the node, by name. The checks of chains have the chains' titles."""
 
 
 def title_of(name: str) -> str:
-    """Return the title of a check, or its name if it has no title."""
-    return TITLES.get(name, name)
+    """Return the title of a check."""
+    return TITLES.get(name) or title(name)
+
+
+def check_names() -> list[str]:
+    """Return the names of this node's checks."""
+    return list(tags_of(evm_chains()[1:]))
 
 
 def show_state(*, healthy: bool) -> SafeString:
@@ -65,7 +65,6 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
     choices = (
         ListChoice("all", "All"),
         ListChoice("failures", "Failures", (Q(healthy=False),)),
-        *(ListChoice(name, title_of(name), (Q(name=name),)) for name in TAGS),
     )
     fieldsets = (
         (None, {"fields": ("check_name", "state", "when", "why")}),
@@ -73,10 +72,16 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
     )
 
     @override
+    def get_choices(self) -> tuple[ListChoice, ...]:
+        checks = (ListChoice(name, title_of(name), (Q(name=name),)) for name in check_names())
+        return (*self.choices, *checks)
+
+    @override
     def read_term(self, text: str) -> Any:
         wanted = text.strip().lower()
-        names = {name.lower(): name for name in TAGS}
-        names |= {title.lower(): name for name, title in TITLES.items()}
+        checks = check_names()
+        names = {name.lower(): name for name in checks}
+        names |= {title_of(name).lower(): name for name in checks}
         return names.get(wanted, text.strip())
 
     @override

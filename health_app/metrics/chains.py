@@ -1,15 +1,17 @@
-"""Metrics of both chains from the database: heads, mempools, stake, fees. Amounts are in the smallest units."""
+"""Metrics of the chains from the database: heads, mempools, stake, fees. Amounts are in the smallest units."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
 from prometheus_client.core import Metric
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_chains
+from cchain_app.chain import EvmChain
 from cchain_app.selectors import calls
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, P_CHAIN, is_left_out
+from chaindb.registry import NodeChain
 from health_app.metrics.instruments import gauge
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
@@ -17,7 +19,6 @@ from platform_app.executor.fees import price_of
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import figures as platform
 from platform_app.selectors import mempool, stakers
-from primitives.ids import ID
 
 RECENT: Final = 60
 """Blocks of this many seconds, by the node's clock, count as recent."""
@@ -26,28 +27,37 @@ _NANOSECONDS: Final = 1_000_000_000
 
 def of_cchain() -> Iterator[Metric]:
     """Yield metrics of the C-Chain; none before its genesis, or if this node does not take part in it."""
-    if not Chain.C.is_here:
+    yield from of_evm(evm_chain())
+
+
+def of_evm(chain: EvmChain) -> Iterator[Metric]:
+    """Yield metrics of an EVM chain; none before its genesis, or if this node does not take part in it.
+
+    Figures of EVM chains alone are named after the C-Chain; those of further chains have the chain as a label.
+    """
+    if is_left_out(chain.name):
         return
-    head, now = cchain.head(evm_chain()), clock.cchain_now()
+    head, now = cchain.head(chain), clock.cchain_now()
     if head is None:
         return
-    yield from _head(Chain.C, head.number, head.timestamp, now)
-    recent = cchain.recent(evm_chain(), now - RECENT)
-    yield from _recent(Chain.C, recent.blocks, recent.transactions)
-    waiting = cchain.waiting(evm_chain(), head.number)
-    yield gauge("mempool_transactions", waiting.pending, chain=Chain.C, state="pending")
-    yield gauge("mempool_transactions", waiting.queued, chain=Chain.C, state="queued")
-    yield gauge("mempool_bytes", waiting.size, chain=Chain.C)
+    yield from _head(chain.name, head.number, head.timestamp, now)
+    recent = cchain.recent(chain, now - RECENT)
+    yield from _recent(chain.name, recent.blocks, recent.transactions)
+    waiting = cchain.waiting(chain, head.number)
+    yield gauge("mempool_transactions", waiting.pending, chain=chain.name, state="pending")
+    yield gauge("mempool_transactions", waiting.queued, chain=chain.name, state="queued")
+    yield gauge("mempool_bytes", waiting.size, chain=chain.name)
+    labels = {} if chain.name == C_CHAIN else {"chain": chain.name}
     if head.base_fee is not None:
-        yield gauge("cchain_base_fee_wei", head.base_fee)
-    yield gauge("cchain_gas_used", head.gas_used)
-    yield gauge("cchain_gas_limit", head.gas_limit)
-    yield gauge("cchain_recent_gas_used", recent.gas_used)
-    yield gauge("cchain_last_block_bytes", head.size)
-    written = calls.progress(evm_chain())
+        yield gauge("cchain_base_fee_wei", head.base_fee, **labels)
+    yield gauge("cchain_gas_used", head.gas_used, **labels)
+    yield gauge("cchain_gas_limit", head.gas_limit, **labels)
+    yield gauge("cchain_recent_gas_used", recent.gas_used, **labels)
+    yield gauge("cchain_last_block_bytes", head.size, **labels)
+    written = calls.progress(chain)
     if written is not None:
-        yield gauge("cchain_calls_height", written.height)
-        yield gauge("cchain_calls_unrecorded", written.unrecorded)
+        yield gauge("cchain_calls_height", written.height, **labels)
+        yield gauge("cchain_calls_unrecorded", written.unrecorded, **labels)
 
 
 def of_platform() -> Iterator[Metric]:
@@ -57,14 +67,15 @@ def of_platform() -> Iterator[Metric]:
         tip, present = platform_chain().tip(), stakers.current_validators(platform_chain())
     except NoPlatformGenesis:
         return
-    yield from _names(Chain.P, platform_chain().aliases, platform_chain().blockchain_id)
-    if Chain.C.is_here:  # its blockchain ID comes from the P-Chain's genesis
-        yield from _names(Chain.C, evm_chain().aliases, evm_chain().blockchain_id)
-    yield from _head(Chain.P, tip.height, tip.timestamp, now)
-    yield from _recent(Chain.P, *platform.recent(platform_chain(), now - RECENT))
+    yield from _names(platform_chain())
+    for chain in evm_chains():
+        if not is_left_out(chain.name):  # the C-Chain's ID comes from the P-Chain's genesis
+            yield from _names(chain)
+    yield from _head(P_CHAIN, tip.height, tip.timestamp, now)
+    yield from _recent(P_CHAIN, *platform.recent(platform_chain(), now - RECENT))
     waiting = mempool.waiting(platform_chain())
-    yield gauge("mempool_transactions", waiting.txs, chain=Chain.P, state="pending")
-    yield gauge("mempool_bytes", waiting.size, chain=Chain.P)
+    yield gauge("mempool_transactions", waiting.txs, chain=P_CHAIN, state="pending")
+    yield gauge("mempool_bytes", waiting.size, chain=P_CHAIN)
     yield from _stake(present, now)
     yield gauge("platform_gas_capacity", tip.fee_state.capacity)
     yield gauge("platform_gas_excess", tip.fee_state.excess)
@@ -72,19 +83,20 @@ def of_platform() -> Iterator[Metric]:
     yield gauge("node_clock_offset_seconds", clock.offset())
 
 
-def _names(chain: Chain, aliases: Iterable[str], blockchain_id: ID) -> Iterator[Metric]:
+def _names(chain: NodeChain) -> Iterator[Metric]:
     """Yield all names of a chain, so that series can be joined by any of them."""
-    for alias in aliases:
-        yield gauge("chain_info", 1, chain=chain, alias=alias, blockchain_id=str(blockchain_id))
+    blockchain_id = str(chain.blockchain_id)
+    for alias in chain.aliases:
+        yield gauge("chain_info", 1, chain=chain.name, alias=alias, blockchain_id=blockchain_id)
 
 
-def _head(chain: Chain, height: int, moment: int, now: int) -> Iterator[Metric]:
+def _head(chain: str, height: int, moment: int, now: int) -> Iterator[Metric]:
     yield gauge("chain_height", height, chain=chain)
     yield gauge("chain_last_block_timestamp_seconds", moment, chain=chain)
     yield gauge("chain_last_block_age_seconds", max(0, now - moment), chain=chain)
 
 
-def _recent(chain: Chain, blocks: int, transactions: int) -> Iterator[Metric]:
+def _recent(chain: str, blocks: int, transactions: int) -> Iterator[Metric]:
     yield gauge("chain_recent_blocks", blocks, chain=chain)
     yield gauge("chain_recent_transactions", transactions, chain=chain)
 

@@ -9,9 +9,9 @@ from typing import Final
 
 from prometheus_client.core import Metric
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import find_evm_chain
 from cchain_app.selectors import figures as cchain
-from chaindb.chains import Chain
+from chaindb.chains import P_CHAIN
 from health_app.metrics.instruments import counter, gauge, histogram, summary
 from network_app import selectors
 from network_app.consensus.report import LATENCIES, WORK, ConsensusReport, Outcomes
@@ -43,9 +43,10 @@ def _heights(chain: str, report: ConsensusReport, time: int | None) -> Iterator[
 
 def _head_time(chain: str) -> int | None:
     """Return the time of the last accepted block in Unix seconds."""
-    if chain == Chain.P:
+    if chain == P_CHAIN:
         return platform_chain().tip().timestamp
-    head = cchain.head(evm_chain())
+    evm = find_evm_chain(chain)
+    head = None if evm is None else cchain.head(evm)
     return None if head is None else head.timestamp
 
 

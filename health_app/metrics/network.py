@@ -9,9 +9,9 @@ from django.conf import settings
 from prometheus_client.core import Metric
 
 from cchain_app.apps import evm_chain
-from chaindb.chains import present
 from health_app.metrics.instruments import counter, gauge
 from network_app import selectors
+from network_app.apps import node_network
 from network_app.selectors.network import is_fresh
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
@@ -43,7 +43,7 @@ def of_network() -> Iterator[Metric]:
 def of_bootstrap() -> Iterator[Metric]:
     """Yield the progress of each chain's bootstrapping."""
     rows = selectors.syncs()
-    for chain in present():
+    for chain in node_network().chains:
         yield gauge("chain_bootstrapped", selectors.is_bootstrapped(chain), chain=chain)
         row = rows.get(chain)
         if row is None:
@@ -92,7 +92,7 @@ def _peers(connected: Sequence[Any]) -> Iterator[Metric]:
     for subnet in (primary, *_existing(tracked, primary)):
         yield gauge("network_peers_subnet", tracked[subnet], subnetID=subnet)
     benched = Counter(alias for peer in connected for alias in set(peer.benched))
-    for chain in present():
+    for chain in node_network().chains:
         yield gauge("network_peers_benched", benched[chain], chain=chain)
 
 

@@ -8,6 +8,7 @@ library's instruments. Rarer events are counted in the instruments directly.
 import gc
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -47,7 +48,8 @@ class ProcessMetrics:
         self.statements: Final = Tally()
         """Database statements by their first word; the code is the class name of the error."""
         self.workers: Workers | None = None
-        self.hub: Hub | None = None
+        self.hubs: tuple[Hub, ...] = ()
+        """The WebSocket connections of each EVM chain."""
         self.http_connections: Callable[[], int | None] = lambda: None
         self.caches: Callable[[], Mapping[str, CacheState]] = dict
         self.is_listening = False
@@ -67,7 +69,7 @@ class ProcessMetrics:
         return self._replies.setdefault(name, Replies())
 
     def block(self, chain: str, seconds: float) -> None:
-        """Count a block that was made, or verified and accepted, by the letter of its chain."""
+        """Count a block that was made, or verified and accepted, by the name of its chain."""
         made = self.instruments.histogram(
             "block_processing_duration_seconds", LONG_BOUNDS, chain=chain
         )
@@ -125,10 +127,12 @@ class ProcessMetrics:
         connected = self.http_connections()
         if connected is not None:
             show.gauge("http_connections").set(connected)
-        if self.hub is None:
+        if not self.hubs:
             return
-        show.gauge("websocket_connections").set(self.hub.connections)
-        subscriptions = self.hub.counts()
+        show.gauge("websocket_connections").set(sum(one.connections for one in self.hubs))
+        subscriptions: Counter[str] = Counter()
+        for hub in self.hubs:
+            subscriptions.update(hub.counts())
         self._topics.update(subscriptions)
         for topic in self._topics:
             show.gauge("websocket_subscriptions", kind=topic).set(subscriptions.get(topic, 0))

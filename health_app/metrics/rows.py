@@ -6,8 +6,9 @@ Each part is read separately, so that a part that fails does not hide the others
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.utils import InterfaceError, OperationalError
 from prometheus_client.core import Metric
 
+from cchain_app.chain import EvmChain
 from chaindb.database import Database
 from health_app.metrics import chains, consensus, network
 from health_app.metrics.instruments import gauge
@@ -64,10 +66,15 @@ class DatabasePart:
             yield gauge("database_size_bytes", size, part=part)
 
 
-def parts() -> tuple[Part, ...]:
-    """Return all parts, in the order in which they are read."""
+def parts(further: Iterable[EvmChain] = ()) -> tuple[Part, ...]:
+    """Return all parts, in the order in which they are read.
+
+    Args:
+        further: The EVM chains besides the C-Chain; each is a part by its name.
+    """
     return (
         ("cchain", chains.of_cchain),
+        *((one.name, partial(chains.of_evm, one)) for one in further),
         ("platform", chains.of_platform),
         ("network", network.of_network),
         ("bootstrap", network.of_bootstrap),

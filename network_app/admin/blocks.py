@@ -4,7 +4,7 @@ from typing import Any
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
@@ -13,7 +13,10 @@ from adminkit.changelist import Branch, KeysetChangeList, ListChoice
 from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
+from cchain_app.admin.rows_admin import objects
+from cchain_app.apps import evm_chain
 from cchain_app.models import Block as CChainBlock
+from chaindb.chains import P_CHAIN
 from network_app.admin import display
 from network_app.models import OuterBlock
 from platform_app.models import Block as PlatformBlock
@@ -23,9 +26,6 @@ _HEIGHT_BITS = 63
 """Number of bits of the heights that a column can hold."""
 
 _OPTION = 1
-_CHAINS = tuple(
-    ListChoice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items()
-)
 
 
 class OuterBlockList(KeysetChangeList):
@@ -50,10 +50,6 @@ class OuterBlockAdmin(IdentifierAdmin):
     ordering = ("-id",)
     search_fields = ("height", "block_id", "proposer")
     search_help_text = "Height, block ID or node ID"
-    choices = (
-        *_CHAINS,
-        ListChoice("all", "All", tuple(branch for one in _CHAINS for branch in one.branches)),
-    )
     unique_hash = "block_id"
     found_by = (
         ""  # this is the ID among peers, while the explorer finds blocks by that of the inner block
@@ -63,6 +59,17 @@ class OuterBlockAdmin(IdentifierAdmin):
         ("Proposal", {"fields": ("full_proposer", "moment", "validators_as_of", "full_era")}),
         ("Signed", {"fields": ("signed_by", "signed")}),
     )
+
+    @override
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
+        rows: QuerySet[Any] = super().get_queryset(request)
+        return rows.using(objects(OuterBlock).db)  # with the blocks of the chosen EVM chain
+
+    @override
+    def get_choices(self) -> tuple[ListChoice, ...]:
+        chains = display.chain_choices()
+        everything = tuple(branch for one in chains for branch in one.branches)
+        return (*chains, ListChoice("all", "All", everything))
 
     @override
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
@@ -101,7 +108,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     def neighbours(self, block: OuterBlock) -> SafeString:
         """Return the height between links to the previous and the next block, where they exist."""
         heights = (block.height - 1, block.height + 1)
-        rows = OuterBlock.objects.filter(chain=block.chain, height__in=heights)
+        rows = objects(OuterBlock).filter(chain=block.chain, height__in=heights).order_by()
         found = dict(rows.values_list("height", "pk"))
         before, after = (found.get(height) for height in heights)
         return display.line(
@@ -122,7 +129,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     def inside(self, block: OuterBlock) -> SafeString:
         """Return a link to the chain's own block."""
         page = display.inner_page(block.chain, block.height)
-        return display.link(f"{display.CHAINS[block.chain]} {block.height:,} ›", page)
+        return display.link(f"{display.title(block.chain)} {block.height:,} ›", page)
 
     @admin.display(description="Proposer")
     def short_proposer(self, block: Any) -> SafeString:
@@ -186,23 +193,24 @@ def _nobody(block: OuterBlock) -> SafeString:
 def _platform_block(height: int | None) -> SafeString:
     if height is None:
         return display.NOTHING
-    return display.link(f"{height:,}", display.inner_page("P", height))
+    return display.link(f"{height:,}", display.inner_page(P_CHAIN, height))
 
 
 def _at(height: int) -> list[Q]:
     """Return the condition for blocks at a height; no condition if the height is impossible."""
     if height >> _HEIGHT_BITS:
         return []
-    return [Q(chain=alias, height=height) for alias in display.CHAINS]
+    rows = objects(OuterBlock).filter(chain__in=display.chain_names(), height=height)
+    return [Q(pk__in=list(rows.order_by().values_list("pk", flat=True)))]
 
 
 def _known_as(wanted: ID) -> list[Q]:
     """Return the conditions for a block by its ID, either that among peers or that of its own chain."""
     platform = PlatformBlock.objects.filter(block_id=wanted).order_by("block_id")
-    cchain = CChainBlock.objects.filter(hash=wanted).order_by("hash")
+    cchain = objects(CChainBlock).filter(hash=wanted).order_by("hash")
     heights = (
-        ("P", platform.values_list("height", flat=True).first()),
-        ("C", cchain.values_list("number", flat=True).first()),
+        (P_CHAIN, platform.values_list("height", flat=True).first()),
+        (evm_chain().name, cchain.values_list("number", flat=True).first()),
     )
     found = [Q(chain=alias, height=height) for alias, height in heights if height is not None]
     return found or [Q(block_id=wanted)]

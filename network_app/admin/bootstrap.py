@@ -18,7 +18,7 @@ from network_app.models import ChainSync, SyncPhase
 
 @admin.register(ChainSync)
 class ChainSyncAdmin(IdentifierAdmin):
-    """Progress of both chains since this node's last start."""
+    """Progress of each chain since this node's last start."""
 
     list_display = ("name", "state", "way", "speed", "waiting", "started", "finished")
     ordering = ("-chain",)
@@ -31,7 +31,13 @@ class ChainSyncAdmin(IdentifierAdmin):
 
     @override
     def branches(self, term: IdentifierTerm) -> list[Q]:
-        return [Q(pk=term.text.upper()[:1])]
+        text = term.text.lower()
+        found = [
+            one
+            for one in display.chain_names()
+            if text in {one.lower(), display.title(one).lower()}
+        ]
+        return [Q(pk__in=found)]
 
     @override
     def prepare(self, rows: Sequence[Any]) -> None:
@@ -43,7 +49,7 @@ class ChainSyncAdmin(IdentifierAdmin):
     @admin.display(description="Chain")
     def name(self, row: ChainSync) -> SafeString:
         """Return the chain's name."""
-        return display.unbroken(display.CHAINS[row.chain])
+        return display.unbroken(display.title(row.chain))
 
     @admin.display(description="State")
     def state(self, row: Any) -> SafeString:

@@ -26,10 +26,6 @@ from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors.accepted import NoFirstValidator
 from primitives.ids import NodeID
 
-_CHAINS = tuple(
-    ListChoice(alias, title, (Q(chain=alias),)) for alias, title in display.CHAINS.items()
-)
-
 
 @admin.register(ChainConsensus)
 class ChainConsensusAdmin(IdentifierAdmin):
@@ -107,16 +103,16 @@ class BlockDecisionAdmin(IdentifierAdmin):
     ordering = ("-id",)
     search_fields = ("height", "block_id", "proposer")
     search_help_text = "Height, block ID or node ID"
-    choices = (
-        ListChoice("all", "All"),
-        *_CHAINS,
-        ListChoice("rejected", "Rejected", (Q(accepted=False),)),
-    )
     fieldsets = (
         (None, {"fields": ("chain_name", "place", "outcome", "full_id", "full_parent")}),
         ("Proposal", {"fields": ("full_proposer",)}),
         ("Decision", {"fields": ("issued", "decided", "lasted", "polls", "rejected")}),
     )
+
+    @override
+    def get_choices(self) -> tuple[ListChoice, ...]:
+        rejected = ListChoice("rejected", "Rejected", (Q(accepted=False),))
+        return (ListChoice("all", "All"), *display.chain_choices(), rejected)
 
     @override
     def branches(self, term: IdentifierTerm) -> Sequence[Q]:

@@ -5,9 +5,11 @@ from datetime import datetime
 from math import floor
 from typing import Final
 
+from django.db.models import Q
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from adminkit.changelist import ListChoice
 from adminkit.display import (
     NOTHING,
     badge,
@@ -25,7 +27,9 @@ from adminkit.display import (
 from adminkit.formats import format_age
 from adminkit.links import PageLinks
 from cchain_app.admin import links as cchain
+from chaindb.chains import P_CHAIN, title
 from network_app import selectors
+from network_app.apps import node_network
 from network_app.models import ChainSync, SyncPhase
 from platform_app.admin import links as platform
 from platform_app.admin.display import NODE, amount, full_amount, share_bar, short_node
@@ -57,10 +61,18 @@ def outer_page(key: object) -> str:
 
 def inner_page(chain: str, height: int) -> str:
     """Return the URL of the page of a chain's own block."""
-    return cchain.block_page(height) if chain == "C" else platform.block_page(height)
+    return platform.block_page(height) if chain == P_CHAIN else cchain.block_page(height)
 
 
-CHAINS = {"P": "P-Chain", "C": "C-Chain"}
+def chain_names() -> list[str]:
+    """Return the names of this node's chains, those that NODE_CHAINS leaves out included."""
+    return node_network().names
+
+
+def chain_choices() -> tuple[ListChoice, ...]:
+    """Return a part of a list for each chain."""
+    return tuple(ListChoice(one, title(one), (Q(chain=one),)) for one in chain_names())
+
 
 _STEP = 1024
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
@@ -109,7 +121,7 @@ __all__ = [
     "NOTHING", "amount", "badge", "bar", "box", "chain", "clock_time", "faint", "full",
     "full_amount", "full_link", "full_node", "line", "link", "moment", "names", "node_link", "pair", "progress",
     "progress_bar", "share", "share_bar", "short_link", "short_node", "since", "stack", "sync_phase",
-    "unbroken",
+    "title", "unbroken",
 ]  # fmt: skip
 
 
@@ -132,7 +144,7 @@ def full_node(node_id: NodeID) -> SafeString:
 
 def chain(alias: str) -> SafeString:
     """Return a chain's name as a label."""
-    return badge(CHAINS[alias], "note" if alias == "C" else "plain")
+    return badge(title(alias), "plain" if alias == P_CHAIN else "note")
 
 
 def clock_time(at: datetime | None) -> SafeString:
@@ -186,7 +198,7 @@ def progress_bar(row: ChainSync) -> SafeString:
     return format_html(
         '<span class="nd-way" role="progressbar" aria-label="{} bootstrap" aria-valuemin="0" '
         'aria-valuemax="100" aria-valuenow="{}">{}</span>',
-        CHAINS[row.chain], row.percent, bar(row.percent, kind),
+        title(row.chain), row.percent, bar(row.percent, kind),
     )  # fmt: skip
 
 

@@ -286,7 +286,7 @@ class PeerAdmin(IdentifierAdmin):
     @admin.display(description="Benched on")
     def bench(self, peer: Peer) -> SafeString:
         """Return the chains on which the peer is benched because it did not answer."""
-        found = [display.badge(display.CHAINS.get(one, one), "bad") for one in peer.benched]
+        found = [display.badge(display.title(one), "bad") for one in peer.benched]
         return display.line(*found) if found else display.NOTHING
 
     @admin.display(description="Latest upgrade")

@@ -186,7 +186,9 @@ def _stake_cards() -> tuple[Card, ...]:
 def _bootstrap_cards(*, is_fresh: bool) -> tuple[Card, ...]:
     rows = selectors.syncs()
     return tuple(
-        _bootstrap_card(rows[alias], is_fresh=is_fresh) for alias in display.CHAINS if alias in rows
+        _bootstrap_card(rows[alias], is_fresh=is_fresh)
+        for alias in display.chain_names()
+        if alias in rows
     )
 
 
@@ -202,9 +204,9 @@ def _bootstrap_card(row: ChainSync, *, is_fresh: bool) -> Card:
     if not selectors.follows():
         state = display.link(display.sync_phase(row, is_fresh=is_fresh), page)
         why = display.NOBODY_TO_FOLLOW if row.obstacle is None else row.obstacle
-        return Card(f"{display.CHAINS[row.chain]} bootstrap", state, why)
+        return Card(f"{display.title(row.chain)} bootstrap", state, why)
     return Card(
-        f"{display.CHAINS[row.chain]} bootstrap",
+        f"{display.title(row.chain)} bootstrap",
         display.line(display.link(f"{row.percent} %", page), display.progress_bar(row)),
         display.stack(display.sync_phase(row, is_fresh=is_fresh), ", ".join(words)),
     )

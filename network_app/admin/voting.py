@@ -48,7 +48,7 @@ def overview(report: ConsensusReport, now: float, *, is_fresh: bool) -> Overview
         _parameters_card(report),
         _equivocations_card(report),
     )
-    return Overview(display.CHAINS[report.alias], cards, tuple(panels))
+    return Overview(display.title(report.alias), cards, tuple(panels))
 
 
 def outcome(row: BlockDecision) -> SafeString:
@@ -273,7 +273,7 @@ def _followed(shown: SafeString, remark: SafeString) -> SafeString:
 
 def states(reports: Mapping[str, ConsensusReport]) -> list[ConsensusReport]:
     """Return the reports of the chains in their order."""
-    return [reports[alias] for alias in display.CHAINS if alias in reports]
+    return [reports[alias] for alias in display.chain_names() if alias in reports]
 
 
 def _short_id(block_id: ID | None) -> SafeString:

@@ -1,7 +1,7 @@
 """Interface of a chain for the network, besides its VM. Its calls block, so they run in threads."""
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from chainvm.port import Block
 from network_app.chains.outer_blocks import UnwrappedBlock
@@ -10,12 +10,25 @@ from primitives.ids import ID
 B = TypeVar("B", bound=Block)
 
 
+class BuildTiming(NamedTuple):
+    """When a chain's blocks are built, if the validators vote."""
+
+    minimum_delay: int
+    """Seconds between a block and its child."""
+    allow_empty: bool = False
+    """Whether blocks without transactions are built."""
+
+
 class ChainBackend(Protocol[B]):
     """A chain of this node."""
 
     @property
     def refused(self) -> type[Exception]:
         """The base class of the reasons why a block is rejected."""
+
+    @property
+    def timing(self) -> BuildTiming:
+        """When its blocks are built, by the settings."""
 
     def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return accepted blocks; see `outer_blocks.AcceptedBlocks`."""

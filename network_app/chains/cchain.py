@@ -1,4 +1,4 @@
-"""The C-Chain for the network, besides its VM: `backend.ChainBackend` with the chain's services and rows."""
+"""An EVM chain for the network, besides its VM: `backend.ChainBackend` with the chain's services and rows."""
 
 from collections.abc import Sequence
 
@@ -15,6 +15,7 @@ from cchain_app.pool.errors import (
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool
 from cchain_app.services import transactions
+from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
 from network_app.ports import NoRoom
 from primitives.evm import Hash
@@ -37,6 +38,14 @@ class EvmBackend:
 
     def __init__(self, chain: EvmChain) -> None:
         self._chain = chain
+
+    @property
+    def timing(self) -> BuildTiming:
+        """When its blocks are built: with interval mining every interval, even empty ones."""
+        node = self._chain.node
+        if node.mining == "interval":
+            return BuildTiming(int(node.block_interval), allow_empty=True)
+        return BuildTiming(0)
 
     def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return the accepted blocks between two heights until their total size exceeds `size`."""

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from chaindb import clock
-from chaindb.chains import Chain
 from chainvm.port import Block
 from network_app.chains.accepting import Acceptor
 from network_app.chains.backend import ChainBackend
 from network_app.chains.outer_blocks import OuterRows
-from network_app.chains.voting import VotingSettings, voted_chain
+from network_app.chains.voting import voted_chain
 from network_app.consensus.vm import VotedChain
 from network_app.ports import ANCESTOR_OVERHEAD, AcceptResult, BlockRef, ParsedBlock
 from network_app.proposervm.vm import ProposerBlock
@@ -61,17 +60,15 @@ class NetworkChain(Generic[B]):
         """The ID of the chain."""
         return self._chain_id()
 
-    def voted(
-        self, node: VotingSettings, *, followed: NodeID | None = None
-    ) -> VotedChain[ProposerBlock[B]]:
+    def voted(self, *, followed: NodeID | None = None) -> VotedChain[ProposerBlock[B]]:
         """Return the chain for the engine that votes on it, or that queries the followed node. Blocking."""
         return voted_chain(
-            Chain(self.alias),
+            self.alias,
             self.chain_id,
             self.consensus,
             self.rows,
             refused=self._inner.refused,
-            node=node,
+            timing=self._inner.timing,
             followed=followed,
         )
 

@@ -47,7 +47,7 @@ class OuterRows:
 
     Args:
         db: The database, which also has the inner blocks.
-        alias: The chain, "P" or "C".
+        alias: The chain's name, such as "P" or "C".
         blocks: Reads the inner blocks.
         first: Returns the height of the first block, which has no outer block: 0, or the fork block of a fork.
     """

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
 from network_app.ports import NoRoom
 from platform_app.blocks.block import Block, ProposalBlock
@@ -18,6 +19,9 @@ from primitives.hashing import sha256
 from primitives.ids import ID
 from utxo.errors import InvalidTx
 
+DELAY = 1
+"""Seconds between blocks, as in the reference (p2p.md 11.5)."""
+
 
 class PlatformBackend:
     """The P-Chain of this node.
@@ -30,6 +34,11 @@ class PlatformBackend:
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
+
+    @property
+    def timing(self) -> BuildTiming:
+        """When its blocks are built."""
+        return BuildTiming(DELAY)
 
     def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return the accepted blocks between two heights until their total size exceeds `size`."""

@@ -5,11 +5,12 @@ from collections.abc import Callable, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import is_left_out
 from chaindb.connections import OneThread
 from chaindb.events import ChainEvents
 from chainvm.port import Block
 from network_app import selectors
+from network_app.chains.backend import BuildTiming
 from network_app.chains.consensus import OuterConsensus
 from network_app.chains.outer_blocks import OuterRows
 from network_app.consensus.vm import VotedChain
@@ -23,10 +24,7 @@ from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
 
 BLOCKS_WAITING = "consensus.waiting"
-"""Type of the event that a `chain` may have transactions for a block."""
-PLATFORM_DELAY = 1
-"""Seconds between blocks of the P-Chain, as in the reference (p2p.md 11.5); the C-Chain has its own rules."""
-
+"""Type of the event that a chain may have transactions for a block."""
 B = TypeVar("B", bound=Block)
 
 
@@ -36,14 +34,6 @@ class VotingSettings(Parameters, Protocol):
     @property
     def votes(self) -> bool:
         """Whether the validators decide on blocks."""
-
-    @property
-    def mining(self) -> str:
-        """When blocks of the C-Chain are built."""
-
-    @property
-    def block_interval(self) -> float:
-        """Seconds between blocks in interval mining."""
 
 
 class VotedConsensus(Generic[B]):
@@ -65,7 +55,7 @@ class VotedConsensus(Generic[B]):
 
     def __init__(
         self,
-        alias: Chain,
+        alias: str,
         pointers: ChainEvents,
         outer: OuterConsensus[B],
         rows: OuterRows,
@@ -90,7 +80,7 @@ class VotedConsensus(Generic[B]):
     def produce(self, *, now: int, allow_empty: bool = False) -> None:
         """Send an event that there may be transactions for a block."""
         del now, allow_empty  # the builder has its own clock and its own rule on empty blocks
-        self._pointers.send(self._alias, {"type": BLOCKS_WAITING, "chain": str(self._alias)})
+        self._pointers.send(self._alias, {"type": BLOCKS_WAITING})
 
     def produce_line(self, times: Sequence[int]) -> Sequence[B]:
         """Build nothing: the validators decide, so there is no manual mining."""
@@ -99,7 +89,7 @@ class VotedConsensus(Generic[B]):
 
     def may_produce(self, height: int, now: int) -> bool:
         """Return whether it is this node's slot to propose the block at a height (`now` in Unix seconds)."""
-        if not self._alias.is_here or not selectors.is_bootstrapped(self._alias):
+        if is_left_out(self._alias) or not selectors.is_bootstrapped(self._alias):
             return False
         parent = self._rows.last()
         if parent.height + 1 != height:
@@ -156,18 +146,16 @@ class _FollowedTime(Generic[B]):
 
 
 def voted_chain(
-    alias: Chain,
+    alias: str,
     chain_id: ID,
     consensus: OuterConsensus[B],
     rows: OuterRows,
     *,
     refused: type[Exception],
-    node: VotingSettings,
+    timing: BuildTiming,
     followed: NodeID | None,
 ) -> VotedChain[ProposerBlock[B]]:
     """Return a chain for the engine that votes on it; all its work runs in one thread. Blocking.
-
-    With interval mining, a block is built every interval, even an empty one.
 
     Args:
         alias: The chain.
@@ -175,13 +163,11 @@ def voted_chain(
         consensus: The chain with its outer blocks.
         rows: The outer blocks of its accepted blocks.
         refused: The base class of the reasons why a block is rejected.
-        node: Settings, including when blocks are built.
+        timing: When blocks are built.
         followed: The node that produces all blocks and whose vote alone decides; None if the validators vote.
     """
     thread = OneThread(f"consensus-{alias}", consensus.lock)
     time_of = _FollowedTime(consensus, followed)
-    by_clock = alias is Chain.C and node.mining == "interval"
-    delay = PLATFORM_DELAY if alias is Chain.P else 0
 
     return VotedChain(
         alias,
@@ -189,12 +175,12 @@ def voted_chain(
         consensus.outer,
         thread.run,
         time_of.now,
-        minimum_delay=int(node.block_interval) if by_clock else delay,
+        minimum_delay=timing.minimum_delay,
         refusals=(refused,),
         verified_at=time_of.verified_at,
         proposal=consensus.outer.proposal,
         written=time_of.follow,
         flush=rows.db.flush,
-        allow_empty=by_clock,
+        allow_empty=timing.allow_empty,
         follows=followed is not None,
     )

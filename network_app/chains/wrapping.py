@@ -7,7 +7,7 @@ block is stored in the transaction that accepts its inner block.
 from collections.abc import Sequence
 
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import P_CHAIN
 from chaindb.locks import Lock
 from network_app.chains.outer_blocks import OuterRows, UnwrappedBlock
 from network_app.chains.validators import PlatformValidators
@@ -21,14 +21,13 @@ PIECE = 256
 """Blocks that are wrapped in one transaction."""
 PIECE_BYTES = 8 * 1024 * 1024
 
-_LOCKS = {Chain.P: Lock.PCHAIN, Chain.C: Lock.CCHAIN}
-
 
 class Wrapper:
     """Adds outer blocks to accepted blocks of one chain.
 
     Args:
         rows: The stored outer blocks.
+        lock: The lock for writing the chain's blocks.
         validators: The proposers; without any, blocks are not signed.
         node_id: This node, which signs.
         signature: The signing key and chain.
@@ -38,12 +37,15 @@ class Wrapper:
     def __init__(
         self,
         rows: OuterRows,
+        lock: Lock,
         validators: PlatformValidators,
+        *,
         node_id: NodeID,
         signature: BlockSigner,
         upgrades: Upgrades,
     ) -> None:
         self._rows = rows
+        self._lock = lock
         self._validators = validators
         self._node_id = node_id
         self._signature = signature
@@ -58,7 +60,7 @@ class Wrapper:
             if not blocks:
                 return count
             with rows.db.atomic():
-                rows.db.acquire(_LOCKS[Chain(rows.alias)])
+                rows.db.acquire(self._lock)
                 if (
                     rows.place().block_id == last.outer_id
                 ):  # otherwise another process has wrapped them
@@ -120,7 +122,7 @@ class Wrapper:
             p_height: The current height of the P-Chain.
         """
         known = parent.p_chain_height or 0
-        most = one.height - 1 if self._rows.alias == Chain.P else p_height
+        most = one.height - 1 if self._rows.alias == P_CHAIN else p_height
         return (
             known if known >= most else max(known, min(most, self._validators.height_at(one.time)))
         )

@@ -53,7 +53,7 @@ class CurrentValidators(Validators):
         bench: The nodes that do not answer.
         parameters: The share of the stake that must be connected.
         own: This node, which counts as connected.
-        alias: Alias of the chain, "P" or "C".
+        alias: The chain's name.
         random: Source of the samples; must be unpredictable, or the sampled validators are predictable.
         clock: Returns seconds, monotonic.
     """

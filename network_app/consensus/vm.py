@@ -51,7 +51,7 @@ class VotedChain(Generic[B]):
     """A chain that takes part in consensus, with its settings."""
 
     alias: str
-    """"P" or "C"."""
+    """The chain's name."""
     chain_id: ID
     vm: ProposingVM[B]
     run: RunInThread

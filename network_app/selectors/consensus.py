@@ -11,7 +11,7 @@ Decision = BlockDecision
 
 
 def consensus() -> Mapping[str, ConsensusReport]:
-    """Return the last report on each chain, "P" and "C", whatever its age; empty without voting."""
+    """Return the last report on each chain, by name, whatever its age; empty without voting."""
     return {row.chain: from_json(row.report) for row in ChainConsensus.objects.all()}
 
 

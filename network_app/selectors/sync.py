@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.conf import settings
 
-from chaindb.chains import Chain, present
+from chaindb.chains import is_left_out
 from network_app.models import ChainSync, SyncPhase
 from network_app.selectors.network import dial_failures, is_fresh, status
 
@@ -12,7 +12,7 @@ Sync = ChainSync
 
 
 def syncs() -> Mapping[str, Sync]:
-    """Return the chains' rows by alias, "P" and "C"; empty if the network has never run."""
+    """Return the chains' rows by name; empty if the network has never run."""
     return {row.chain: row for row in ChainSync.objects.all()}
 
 
@@ -44,7 +44,7 @@ def is_bootstrapped(alias: str) -> bool:
     bootstrapped, as in the reference.
     """
     node = settings.NODE
-    if alias in set(Chain) - set(present()):
+    if is_left_out(alias):
         return False
     if alias == "X" or not (node.bootstrap or node.votes):
         return True

@@ -129,7 +129,7 @@ class PeerSelection:
 
         Args:
             node_id: The peer.
-            alias: "P" or "C".
+            alias: The chain's name.
             reason: Its fault, as a predicate: "sent bytes that are no block".
         """
         seconds = self.aside.put(node_id, alias, reason)

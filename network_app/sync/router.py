@@ -128,7 +128,7 @@ class ChainRouter(MessageHandler):
         return list(self._lines.values())
 
     def line(self, alias: str) -> Any:
-        """Return the handler of a chain, "P" or "C"; the caller knows its class."""
+        """Return the handler of a chain by its name; the caller knows its class."""
         return self._by_alias[alias]
 
     async def run(self) -> None:

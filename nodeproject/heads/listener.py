@@ -1,4 +1,4 @@
-"""Follows the C-Chain in a web process: handles its events, updates memory and notifies subscribers.
+"""Follows an EVM chain in a web process: handles its events, updates memory and notifies subscribers.
 
 One task handles the events. Another checks the database each second, in case events were lost or the
 channel layer was unavailable.
@@ -16,7 +16,6 @@ from cchain_app.api import EvmRpc
 from cchain_app.api.eth import subscriptions
 from cchain_app.selectors import blocks
 from cchain_app.syncing import SyncProgress, up_to_date
-from chaindb.chains import Chain
 from chaindb.connections import in_thread
 from chaindb.events import Message
 from network_app import selectors as network
@@ -53,7 +52,7 @@ class HeadListener:
             return
         loop = asyncio.get_running_loop()
         chain = self._rpc.chain
-        self._unbind = chain.pointers.bind(loop, self._inbox.put_nowait, chain.aliases[:1])
+        self._unbind = chain.pointers.bind(loop, self._inbox.put_nowait, [chain.name])
         chain.progress = lambda: self._progress
         self._follower.begin()
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
@@ -83,7 +82,7 @@ class HeadListener:
             try:
                 await self._reach_head()
                 if settings.NODE.bootstrap:
-                    self._progress = await in_thread(_progress)
+                    self._progress = await in_thread(_progress, self._rpc.chain.name)
             except blocks.NoGenesis:
                 continue
             except Exception:  # as above
@@ -118,9 +117,9 @@ class HeadListener:
         await subscriptions.head_accepted(self._rpc, head.number, head.hash)
 
 
-def _progress() -> SyncProgress | None:
-    """Return the C-Chain's progress towards its network's frontier; None once it is bootstrapped."""
-    row = network.syncs().get(Chain.C)
-    if row is None or network.is_bootstrapped(Chain.C):
+def _progress(chain: str) -> SyncProgress | None:
+    """Return a chain's progress towards its network's frontier; None once it is bootstrapped."""
+    row = network.syncs().get(chain)
+    if row is None or network.is_bootstrapped(chain):
         return None
     return SyncProgress(row.start_height, row.height, row.target_height)

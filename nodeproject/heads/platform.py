@@ -26,7 +26,7 @@ class PlatformListener:
         """Begin to listen, on the running event loop; a second call does nothing."""
         if self._unbind is None:
             chain, loop = self._chain, asyncio.get_running_loop()
-            self._unbind = chain.pointers.bind(loop, self._hear, chain.aliases[:1])
+            self._unbind = chain.pointers.bind(loop, self._hear, [chain.name])
 
     def stop(self) -> None:
         """Stop listening."""

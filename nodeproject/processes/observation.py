@@ -9,11 +9,13 @@ from prometheus_client.core import Metric
 
 from cchain_app.api import EvmRpc
 from cchain_app.blocks.bloom import bloom_bits
+from cchain_app.chain import EvmChain
 from chaindb import servers
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, is_left_out
+from chaindb.registry import NodeChain
 from explorer_app.selectors import tokens
 from health_app import services
-from health_app.checks import ALL, TAGS, Checks
+from health_app.checks import ALL, Checks
 from health_app.history import HistoryWriter
 from health_app.metrics.exposition import MetricsCollector
 from health_app.metrics.instruments import gauge
@@ -44,7 +46,7 @@ class Observation:
     Args:
         settings: The operator's settings.
         processes: The processes that share their metrics; this process's own metrics are among them.
-        evm_rpc: The state of the C-Chain's interfaces, whose caches and listeners are shown.
+        evm_rpcs: The state of each EVM chain's interfaces, whose caches and listeners are shown; the C-Chain is first.
         platform_rpc: The state of the P-Chain's interfaces, likewise.
     """
 
@@ -52,12 +54,13 @@ class Observation:
         self,
         settings: NodeSettings,
         processes: Alone | SharedProcesses,
-        evm_rpc: EvmRpc,
+        evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
     ) -> None:
         self._interval = max(SHORTEST_INTERVAL, settings.health_interval)
         self._processes = processes
-        self._evm_rpc = evm_rpc
+        self._evm_rpcs = tuple(evm_rpcs.values())
+        self._evm_chains = tuple(one.chain for one in self._evm_rpcs)
         self._platform_rpc = platform_rpc
         self.metrics = processes.process
         """The metrics of this process."""
@@ -65,7 +68,7 @@ class Observation:
         """The results of this process's database writes."""
         self._checks = Checks(
             settings,
-            evm_rpc.chain,
+            self._evm_chains,
             platform_rpc.chain,
             lambda: node_network().producer.node_id,
             processes.router,
@@ -79,11 +82,12 @@ class Observation:
 
     def parts(self) -> tuple[Part, ...]:
         """Return the metrics read from the database: health's own, and the explorer's, which health cannot import."""
-        return (*parts(), ("tokens", self._tokens))
+        return (*parts(self._evm_chains[1:]), ("tokens", self._tokens))
 
     def _tokens(self) -> Iterator[Metric]:
         """Yield the height of the token index; nothing if it was never started or this node has no C-Chain."""
-        written = tokens.progress(self._evm_rpc.chain) if Chain.C.is_here else None
+        evm = self._evm_chains[0]
+        written = None if is_left_out(evm.name) else tokens.progress(evm)
         if written is not None:
             yield gauge("explorer_tokens_height", written.height)
 
@@ -110,7 +114,8 @@ class Observation:
             workers: The threads that run its calls.
         """
         self._observe_work()
-        self.metrics.workers, self.metrics.hub = workers, self._evm_rpc.hub
+        self.metrics.workers = workers
+        self.metrics.hubs = tuple(one.hub for one in self._evm_rpcs)
         self.metrics.http_connections = DirectProtocol.open_connections
         self._processes.start()
 
@@ -132,7 +137,7 @@ class Observation:
     def check_results(self) -> tuple[Mapping[str, CheckResult], Mapping[str, Collection[str]]]:
         """Return the results of this process's health checks, and the tags of the checks."""
         checks = self.reporter.health().checks
-        return checks, {name: tags | {ALL} for name, tags in TAGS.items()}
+        return checks, {name: tags | {ALL} for name, tags in self._checks.tags.items()}
 
     def _observe_work(self) -> None:
         """Count statements, tasks and blocks of this process, whatever its role."""
@@ -140,18 +145,17 @@ class Observation:
             self.metrics.is_listening = True
             StatementListener(self.metrics).connect()
             TaskListener(self.metrics, self._processes, self.writes).connect()
-        for letter, chain in (
-            (Chain.P, self._platform_rpc.chain),
-            (Chain.C, self._evm_rpc.chain),
-        ):
-            chain.building.observe(partial(self.metrics.block, letter))
+        chains: tuple[NodeChain, ...] = (self._platform_rpc.chain, *self._evm_chains)
+        for chain in chains:
+            chain.building.observe(partial(self.metrics.block, chain.name))
         self.metrics.caches = self._cache_states
 
     def _cache_states(self) -> dict[str, CacheState]:
         """Return the states of the caches in this process's memory; those in Redis are shared and not included."""
         states = {
-            f"cchain_{name}": CacheState(*kept)
-            for name, kept in self._evm_rpc.chain.memory.kept().items()
+            f"{prefix}_{name}": CacheState(*kept)
+            for prefix, chain in self._prefixes()
+            for name, kept in chain.memory.kept().items()
         }
         for name, memory in self._platform_rpc.chain.stakers._asdict().items():
             states[f"platform_{name}"] = CacheState(len(memory), memory.hits, memory.misses)
@@ -169,6 +173,11 @@ class Observation:
             known = function.cache_info()
             states[name] = CacheState(known.currsize, known.hits, known.misses)
         return states
+
+    def _prefixes(self) -> Iterator[tuple[str, EvmChain]]:
+        """Yield the EVM chains with the beginning of their caches' names."""
+        for chain in self._evm_chains:
+            yield "cchain" if chain.name == C_CHAIN else chain.name, chain
 
 
 def _state(entries: int, asked: HitCounter) -> CacheState:

@@ -9,15 +9,14 @@ import logging
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import psycopg
-from django.db import connection as database
 from psycopg import sql
 from typing_extensions import override
 
-from cchain_app import tasks as cchain
-from chaindb.chains import Chain
+from cchain_app import tasks as evm
 from chaindb.connections import release
 from chaindb.postgresql.session import set_parameters
 from chaindb.wakeup import Wakeup
@@ -38,7 +37,7 @@ class ProducerLoop(threading.Thread):
     """Produces the blocks of one chain until it is stopped.
 
     Args:
-        chain: The chain.
+        chain: The name of the chain.
         wakeup: The channel of the notifications that request blocks, and the lock of the producer.
         work: Builds blocks; it requests another run for blocks left over, or the next tick builds them.
         tick: Seconds between two runs without a notification.
@@ -48,7 +47,7 @@ class ProducerLoop(threading.Thread):
 
     def __init__(
         self,
-        chain: Chain,
+        chain: str,
         wakeup: Wakeup,
         work: Callable[[], object],
         *,
@@ -82,7 +81,7 @@ class ProducerLoop(threading.Thread):
 
     def _open(self) -> psycopg.Connection[Any]:
         """Open the session that listens and holds the lock: a connection outside of any pool."""
-        parameters = database.get_connection_params()
+        parameters = self._wakeup.db.connection.get_connection_params()
         session: psycopg.Connection[Any] = psycopg.connect(**parameters, autocommit=True)
         set_parameters(session)
         session.execute(sql.SQL("LISTEN {}").format(sql.Identifier(self._wakeup.channel)))
@@ -117,9 +116,7 @@ class ProducerLoop(threading.Thread):
                 return
 
     def _claim(self, session: psycopg.Connection[Any]) -> bool:
-        row = session.execute(
-            "SELECT pg_try_advisory_lock(%s)", [int(self._wakeup.lock)]
-        ).fetchone()
+        row = session.execute("SELECT pg_try_advisory_lock(%s)", [self._wakeup.lock_key]).fetchone()
         held = row is not None and bool(row[0])
         if held:
             _log.info("this process makes the %s-Chain's blocks", self._chain)
@@ -139,23 +136,25 @@ class ProducerLoop(threading.Thread):
 
 
 def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
-    """Return the producers of both chains, not started yet; `stopping` ends them."""
+    """Return the producers of all chains, not started yet; `stopping` ends them."""
     settings = node.settings
     by_clock = settings.mining == "interval"
-    return [
+    of_platform = ProducerLoop(
+        node.platform_chain.name,
+        node.platform_chain.producer,
+        platform.build_blocks,
+        tick=TICK,
+        stopping=stopping,
+    )
+    of_evms = [
         ProducerLoop(
-            Chain.P,
-            node.platform_chain.producer,
-            platform.build_blocks,
-            tick=TICK,
-            stopping=stopping,
-        ),
-        ProducerLoop(
-            Chain.C,
-            node.evm_chain.producer,
-            cchain.beat,
+            chain.name,
+            chain.producer,
+            partial(evm.beat, chain),
             tick=settings.block_interval if by_clock else TICK,
             by_clock=by_clock,
             stopping=stopping,
-        ),
+        )
+        for chain in node.evm_chains.values()
     ]
+    return [of_platform, *of_evms]

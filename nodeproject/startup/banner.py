@@ -3,7 +3,7 @@
 from rich.markup import escape
 
 from cchain_app.selectors import blocks, development
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, absence, is_left_out
 from explorer_app.selectors import known_accounts
 from jsonrpc.dispatch.caller import naming
 from nodeproject.management.terminal import print_facts
@@ -38,8 +38,8 @@ def print_banner(node: Node) -> None:
         facts["Web pages"] = (
             f"may not use the keys of {keys}; origins named in NODE_ALLOWED_ORIGINS may: {named}"
         )
-    if not Chain.C.is_here:
-        facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + Chain.C.absence)
+    if is_left_out(C_CHAIN):
+        facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + absence(C_CHAIN))
     print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
     if settings.network_id == LOCAL:
         print_facts(

@@ -102,6 +102,10 @@ def initialise(
             node.platform_chain.proof_of_possession,
             cchain_genesis.genesis_text(node.evm_chain),
         )
+        for chain in node.evm_chains.values():
+            if chain is not node.evm_chain:
+                call_command("migrate", database=chain.db.alias, interactive=False, verbosity=0)
+                cchain_genesis.load_genesis(chain)
     _make_admin_user(node)
 
 

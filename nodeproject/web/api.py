@@ -4,13 +4,15 @@ In production the raw ASGI endpoint answers these paths before Django does; both
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from django.http import HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.openapi.docs import ABS_TPL_PATH, Swagger
 
-from chaindb.chains import Chain
+from cchain_app.chain import EvmChain
+from chaindb.chains import C_CHAIN, is_left_out, title
 from explorer_app.views.front import front
 from jsonrpc.http.replies import Endpoint, respond
 from nodeproject.apps import this_node
@@ -91,7 +93,7 @@ def show(path: str, summary: str, *, shown: bool = True, others: Sequence[str] =
     api.api_operation(list(others), path, include_in_schema=False)(respond_plain)
 
 
-if Chain.C.is_here:
+if not is_left_out(C_CHAIN):
     serve(
         tuple(path for path in endpoints.CCHAIN_PATHS if path != endpoints.ROOT),
         lambda endpoints: endpoints.cchain,
@@ -108,6 +110,15 @@ if Chain.C.is_here:
         operation_id="root",
         others=("OPTIONS", "PUT", "PATCH", "DELETE"),
     )
+for _chain in this_node().chains.of(EvmChain):
+    if _chain.name != C_CHAIN:
+        serve(
+            endpoints.http_paths(_chain),
+            partial(endpoints.Endpoints.of_evm, name=_chain.name),
+            summary=f"{title(_chain.name)}: Ethereum-compatible JSON-RPC",
+            description="One JSON-RPC 2.0 request or a batch, as for the C-Chain.",
+            example=json_rpc("eth_blockNumber", [], batches=True),
+        )
 serve(
     endpoints.PLATFORM_PATHS,
     lambda endpoints: endpoints.platform,

@@ -59,8 +59,8 @@ Letters = Mapping[str, str]
 """The first alias of each chain by the chain's ID as text."""
 
 
-def letters_of(platform: PlatformChain, evm: EvmChain) -> Letters:
-    """Return the first aliases of the chains in a P-Chain's genesis.
+def letters_of(platform: PlatformChain, evms: Iterable[EvmChain]) -> Letters:
+    """Return the first aliases of the chains that a P-Chain knows.
 
     The P-Chain's own ID is the same everywhere, and one of its fixed paths.
 
@@ -68,7 +68,7 @@ def letters_of(platform: PlatformChain, evm: EvmChain) -> Letters:
         NoPlatformGenesis: There is no P-Chain yet.
     """
     x_chain_id = platform.network().x_chain_id
-    return {str(x_chain_id): XCHAIN_ALIASES[0], str(evm.blockchain_id): evm.aliases[0]}
+    return {str(x_chain_id): XCHAIN_ALIASES[0]} | {str(one.blockchain_id): one.name for one in evms}
 
 
 class ChainPaths:

@@ -11,7 +11,8 @@ from cchain_app.api import EvmRpc
 from cchain_app.api.call_log import CallNames
 from cchain_app.api.loop_gas import one_request
 from cchain_app.api.shortcut import whole_frames, whole_requests
-from chaindb.chains import Chain
+from cchain_app.chain import EvmChain
+from chaindb.chains import C_CHAIN, absence, is_left_out, title
 from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
 from health_app.api import HealthApi
@@ -51,7 +52,7 @@ ROOT = "/"
 """The path at which tools expect the chain of a node with a single chain."""
 CCHAIN_PATHS = (*paths_of(CCHAIN_ALIASES, "/rpc"), ROOT)
 CCHAIN_WEBSOCKETS = (*paths_of(CCHAIN_ALIASES, "/ws"), ROOT)
-"""The only paths of WebSockets."""
+"""The paths of the C-Chain's WebSocket."""
 PLATFORM_PATHS = (*paths_of(PLATFORM_ALIASES), f"/ext/bc/{PRIMARY_NETWORK_ID}")
 KEYSTORE_PATHS = ("/ext/keystore",)
 XCHAIN_PATHS = paths_of(XCHAIN_ALIASES)
@@ -71,7 +72,7 @@ class Endpoints:
 
     Args:
         settings: The operator's settings.
-        evm_rpc: The shared state of the C-Chain's interfaces.
+        evm_rpcs: The shared state of each EVM chain's interfaces, by name; the C-Chain is first.
         platform_rpc: The shared state of the P-Chain's interfaces.
         observation: Counts calls and replies, and provides the health reports.
         identity: The files of the node's identity.
@@ -82,60 +83,75 @@ class Endpoints:
         self,
         *,
         settings: NodeSettings,
-        evm_rpc: EvmRpc,
+        evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
         observation: Observation,
         identity: IdentityFiles,
         turn: LoopTurn,
     ) -> None:
         self._settings = settings
-        self._evm_rpc = evm_rpc
+        self._evm_rpcs = evm_rpcs
+        self._evm_rpc = next(iter(evm_rpcs.values()))
         self._platform_rpc = platform_rpc
         self._observation = observation
         self._metrics = observation.metrics
         self._identity = identity
         self._turn = turn
 
-    @cached_property
+    @property
     def cchain(self) -> Endpoint:
         """The C-Chain's interface: `/ext/bc/C/rpc`, and behind `/ext/bc/C/ws`; likewise by other aliases.
 
         It is at `/` as well, where a GET is for a page (`plain`).
-
-        Only this interface has a request rate limit (specification 8).
         """
+        return self.evm[self._evm_rpc.chain.name]
+
+    @cached_property
+    def evm(self) -> Mapping[str, Endpoint]:
+        """The interfaces of the EVM chains by name, those that NODE_CHAINS leaves out included.
+
+        Only these interfaces have a request rate limit, which they share (specification 8).
+        """
+        throttle = self._throttle()
+        return {name: self._of_evm(rpc, throttle) for name, rpc in self._evm_rpcs.items()}
+
+    def _of_evm(self, rpc: EvmRpc, throttle: Throttle | None) -> Endpoint:
         node = self._settings
         limits = DispatchLimits(batch=node.batch_limit, response=node.response_limit)
-        methods = self.interfaces["C"].registry
-        log = self._evm_rpc.transaction_log
+        name = rpc.chain.name
+        methods = self.interfaces[name].registry
+        log = rpc.transaction_log
         dispatcher = Dispatcher(
             methods,
             GETH,
             limits,
             would_block=WOULD_BLOCK,
             one_request=one_request,
-            observer=self._metrics.tally("C").observe,
+            observer=self._metrics.tally(name).observe,
             announcer=CallNames(log, methods.methods).announce if node.logs_transactions else None,
             inflight=self._metrics.inflight,
             outage=unavailable,
             turn=self._turn,
             interpreter=self.interpreter,
-            shortcut=self._evm_rpc.shortcut,
-            thread_shortcut=self._evm_rpc.thread_shortcut,
+            shortcut=rpc.shortcut,
+            thread_shortcut=rpc.thread_shortcut,
         )
-        replies = self._metrics.replies_of("C")
+        replies = self._metrics.replies_of(name)
 
         def told(names: str | dict[str, int], seconds: float) -> None:
             dispatcher.tell(names, seconds)
             replies.answered()
 
-        throttle = self._throttle()
-        # The rate limit must see each call, which the shortcuts for whole requests bypass.
-        chain = self._evm_rpc.chain
-        whole = None if throttle else whole_requests(chain, log, told, limits)
-        frames = None if throttle else whole_frames(chain, log, dispatcher.tell, limits)
+        # The rate limit must see each call, which the shortcuts for whole requests bypass. Connections answer whole
+        # requests of one chain.
+        whole = (
+            None
+            if throttle or rpc is not self._evm_rpc
+            else whole_requests(rpc.chain, log, told, limits)
+        )
+        frames = None if throttle else whole_frames(rpc.chain, log, dispatcher.tell, limits)
         return Endpoint(
-            CCHAIN_PATHS,
+            http_paths(rpc.chain),
             dispatcher,
             self.gate_config,
             throttle,
@@ -175,12 +191,8 @@ class Endpoints:
         platform = self._platform_rpc
         own = OwnNode(self._identity, vm_versions(self._evm_rpc.chain.engine.name))
         health = HealthApi(self._observation.reporter)
-        cchain = (
-            ServerPath("C-Chain", CCHAIN_PATHS[0]),
-            ServerPath("C-Chain over WebSocket", CCHAIN_WEBSOCKETS[0], is_socket=True),
-        )
         return {
-            "C": RpcInterface("C-Chain", cchain, cchain_api.registry(self._evm_rpc), by_name=False),
+            **{name: _evm_interface(rpc) for name, rpc in self._evm_rpcs.items()},
             "P": _interface("P-Chain", PLATFORM_PATHS, platform_api.registry(platform)),
             "keystore": _interface("Keystore", KEYSTORE_PATHS, keystore_api.registry(platform)),
             "X": _interface("X-Chain", XCHAIN_PATHS, xchain_api.registry(platform)),
@@ -190,12 +202,12 @@ class Endpoints:
 
     def described(self) -> list[RpcInterface]:
         """Return the interfaces that this process serves."""
-        return [one for name, one in self.interfaces.items() if name != "C" or Chain.C.is_here]
+        return [one for name, one in self.interfaces.items() if not is_left_out(name)]
 
     def endpoints(self) -> list[Endpoint]:
         """Return all JSON-RPC interfaces of this process."""
         return [
-            *self.of_cchain(),
+            *self.evm_endpoints(),
             self.platform,
             self.keystore,
             self.xchain,
@@ -203,18 +215,34 @@ class Endpoints:
             self.health,
         ]
 
-    def of_cchain(self) -> list[Endpoint]:
-        """Return the C-Chain's interface, or an empty list if this node does not take part in that chain."""
-        return [self.cchain] if Chain.C.is_here else []
+    def of_evm(self, name: str) -> Endpoint:
+        """Return the interface of an EVM chain by its name."""
+        return self.evm[name]
+
+    def evm_endpoints(self) -> list[Endpoint]:
+        """Return the interfaces of the EVM chains that this node takes part in."""
+        return [one for name, one in self.evm.items() if not is_left_out(name)]
+
+    def sockets(self) -> Mapping[str, EvmRpc]:
+        """Return the EVM chain of each path of a WebSocket."""
+        return {
+            path: rpc
+            for name, rpc in self._evm_rpcs.items()
+            if not is_left_out(name)
+            for path in socket_paths(rpc.chain)
+        }
 
     def absent(self) -> dict[str, str]:
         """Return the messages for the paths of a chain that this node does not take part in.
 
         Unspecified: the reference knows no such paths then, and answers 404; this node answers 404 with the reason.
         """
-        if Chain.C.is_here:
-            return {}
-        return dict.fromkeys((*CCHAIN_PATHS, *CCHAIN_WEBSOCKETS), Chain.C.absence)
+        chains = [rpc.chain for name, rpc in self._evm_rpcs.items() if is_left_out(name)]
+        return {
+            path: absence(chain.name)
+            for chain in chains
+            for path in (*http_paths(chain), *socket_paths(chain))
+        }
 
     @cached_property
     def gate_config(self) -> GateConfig:
@@ -260,8 +288,10 @@ class Endpoints:
     def interpreter(self) -> Interpreter:
         """Coordinates how this process's threads and its event loop share the interpreter."""
         made = Interpreter()
-        for chain in (self._evm_rpc.chain, self._platform_rpc.chain):
-            chain.building.within = made.needed
+        evms = (one.chain for one in self._evm_rpcs.values())
+        building = [one.building for one in evms]
+        for blocks in (*building, self._platform_rpc.chain.building):
+            blocks.within = made.needed
         return made
 
     @cached_property
@@ -321,6 +351,28 @@ class Endpoints:
             retry=Retry(NoBackoff(), 1, (ConnectionError,)),
         )
         return RedisThrottle(redis, rate)
+
+
+def http_paths(chain: EvmChain) -> tuple[str, ...]:
+    """Return the paths of an EVM chain's interface; the C-Chain is at `/` as well."""
+    paths = paths_of(chain.aliases, "/rpc")
+    return (*paths, ROOT) if chain.name == C_CHAIN else paths
+
+
+def socket_paths(chain: EvmChain) -> tuple[str, ...]:
+    """Return the paths of an EVM chain's WebSocket; the C-Chain is at `/` as well."""
+    paths = paths_of(chain.aliases, "/ws")
+    return (*paths, ROOT) if chain.name == C_CHAIN else paths
+
+
+def _evm_interface(rpc: EvmRpc) -> RpcInterface:
+    """Return the methods of an EVM chain's interface, with params by position."""
+    name = title(rpc.chain.name)
+    paths = (
+        ServerPath(name, http_paths(rpc.chain)[0]),
+        ServerPath(f"{name} over WebSocket", socket_paths(rpc.chain)[0], is_socket=True),
+    )
+    return RpcInterface(name, paths, cchain_api.registry(rpc), by_name=False)
 
 
 def _interface(title: str, paths: tuple[str, ...], registry: MethodRegistry) -> RpcInterface:

@@ -37,7 +37,9 @@ class NodeProtocol(fast_path.DirectProtocol):
         if endpoint is not _DOORS.cchain
         for path in endpoint.paths
     )
-    websocket_paths = SocketPaths(CCHAIN_WEBSOCKETS, _DOORS.base_paths.without)
+    websocket_paths = SocketPaths(
+        {*CCHAIN_WEBSOCKETS, *_DOORS.sockets()}, _DOORS.base_paths.without
+    )
 
 
 class AdoptedProtocol(NodeProtocol):

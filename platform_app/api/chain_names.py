@@ -24,7 +24,7 @@ def chain_id_of(chain: PlatformChain, alias: str) -> ID:
 
 def find(chain: PlatformChain, alias: str) -> ID | None:
     """Return the ID of a chain of the Primary Network, or None for an unknown alias."""
-    if alias in {*chain.aliases, str(chain.blockchain_id)}:
+    if chain.is_named(alias):
         return chain.blockchain_id
     network = chain.network()
     if alias in {*XCHAIN_ALIASES, str(network.x_chain_id)}:

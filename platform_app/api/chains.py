@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, is_left_out
 from platform_app.api import chain_names
 from platform_app.api.errors import NOT_FOUND, refused, saying, shortened
 from platform_app.api.own_node import own_node_id
@@ -77,7 +77,7 @@ def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
     if not blockchain_id:
         raise refused("argument 'blockchainID' not given")
     known = chain_names.find(rpc.chain, blockchain_id)
-    if known is not None and known == rpc.chain.network().c_chain_id and not Chain.C.is_here:
+    if known is not None and known == rpc.chain.network().c_chain_id and is_left_out(C_CHAIN):
         return {"status": "Created"}
     if known is not None:
         return {"status": "Validating" if _is_validated_here(rpc, known) else "Syncing"}

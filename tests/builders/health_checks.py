@@ -23,7 +23,7 @@ def checks(router: Callable[[], tuple[int, float]] = _idle, writes: Writes | Non
     node = this_node()
     return Checks(
         node.settings,
-        node.evm_chain,
+        tuple(node.evm_chains.values()),
         node.platform_chain,
         lambda: this_node().network.producer.node_id,
         router,
@@ -39,7 +39,7 @@ def table(router: Callable[[], tuple[int, float]], writes: Writes) -> tuple[Heal
 
 def measure_c_chain() -> Finding:
     """Measure the C-Chain."""
-    return checks().measure_c_chain()
+    return checks().measure_evm(this_node().evm_chain)
 
 
 def measure_p_chain() -> Finding:

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from typing_extensions import override
 
-from chaindb.chains import present
 from network_app import selectors
+from network_app.apps import node_network
 
 PERIOD = 0.5
 """Seconds between updates."""
@@ -76,7 +76,7 @@ def _show(bars: Progress, tasks: dict[str, TaskID]) -> bool:
         if alias not in tasks:
             tasks[alias] = bars.add_task(f"{alias}-Chain", total=100, place="")
         bars.update(tasks[alias], completed=row.percent, place=_place(row))
-    return all(map(selectors.is_bootstrapped, present()))
+    return all(map(selectors.is_bootstrapped, node_network().chains))
 
 
 def _place(row: selectors.Sync) -> str:

@@ -10,7 +10,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.notifications import rewound
 from cchain_app.selectors import blocks as cchain_blocks
 from chaindb import clock, generation
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.snapshots.errors import UnreadableSnapshot
 from chaindb.snapshots.port import Copies, verified
 from chaindb.snapshots.sqlite import SqliteCopies
@@ -124,7 +124,7 @@ class Snapshots:
 
         with self._platform.answers.changing():
             self._copies().restore(name, tables.tables(), begin)
-        if Chain.C.is_here:
+        if not is_left_out(C_CHAIN):
             head = cchain_blocks.catch_up(self._evm)
             rewound(self._evm, head.number, head.hash)
         time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time

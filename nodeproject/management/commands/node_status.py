@@ -17,9 +17,10 @@ from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
 from chaindb import clock
-from chaindb.chains import Chain, present
+from chaindb.chains import C_CHAIN, absence, is_left_out
 from explorer_app.selectors import tokens
 from network_app import selectors
+from nodeproject.apps import this_node
 from nodeproject.cli import CHECKS
 from nodeproject.management.terminal import print_facts
 from nodeproject.web.addresses import base_url
@@ -88,7 +89,7 @@ def _peers() -> str:
 def _bootstrap() -> str:
     """Describe which chains have reached the network's frontier."""
     words = []
-    for alias in present():
+    for alias in this_node().chains:
         row = selectors.syncs().get(alias)
         done = selectors.is_bootstrapped(alias)
         words.append(
@@ -101,8 +102,8 @@ def _bootstrap() -> str:
 
 def _rpc_state(head: int) -> str:
     """Query the running node for its head and compare that with the database's."""
-    if not Chain.C.is_here:
-        return Chain.C.absence
+    if is_left_out(C_CHAIN):
+        return absence(C_CHAIN)
     node = settings.NODE
     request = urllib.request.Request(  # noqa: S310  # the node's own address
         f"{base_url(node)}/ext/bc/C/rpc",

@@ -33,7 +33,7 @@ class Command(BaseCommand):
             raise CommandError("In the embedded profile `runnode` talks to peers itself.")
         network = _network()
         self.stderr.write(f"Peers connect to {node.staking_host}:{node.staking_port}")
-        process.transaction_log.begin()
+        process.begin_transaction_logs()
         try:
             uvloop.run(_until_interrupted(network))
         except OSError as error:
@@ -41,7 +41,7 @@ class Command(BaseCommand):
                 f"cannot listen on {node.staking_host}:{node.staking_port}: {error.strerror}"
             ) from error
         finally:
-            process.transaction_log.end()
+            process.end_transaction_logs()
 
 
 def _network() -> RunningNetwork:

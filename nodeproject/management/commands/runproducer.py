@@ -26,7 +26,7 @@ class Command(BaseCommand):
         if node.settings.profile == "embedded":
             raise CommandError("In the embedded profile `runnode` makes blocks itself.")
         node.observation.observe("producer")
-        node.transaction_log.begin()
+        node.begin_transaction_logs()
         connections.close_all()
         process.tune()
         stopping = threading.Event()
@@ -38,4 +38,4 @@ class Command(BaseCommand):
         stopping.wait()
         for maker in makers:
             maker.join()
-        node.transaction_log.end()
+        node.end_transaction_logs()

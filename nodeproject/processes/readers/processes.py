@@ -11,7 +11,7 @@ from typing import Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, is_left_out
 from nodeproject.heads.shared_memory import HeadPage
 from nodeproject.node import Node
 from nodeproject.processes.readers.handover import HandedOver, receive
@@ -37,7 +37,11 @@ def wanted_readers(node: Node) -> int:
     Rate-limited calls must be counted in one place, and a fork writes the data that it fetches; no chain becomes a fork.
     """
     settings = node.settings
-    answers = Chain.C.is_here and not settings.requests_per_second and node.evm_chain.fork is None
+    answers = (
+        not is_left_out(C_CHAIN)
+        and not settings.requests_per_second
+        and node.evm_chain.fork is None
+    )
     return settings.web_workers - 1 if answers else 0
 
 

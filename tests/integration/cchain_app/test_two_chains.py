@@ -3,7 +3,7 @@
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,6 @@ from cchain_app.api.eth import subscriptions
 from cchain_app.apps import evm_chain, use
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain, NoBlockchainID
-from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, figures, pool
 from cchain_app.services import transactions
 from cchain_app.services.composition import compose
@@ -40,6 +39,7 @@ from jsonrpc.websocket.hub import SocketExchange
 from primitives.ids import ID
 from tests.builders import bytecode
 from tests.builders.evm_chains import produce
+from tests.builders.evm_genesis import genesis_of
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.recomputed import assert_recomputes
 
@@ -98,15 +98,6 @@ class Node:
     def do(self, **fields: Any) -> AcceptedBlock:
         self.send(**fields)
         return self.mine()
-
-
-def genesis_of(chain_id: int, balance: int) -> Callable[[], bytes]:
-    """Return a reader of the local network's genesis file with another chain ID and one rich account."""
-    document = json.loads(built_in_text("local"))
-    document["config"]["chainId"] = chain_id
-    document["timestamp"] = hex(1_700_000_000 + chain_id)
-    document["alloc"] = {hexed(SENDER): {"balance": hex(balance)}}
-    return json.dumps(document).encode
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import redis as redis_client
 from chaindb import building as module
 from chaindb import pubsub_layer
 from chaindb.building import BlocksInProgress
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN
 from chaindb.events import ChainEvents, Message
 from chaindb.pubsub_layer import PubSubLayer
 from tests.integration.patience import SECONDS, groups_joined
@@ -75,7 +75,7 @@ async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) 
     with pytest.MonkeyPatch.context() as patch:
         joined = groups_joined(patch)
         unbind = ChainEvents("production").bind(
-            asyncio.get_running_loop(), inbox.put_nowait, [Chain.C]
+            asyncio.get_running_loop(), inbox.put_nowait, [C_CHAIN]
         )
         await asyncio.wait_for(joined.wait(), SECONDS)
     of_p = BlocksInProgress("P", "production")

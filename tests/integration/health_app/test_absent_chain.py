@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from chaindb.chains import MISSING_VOTES, Chain
+from cchain_app.apps import evm_chain
+from chaindb.chains import C_CHAIN, MISSING_VOTES, absence
 from health_app import rules
 from health_app.metrics import chains, network
 from network_app import selectors
-from network_app.apps import node_network
+from platform_app.apps import platform_chain
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
 
@@ -50,7 +51,7 @@ def test_a_validator_is_warned_that_its_votes_are_missing(settings: Any) -> None
 @pytest.mark.usefixtures("reference_pchain")
 def test_a_node_that_does_not_validate_is_not(settings: Any) -> None:
     settings.NODE = replace(settings.NODE, consensus="snowman", chains=("P",))
-    assert checks.measure_c_chain() == rules.absent(Chain.C.absence)
+    assert checks.measure_c_chain() == rules.absent(absence(C_CHAIN))
 
 
 @pytest.mark.usefixtures("pchain")
@@ -65,5 +66,5 @@ def test_nothing_is_measured_of_it() -> None:
 @pytest.mark.usefixtures("pchain")
 def test_it_makes_no_blocks_of_it(settings: Any) -> None:
     settings.NODE = replace(settings.NODE, bootstrap=())
-    assert not node_network().evm.consensus.may_produce(1, 0)
-    assert node_network().platform.consensus.may_produce(1, 0)
+    assert not evm_chain().consensus.may_produce(1, 0)
+    assert platform_chain().consensus.may_produce(1, 0)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, P_CHAIN
 from chaindb.wakeup import Wakeup
 from health_app.result import Finding
 from network_app.apps import node_network
@@ -175,7 +175,7 @@ def follower(monkeypatch: pytest.MonkeyPatch) -> NodeID:
     node_network().producer.node_id = producer
     own_node.be(monkeypatch, made.node("bob"))
     network_rows.report(connected=1)
-    for alias in Chain:
+    for alias in (P_CHAIN, C_CHAIN):
         network_rows.sync(alias)
     network_rows.peer(producer)
     return producer
@@ -230,7 +230,7 @@ def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
     chain.send(chain.make())
     now += 45
     assert "makes no blocks" in checks.measure_c_chain().error
-    network_rows.sync(Chain.C, phase=SyncPhase.BOOTSTRAPPING)
+    network_rows.sync(C_CHAIN, phase=SyncPhase.BOOTSTRAPPING)
 
     assert checks.measure_c_chain().error == ""
 

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from cchain_app import tasks as cchain_tasks
 from cchain_app.apps import evm_chain
 from chaindb import clock
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, P_CHAIN
 from chaindb.events import ChainEvents
 from network_app.apps import node_network
 from network_app.chains.voting import BLOCKS_WAITING
@@ -44,9 +44,9 @@ def voting(world: World, configure: Configure) -> World:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, Any]]:
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
     """The events sent for both chains."""
-    found: list[tuple[Chain, Any]] = []
+    found: list[tuple[str, Any]] = []
     monkeypatch.setattr(ChainEvents, "send", lambda _, *sent: found.append(sent))
     return found
 
@@ -54,13 +54,13 @@ def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, Any]]:
 def live(phase: str = SyncPhase.BOOTSTRAPPED) -> None:
     """Write that the network process runs, and the sync state of both chains."""
     network_rows.report(heartbeat_at=network_rows.ago(-600))
-    for alias in Chain:
+    for alias in (P_CHAIN, C_CHAIN):
         network_rows.sync(alias, phase=phase)
 
 
 def owned(world: World) -> Callable[[int], bool]:
     """Return a function that tells whether a time is in one of this node's slots on the C-Chain's head."""
-    chain = node_network().evm
+    chain = node_network().chains["C"]
     parent = chain.rows.last()
     weights = node_network().producer.validators_at(parent.p_chain_height or 0)
     assert set(weights) == {platform_chain().node_id, OTHER}
@@ -74,7 +74,7 @@ def owned(world: World) -> Callable[[int], bool]:
 
 def test_each_validator_may_propose_in_its_slots(voting: World) -> None:
     is_ours = owned(voting)
-    began = node_network().evm.rows.last().time
+    began = node_network().chains["C"].rows.last().time
     moments = range(began, began + 24 * WINDOW_DURATION)
     assert {is_ours(now) for now in moments} == {True, False}
     may = evm_chain().consensus.may_produce
@@ -99,7 +99,7 @@ def test_the_first_block_is_whoevers(world: World, configure: Configure) -> None
 
 
 def test_makers_of_blocks_tell_and_make_none(
-    voting: World, configure: Configure, told: list[tuple[Chain, Any]]
+    voting: World, configure: Configure, told: list[tuple[str, Any]]
 ) -> None:
     configure(mining="auto")
     voting.p.issue(voting.p.make())
@@ -108,19 +108,17 @@ def test_makers_of_blocks_tell_and_make_none(
     told.clear()
     assert platform_tasks.build_blocks() == {"blocks": 0}
     assert cchain_tasks.produce_blocks() == {"blocks": 0}
-    assert told == [
-        (alias, {"type": BLOCKS_WAITING, "chain": str(alias)}) for alias in (Chain.P, Chain.C)
-    ]
+    assert told == [(alias, {"type": BLOCKS_WAITING}) for alias in (P_CHAIN, C_CHAIN)]
     assert heads == (platform_chain().tip().height, evm_chain().vm.last_accepted())
 
 
 def test_by_interval_the_clock_tells(
-    voting: World, configure: Configure, told: list[tuple[Chain, Any]]
+    voting: World, configure: Configure, told: list[tuple[str, Any]]
 ) -> None:
     configure(mining="interval", block_interval=2.0)
     voting.wall.seconds += 10
     assert cchain_tasks.beat() == {"blocks": 0}
-    assert [chain for chain, _ in told] == [Chain.C]
+    assert [chain for chain, _ in told] == [C_CHAIN]
 
 
 @pytest.mark.parametrize(
@@ -132,8 +130,7 @@ def test_what_is_voted_with_has_the_chains_own_delays(
     configure(mining=mining, block_interval=3.0)
     network = node_network()
     network.identity = node_with_keys(0).identity
-    settings = platform_chain().node
-    p, c = network.platform.voted(settings), network.evm.voted(settings)  # type: ignore[arg-type]
+    p, c = (network.chains[name].voted() for name in ("P", "C"))
     assert (p.alias, p.minimum_delay, p.allow_empty) == ("P", 1, False)
     assert (c.alias, c.minimum_delay, c.allow_empty) == ("C", delay, allow_empty)
 

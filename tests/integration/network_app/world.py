@@ -130,10 +130,10 @@ class World:
         p, c = platform_chain(), evm_chain()
         if elsewhere:
             p, c = compose(PlatformChain(settings.NODE, p.db, p.identity)), another_process(c)
-        made = NodeNetwork(settings.NODE, p, c, proposers)
+        made = NodeNetwork(settings.NODE, p, [c], proposers)
         made.identity, made.upgrades = identity, UPGRADES
         made.producer.node_id = STRANGER.node_id
-        return Chains(made.platform, made.evm)
+        return Chains(made.platform, made.chains["C"])
 
     def make_c(self, *values: int, after: int = 1) -> AcceptedBlock:
         """Make a block of the C-Chain with transfers of these values, `after` seconds later."""

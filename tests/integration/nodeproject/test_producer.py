@@ -10,7 +10,7 @@ from django.db import connection, transaction
 
 from cchain_app import tasks
 from cchain_app.apps import evm_chain
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN
 from nodeproject.processes.producer import ProducerLoop
 from tests.integration.waking import by_postgresql
 
@@ -47,7 +47,7 @@ def start() -> Iterator[Start]:
 
     def begin(work: Work, tick: float = NEVER, *, by_clock: bool = False) -> ProducerLoop:
         one = ProducerLoop(
-            Chain.C, evm_chain().producer, work, tick=tick, by_clock=by_clock, stopping=stopping
+            C_CHAIN, evm_chain().producer, work, tick=tick, by_clock=by_clock, stopping=stopping
         )
         one.start()
         started.append(one)

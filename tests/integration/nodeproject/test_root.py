@@ -123,7 +123,7 @@ async def test_a_preflight_is_answered_as_by_the_chains_path(application: Any) -
 
 @pytest.mark.usefixtures("chain")
 def test_the_direct_door_knows_it() -> None:
-    heads = RequestHeads(by_path(this_node().doors.of_cchain()))
+    heads = RequestHeads(by_path(this_node().doors.evm_endpoints()))
 
     def known(line: str) -> Any:
         text = f"{line}\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2"

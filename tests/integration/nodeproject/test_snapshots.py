@@ -97,7 +97,7 @@ def test_blocks_go_on_from_the_snapshot(scene: Scene) -> None:
     assert second.hash != first.hash
     assert [one.hash for one in second.transactions] == [one.hash for one in first.transactions]
     assert scene.pchain.build()
-    this_node().network.evm.rows.raws(1, second.number, 1 << 20)
+    this_node().network.chains["C"].rows.raws(1, second.number, 1 << 20)
 
 
 def test_the_index_of_tokens_is_that_of_the_moment_and_goes_on(scene: Scene) -> None:
@@ -202,7 +202,7 @@ def test_a_block_that_is_under_way_is_not_accepted_after_it(scene: Scene) -> Non
     scene.mine()
     scene.snapshots.save("a")
     scene.send()
-    consensus = this_node().network.evm.consensus
+    consensus = this_node().network.chains["C"].consensus
     with consensus.lock:
         outer = consensus.outer
         outer.set_preference(outer.last_accepted())
@@ -258,7 +258,7 @@ def test_a_snapshot_that_was_made_while_others_write_is_of_one_moment(scene: Sce
         assert manifest.cchain is not None
         assert (head.number, f"0x{head.hash.hex()}") == (manifest.cchain.height, manifest.cchain.id)
         assert len(rows()["cchain_app_block"]) == head.number + 1
-        this_node().network.evm.rows.raws(1, max(head.number, 1), 1 << 24)
+        this_node().network.chains["C"].rows.raws(1, max(head.number, 1), 1 << 24)
 
 
 def test_who_reads_meanwhile_sees_all_rows_before_or_all_after(scene: Scene) -> None:

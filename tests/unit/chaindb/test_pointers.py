@@ -13,10 +13,11 @@ import redis
 from channels.layers import get_channel_layer
 
 from chaindb import events as module
-from chaindb.chains import Chain
+from chaindb.chains import C_CHAIN, P_CHAIN
 from chaindb.events import ChainEvents, Message, group_of
 from chaindb.servers import WatchedServer
 
+BOTH = (P_CHAIN, C_CHAIN)
 MEMORY_LAYER = {"default": {"BACKEND": "channels.layers.InMemoryChannelLayer"}}
 
 
@@ -49,7 +50,7 @@ async def heard(inbox: "asyncio.Queue[Message]") -> Message:
     return await asyncio.wait_for(inbox.get(), 60)
 
 
-async def joined(layer: Any, chain: Chain, members: int) -> None:
+async def joined(layer: Any, chain: str, members: int) -> None:
     while len(layer.groups.get(group_of(chain), ())) < members:
         await asyncio.sleep(0)
 
@@ -67,14 +68,14 @@ async def test_every_bound_loop_gets_each_message(embedded: ChainEvents) -> None
     thread = threading.Thread(target=other.run_forever)
     thread.start()
     unbinds = [
-        embedded.bind(asyncio.get_running_loop(), mine.put_nowait),
-        embedded.bind(other, hear),
+        embedded.bind(asyncio.get_running_loop(), mine.put_nowait, BOTH),
+        embedded.bind(other, hear, BOTH),
     ]
     try:
-        embedded.send(Chain.C, {"type": "x", "number": 1})
-        assert await heard(mine) == {"type": "x", "number": 1}
+        embedded.send(C_CHAIN, {"type": "x", "number": 1})
+        assert await heard(mine) == {"type": "x", "number": 1, "chain": C_CHAIN}
         assert await asyncio.to_thread(told.wait, 60)
-        assert theirs == [{"type": "x", "number": 1}]
+        assert theirs == [{"type": "x", "number": 1, "chain": C_CHAIN}]
     finally:
         for unbind in unbinds:
             unbind()
@@ -85,10 +86,10 @@ async def test_every_bound_loop_gets_each_message(embedded: ChainEvents) -> None
 
 async def test_a_loop_hears_of_the_chains_that_it_asked_for(embedded: ChainEvents) -> None:
     inbox: asyncio.Queue[Message] = asyncio.Queue()
-    unbind = embedded.bind(asyncio.get_running_loop(), inbox.put_nowait, [Chain.P])
-    embedded.send(Chain.C, {"type": "c"})
-    embedded.send(Chain.P, {"type": "p"})
-    assert await heard(inbox) == {"type": "p"}
+    unbind = embedded.bind(asyncio.get_running_loop(), inbox.put_nowait, [P_CHAIN])
+    embedded.send(C_CHAIN, {"type": "c"})
+    embedded.send(P_CHAIN, {"type": "p"})
+    assert await heard(inbox) == {"type": "p", "chain": P_CHAIN}
     unbind()
 
 
@@ -97,19 +98,20 @@ async def test_two_nodes_of_one_process_do_not_hear_of_each_other(embedded: Chai
     mine: asyncio.Queue[Message] = asyncio.Queue()
     theirs: asyncio.Queue[Message] = asyncio.Queue()
     loop = asyncio.get_running_loop()
-    embedded.bind(loop, mine.put_nowait)
-    other.bind(loop, theirs.put_nowait)
-    embedded.send(Chain.C, {"type": "mine"})
-    other.send(Chain.C, {"type": "theirs"})
-    assert (await heard(mine), await heard(theirs)) == ({"type": "mine"}, {"type": "theirs"})
+    embedded.bind(loop, mine.put_nowait, BOTH)
+    other.bind(loop, theirs.put_nowait, BOTH)
+    embedded.send(C_CHAIN, {"type": "mine"})
+    other.send(C_CHAIN, {"type": "theirs"})
+    heads = (await heard(mine), await heard(theirs))
+    assert [one["type"] for one in heads] == ["mine", "theirs"]
     assert mine.empty()
     assert theirs.empty()
 
 
 async def test_nothing_comes_after_unbinding(embedded: ChainEvents) -> None:
     inbox: asyncio.Queue[Message] = asyncio.Queue()
-    embedded.bind(asyncio.get_running_loop(), inbox.put_nowait)()
-    embedded.send(Chain.C, {"type": "c"})
+    embedded.bind(asyncio.get_running_loop(), inbox.put_nowait, BOTH)()
+    embedded.send(C_CHAIN, {"type": "c"})
     await asyncio.sleep(0)
     assert inbox.empty()
 
@@ -118,8 +120,8 @@ def test_a_closed_loop_is_forgotten(embedded: ChainEvents) -> None:
     loop = asyncio.new_event_loop()
     loop.close()
     before = embedded._listeners
-    embedded.bind(loop, lambda message: None)
-    embedded.send(Chain.C, {"type": "c"})
+    embedded.bind(loop, lambda message: None, BOTH)
+    embedded.send(C_CHAIN, {"type": "c"})
     assert embedded._listeners == before
 
 
@@ -128,17 +130,17 @@ async def test_in_production_messages_go_through_the_groups(production: ChainEve
     inboxes: list[asyncio.Queue[Message]] = [asyncio.Queue(), asyncio.Queue()]
     loop = asyncio.get_running_loop()
     unbinds = [
-        production.bind(loop, inboxes[0].put_nowait),
-        production.bind(loop, inboxes[1].put_nowait, [Chain.P]),
+        production.bind(loop, inboxes[0].put_nowait, BOTH),
+        production.bind(loop, inboxes[1].put_nowait, [P_CHAIN]),
     ]
-    await joined(layer, Chain.P, 2)
-    await joined(layer, Chain.C, 1)
-    production.send(Chain.C, {"type": "c", "hash": b"\1"})
-    production.send(Chain.P, {"type": "p"})
+    await joined(layer, P_CHAIN, 2)
+    await joined(layer, C_CHAIN, 1)
+    production.send(C_CHAIN, {"type": "c", "hash": b"\1"})
+    production.send(P_CHAIN, {"type": "p"})
     assert [await heard(inboxes[0]) for _ in range(2)] == [
-        {"type": "c", "hash": b"\1"}, {"type": "p"},
+        {"type": "c", "hash": b"\1", "chain": C_CHAIN}, {"type": "p", "chain": P_CHAIN},
     ]  # fmt: skip
-    assert await heard(inboxes[1]) == {"type": "p"}
+    assert await heard(inboxes[1]) == {"type": "p", "chain": P_CHAIN}
     for unbind in unbinds:
         unbind()
     while any(layer.groups.values()):
@@ -179,12 +181,12 @@ async def test_in_production_a_layer_that_failed_is_joined_again(
     monkeypatch.setattr(module, "RETRY", 0)
     own_layer(Failing())
     inbox: asyncio.Queue[Message] = asyncio.Queue()
-    unbind = production.bind(asyncio.get_running_loop(), inbox.put_nowait, [Chain.C])
+    unbind = production.bind(asyncio.get_running_loop(), inbox.put_nowait, [C_CHAIN])
     while answers:
         await asyncio.sleep(0)
     await asyncio.sleep(0)
-    await joined(inner, Chain.C, 1)
-    await inner.group_send(group_of(Chain.C), {"type": "c"})
+    await joined(inner, C_CHAIN, 1)
+    await inner.group_send(group_of(C_CHAIN), {"type": "c"})
     assert await heard(inbox) == {"type": "c"}
     unbind()
     assert [(one.levelname, bool(one.exc_info)) for one in caplog.records] == logged
@@ -195,10 +197,10 @@ async def test_in_production_groups_are_joined_again_and_again(
 ) -> None:
     layer: Any = get_channel_layer()
     monkeypatch.setattr(module, "REJOIN", 0)
-    unbind = production.bind(asyncio.get_running_loop(), lambda message: None, [Chain.C])
-    await joined(layer, Chain.C, 1)
+    unbind = production.bind(asyncio.get_running_loop(), lambda message: None, [C_CHAIN])
+    await joined(layer, C_CHAIN, 1)
     layer.groups.clear()  # as a layer does after a day
-    await joined(layer, Chain.C, 1)
+    await joined(layer, C_CHAIN, 1)
     unbind()
 
 
@@ -216,9 +218,9 @@ def test_a_worker_without_a_loop_sends_from_a_thread_of_its_own(
             told.set()
 
     own_layer(Recorder())
-    production.send(Chain.P, {"type": "p"})
+    production.send(P_CHAIN, {"type": "p"})
     assert told.wait(60)
-    assert sent == [("pchain.pointers", {"type": "p"}, "pointers")]
+    assert sent == [("pchain.pointers", {"type": "p", "chain": P_CHAIN}, "pointers")]
 
 
 def test_the_thread_that_sends_ends_with_its_node(
@@ -236,7 +238,7 @@ def test_the_thread_that_sends_ends_with_its_node(
 
     own_layer(Recorder())
     node = ChainEvents("production")
-    node.send(Chain.P, {"type": "p"})
+    node.send(P_CHAIN, {"type": "p"})
     assert told.wait(60)
     del node
     gc.collect()
@@ -267,7 +269,7 @@ def test_a_message_that_is_not_sent_is_logged_and_forgiven(
 
     own_layer(Away())
     monkeypatch.setattr(module, "_report", report_and_tell)
-    production.send(Chain.P, {"type": "p"})
+    production.send(P_CHAIN, {"type": "p"})
     assert logged.wait(60)
     assert "a pointer was not sent; followers find the block by their tick: away" in caplog.text
 
@@ -297,7 +299,7 @@ async def test_following_ends_although_the_layer_swallows_that_once(
             raise AssertionError
 
     own_layer(Swallowing())
-    unbind = production.bind(asyncio.get_running_loop(), lambda _: None)
+    unbind = production.bind(asyncio.get_running_loop(), lambda _: None, BOTH)
     await asyncio.wait_for(waits.wait(), 60)
 
     unbind()

@@ -57,8 +57,8 @@ def standstills(*counts: int) -> list[Standstill]:
 def failures() -> list[tuple[str, str]]:
     """Return all messages of the rules for each check, each for a single reason."""
     chains = [(MANY, ""), (LONG, ""), (NONE, "disk full")]
-    found = [("C", rules.c_chain(*one)) for one in chains]
-    found += [("C", rules.c_chain(NONE, standstill=one)) for one in standstills(3)]
+    found = [("C", rules.evm_chain(*one)) for one in chains]
+    found += [("C", rules.evm_chain(NONE, standstill=one)) for one in standstills(3)]
     found += [("P", rules.p_chain(one, 1.0, words, in_network=True)) for one, words in chains]
     found += [
         ("P", rules.p_chain(NONE, 1.0, standstill=one, in_network=True))

@@ -15,7 +15,7 @@ ALONE = NetworkTraffic(0, 0.0, 90.0, 90.0, has_sent=False, has_received=False, s
 
 
 def test_the_c_chain() -> None:
-    found = rules.c_chain(Outstanding(2, 0.25))
+    found = rules.evm_chain(Outstanding(2, 0.25))
 
     assert found.message == {
         "consensus": {"longestRunningBlock": "250ms", "outstandingBlocks": 2},
@@ -88,7 +88,7 @@ def test_a_chain_that_syncs_names_its_subnet(syncing: str) -> None:
 def test_blocks_that_are_stuck(blocks: Outstanding, reasons: str) -> None:
     expected = f"consensus is not healthy reason: {reasons}" if reasons else ""
 
-    assert rules.c_chain(blocks).error == expected
+    assert rules.evm_chain(blocks).error == expected
     assert rules.p_chain(blocks, 1.0, in_network=True).error == expected
 
 
@@ -186,7 +186,7 @@ def test_requests_that_are_stuck(requests: Outstanding, reason: str) -> None:
 def test_those_who_make_blocks_may_not_stand_still(standstill: Standstill, words: str) -> None:
     short = standstill._replace(seconds=rules.LONGEST_STANDSTILL)
     for judged in (
-        lambda one: rules.c_chain(Outstanding(), standstill=one),
+        lambda one: rules.evm_chain(Outstanding(), standstill=one),
         lambda one: rules.p_chain(Outstanding(), 1.0, standstill=one, in_network=True),
     ):
         assert judged(standstill).error == f"consensus is not healthy reason: {words}"

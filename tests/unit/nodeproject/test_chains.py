@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chaindb.chains import Chain, present
+from chaindb.chains import C_CHAIN, P_CHAIN, absence, is_left_out
 from nodeproject.settings.flags import BadSetting, read
 from nodeproject.settings.given import with_platform
 from nodeproject.settings.node import NodeSettings
@@ -41,8 +41,10 @@ def test_no_node_is_without_the_p_chain(given: tuple[str, ...]) -> None:
 
 
 def test_what_is_not_here_says_so(settings: Any) -> None:
-    assert present() == (Chain.P, Chain.C)
+    assert not is_left_out(P_CHAIN)
+    assert not is_left_out(C_CHAIN)
     settings.NODE = replace(settings.NODE, chains=("P",))
-    assert present() == (Chain.P,)
-    assert not Chain.C.is_here
-    assert Chain.C.absence == "this node does not take part in the C-Chain (NODE_CHAINS)"
+    assert not is_left_out(P_CHAIN)
+    assert not is_left_out("D")
+    assert is_left_out(C_CHAIN)
+    assert absence(C_CHAIN) == "this node does not take part in the C-Chain (NODE_CHAINS)"

@@ -82,7 +82,7 @@ def names(page: Page) -> set[str]:
 def observed(monkeypatch: pytest.MonkeyPatch, node_settings: Any) -> None:
     """Observe this process as a web server's; tests that need chains must request them earlier."""
     own = this_node().observation.metrics
-    for name in ("workers", "hub", "http_connections", "caches"):
+    for name in ("workers", "hubs", "http_connections", "caches"):
         monkeypatch.setattr(own, name, getattr(own, name))
     node = this_node()
     page = exposition.MetricsCollector(
@@ -107,7 +107,7 @@ def busy(chain: Chain, pchain: PChain, observed: None, monkeypatch: pytest.Monke
         endpoint.dispatcher.answer(b'{"jsonrpc":"2.0","id":1,"method":"no_such"}')
     own, hub, socket = this_node().observation.metrics, Hub(), Socket()
     monkeypatch.setattr(own, "http_connections", lambda: 1)
-    monkeypatch.setattr(own, "hub", hub)
+    monkeypatch.setattr(own, "hubs", (hub,))
     hub.connect(socket)
     hub.activate(hub.open(socket, "newHeads"))
     own.block("P", 0.1)

@@ -175,7 +175,7 @@ def test_whom_a_node_follows_moves_its_clock_by_each_vote(
     first_blocks: tuple[NetworkChain[Any], list[bytes]], settings: Any
 ) -> None:
     chain, raws = first_blocks
-    voted = chain.voted(settings.NODE, followed=MAKER.node_id)
+    voted = chain.voted(followed=MAKER.node_id)
     assert voted.verified_at is not None
     for raw in raws:
         block = voted.vm.parse(raw)
@@ -189,7 +189,7 @@ def test_where_the_validators_vote_nobody_moves_it(
     first_blocks: tuple[NetworkChain[Any], list[bytes]], settings: Any
 ) -> None:
     chain, (first, _) = first_blocks
-    voted = chain.voted(settings.NODE)
+    voted = chain.voted()
     assert voted.verified_at is not None
     block = voted.vm.parse(first)
     assert voted.verified_at(block) <= voted.now()

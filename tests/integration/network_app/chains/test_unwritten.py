@@ -49,7 +49,7 @@ class Voter:
             consensus="snowman",
             bootstrap=("127.0.0.1:9651",),
         )
-        self.network = NodeNetwork(settings, side.chain, evm_chain(), lambda _height: {maker: 1})
+        self.network = NodeNetwork(settings, side.chain, [evm_chain()], lambda _height: {maker: 1})
         self.chain = self.network.platform
         self.runner: Runner[Any] | None = None
 

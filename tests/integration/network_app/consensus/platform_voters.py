@@ -111,12 +111,12 @@ class PlatformVoter(DrivenNode):
         alias = databases.aliases[number]
         self.side = self._do_aside(lambda: Side(quiet(settings.NODE, Database(alias))))
         self.side.chain.identity = databases.identities[number]
-        self.network = NodeNetwork(settings.NODE, self.side.chain, evm_chain(), self.proposers)
+        self.network = NodeNetwork(settings.NODE, self.side.chain, [evm_chain()], self.proposers)
         super().__init__(world, number)
 
     @override
     def voted_chain(self) -> VotedChain[Any]:
-        chain = self._do_aside(self.network.platform.voted, settings.NODE)
+        chain = self._do_aside(self.network.platform.voted)
         return replace(chain, run=self.run_work, now=self.clock)
 
     @override

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from chaindb.chains import Chain
+from chaindb.chains import P_CHAIN
 from chaindb.events import ChainEvents
 from platform_app import models, notifications, tasks
 from platform_app.apps import platform_chain
@@ -186,8 +186,8 @@ def test_blocks_are_made_and_stays_renewed_only_by_who_makes_them(
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Chain, dict[str, Any]]]:
-    found: list[tuple[Chain, dict[str, Any]]] = []
+def told(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
+    found: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(ChainEvents, "send", lambda _, *sent: found.append(sent))
     return found
 
@@ -203,7 +203,7 @@ def test_followers_are_told_of_the_last_block_after_the_commit(
         assert told == []
     last = rewarded[-1]
     head = {"type": notifications.HEAD, "height": 4, "block_id": bytes(last.block_id)}
-    assert told == [(Chain.P, head)]
+    assert told == [(P_CHAIN, head)]
 
 
 def test_followers_are_told_of_own_blocks_and_of_what_waits(
@@ -214,12 +214,12 @@ def test_followers_are_told_of_own_blocks_and_of_what_waits(
         pchain.issue(tx)
     with django_capture_on_commit_callbacks(execute=True):
         pchain.issue(tx)  # issued again: no notification is needed
-    assert told == [(Chain.P, {"type": notifications.ISSUED, "tx_ids": [bytes(tx.tx_id)]})]
+    assert told == [(P_CHAIN, {"type": notifications.ISSUED, "tx_ids": [bytes(tx.tx_id)]})]
 
     with django_capture_on_commit_callbacks(execute=True):
         (block,) = pchain.build()
     assert told[1:] == [
-        (Chain.P, {"type": notifications.HEAD, "height": 1, "block_id": bytes(block.block_id)})
+        (P_CHAIN, {"type": notifications.HEAD, "height": 1, "block_id": bytes(block.block_id)})
     ]
 
 

@@ -95,7 +95,8 @@ def test_requests_count_by_what_they_were_for(process: ProcessMetrics) -> None:
 def test_sockets_and_what_they_listen_to(process: ProcessMetrics) -> None:
     for name in ("websocket_connections", "http_connections"):
         assert values(process, name) == {}, "this process has no web server"
-    process.hub = hub = Hub()
+    hub = Hub()
+    process.hubs = (hub,)
     process.http_connections = lambda: 3
     first, second = Socket(), Socket()
     for socket in (first, second):
