@@ -7,11 +7,12 @@ from adminkit import charts, formats
 from adminkit.overview import Card, Overview, Panel, Way
 from cchain_app.admin import display, links, production
 from cchain_app.admin.rows_admin import objects
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.models import Block, Transaction
 from cchain_app.selectors import development, figures, rates
 from chaindb import clock
+from chaindb.chains import title
 from chaindb.fields import HexBytes
 from primitives.networks import name_of
 
@@ -25,13 +26,29 @@ def overview() -> Overview | None:
     if not recent:
         return None
     return Overview(
-        name="C-Chain",
-        cards=(*_head_cards(recent[0]), _pool_card(recent[0]), _rate_card(recent), *_node_cards()),
+        name=title(evm_chain().name),
+        cards=(
+            *_head_cards(recent[0]),
+            _pool_card(recent[0]),
+            _rate_card(recent),
+            *_node_cards(),
+            *_choices(),
+        ),
         panels=(
             Panel("Rates", _rates()),
             Panel("Latest blocks", _block_table(recent)),
             Panel("Latest transactions", _transaction_table()),
         ),
+    )
+
+
+def _choices() -> tuple[Card, ...]:
+    """Return a card for each other EVM chain of the node, which leads to its pages."""
+    shown = evm_chain()
+    return tuple(
+        Card(title(one.name), display.link("show its pages ›", f"?chain={one.name}"))
+        for one in evm_chains()
+        if one is not shown
     )
 
 

@@ -18,6 +18,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from adminkit.refusals import ToldFilters
+from nodeproject.admin.chain_choice import chosen_title
 from nodeproject.web.script_prefix import script_prefix
 from primitives.networks import MAINNET, name_of
 from primitives.product import NAME
@@ -36,9 +37,10 @@ admin.site.index_title = "Overview"
 
 
 def network_label(_request: HttpRequest) -> list[str]:
-    """Return the label at the top of every page, the network's name, and the label's style."""
+    """Return the label at the top of every page, the network's name and the chosen chain, and the label's style."""
     network = settings.NODE.network_id
-    return [name_of(network), "danger" if network == MAINNET else "info"]
+    label = ", ".join(filter(None, (name_of(network), chosen_title())))
+    return [label, "danger" if network == MAINNET else "info"]
 
 
 class ThemedUserAdmin(ToldFilters, UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs

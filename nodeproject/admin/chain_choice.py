@@ -1,0 +1,52 @@
+"""The EVM chain whose rows the admin shows: the C-Chain, or the one that the user has chosen with `?chain=NAME`."""
+
+from collections.abc import Callable
+from typing import Final
+
+from django.http import HttpRequest, HttpResponseRedirect
+from django.http.response import HttpResponseBase
+
+from cchain_app.apps import choosing, evm_chain, evm_chains, find_evm_chain
+from chaindb.chains import title
+
+PARAMETER: Final = "chain"
+"""Parameter of an address, and key in the session: the name of an EVM chain."""
+
+
+class ChainChoice:
+    """Middleware that lets pages of the admin see the chosen chain as the C-Chain of the process.
+
+    Args:
+        respond: The next middleware.
+    """
+
+    def __init__(self, respond: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self._respond = respond
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Remember a choice, or answer a request with the chain chosen before."""
+        if len(evm_chains()) == 1 or not request.path_info.startswith("/admin/"):
+            return self._respond(request)
+        wanted = request.GET.get(PARAMETER)
+        if wanted is not None and request.user.is_authenticated:
+            if find_evm_chain(wanted) is not None:
+                request.session[PARAMETER] = wanted
+            return HttpResponseRedirect(_without_choice(request))
+        chosen = find_evm_chain(request.session.get(PARAMETER, ""))
+        if chosen is None:
+            return self._respond(request)
+        with choosing(chosen):
+            return self._respond(request)
+
+
+def chosen_title() -> str:
+    """Return the title of the chain that the pages show; empty on a node with one EVM chain."""
+    return "" if len(evm_chains()) == 1 else title(evm_chain().name)
+
+
+def _without_choice(request: HttpRequest) -> str:
+    """Return the address of a request without the choice."""
+    left = request.GET.copy()
+    del left[PARAMETER]
+    query = left.urlencode()
+    return f"{request.path}?{query}" if query else request.path
