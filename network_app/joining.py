@@ -27,7 +27,7 @@ from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
 from platform_app.genesis.errors import GenesisError
 from platform_app.genesis.genesis import parse_genesis
 from primitives.codec_errors import CodecError
-from primitives.ids import NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import MAINNET, TESTNET
 from primitives.whole_files import to_disk, write_whole
 
@@ -124,7 +124,8 @@ def _known_chain_id() -> int | None:
 class _NoPeersKnown:
     """Placeholder for the validators of a network whose genesis is not known yet."""
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> Mapping[NodeID, ValidatorInfo]:
+        del subnet_id
         return {}
 
     def uptime_of(self, node_id: NodeID) -> int:

@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeVar
 from cchain_app.chain import EvmChain
 from chaindb.chains import is_left_out
 from chaindb.events import ChainEvents
-from chaindb.locks import Lock
 from chainvm.port import Block, ChainVM
 from network_app import addresses, ports, producer, selectors
 from network_app.chains import voting
@@ -90,12 +89,15 @@ class NodeNetwork:
         self.settings = self._node = node
         self.platform_chain = self._platform = platform
         self.evm_chains = tuple(evms)
+        self._inner: tuple[PlatformChain | EvmChain, ...] = (platform, *self.evm_chains)
+        """The chains without outer blocks."""
         self.producer = ProducerPolicy(node, platform)
         """This network's block producer."""
         local = node.network_id == LOCAL
         self.upgrades = Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
         """Rules of outer blocks: on this node's networks all are active from genesis on."""
-        self._validators = PlatformValidators(platform, proposers or self.producer.validators_at)
+        self._proposers = proposers
+        self._validators: dict[ID, PlatformValidators] = {}
         self.platform = self._chain(
             platform, platform.vm, PlatformBackend(platform), first=lambda: 0
         )
@@ -135,15 +137,24 @@ class NodeNetwork:
         """The chains that this node runs, by name."""
         return {name: one for name, one in self._every.items() if not is_left_out(name)}
 
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> PlatformValidators:
+        """Return the validators of a subnet by P-Chain height."""
+        found = self._validators.get(subnet_id)
+        if found is None:
+            proposers = self._proposers or partial(self.producer.validators_at, subnet_id=subnet_id)
+            found = self._validators[subnet_id] = PlatformValidators(self._platform, proposers)
+        return found
+
     def decide(self) -> None:
         """Connect the chains' block producers to the consensus on outer blocks.
 
         If the validators vote, the producers only send an event that there are transactions for a block.
         """
-        chains: tuple[PlatformChain | EvmChain, ...] = (self._platform, *self.evm_chains)
-        for chain in chains:
+        for chain in self._inner:
             outer = self._every[chain.name]
-            chain.consensus = self._voted(outer) if self._node.votes else outer.consensus
+            chain.consensus = (
+                self._voted(outer, chain.subnet_id) if self._node.votes else outer.consensus
+            )
 
     def parameters(self) -> SnowParameters:
         """Return the parameters of voting for the current validators. Blocking.
@@ -169,6 +180,7 @@ class NodeNetwork:
             return None
         else:
             parameters, only = ONE_VOTE, OneValidator(producer)
+        subnets = {one.name: one.subnet_id for one in self._inner}
         voted = {name: one.voted(followed=producer) for name, one in self.chains.items()}
 
         def take_part(
@@ -180,6 +192,7 @@ class NodeNetwork:
                 parameters,
                 own=shared.network.node_id,
                 alias=chain.alias,
+                subnet_id=subnets[chain.alias],
             )
             return Runner(
                 voted[chain.alias],
@@ -193,13 +206,13 @@ class NodeNetwork:
 
         return take_part
 
-    def _voted(self, chain: NetworkChain[B]) -> VotedConsensus[B]:
+    def _voted(self, chain: NetworkChain[B], subnet_id: ID) -> VotedConsensus[B]:
         return VotedConsensus(
             chain.alias,
             self.pointers,
             chain.consensus,
             chain.rows,
-            self._validators.proposers,
+            self.validators(subnet_id).proposers,
             chain_id=lambda: chain.chain_id,
             own=lambda: self.producer.own,
         )
@@ -219,7 +232,7 @@ class NodeNetwork:
         counted = chain.building.count
         consensus = OuterConsensus(
             vm,
-            partial(self._wrap, rows, chain.lock, chain_id),
+            partial(self._wrap, rows, chain, chain_id),
             counted,
             lambda: self.producer.is_own and selectors.is_bootstrapped(chain.name),
         )
@@ -232,15 +245,20 @@ class NodeNetwork:
         return made
 
     def _wrap(
-        self, rows: OuterRows, lock: Lock, chain_id: Callable[[], ID], vm: ChainVM[B]
+        self,
+        rows: OuterRows,
+        chain: PlatformChain | EvmChain,
+        chain_id: Callable[[], ID],
+        vm: ChainVM[B],
     ) -> ProposerVM[B]:
         """Wrap a chain in the proposer VM, after adding missing outer blocks to its accepted blocks."""
         own, upgrades = self.identity, self.upgrades
         signature = BlockSigner(chain_id(), own.certificate_der, own.tls_key)
+        validators = self.validators(chain.subnet_id)
         Wrapper(
             rows,
-            lock,
-            self._validators,
+            chain.lock,
+            validators,
             node_id=own.node_id,
             signature=signature,
             upgrades=upgrades,
@@ -248,7 +266,7 @@ class NodeNetwork:
         return ProposerVM(
             vm,
             rows,
-            self._validators,
+            validators,
             node_id=own.node_id,
             signature=signature,
             upgrades=upgrades,

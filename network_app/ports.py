@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import Message
-from primitives.ids import ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 T = TypeVar("T")
 
@@ -68,7 +68,7 @@ class NetworkTotals(NamedTuple):
 
 
 class ValidatorInfo(NamedTuple):
-    """A current validator of the Primary Network."""
+    """A current validator of a subnet, such as the Primary Network."""
 
     weight: int
     public_key: bytes | None
@@ -78,8 +78,8 @@ class ValidatorInfo(NamedTuple):
 class Directory(Protocol):
     """The network's view of the validators, in memory; another component refreshes it."""
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
-        """Return the current validators of the Primary Network."""
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> Mapping[NodeID, ValidatorInfo]:
+        """Return the current validators of a subnet; empty for a subnet that validates none of the node's chains."""
 
     def uptime_of(self, node_id: NodeID) -> int:
         """Return the uptime to report to a peer, in percent from 0 to 100."""

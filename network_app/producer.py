@@ -10,7 +10,7 @@ from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, stakers
 from primitives.bounded_cache import BoundedCache
 from primitives.cb58 import Cb58Error
-from primitives.ids import PRIMARY_NETWORK_ID, IdError, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError, NodeID
 
 VALIDATORS = "all"
 """Value sent to joining nodes if the validators vote."""
@@ -73,7 +73,9 @@ class ProducerPolicy:
     def __init__(self, node: ProducerSettings, chain: PlatformChain) -> None:
         self._node = node
         self._chain = chain
-        self._weights: BoundedCache[int, Mapping[NodeID, int]] = BoundedCache(_REMEMBERED_HEIGHTS)
+        self._weights: BoundedCache[tuple[ID, int], Mapping[NodeID, int]] = BoundedCache(
+            _REMEMBERED_HEIGHTS
+        )
 
     @property
     def own(self) -> NodeID:
@@ -123,8 +125,10 @@ class ProducerPolicy:
             return True
         return self.node_id == self.own
 
-    def validators_at(self, height: int) -> Mapping[NodeID, int]:
-        """Return the weights of the nodes that may propose as of a P-Chain height.
+    def validators_at(
+        self, height: int, subnet_id: ID = PRIMARY_NETWORK_ID
+    ) -> Mapping[NodeID, int]:
+        """Return the weights of the nodes that may propose a subnet's blocks as of a P-Chain height.
 
         A sole producer owns every slot, whether or not it validates. If the validators vote and there are no
         validators, slots have no proposer and blocks are not signed (p2p.md 11.3).
@@ -134,15 +138,16 @@ class ProducerPolicy:
         """
         if self.node_id is not None:
             return {self.node_id: 1}
-        found = self._weights.peek(height)
+        key = (subnet_id, height)
+        found = self._weights.peek(key)
         if found is None:
             # The validators at a height never change.
-            found = self._weights_at(height)
-            self._weights.put(height, found)
+            found = self._weights_at(height, subnet_id)
+            self._weights.put(key, found)
         return found
 
-    def _weights_at(self, height: int) -> Mapping[NodeID, int]:
-        members = stakers.validators_at(self._chain, height, PRIMARY_NETWORK_ID)
+    def _weights_at(self, height: int, subnet_id: ID) -> Mapping[NodeID, int]:
+        members = stakers.validators_at(self._chain, height, subnet_id)
         if members is None:
             raise HeightNotReached(height, self._chain.tip().height)
         return {node_id: member.weight for node_id, member in members.items()}

@@ -65,7 +65,9 @@ class RunningNetwork:
             upgrade_time=UPGRADE_TIME,
             dials_private=settings.dials_private,
         )
-        self._directory = ValidatorDirectory(node.platform_chain)
+        self._directory = ValidatorDirectory(
+            node.platform_chain, (one.subnet_id for one in node.evm_chains)
+        )
         self._addresses = addresses.bootstrappers(settings)
         advertised = addresses.advertised(settings)
         own = node.identity

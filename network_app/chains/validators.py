@@ -1,6 +1,6 @@
 """Validators from the P-Chain's rows: by height for outer blocks, and the current ones for connections."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from chaindb import clock
@@ -9,7 +9,7 @@ from network_app.proposervm.verification import Proposers
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted, stakers
 from platform_app.services import uptime
-from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 LAG = 30
 """Age in seconds of the P-Chain height that blocks name, so that other nodes know that height too."""
@@ -74,34 +74,36 @@ class ValidatorDirectory:
 
     Args:
         chain: The P-Chain.
+        subnets: The subnets that validate the node's chains, besides the Primary Network.
     """
 
-    def __init__(self, chain: PlatformChain) -> None:
+    def __init__(self, chain: PlatformChain, subnets: Iterable[ID] = ()) -> None:
         self._chain = chain
-        self._validators: Mapping[NodeID, ValidatorInfo] = {}
+        self._subnets = {PRIMARY_NETWORK_ID, *subnets}
+        self._validators: Mapping[ID, Mapping[NodeID, ValidatorInfo]] = {}
         self._uptimes: Mapping[NodeID, int] = {}
 
     def read(self) -> None:
         """Read the validators and their observed uptimes. Blocking: call it in a thread."""
         now = clock.now()
-        present = stakers.current_validators(self._chain, PRIMARY_NETWORK_ID)
-        self._validators = {
-            one.node_id: ValidatorInfo(
-                one.weight + one.delegator_weight,
-                one.public_key,
-            )
-            for one in present.validators
-        }
+        self._validators = {subnet_id: self._read(subnet_id) for subnet_id in self._subnets}
         tracking = uptime.tracking(self._chain)
         self._uptimes = {
             node_id: int(100 * seen.fraction(now, tracking=tracking))
             for node_id, seen in stakers.uptimes(self._chain).items()
         }
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
-        """Return the current validators of the Primary Network."""
-        return self._validators
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> Mapping[NodeID, ValidatorInfo]:
+        """Return the current validators of a subnet that validates a chain of this node."""
+        return self._validators.get(subnet_id, {})
 
     def uptime_of(self, node_id: NodeID) -> int:
         """Return the uptime to report to a peer, in percent from 0 to 100."""
         return self._uptimes.get(node_id, 0)
+
+    def _read(self, subnet_id: ID) -> Mapping[NodeID, ValidatorInfo]:
+        present = stakers.current_validators(self._chain, subnet_id)
+        return {
+            one.node_id: ValidatorInfo(one.weight + one.delegator_weight, one.public_key)
+            for one in present.validators
+        }

@@ -14,7 +14,7 @@ from network_app.ports import ValidatorInfo
 from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.ports import Validators
 from network_app.snowman.sampling import sample
-from primitives.ids import NodeID
+from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 REFRESH = 1.0
 """Seconds between updates of the benched nodes."""
@@ -23,8 +23,8 @@ REFRESH = 1.0
 class ValidatorSource(Protocol):
     """A source of the current validators: a `ports.Directory`, or `OneValidator`."""
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
-        """Return the current validators."""
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> Mapping[NodeID, ValidatorInfo]:
+        """Return the current validators of a subnet."""
 
 
 class OneValidator:
@@ -37,8 +37,9 @@ class OneValidator:
     def __init__(self, node_id: NodeID) -> None:
         self._validators = {node_id: ValidatorInfo(1, None)}
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+    def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> Mapping[NodeID, ValidatorInfo]:
         """Return the producer as the only validator."""
+        del subnet_id
         return self._validators
 
 
@@ -54,6 +55,7 @@ class CurrentValidators(Validators):
         parameters: The share of the stake that must be connected.
         own: This node, which counts as connected.
         alias: The chain's name.
+        subnet_id: The subnet that validates the chain.
         random: Source of the samples; must be unpredictable, or the sampled validators are predictable.
         clock: Returns seconds, monotonic.
     """
@@ -66,6 +68,7 @@ class CurrentValidators(Validators):
         *,
         own: NodeID,
         alias: str,
+        subnet_id: ID = PRIMARY_NETWORK_ID,
         random: Random | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -74,6 +77,7 @@ class CurrentValidators(Validators):
         self._parameters = parameters
         self._own = own
         self._alias = alias
+        self._subnet_id = subnet_id
         self._random = random or SystemRandom()
         self._clock = clock
         self._connected: dict[NodeID, None] = {own: None}
@@ -135,7 +139,7 @@ class CurrentValidators(Validators):
         return self._random.choice(found) if found else None
 
     def _current(self) -> Mapping[NodeID, ValidatorInfo]:
-        return self._directory.validators()
+        return self._directory.validators(self._subnet_id)
 
     def _is_there(self, node_id: NodeID) -> bool:
         return node_id in self._connected and not self.is_benched(node_id)

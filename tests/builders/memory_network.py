@@ -260,7 +260,7 @@ class World:
 
     # --- ports.Directory
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+    def validators(self, subnet_id: object = None) -> Mapping[NodeID, ValidatorInfo]:
         return self.stakes
 
     def uptime_of(self, node_id: NodeID) -> int:

@@ -75,7 +75,7 @@ class Validators:
             one.identity.node_id: ValidatorInfo(100, one.identity.bls_public_key) for one in nodes
         })  # fmt: skip
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+    def validators(self, subnet_id: object = None) -> Mapping[NodeID, ValidatorInfo]:
         return self.facts
 
     def uptime_of(self, node_id: NodeID) -> int:

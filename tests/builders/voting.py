@@ -102,7 +102,7 @@ class Peers:
     def totals(self) -> NetworkTotals:
         raise NotImplementedError
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+    def validators(self, subnet_id: object = None) -> Mapping[NodeID, ValidatorInfo]:
         return self.facts
 
     def uptime_of(self, node_id: NodeID) -> int:

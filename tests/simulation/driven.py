@@ -175,7 +175,7 @@ class DrivenNode(HonestNode):
     def totals(self) -> NetworkTotals:
         raise NotImplementedError
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+    def validators(self, subnet_id: object = None) -> Mapping[NodeID, ValidatorInfo]:
         return {one: ValidatorInfo(stake, None) for one, stake in self.world.stakes.items()}
 
     def uptime_of(self, node_id: NodeID) -> int:

@@ -390,7 +390,7 @@ class Known:
         names = {"alice": ALICE, "bob": BOB, "carol": CAROL}
         self.facts = {names[name]: ValidatorInfo(it, None) for name, it in weights.items()}
 
-    def validators(self) -> Mapping[NodeID, ValidatorInfo]:
+    def validators(self, subnet_id: object = None) -> Mapping[NodeID, ValidatorInfo]:
         return self.facts
 
     def uptime_of(self, node_id: NodeID) -> int:

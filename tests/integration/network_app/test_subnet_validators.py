@@ -1,0 +1,55 @@
+"""Validators by subnet: for connections and votes the current ones, for outer blocks those of a P-Chain height."""
+
+import pytest
+from django.conf import settings
+
+from cchain_app.apps import evm_chain
+from network_app.chains.validators import ValidatorDirectory
+from network_app.node import NodeNetwork
+from platform_app.apps import platform_chain
+from platform_app.state.staker import Priority
+from primitives.hashing import sha256
+from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from tests.builders import platform
+from tests.builders.platform_rows import accept, adding, begin
+
+pytestmark = [
+    pytest.mark.django_db,
+    pytest.mark.node_settings(consensus="snowman"),
+    pytest.mark.usefixtures("node_settings"),
+]
+
+NODE, OTHER = platform.NODE_ID, NodeID(sha256(b"other")[:20])
+SUBNET = platform.SUBNET_ID
+PERMISSIONED = Priority.PERMISSIONED_VALIDATOR_CURRENT
+
+
+def begin_with_subnet() -> None:
+    """Begin with a validator of the Primary Network and a subnet, which has another one from height 1 on."""
+    begin(adding()[1], adding(PERMISSIONED, weight=5)[1])
+    accept(adding(PERMISSIONED, node_id=OTHER, weight=6)[1])
+
+
+def test_the_directory_has_the_validators_of_each_subnet_of_the_node() -> None:
+    begin_with_subnet()
+    directory = ValidatorDirectory(platform_chain(), [SUBNET])
+    assert directory.validators(SUBNET) == {}
+
+    directory.read()
+
+    weights = {one: facts.weight for one, facts in directory.validators(SUBNET).items()}
+    assert weights == {NODE: 5, OTHER: 6}
+    assert set(directory.validators()) == set(directory.validators(PRIMARY_NETWORK_ID)) == {NODE}
+    assert directory.validators(platform.some_id("no subnet")) == {}
+
+
+def test_the_proposers_of_a_height_are_those_of_the_chains_subnet() -> None:
+    begin_with_subnet()
+    network = NodeNetwork(settings.NODE, platform_chain(), [evm_chain()])
+
+    assert [network.validators(SUBNET).proposers(height) for height in (0, 1)] == [
+        {NODE: 5}, {NODE: 5, OTHER: 6},
+    ]  # fmt: skip
+    assert set(network.validators().proposers(1)) == {NODE}
+    assert network.validators() is network.validators(PRIMARY_NETWORK_ID)
+    assert network.validators() is not network.validators(SUBNET)
