@@ -7,9 +7,12 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
+from chaindb.chains import C_CHAIN, P_CHAIN
+from chaindb.registry import NodeChain
 from info_app import selectors
 from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL
 from jsonrpc.errors import JsonRpcError
+from network_app.apps import node_network
 from platform_app.api import chain_names, errors
 from platform_app.api.errors import refused, shortened
 from platform_app.api.wire import Json
@@ -130,6 +133,8 @@ def get_blockchain_id(alias: str) -> Json:
     Unspecified: chains that this node does not take part in have one too, as in the reference's partial sync.
     """
     found = chain_names.find(platform_chain(), alias)
+    if found is None and (further := _further_chain(alias)) is not None:
+        found = further.blockchain_id
     if found is None:
         raise refused(f"there is no ID with alias {shortened(alias)}")
     return {"blockchainID": str(found)}
@@ -143,18 +148,25 @@ def is_bootstrapped(chain_name: str) -> Json:
     """
     if not chain_name:
         raise refused("argument 'chain' not given")
-    letter = _letter_of(chain_name)
-    if letter is None:
+    name = _name_of(chain_name)
+    if name is None:
         raise refused(f"there is no chain with alias/ID '{shortened(chain_name)}'")
-    return {"isBootstrapped": selectors.is_bootstrapped(letter)}
+    return {"isBootstrapped": selectors.is_bootstrapped(name)}
 
 
-def _letter_of(name: str) -> str | None:
-    found = chain_names.find(platform_chain(), name)
+def _name_of(text: str) -> str | None:
+    """Return the name of the chain with an alias or ID, or None."""
+    found = chain_names.find(platform_chain(), text)
     if found is None:
-        return None
+        further = _further_chain(text)
+        return None if further is None else further.name
     network = platform_chain().network()
-    return {network.x_chain_id: "X", network.c_chain_id: "C"}.get(found, "P")
+    return {network.x_chain_id: "X", network.c_chain_id: C_CHAIN}.get(found, P_CHAIN)
+
+
+def _further_chain(text: str) -> NodeChain | None:
+    """Return the chain besides those of the Primary Network with an alias or ID, or None."""
+    return next((one for one in node_network().evm_chains[1:] if one.is_named(text)), None)
 
 
 EXPECTED: Final[tuple[type[Exception], ...]] = (NoIdentity,)

@@ -13,11 +13,11 @@ from django.db import DatabaseError, connection
 from rich.markup import escape
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.selectors import blocks, calls, pool
 from cchain_app.selectors.blocks import base_fee_after
 from chaindb import clock
-from chaindb.chains import C_CHAIN, absence, is_left_out
+from chaindb.chains import C_CHAIN, absence, is_left_out, title
 from explorer_app.selectors import tokens
 from network_app import selectors
 from nodeproject.apps import this_node
@@ -58,6 +58,7 @@ class Command(BaseCommand):
             "Pool": f"{pending} pending, {queued} queued",
             "Internal calls": calls.how_far(evm_chain()),
             "Tokens": tokens.how_far(evm_chain()),
+            **_further_chains(),
             "P-Chain": f"{', '.join(platform_chain().aliases)}, {platform_chain().blockchain_id}",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
@@ -71,6 +72,17 @@ class Command(BaseCommand):
             "RPC": _rpc_state(head.number),
         }
         print_facts("Node", facts)
+
+
+def _further_chains() -> dict[str, str]:
+    """Describe the EVM chains besides the C-Chain: names, IDs and heads."""
+    facts = {}
+    for chain in evm_chains()[1:]:
+        name = title(chain.name)
+        head = blocks.head(chain)
+        facts[name] = f"{', '.join(chain.aliases)}, {chain.blockchain_id}"
+        facts[f"{name} head"] = f"{head.number}  0x{head.hash.hex()}"
+    return facts
 
 
 def _peers() -> str:

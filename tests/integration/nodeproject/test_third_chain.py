@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.management import call_command
 from django.db import connections
 from django.test import Client
 
@@ -316,6 +317,27 @@ def test_the_admin_has_its_check(node: Node, client: Client) -> None:
 
 def test_a_node_of_two_chains_offers_no_choice(shared_pchain: PChain) -> None:
     assert "?chain=" not in Client(headers={"host": "localhost"}).get("/admin/").content.decode()
+
+
+def test_info_knows_it(node: Node) -> None:
+    def ask_info(method: str, **params: str) -> Any:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = node.doors.info.dispatcher.answer(json.dumps(body).encode())
+        return json.loads(answer or b"")
+
+    for text in (NAME, "dex", str(BLOCKCHAIN_ID)):
+        assert ask_info("info.isBootstrapped", chain=text)["result"] == {"isBootstrapped": True}
+        found = ask_info("info.getBlockchainID", alias=text)["result"]
+        assert found == {"blockchainID": str(BLOCKCHAIN_ID)}
+    assert "error" in ask_info("info.isBootstrapped", chain="E")
+
+
+def test_the_status_command_tells_of_it(node: Node, capsys: pytest.CaptureFixture[str]) -> None:
+    mine(node, NAME)
+    call_command("node_status")
+    shown = capsys.readouterr().out
+    assert "D-Chain head" in shown
+    assert str(BLOCKCHAIN_ID)[:20] in shown
 
 
 def test_openapi_and_the_reference_name_it(node: Node) -> None:
