@@ -76,6 +76,7 @@ class CallExecutor:
     ) -> None:
         self.dialect = dialect
         self._methods = registry.methods
+        self._unavailable = registry.unavailable
         self._map_error = registry.errors
         self._clock = clock
         self._observer = observer
@@ -99,7 +100,11 @@ class CallExecutor:
                 text = f"method name too long: {len(name)}>{MAX_METHOD_LENGTH}"
                 raise errors.invalid_request(text)
             self._announce(name)
-            raise self.dialect.unknown_method(name, self._methods)
+            error = self.dialect.unknown_method(name, self._methods)
+            reason = self._unavailable.get(name)
+            if reason is None:
+                raise error
+            raise JsonRpcError(error.code, f"{error.message}: {reason}", error.data)
         return method
 
     def reject(self, call: RpcCall, error: JsonRpcError, method: str = UNKNOWN) -> bytes | None:

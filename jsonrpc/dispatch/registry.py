@@ -3,7 +3,7 @@
 Each registry also has one function that turns the errors of its chain into error objects. `calls` executes calls.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -71,6 +71,7 @@ class MethodRegistry:
     def __init__(self, errors: ErrorMapper = _no_domain_errors) -> None:
         self.errors = errors
         self._methods: dict[str, Method] = {}
+        self._unavailable: dict[str, str] = {}
 
     def add(
         self,
@@ -161,10 +162,24 @@ class MethodRegistry:
                 raise RegistrationError(f"{method.name} is registered already")
             self._methods[method.name] = method
 
+    def add_unavailable(self, names: Iterable[str], reason: str) -> None:
+        """Add a reason to the error for calls of methods that exist only with other settings.
+
+        Args:
+            names: their names; those of registered methods are ignored.
+            reason: the condition under which they exist.
+        """
+        self._unavailable.update((name, reason) for name in names if name not in self._methods)
+
     @property
     def methods(self) -> Mapping[str, Method]:
         """A live, read-only view of the methods."""
         return MappingProxyType(self._methods)
+
+    @property
+    def unavailable(self) -> Mapping[str, str]:
+        """A live, read-only view of the reasons why methods do not exist, by name."""
+        return MappingProxyType(self._unavailable)
 
     def __iter__(self) -> Iterator[Method]:
         return iter(tuple(self._methods.values()))

@@ -53,6 +53,16 @@ def test_registries_are_put_together_and_names_stay_unique() -> None:
         first.include(second)
 
 
+def test_reasons_for_missing_methods_are_kept_by_name() -> None:
+    registry = MethodRegistry()
+    registry.add("a", lambda: 1)
+
+    registry.add_unavailable(["a", "b"], "needs a licence")
+
+    assert dict(registry.unavailable) == {"b": "needs a licence"}
+    assert "b" not in registry
+
+
 def test_the_table_describes_itself() -> None:
     registry = MethodRegistry()
 

@@ -228,6 +228,14 @@ def test_an_unknown_method_has_the_words_that_clients_look_for(dispatcher: Dispa
     assert error_of(dispatcher.answer(body(method="eth_foo"))) == expected
 
 
+def test_a_reason_for_a_missing_method_follows_these_words(
+    registry: MethodRegistry, dispatcher: Dispatcher
+) -> None:
+    registry.add_unavailable(["eth_bar"], "it needs more settings")
+    words = "the method eth_bar does not exist/is not available: it needs more settings"
+    assert error_of(dispatcher.answer(body(method="eth_bar"))) == (-32601, words)
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
