@@ -1,7 +1,6 @@
 """One EVM chain of a process: its rules, its database, and everything the process keeps in memory for it."""
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -122,9 +121,6 @@ class EvmChain:
     """Decides on the chain's blocks."""
     admissions: GroupCommit[Newcomer, Outcome]
     """Commits the transactions that several threads add to the pool together; set by `services.composition`."""
-    while_mining: Callable[[str], AbstractContextManager[None]]
-    """Context manager: blocks in its body are accepted only while this mining mode is set
-    (`services.vm.EvmVM.mining`). Set by `services.composition`."""
     mine_on_arrival: Callable[[], None]
     """Mines each transaction directly as it arrives from now on, in a serving process that may build blocks.
     Set by `services.composition`."""
@@ -202,11 +198,19 @@ class EvmChain:
 
     @property
     def is_development(self) -> bool:
-        """Whether cheats may change state, clock and blocks: the network is local and this node alone decides."""
+        """Whether it is a local chain whose blocks this node alone decides; it may have state edits and overrides."""
         node = self.node
         return (
             node.network_id == LOCAL and node.development and not node.votes and not node.bootstrap
         )
+
+    @property
+    def has_development_methods(self) -> bool:
+        """Whether RPC may change state, clock and blocks, and sign with the node's keys.
+
+        Only in the embedded profile, where one process writes and holds all of that in its memory.
+        """
+        return self.is_development and self.node.profile == "embedded"
 
     @property
     def fork(self) -> ForkOrigin | None:
@@ -244,7 +248,7 @@ class EvmChain:
             MalformedForkSetting: The settings name no usable URL.
         """
         node = self.node
-        if not (node.fork_url and self.is_development):
+        if not (node.fork_url and self.has_development_methods):
             return None
         return upstream_at(node, read_wanted(node.fork_url).urls)
 
@@ -366,7 +370,7 @@ class EvmChain:
 
     @cached_property
     def keyring(self) -> Keyring:
-        """The keys with which this node signs: those of a development chain's accounts, else no keys.
+        """The keys of a development chain's accounts, with which its development methods sign; else no keys.
 
         Raises:
             KeyringError: The settings give no keys.
@@ -379,7 +383,7 @@ class EvmChain:
     @property
     def has_private_keys(self) -> bool:
         """Whether the node signs with keys of a mnemonic other than the public one."""
-        return self.is_development and not is_public(self.node.mnemonic)
+        return self.has_development_methods and not is_public(self.node.mnemonic)
 
     @cached_property
     def derivation(self) -> Derivation:

@@ -15,9 +15,6 @@ PENDING = "cchain.pending"
 """Type of the event for pool transactions that became pending, with their `hashes`."""
 
 
-CHANGED_BY_HAND = "cchain.changed_by_hand"
-"""Type of the event for a cheat that changed the head's state or the settings of the next blocks, with its `number`."""
-
 REWOUND = "cchain.rewound"
 """Type of the event for a rewind, with the `number` and `hash` of the new head."""
 
@@ -36,17 +33,8 @@ def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
         chain.pointers.send(chain.name, pending)
 
 
-def changed_by_hand(chain: EvmChain, number: int) -> None:
-    """Announce that a cheat changed the state at the head."""
-    chain.memory.on_change()
-    if (
-        chain.node.profile == "production"
-    ):  # in other profiles no process that receives events caches the state
-        chain.pointers.send(chain.name, {"type": CHANGED_BY_HAND, "number": number})
-
-
 def rewound(chain: EvmChain, number: int, block_hash: Hash) -> None:
     """Announce that an earlier block is the head again, or that the head's state was restored."""
-    chain.memory.on_change()
+    chain.memory.on_rewind()
     head = {"type": REWOUND, "number": number, "hash": bytes(block_hash)}
     chain.pointers.send(chain.name, head)

@@ -73,7 +73,7 @@ def beat(chain: EvmChain) -> Done:
 
     Unspecified: interval mode builds empty blocks too, like Anvil and geth's clique.
     """
-    development.see_conditions(chain)
+    development.refresh_mining_settings(chain)
     mining = development.mining(chain)
     if mining == "auto":
         return build_blocks(chain)

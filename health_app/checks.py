@@ -296,6 +296,7 @@ class Checks:
         if isinstance(chain, PlatformChain):
             found = platform.due(chain, now)
         else:
+            development.refresh_mining_settings(chain)
             found = cchain.due(chain, now) if development.mining(chain) == "auto" else None
         if found is None or not chain.consensus.may_produce(found.height, now):
             return None

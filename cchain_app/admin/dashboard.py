@@ -106,6 +106,7 @@ def _node_cards() -> tuple[Card, ...]:
 
 def _production_card() -> Card:
     """Return when blocks are made, with a button that pauses or resumes production."""
+    development.refresh_mining_settings(evm_chain())
     mining, paused = development.mining(evm_chain()), development.is_paused(evm_chain())
     words, note = "paused" if paused else production.WORDS[mining], f"mining {mining}"
     if mining == "manual" and not paused:

@@ -1,6 +1,7 @@
 """Settings made over RPC that are in effect on a development chain: overrides for later blocks, and keyless senders.
 
-On any other chain these rows have no effect, because only development methods read them (devnet.md 2, 4, 7).
+On any other chain these rows have no effect, because only development methods read them (devnet.md 2, 4, 7). In the
+production profile the pages show rows from before: there are no methods that change them.
 """
 
 from collections.abc import Sequence
@@ -42,8 +43,11 @@ class DevelopmentAdmin(RowsAdmin):
 
     @override
     def empty_note(self) -> str:
-        if evm_chain().is_development:
+        chain = evm_chain()
+        if chain.has_development_methods:
             return self.nothing_set
+        if chain.is_development:
+            return "Nothing was set over RPC: development methods need the embedded profile."
         return "This chain is none to develop against: it has no methods that set anything."
 
 
@@ -85,7 +89,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
     def mining_text(self, row: DevelopmentSettings) -> SafeString:
         """Return the mining mode, whether it was set over RPC, and whether mining is paused."""
         paused = (display.badge("paused", "wait"),) if row.paused else ()
-        if row.mining is None:
+        if row.mining is None or not evm_chain().has_development_methods:
             given = display.faint("as NODE_MINING says")
             return display.line(evm_chain().node.mining, given, *paused)
         return display.line(display.badge(row.mining, "note"), *paused)
@@ -93,7 +97,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
     @admin.display(description="Block interval")
     def every(self, row: DevelopmentSettings) -> SafeString | str:
         """Return the seconds between blocks of interval mining."""
-        if row.block_interval is None:
+        if row.block_interval is None or not evm_chain().has_development_methods:
             given = f"{evm_chain().node.block_interval:g} s"
             return display.line(given, display.faint("as NODE_BLOCK_INTERVAL says"))
         return f"{row.block_interval:g} s"

@@ -46,6 +46,8 @@ def _cannot_resume(chain: EvmChain) -> str:
         return obstacle
     if development.is_paused(chain):
         return ""
+    if _is_manual(chain) and not chain.has_development_methods:
+        return "production is not paused. Blocks are made by hand alone, as NODE_MINING says."
     if _is_manual(chain):
         return (
             "production is not paused. Blocks are made by hand alone, as NODE_MINING or evm_setAutomine says: "
@@ -76,7 +78,8 @@ PAUSE: Final = AdminAction(
     button="Pause",
     question="Pause the production of blocks?",
     consequence="The C-Chain makes no blocks by itself, in no process and after no restart, until production is "
-    "resumed, or evm_setAutomine or evm_setIntervalMining lets blocks be made. Transactions are taken in and wait. Blocks by hand (evm_mine) go on.",
+    "resumed, or in the embedded profile evm_setAutomine or evm_setIntervalMining lets blocks be made. Transactions are "
+    "taken in and wait. Blocks by hand (produce_block, evm_mine) go on.",
     permission=_PERMISSION,
     do=_change(manual_mining.pause, "Paused the C-Chain's production of blocks."),
     obstacle=_cannot_pause,
@@ -102,6 +105,7 @@ def ask_for(request: HttpRequest, chain: EvmChain, name: str) -> HttpResponse:
     deed = {one.name: one for one in (PAUSE, RESUME)}.get(name)
     if deed is None:
         raise Http404
+    development.refresh_mining_settings(chain)
     facts = (("C-Chain", f"mining {development.mining(chain)}"), ("P-Chain", _P_CHAIN))
     front = reverse("admin:index")
     return ask(request, deed, ActionTarget(chain, "production of the C-Chain", facts, front, front))

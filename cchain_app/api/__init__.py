@@ -2,8 +2,8 @@
 
 Parameters are read in `params…`, results are written in `wire` and `rendered`, and error codes are in `errors`. `hot`
 methods may be tried on the event loop, where they answer from memory or raise `WouldBlock`. A method that is not
-registered does not exist (-32601): there are no administrative methods, and the node signs only for a development
-chain's known keys (`account_methods`).
+registered does not exist (-32601): there are no administrative methods. Development methods, which include signing with
+the node's keys (`account_methods`), exist in the embedded profile only, because one process holds their state.
 """
 
 from typing import Final
@@ -30,6 +30,9 @@ from jsonrpc.dispatch.registry import Gathers, MethodRegistry
 
 __all__ = ["EvmRpc", "registry"]
 
+NEEDS_EMBEDDED: Final = "development methods need the embedded profile (NODE_PROFILE=embedded)"
+"""Why a local chain of the production profile has no development methods: the reason in the error for a call."""
+
 _LATEST: Final = params.Tag.LATEST
 
 _ADDRESS = Param("address", params.address)
@@ -53,12 +56,19 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
         group(methods, rpc)
     tracing_methods.add(methods, rpc)
     state_methods.add(methods, rpc)
-    if rpc.chain.is_development:
-        development_methods.add(methods, rpc)
-        log_methods.add(methods, rpc)
-        account_methods.add(methods, rpc)
+    if rpc.chain.has_development_methods:
+        _add_development(methods, rpc)
         forked.add(methods, rpc)
+    elif rpc.chain.is_development:
+        elsewhere = MethodRegistry()
+        _add_development(elsewhere, rpc)
+        methods.add_unavailable(elsewhere.methods, NEEDS_EMBEDDED)
     return methods
+
+
+def _add_development(methods: MethodRegistry, rpc: EvmRpc) -> None:
+    for group in (development_methods, log_methods, account_methods):
+        group.add(methods, rpc)
 
 
 def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
@@ -80,7 +90,7 @@ def _node(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add("eth_capabilities", rpc.bind(node.capabilities))
     methods.add("eth_config", rpc.bind(node.fork_config), hot=True, computes=True)
     methods.add("eth_syncing", rpc.bind(node.syncing), hot=True, computes=True)
-    if not rpc.chain.is_development:
+    if not rpc.chain.has_development_methods:
         methods.add("eth_accounts", node.accounts, hot=True, computes=True)
     methods.add("eth_coinbase", rpc.bind(node.coinbase), hot=True, computes=True)
     methods.add("eth_mining", node.mining, hot=True, computes=True)

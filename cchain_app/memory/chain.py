@@ -4,15 +4,14 @@ All of them are bounded. The process that writes a block advances its own memory
 Other processes are notified by an event and forget the changed values (`selectors.blocks.catch_up`).
 
 Hooks publish a change to the other processes of the machine before any response reveals it. They do nothing unless
-they are set: `BlockMemory.before_move`, `Memory.on_change` and `until_told`, and those of the pool.
+they are set: `BlockMemory.before_move`, `Memory.on_rewind`, `on_change` and `until_told`, and those of the pool.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.development.changes import StateEdit
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import StateChanges
 from cchain_app.memory.state import CacheUsage, StateMemory
@@ -302,12 +301,8 @@ class OverridesMemory:
                 self._known = found
         return found
 
-    def see(self, read: Callable[[], NextBlockOverrides]) -> None:
-        """Read the overrides again, because another process may have set them and its event may not have arrived yet.
-
-        Prefetched results may be older than the known overrides. Block producers compare them again under the
-        chain's lock.
-        """
+    def refresh(self, read: Callable[[], NextBlockOverrides]) -> None:
+        """Read the overrides again, because another process may have paused or resumed production."""
         changes = self._changes
         found = read()
         with self._lock:
@@ -354,12 +349,12 @@ class Memory:
         self.conditions = OverridesMemory()
         self.moving = threading.Lock()
         """Held while the head is moved."""
-        self._changes_seen: tuple[Hash, Sequence[StateEdit]] | None = None
-        """The last head for which manual changes were read, and those changes."""
         self.generation: int | None = None
         """The number of rewinds (`chaindb.generation`) when the memory last agreed with the rows."""
+        self.on_rewind: Callable[[], object] = _nothing
+        """Called after the commit of a rewind."""
         self.on_change: Callable[[], object] = _nothing
-        """Called after the commit of a manual change that other processes may have cached."""
+        """Called after the commit of a manual change; the readers of the embedded profile may have cached the old values."""
         self.until_told: Callable[[int], None] = _at_once
         """Blocks the thread until the writing process has published a head at this height or above."""
         if answers is not None:
@@ -371,28 +366,11 @@ class Memory:
         """Invalidate all values that another process may have changed manually at this height."""
         with self.moving:
             self.conditions.reset()
-            self._read_state_anew(number)
+            # Or above: the next block may have been followed before the change was noticed.
+            if self.state.number is not None and self.state.number >= number:
+                self.state.reset(self.state.number)
         self.pool.changed()
         self.counts.reset()
-
-    def see_changes(self, head: AcceptedBlock, changes: Sequence[StateEdit]) -> None:
-        """Reset the state if other processes have changed it manually, or have undone such changes.
-
-        Args:
-            head: The block on which the changes were made.
-            changes: The changes in the rows now.
-        """
-        with self.moving:
-            before, self._changes_seen = self._changes_seen, (head.hash, changes)
-            seen = before[1] if before is not None and before[0] == head.hash else ()
-            if list(seen) != list(changes):
-                self._read_state_anew(head.number)
-
-    def _read_state_anew(self, number: int) -> None:
-        """Forget the state that may have been changed manually at a height."""
-        # Or above: the next block may have been followed before the event arrived.
-        if self.state.number is not None and self.state.number >= number:
-            self.state.reset(self.state.number)
 
     def kept(self) -> dict[str, CacheUsage]:
         """Return the size and the hits of each cache, for monitoring."""

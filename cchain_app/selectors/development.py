@@ -18,26 +18,28 @@ _NONE = NextBlockOverrides()
 
 
 def conditions(chain: EvmChain) -> NextBlockOverrides:
-    """Return the overrides for later blocks; none for a chain without development methods."""
+    """Return the overrides for later blocks; none for a chain that is no development chain."""
     if not chain.is_development:
         return _NONE
-    return chain.memory.conditions.of(lambda: rows.conditions(chain.db))
+    return chain.memory.conditions.of(lambda: _conditions(chain))
 
 
-def see_conditions(chain: EvmChain) -> None:
-    """Read the overrides that other processes set: block producers are not notified, web processes only later."""
-    if _has_others(chain):
-        chain.memory.conditions.see(lambda: rows.conditions(chain.db))
+def refresh_mining_settings(chain: EvmChain) -> None:
+    """Read whether production is paused: with several processes another one may have paused or resumed it."""
+    if chain.is_development and not chain.has_development_methods:
+        chain.memory.conditions.refresh(lambda: _conditions(chain))
 
 
-def see_changes(chain: EvmChain, head: AcceptedBlock) -> None:
-    """Read the edits of the head's state that other processes made, for the same reason."""
-    if _has_others(chain):
-        chain.memory.see_changes(head, rows.changes_before(chain.db, head.number + 1))
+def _conditions(chain: EvmChain) -> NextBlockOverrides:
+    """Return the stored overrides.
 
-
-def _has_others(chain: EvmChain) -> bool:
-    return chain.is_development and chain.node.profile == "production"
+    Unspecified: without development methods a mining mode from an older version has no effect, because no method could
+    change it. Overrides of the content of blocks (coinbase, gas limit, times) stay in effect.
+    """
+    found = rows.conditions(chain.db)
+    return (
+        found if chain.has_development_methods else replace(found, mining=None, block_interval=None)
+    )
 
 
 def mining(chain: EvmChain) -> str:

@@ -13,7 +13,6 @@ from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import StateEdit
-from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.processing import VerifiedBlock
 from cchain_app.store import chain as stored
 from cchain_app.store import development, questions
@@ -38,15 +37,9 @@ class BlockCheats(NamedTuple):
     """The signers that were set for signatures by the time of its parent."""
     chain_id: int | None = None
     """The chain ID with which it was executed."""
-    conditions: NextBlockOverrides | None = None
-    """The overrides with which it was built; None if this node did not build it."""
 
 
 NOTHING: Final = BlockCheats(())
-
-
-class MiningModeChanged(Exception):
-    """An override changed after an automatic block was built; the caller decides again whether to build one."""
 
 
 class DirectBlockRefused(Exception):
@@ -66,7 +59,6 @@ def accept(
     unusable: Sequence[Hash],
     written: Written,
     by_hand: BlockCheats = NOTHING,
-    mines: str | None = None,
     passes_pool: bool = False,
 ) -> None:
     """Accept consecutive blocks: commit all or none, and move this process's memory. `tell` follows.
@@ -79,17 +71,13 @@ def accept(
         written: Called for each block within the transaction, when no other process can write to the chain and
             no block is written yet; an exception rolls everything back.
         by_hand: The manual changes and overrides with which the first block was built.
-        mines: The mining mode that must still apply to automatic blocks (`NextBlockOverrides.mines`); None: no automatic blocks.
         passes_pool: Whether its transactions were never in the pool; then no pending transaction may be skipped.
 
     Raises:
-        HeadMoved: `head` is no longer the head, or its state, the chain ID or the block's overrides were changed
-            manually since.
+        HeadMoved: `head` is no longer the head, or its state, its signers or the chain ID were changed manually since.
         DirectBlockRefused: The transactions may not bypass the pool.
-        MiningModeChanged: The overrides have changed by now, and the blocks are automatic ones.
     """
-    has_others = chain.is_development and chain.node.profile == "production"
-    asked = questions.of_acceptance(head.number, has_others=has_others)
+    asked = questions.of_acceptance(head.number)
     with chain.db.atomic_together():
         if passes_pool:
             chain.db.acquire(Lock.CCHAIN_POOL)
@@ -103,8 +91,6 @@ def accept(
                 raise HeadMoved
             if chain.is_development:
                 _verify_state(chain, head, by_hand)
-            if has_others and chain.consensus.decides_alone:
-                _verify_conditions(chain, by_hand, mines)
             if by_hand.uses_next:
                 _use_up(chain, by_hand)
             for one in verified:
@@ -148,23 +134,6 @@ def _verify_passes(chain: EvmChain) -> None:
         raise DirectBlockRefused
 
 
-def _verify_conditions(chain: EvmChain, by_hand: BlockCheats, mines: str | None) -> None:
-    """Check that the block was built with the current overrides of all processes, and that the mining mode still applies.
-
-    Raises:
-        MiningModeChanged: This is not so, and the block is an automatic one.
-        HeadMoved: This is not so, and the block was requested explicitly: it must be built again.
-    """
-    found = development.conditions(chain.db)
-    built_by = found if by_hand.conditions is None else by_hand.conditions
-    if found.of_blocks() != built_by.of_blocks() or mines not in (
-        None,
-        found.mines(chain.node.mining),
-    ):
-        chain.memory.conditions.reset()
-        raise HeadMoved if mines is None else MiningModeChanged
-
-
 def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: BlockCheats) -> None:
     """Check that the block was executed with the current state, signers and chain ID.
 
@@ -173,15 +142,10 @@ def _verify_state(chain: EvmChain, head: AcceptedBlock, by_hand: BlockCheats) ->
     """
     changes, signers = development.set_before(chain.db, head.number + 1)
     if signers != by_hand.signers:
-        chain.memory.conditions.reset()  # another process set them, and its event has not arrived yet
+        chain.memory.conditions.reset()
         raise HeadMoved
     if changes != len(by_hand.changes):
         raise HeadMoved
-    # If there are other processes, changes may have been undone and replaced by the same number of others.
-    if chain.node.profile == "production":
-        now = development.changes_before(chain.db, head.number + 1)
-        if list(now) != list(by_hand.changes):
-            raise HeadMoved
     # A chain with blocks keeps its ID.
     may_differ = head.number == chain.first_number and by_hand.chain_id is not None
     if may_differ and stored.chain_id(chain.db) != by_hand.chain_id:

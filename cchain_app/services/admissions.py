@@ -79,10 +79,9 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
             chain.db.acquire(Lock.CCHAIN_POOL)
             with chain.db.read_ahead(questions.of_following(chain.memory.blocks.head)):
                 head = blocks.catch_up(chain)
-            with chain.db.read_ahead(_questions(chain, head, newcomers)):
+            with chain.db.read_ahead(_questions(chain, newcomers)):
                 # All changes of overrides and state take this lock too, so the values read here stay valid.
-                development.see_conditions(chain)
-                development.see_changes(chain, head)
+                development.refresh_mining_settings(chain)
                 admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
             outcomes = [admissions.admit(one) for one in newcomers]
             rows.remove(chain.db, admissions.removed)
@@ -101,12 +100,9 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     return AdmissionResult(outcomes, admissions.pending)
 
 
-def _questions(
-    chain: EvmChain, head: AcceptedBlock, newcomers: Sequence[Newcomer]
-) -> list[Question]:
-    return questions.of_admission(
-        head.number, chain.db, _named(newcomers), is_development=chain.is_development
-    )
+def _questions(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Question]:
+    named = _named(newcomers)
+    return questions.of_admission(chain.db, named, is_development=chain.is_development)
 
 
 class Admissions:

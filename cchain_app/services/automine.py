@@ -6,7 +6,7 @@ transactions can run immediately, this process executes them right away and comm
 cases (transactions are pending, another thread or process is building a block, a transaction is rejected or cannot
 run) they go to the pool as usual.
 
-On a development chain of the embedded profile an executable transaction is mined before its hash is returned, even if
+On a chain with development methods an executable transaction is mined before its hash is returned, even if
 it goes through the pool, because clients ask for the receipt immediately.
 
 Unspecified: the design's "one writer for each chain, whoever holds that chain's lock" (docs/protocol/design.md, "Who writes")
@@ -28,7 +28,7 @@ from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.ordering import select
 from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after
-from cchain_app.services.acceptance import DirectBlockRefused, MiningModeChanged
+from cchain_app.services.acceptance import DirectBlockRefused
 from cchain_app.services.admissions import Admissions, add_to_pool
 from cchain_app.services.production import produce
 from cchain_app.services.vm import EvmVM
@@ -111,7 +111,7 @@ class Automine:
     def _mines_before_answer(self) -> bool:
         """Return whether clients may rely on the receipt as soon as they have the hash."""
         chain = self._chain
-        return chain.is_development and chain.node.profile == "embedded" and self._may_mine()
+        return chain.has_development_methods and self._may_mine()
 
     def _mine_pool(self, pending: Sequence[Hash]) -> None:
         """Make blocks until they contain these transactions, or until no block can be made.
@@ -158,11 +158,11 @@ class Automine:
             consensus.lock.release()
 
     def _mine(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
-        """Mine with the lock held. Pauses and manual changes take the lock too; those of other processes are found later."""
+        """Mine with the lock held. Pauses and manual changes by this process take the lock too."""
         chain, head = self._chain, blocks.head(self._chain)
         asked = questions.of_automine(head.number, is_development=chain.is_development)
         with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
-            development.see_conditions(chain)
+            development.refresh_mining_settings(chain)
             if development.mining(chain) != "auto":
                 return None
             return self._mine_on(head, newcomers)
@@ -183,7 +183,7 @@ class Automine:
     def _make(self, ordered: Sequence[Transaction], head: AcceptedBlock) -> bool:
         """Make the block on this head; return whether it was accepted, and not that of a faster process."""
         block = None
-        with suppress(DirectBlockRefused, MiningModeChanged), self._vm.offering(ordered, head.hash):
+        with suppress(DirectBlockRefused), self._vm.offering(ordered, head.hash):
             block = self._chain.consensus.produce(now=clock.cchain_now(self._chain.db))
         if block is None:
             self._note_company()

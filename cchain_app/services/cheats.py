@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 from typing import Final, NamedTuple, TypeVar
 
-from cchain_app import notifications
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import (
@@ -93,7 +92,7 @@ def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
     """
     if chain.has_peers():
         raise HasPeers
-    # Block producers of this process wait; those of other processes detect that the state has changed.
+    # Block producers of this process wait; a command that makes a block detects that the state has changed.
     with chain.consensus.lock.held(BUSY_SECONDS), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         chain.db.acquire(Lock.CCHAIN_POOL)
@@ -242,14 +241,14 @@ class _AppliedEdits:
 
 
 def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
-    """Update this process's memory and notify other processes."""
+    """Update this process's memory, and notify readers of the changed values."""
     with chain.memory.moving:
         chain.memory.state.change(head.number, effect)
         if lower_a_nonce(effect):
             chain.memory.conditions.reset()  # they contain the flag for lowered nonces
     chain.memory.pool.changed()
     chain.memory.counts.reset()  # with another nonce, other transactions are executable
-    notifications.changed_by_hand(chain, head.number)
+    chain.memory.on_change()
 
 
 def change_conditions(
@@ -266,7 +265,7 @@ def change_conditions(
         rows.set_conditions(chain.db, found)
     chain.memory.conditions.reset()
     chain.memory.pool.changed()
-    notifications.changed_by_hand(chain, head.number)
+    chain.memory.on_change()
     return found
 
 
@@ -299,4 +298,4 @@ def set_chain_id(chain: EvmChain, chain_id: int) -> None:
         stored.set_chain_id(chain.db, chain_id)
     with chain.memory.moving:
         chain.go_by(chain_id)
-    notifications.changed_by_hand(chain, head.number)
+    chain.memory.on_change()

@@ -18,7 +18,6 @@ def compose(chain: EvmChain) -> EvmChain:
     chain.local_file = lambda: local_genesis.local_file(chain)
     vm = EvmVM(chain)
     chain.vm = vm
-    chain.while_mining = vm.mining
     alone: SoleConsensus[EvmBlock] = SoleConsensus(vm, chain.building.count)
     chain.consensus = alone
     chain.on_rewinding.append(lambda number: vm.begin_anew() if number < 0 else None)

@@ -132,7 +132,7 @@ def _verify_own(chain: EvmChain) -> None:
     """
     if not chain.is_development:
         raise ForkNeedsOwnChain("there are no development methods by these settings")
-    if chain.node.profile != "embedded":
+    if not chain.has_development_methods:
         raise ForkNeedsOwnChain("NODE_PROFILE is not embedded")
 
 

@@ -3,7 +3,6 @@
 The rules are devnet.md 4.
 """
 
-from cchain_app import notifications
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import TooManySignatures
 from cchain_app.development.signatures import MAX_SIGNATURES, ImpersonatedSignature, signers_at
@@ -51,4 +50,4 @@ def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) ->
             raise TooManySignatures(MAX_SIGNATURES)
         rows.set_signature(chain.db, ImpersonatedSignature(head.number + 1, signature, signer))
     chain.memory.conditions.reset()
-    notifications.changed_by_hand(chain, head.number)
+    chain.memory.on_change()

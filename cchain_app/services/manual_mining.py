@@ -64,11 +64,10 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
 def _mine_part(chain: EvmChain, count: int, interval: int) -> list[int]:
     """Make blocks in one transaction; return their heights."""
     while True:
-        development.see_conditions(chain)
         try:
             branch = chain.consensus.produce_line(_times(chain, count, interval))
         except HeadMoved:
-            continue  # another process has made a block, or changed the state, meanwhile
+            continue  # another process has made a block meanwhile
         if branch and interval:
             with chain.db.atomic(durable=True):
                 head = blocks.head(chain).header.timestamp
@@ -119,8 +118,10 @@ def set_automine(chain: EvmChain, *, on: bool) -> None:
 def pause(chain: EvmChain) -> None:
     """Stop making blocks automatically, for arriving transactions or by the clock, until `resume`.
 
-    The pause is stored, so it applies to all processes and survives restarts. Manual mining (evm_mine) still works. The
-    overrides of the mining mode are kept separately. A reset of the chain ends the pause, with all other overrides.
+    The pause is stored, so it survives restarts, and each process reads it before it builds a block
+    (`development.refresh_mining_settings`). A block that another process is building may still be accepted. Manual
+    mining still works. The overrides of the mining mode are kept separately. A reset of the chain ends the pause, with
+    all other overrides.
 
     Raises:
         HasPeers: Other nodes follow the chain.
@@ -134,8 +135,8 @@ def resume(chain: EvmChain) -> None:
     Raises:
         HasPeers: Other nodes follow the chain.
     """
-    found = change_conditions(chain, lambda found, _: replace(found, paused=False))
-    if (found.mining or chain.node.mining) == "auto":
+    change_conditions(chain, lambda found, _: replace(found, paused=False))
+    if development.mining(chain) == "auto":
         chain.producer.request()
 
 

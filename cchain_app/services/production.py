@@ -7,7 +7,6 @@ from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import UpstreamError
 from cchain_app.selectors import development, pool
 from cchain_app.services import manual_mining
-from cchain_app.services.acceptance import MiningModeChanged
 from chaindb import clock
 
 _log: Final = logging.getLogger(__name__)
@@ -18,19 +17,16 @@ def produce(chain: EvmChain, mining: str, *, allow_empty: bool = False) -> bool:
 
     On a fork no block is made while the upstream does not return the state that it needs.
     """
-    while True:
-        try:
-            with pool.read_ahead(chain), chain.while_mining(mining):
-                return _produce(chain, mining, allow_empty=allow_empty)
-        except MiningModeChanged:
-            continue  # another process has changed the mode or the next block's conditions meanwhile
-        except UpstreamError as error:
-            _log.warning("no block is made: %s", error)
-            return False
+    try:
+        with pool.read_ahead(chain):
+            return _produce(chain, mining, allow_empty=allow_empty)
+    except UpstreamError as error:
+        _log.warning("no block is made: %s", error)
+        return False
 
 
 def _produce(chain: EvmChain, mining: str, *, allow_empty: bool) -> bool:
-    development.see_conditions(chain)
+    development.refresh_mining_settings(chain)
     # The request for a block may be older than the last change of the mode.
     if development.mining(chain) != mining:
         return False

@@ -17,7 +17,6 @@ from cchain_app.evm.engine import CallRejected
 from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import TraceDiffers
-from cchain_app.services.log_switch import LogSwitch
 from cchain_app.transaction_log.allowance import EntryAllowance
 from cchain_app.transaction_log.collapse import Collapse
 from cchain_app.transaction_log.entries import (
@@ -84,7 +83,8 @@ class TransactionLog:
         self._collapse = Collapse(clock=clock)
         self._clock = clock
         self._known: KnownSignatures | None = None
-        self.switch = LogSwitch(chain.name, is_shared=chain.node.profile == "production")
+        self.is_enabled = True
+        """Set by anvil_setLoggingEnabled, a method of the embedded profile, whose one process writes the log."""
         self._has_begun = self._in_thread = False
         self._thread: threading.Thread | None = None
         self._starting = threading.Lock()
@@ -96,7 +96,7 @@ class TransactionLog:
     @property
     def is_on(self) -> bool:
         """Whether current events are written."""
-        return self._has_begun and self.switch.is_on
+        return self._has_begun and self.is_enabled
 
     def begin(self, *, in_thread: bool = True) -> None:
         """Record events from now on, if NODE_LOG_TRANSACTIONS is set.
@@ -156,7 +156,6 @@ class TransactionLog:
 
     def work_off(self, *, to_the_end: bool = True) -> None:
         """Write all queued entries; `to_the_end`: including an entry that is held back because it may be repeated."""
-        self.switch.look()
         while (waiting := self._line.take()) is not None:
             for entry in self._entries(waiting):
                 self._write(self._collapse.put(entry))

@@ -8,7 +8,6 @@ know a parent; building or accepting any other block that competes with theirs e
 """
 
 import logging
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -64,7 +63,6 @@ class EvmVM:
         the pool when the block is accepted, in addition to the block's own."""
         self._by_hand_of: dict[ID, BlockCheats] = {}
         """Those of them that were built on the head, with their manual changes and overrides."""
-        self._this_thread = _ThisThread()
         self._offer: _DirectBlock | None = None
         """The only transactions that the next block may contain; see `offering`."""
 
@@ -73,27 +71,14 @@ class EvmVM:
         """Let the body build a block from exactly these transactions, which are not in the pool, on this parent.
 
         The block contains all of them, in this order, or no block is built. When the block is accepted, they are
-        announced as pending transactions before the block. Accepting it raises `GoesToPool` if the transactions may
-        not bypass the pool.
+        announced as pending transactions before the block. Accepting it raises `DirectBlockRefused` if the transactions
+        may not bypass the pool.
         """
         self._offer = _DirectBlock(transactions, parent)
         try:
-            with self.mining("auto"):
-                yield
-        finally:
-            self._offer = None
-
-    @contextmanager
-    def mining(self, how: str) -> Iterator[None]:
-        """Accept blocks in the body only while the mining mode is the given one (`NextBlockOverrides.mines`); else raise `SetOtherwise`.
-
-        This applies only to this thread, which makes blocks automatically; explicitly requested blocks do not need it.
-        """
-        self._this_thread.mines = how
-        try:
             yield
         finally:
-            self._this_thread.mines = None
+            self._offer = None
 
     def last_accepted(self) -> ID:
         """Return the hash of the last accepted block in the database."""
@@ -145,7 +130,6 @@ class EvmVM:
         tree = self._blocks()
         line = tree.line(tree.preference)
         parent = line[-1] if line else tree.head
-        # First, because it detects changes by other processes, which affect the choice.
         by_hand = self._by_hand(tree, parent) if self._chain.is_development else None
         chosen = self._chosen(parent, line)
         if not chosen and not allow_empty:
@@ -247,7 +231,7 @@ class EvmVM:
         Raises:
             NotProcessing: A block is not processing, or does not follow the one before it.
             HeadMoved: Another process has accepted a block meanwhile; the processing blocks are forgotten.
-            GoesToPool: The block was built in `offering` but may not bypass the pool; the processing blocks are forgotten.
+            DirectBlockRefused: The block was built in `offering` but may not bypass the pool; the processing blocks are forgotten.
         """
         tree = self._blocks()
         head = tree.head
@@ -261,7 +245,6 @@ class EvmVM:
                 unusable=unusable,
                 written=written,
                 by_hand=self._by_hand_of.get(block_ids[0], NOTHING),
-                mines=self._this_thread.mines,
                 passes_pool=self._offer is not None,
             )
         except BaseException:
@@ -354,9 +337,6 @@ class EvmVM:
         if not on_head:
             found = found.used()
         changes = rows.changes_before(self._chain.db, parent.number + 1) if on_head else []
-        if on_head and self._chain.node.profile == "production":
-            # Block producers get no event, and a web process gets it a little later.
-            self._chain.memory.see_changes(parent, changes)
         return _Cheats(
             found.of_next_block(parent.header.timestamp),
             effect_of(self._chain, changes) if changes else None,
@@ -370,7 +350,6 @@ class EvmVM:
                     if one.number == parent.number + 1
                 },
                 None if self._config is None else self._config.chain_id,
-                found,
             ),
         )
 
@@ -403,13 +382,6 @@ class _DirectBlock(NamedTuple):
     transactions: Sequence[Transaction]
     parent: Hash
     """The only parent for which they may be used."""
-
-
-class _ThisThread(threading.local):
-    """A thread's condition for accepting blocks."""
-
-    mines: str | None = None
-    """The mining mode that must apply; see `EvmVM.mining`."""
 
 
 class _Cheats(NamedTuple):

@@ -51,20 +51,9 @@ def of_following(seen: AcceptedBlock | None) -> list[Question]:
     return [] if seen is None else [following.head_question(seen.number)]
 
 
-def of_acceptance(head: int, *, has_others: bool) -> list[Question]:
-    """Return the queries under the chain's lock before the block after height `head` is written.
-
-    Args:
-        head: The height.
-        has_others: Whether other processes may have set overrides or changed the state manually.
-    """
-    by_hand = [development.changes_question(head + 1), *_of_conditions(is_development=True)]
-    return [
-        chain.POINTER_QUESTION,
-        development.set_question(head + 1),
-        generation.QUESTION,
-        *(by_hand if has_others else ()),
-    ]
+def of_acceptance(head: int) -> list[Question]:
+    """Return the queries under the chain's lock before the block after height `head` is written."""
+    return [chain.POINTER_QUESTION, development.set_question(head + 1), generation.QUESTION]
 
 
 def of_passing_pool(db: Database) -> list[Question]:
@@ -83,13 +72,12 @@ def of_senders(db: Database, senders: Iterable[Address]) -> list[Question]:
 
 
 def of_admission(
-    head: int, db: Database, accounts: Iterable[Address], *, is_development: bool
+    db: Database, accounts: Iterable[Address], *, is_development: bool
 ) -> list[Question]:
     """Return the queries under the pool's lock before transactions of some senders are admitted on the head."""
-    by_hand = [*development.conditions_questions(), development.changes_question(head + 1)]
     return [
         pool.EXTENT_QUESTION,
-        *(by_hand if is_development else ()),
+        *_of_conditions(is_development=is_development),
         *evm_state.accounts_questions(db, accounts),
         chain.POINTER_QUESTION,
     ]

@@ -15,9 +15,9 @@ MOST: Final = 20
 
 
 def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
-    """Yield the accounts that the node signs for, each with its key if the key is publicly known.
+    """Yield the accounts of NODE_MNEMONIC, each with its key if the key is publicly known.
 
-    Keys of an operator's own mnemonic are secret and are not shown. A validator or follower signs for no accounts; for
+    Keys of an operator's own mnemonic are secret and are not shown. A validator or follower has no such accounts; for
     it the accounts of the genesis with publicly known keys are shown.
     """
     node, keyring = chain.node, chain.keyring
@@ -33,7 +33,8 @@ def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
         poor = "" if address in chain.genesis.alloc else " (no coins: the chain began without it)"
         yield checksum_address(address), key + poor
     if len(keyring) > MOST:
-        yield "…", f"{len(keyring) - MOST} more: eth_accounts lists them"
+        listed = ": eth_accounts lists them" if chain.has_development_methods else ""
+        yield "…", f"{len(keyring) - MOST} more{listed}"
 
 
 def of_platform(chain: PlatformChain) -> Iterator[tuple[str, str]]:

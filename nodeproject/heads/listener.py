@@ -95,12 +95,7 @@ class HeadListener:
             await self._handle_head(message)
         elif message["type"] == notifications.REWOUND:
             self._rpc.heads.go_back(message["number"])
-            # If the rewind ended at the current head and only removed cheats, no head event reports it.
-            self._rpc.chain.memory.changed_elsewhere(message["number"])
             await in_thread(blocks.catch_up, self._rpc.chain)
-        elif message["type"] == notifications.CHANGED_BY_HAND:
-            self._rpc.chain.memory.changed_elsewhere(message["number"])
-            await in_thread(blocks.catch_up, self._rpc.chain)  # the chain ID may have changed
 
     async def _handle_head(self, message: Message) -> None:
         known = self._rpc.chain.memory.blocks.head

@@ -24,7 +24,6 @@ class Published(NamedTuple):
     """The page's counters after a publication."""
 
     version: int
-    changed: int
     begun: int
 
 
@@ -73,7 +72,7 @@ class HeadPage:
 
     @property
     def changed(self) -> int:
-        """The number of changes made by cheats."""
+        """The number of changes made by cheats, which only the embedded profile has."""
         return self._words[_CHANGED]
 
     @property
@@ -110,11 +109,11 @@ class HeadPage:
             words[_HEIGHT] = height
             return self._told()
 
-    def tell_change(self) -> Published:
+    def tell_change(self) -> None:
         """Publish that a cheat has changed something, before any request is answered from the change."""
         with self._alone():
             self._words[_CHANGED] += 1
-            return self._told()
+            self._told()
 
     def tell_pool(self) -> None:
         """Publish a change of the pool, after the commit."""
@@ -124,7 +123,7 @@ class HeadPage:
     def _told(self) -> Published:
         # Last: a process that sees the new version also sees all other values.
         self._words[_VERSION] += 1
-        return Published(self._words[_VERSION], self._words[_CHANGED], self._words[_BEGUN])
+        return Published(self._words[_VERSION], self._words[_BEGUN])
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

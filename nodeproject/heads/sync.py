@@ -42,7 +42,6 @@ class SyncedHead:
         self._page = page
         self._version = -1
         """The page's version that this process has reached last."""
-        self._changed = page.changed
         self._waiting: list[Then] = []
         self._reaching: asyncio.Task[None] | None = None
         self._looking: asyncio.Future[None] | None = None
@@ -107,12 +106,7 @@ class SyncedHead:
 
     def _catch_up(self) -> None:
         """Update the memory from the rows."""
-        chain, memory = self._chain, self._chain.memory
-        changed = self._page.changed
-        if changed != self._changed and memory.blocks.head is not None:
-            memory.changed_elsewhere(memory.blocks.head.number)
-        blocks.catch_up(chain)
-        self._changed = changed
+        blocks.catch_up(self._chain)
 
 
 class SharedHead(SyncedHead):
@@ -135,12 +129,14 @@ class SharedHead(SyncedHead):
         """The page's `begun` before the last read of the rows, and after this process's last publication."""
         self._own = -1
         """The version under which this process, being current, has published the head that it is about to move to."""
+        self._has_begun = False
         self._moved = memory.blocks.on_head
-        memory.on_change = self._tell_change
+        memory.on_rewind = self._tell_rewind
         chain.on_accepted.append(lambda accepted: self._tell_head(accepted[-1].number, False))
 
     def begin(self) -> None:
         """Begin to answer requests: this process has RPC interfaces and publishes each head that it reaches."""
+        self._has_begun = True
         memory = self._chain.memory.blocks
         memory.before_move = self._tell_head
         memory.on_head = self._have_moved
@@ -153,9 +149,7 @@ class SharedHead(SyncedHead):
     def _is_there(self, version: int) -> bool:
         """Return whether a chain event has already brought this process to the state of a version."""
         page, head = self._page, self._chain.memory.blocks.head
-        if (page.changed, page.begun) != (self._changed, self._begun):
-            return False
-        if head is None or head.number < page.height:
+        if page.begun != self._begun or head is None or head.number < page.height:
             return False
         self._version = version
         return True
@@ -199,14 +193,11 @@ class SharedHead(SyncedHead):
         if self._own >= 0:
             self._version, self._own = self._own, -1
 
-    def _tell_change(self) -> None:
+    def _tell_rewind(self) -> None:
+        """Publish a rewind by this process; one with RPC interfaces has published it when its memory moved."""
         head = self._chain.memory.blocks.head
-        if head is not None and head.number < self._page.height:
-            self._tell_head(head.number, True)  # the chain was rewound
-        told = self._page.tell_change()
-        is_next = (told.version, told.changed) == (self._version + 1, self._changed + 1)
-        if is_next:  # no other process has published meanwhile
-            self._version, self._changed = told.version, told.changed
+        if head is not None and not self._has_begun:
+            self._tell_head(head.number, True)
 
 
 def _seen(look: asyncio.Future[None]) -> None:

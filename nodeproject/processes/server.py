@@ -156,7 +156,7 @@ def _uvicorn(listening: Listening) -> None:
     node = settings.NODE
     config = config_of(
         APPLICATION,
-        "nodeproject.web.uvicorn_protocols:Protocol",
+        "nodeproject.web.uvicorn_protocols:NodeProtocol",
         "nodeproject.web.uvicorn_protocols:WebSocket",
     )
     if node.web_workers > 1 and node.profile == "production":

@@ -12,7 +12,7 @@ class AccountSettings(ExplorerSettings):
 
     accounts: int = flag(
         10,
-        "Number of accounts of NODE_MNEMONIC that a local network funds and for which this node signs.",
+        "Number of accounts of NODE_MNEMONIC that a local network funds and for which the embedded profile signs.",
         least=0,
         most=1000,
         options=("-a",),

@@ -225,8 +225,8 @@ class NodeSettings(SnowSettings):
     )
     development: bool = flag(
         True,
-        "Whether development methods (evm_, anvil_, hardhat_) are available; only on the local network, and "
-        "only if this node decides alone.",
+        "Whether development methods (evm_, anvil_, hardhat_, signing for accounts) are available; only in the embedded "
+        "profile, on the local network, and if this node decides alone.",
     )
     block_interval: float = flag(
         2.0,

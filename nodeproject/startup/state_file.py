@@ -25,10 +25,12 @@ def load(chain: EvmChain, path: Path) -> str | None:
     Unspecified: a chain with blocks continues with its own state, which is stored on disk, unlike Anvil's.
 
     Raises:
-        NoStateFile: The chain is not a development chain, or the file cannot be read.
+        NoStateFile: The chain has no development methods, or the file cannot be read.
     """
     if not chain.is_development:
         raise NoStateFile("NODE_STATE is for a local chain that this node makes alone")
+    if not chain.has_development_methods:
+        raise NoStateFile("NODE_STATE needs the embedded profile (NODE_PROFILE=embedded)")
     if not path.exists():
         return None
     if blocks.head(chain).number:

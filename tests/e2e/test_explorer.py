@@ -215,7 +215,7 @@ def test_pages_are_turned_and_the_faucet_gives(node: RunningNode, history: Histo
 def test_all_that_pages_name_is_below_the_path_of_a_proxy(
     node: RunningNode, history: History, proxy: PathProxy
 ) -> None:
-    visitor = Visitor(proxy)
+    visitor = Visitor(proxy.base, proxy.path)
     visitor.log_in((node.directory / "data" / "admin_password").read_text().strip())
     start = [*pages_of(history).values(), "/nowhere", "/blocks/", *OTHER_PAGES]
     visitor.visit(start, most=len(start) + 150)

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+import urllib.request
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,14 +11,16 @@ import psycopg
 import pytest
 from eth_account import Account
 from eth_account.signers.local import LocalAccount
+from websockets.sync.client import connect
 
 from tests.e2e.checked import CheckedNode
 from tests.e2e.conftest import CHAIN_ID, RICH_KEY, MakeNode
 from tests.e2e.transactions import Sender, wait_for_receipts
+from tests.e2e.visitor import Visitor
 from tests.servers.client import Reply, RpcClient, RpcFault
 
 STRANGER = "0x000000000000000000000000000000000000dEaD"
-NOBODY = "0x00000000000000000000000000000000000b0d1e"
+PAUSE, RESUME = "/admin/production/pause/", "/admin/production/resume/"
 CONNECTIONS = 8
 """So many connections reach both of two processes, except in one case of a hundred."""
 
@@ -74,38 +77,67 @@ def test_what_one_process_has_answered_all_know(
     connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
-    for number, (first, *others) in enumerate(in_turns(connections)):
+    for first, *others in in_turns(connections):
         sent = first.call("eth_sendRawTransaction", sender.transfer(STRANGER))
         (receipt,) = wait_for_receipts(first, [sent])
         latest = [client.call("eth_blockNumber") for client in others]
         assert latest == [receipt["blockNumber"]] * len(others)
-        snapshot = first.call("evm_snapshot")
-        first.call("anvil_setBalance", NOBODY, hex(number + 1))
-        assert balances_of(NOBODY, others) == {hex(number + 1)}
-        first.call("evm_revert", snapshot)
-        assert balances_of(NOBODY, others) == {"0x0"}
-
-
-def balances_of(address: str, clients: Sequence[RpcClient]) -> set[str]:
-    return {client.call("eth_getBalance", address, "latest") for client in clients}
 
 
 @on_production
-def test_how_one_process_is_told_to_mine_all_do(
-    connections: list[RpcClient], account: LocalAccount
+def test_no_process_makes_a_block_while_production_is_paused(
+    node: CheckedNode, connections: list[RpcClient], account: LocalAccount
 ) -> None:
     sender = Sender(account, CHAIN_ID)
-    for number in range(8):
-        telling, sending, mining = (connections[(number + at) % CONNECTIONS] for at in (0, 3, 6))
-        telling.call("evm_setAutomine", False)
-        try:
-            sent = sending.call("eth_sendRawTransaction", sender.transfer(STRANGER))
-            assert sending.call("eth_getTransactionByHash", sent)["blockHash"] is None
-            mining.call("hardhat_mine", "0x1")
-            receipt = mining.call("eth_getTransactionReceipt", sent)
-            assert receipt["blockNumber"] == mining.call("eth_blockNumber")
-        finally:
-            telling.call("evm_setAutomine", True)
+    password = (node.directory / "data" / "admin_password").read_text().strip()
+    operator = Visitor(f"http://127.0.0.1:{node.port}")
+    operator.log_in(password)
+    assert "Paused the C-Chain" in operator.send(PAUSE).text
+    try:
+        sent = [
+            one.call("eth_sendRawTransaction", sender.transfer(STRANGER)) for one in connections
+        ]
+        pages = [operator.get("/admin/").text for _ in range(CONNECTIONS)]
+        assert all(RESUME in page for page in pages)
+        waiting = [connections[0].call("eth_getTransactionByHash", one) for one in sent]
+        assert [one["blockHash"] for one in waiting] == [None] * len(sent)
+    finally:
+        resumed = operator.send(RESUME).text
+    assert "Resumed the C-Chain" in resumed
+    wait_for_receipts(connections[0], sent)
+
+
+@on_production
+def test_development_methods_name_the_embedded_profile(
+    node: CheckedNode, connections: list[RpcClient]
+) -> None:
+    words = (
+        "the method {} does not exist/is not available: development methods need the embedded profile"
+        " (NODE_PROFILE=embedded)"
+    )
+    for method in ("evm_mine", "anvil_setBalance", "hardhat_reset", "eth_sendTransaction"):
+        for client in connections:
+            with pytest.raises(RpcFault) as refused:
+                client.call(method)
+            assert (refused.value.code, refused.value.message) == (-32601, words.format(method))
+    with connect(node.ws_url, compression=None, open_timeout=PATIENCE) as socket:
+        socket.send('{"jsonrpc":"2.0","id":1,"method":"evm_snapshot"}')
+        error = json.loads(socket.recv(PATIENCE))["error"]
+    assert error == {"code": -32601, "message": words.format("evm_snapshot")}
+    assert connections[0].call("eth_accounts") == []
+
+
+@on_production
+def test_the_faucet_pays_with_its_own_key(node: CheckedNode) -> None:
+    address = Account.create().address
+    body = json.dumps({"address": address}).encode()
+    headers = {"content-type": "application/json"}
+    request = urllib.request.Request(f"http://127.0.0.1:{node.port}/faucet", body, headers)
+    with urllib.request.urlopen(request, timeout=PATIENCE) as reply:
+        given = json.load(reply)
+    with node.client() as client:
+        wait_for_receipts(client, [given["transaction"]])
+        assert int(client.call("eth_getBalance", address, "latest"), 16) > 0
 
 
 @on_production

@@ -12,8 +12,6 @@ from urllib.parse import urldefrag, urlencode, urljoin
 
 from typing_extensions import override
 
-from tests.servers.path_proxy import PathProxy
-
 ADDRESSES = {"href", "src", "action", "formaction", "hx-get", "hx-post", "data-path", "data-base"}
 """HTML attributes that contain a path."""
 NAMED_IN_SCRIPTS = re.compile(r"""["'](/(?:admin|static|ext|address|tx|api)/[^"'<> ]*)["']""")
@@ -29,10 +27,15 @@ class Answer(NamedTuple):
 
 
 class Visitor:
-    """An HTTP client that keeps cookies."""
+    """An HTTP client that keeps cookies.
 
-    def __init__(self, proxy: PathProxy) -> None:
-        self._base, self._path = proxy.base, proxy.path
+    Args:
+        base: The address of the node's first page, without a slash at its end.
+        path: Its path.
+    """
+
+    def __init__(self, base: str, path: str = "") -> None:
+        self._base, self._path = base, path
         self._jar = CookieJar()
         cookies = urllib.request.HTTPCookieProcessor(self._jar)
         self._opener = urllib.request.build_opener(cookies)
@@ -56,12 +59,16 @@ class Visitor:
 
     def log_in(self, password: str) -> None:
         """Log in to the admin."""
-        asked = self.get("/admin/")
+        form = {"username": "admin", "password": password, "next": f"{self._path}/admin/"}
+        inside = self.send("/admin/", form)
+        assert inside.address == f"{self._base}/admin/"
+
+    def send(self, path: str, form: dict[str, str] | None = None) -> Answer:
+        """Request a page with a form, and send the form."""
+        asked = self.get(path)
         found = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', asked.text)
         assert found is not None
-        form = {"csrfmiddlewaretoken": found[1], "username": "admin", "password": password}
-        inside = self.get(asked.address, form | {"next": f"{self._path}/admin/"})
-        assert inside.address == f"{self._base}/admin/"
+        return self.get(asked.address, {"csrfmiddlewaretoken": found[1], **(form or {})})
 
     def cookies(self) -> set[tuple[str, str]]:
         """Return the names and paths of all cookies."""

@@ -24,8 +24,8 @@ def new_account(rpc: EvmRpc, _password: object) -> str:
     """personal_newAccount: create an account that the node signs for, and return its address; it has no coins.
 
     Unspecified: the account is the next one of NODE_MNEMONIC, from number NODE_ACCOUNTS on, so anyone with the
-    mnemonic has its key. Only its number is stored. The account survives a restart, evm_revert and anvil_reset, and
-    all processes of the node have it. It is missing while the settings name another mnemonic or path. The password is
+    mnemonic has its key. Only its number is stored. The account survives a restart, evm_revert and anvil_reset. It
+    is missing while the settings name another mnemonic or path. The password is
     ignored, because accounts are never locked (Ganache and geth lock the account with the password).
 
     Raises:

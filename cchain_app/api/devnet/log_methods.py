@@ -14,14 +14,11 @@ def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 def set_logging(rpc: EvmRpc, enabled: bool) -> None:  # noqa: FBT001  # as the wire has it
-    """anvil_setLoggingEnabled: set whether transactions and calls are logged, in all processes of the node.
+    """anvil_setLoggingEnabled: set whether transactions and calls are logged.
 
     Unspecified: a log that NODE_LOG_TRANSACTIONS disables stays disabled.
-
-    Raises:
-        ServerAway: The node's other processes could not be notified.
     """
-    rpc.transaction_log.switch.turn(on=enabled)
+    rpc.transaction_log.is_enabled = enabled
 
 
 def set_logging_as_hardhat(rpc: EvmRpc, enabled: bool) -> bool:  # noqa: FBT001  # as the wire has it

@@ -1,6 +1,6 @@
 """The methods that only a development chain registers (devnet.md 16).
 
-They exist only where `EvmChain.is_development` is true. None of them is hot: all of them write, or are
+They exist only where `EvmChain.has_development_methods` is true. None of them is hot: all of them write, or are
 called rarely.
 
 Unspecified: methods whose work grows with the chain or the request have no time limit, as in Anvil and Hardhat. The

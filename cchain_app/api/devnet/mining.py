@@ -79,7 +79,6 @@ def set_automine(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes 
 
 def get_automine(rpc: EvmRpc) -> bool:
     """anvil_getAutomine: whether a block is made whenever a transaction arrives."""
-    development.see_conditions(rpc.chain)
     return development.mining(rpc.chain) == "auto"
 
 
@@ -94,7 +93,6 @@ def set_interval_mining(rpc: EvmRpc, seconds: float) -> None:
 
 def get_interval_mining(rpc: EvmRpc) -> int | float | None:
     """anvil_getIntervalMining: the seconds between blocks of interval mining; null in another mining mode."""
-    development.see_conditions(rpc.chain)
     if development.mining(rpc.chain) != "interval":
         return None
     seconds = development.block_interval(rpc.chain)

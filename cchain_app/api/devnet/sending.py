@@ -87,7 +87,7 @@ def _mined(rpc: EvmRpc, sent: Hash) -> str:
 
     Unspecified: tools for Hardhat ask for the receipt immediately (devnet.md 2). The hash of a transaction that is
     queued behind a nonce gap, or waits for a lower base fee, is returned immediately; other hashes after `PATIENCE`
-    at the latest. The embedded profile has mined the transaction already (`services.automine`).
+    at the latest. Usually the transaction is mined already (`services.automine`).
     """
     chain = rpc.chain
     if (

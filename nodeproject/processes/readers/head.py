@@ -3,6 +3,8 @@
 import time
 from typing import Final
 
+from typing_extensions import override
+
 from cchain_app.chain import EvmChain
 from nodeproject.heads.shared_memory import HeadPage
 from nodeproject.heads.sync import SyncedHead
@@ -23,8 +25,17 @@ class ReaderHead(SyncedHead):
 
     def __init__(self, chain: EvmChain, page: HeadPage) -> None:
         super().__init__(chain, page)
+        self._changed = page.changed
         chain.memory.until_told = self._wait_until_told
         chain.memory.pool.changed_elsewhere = lambda: page.pool
+
+    @override
+    def _catch_up(self) -> None:
+        changed, memory = self._page.changed, self._chain.memory
+        if changed != self._changed and memory.blocks.head is not None:
+            memory.changed_elsewhere(memory.blocks.head.number)
+        super()._catch_up()
+        self._changed = changed
 
     def _wait_until_told(self, height: int) -> None:
         until = time.monotonic() + PATIENCE

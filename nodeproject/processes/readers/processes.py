@@ -59,7 +59,7 @@ class Readers:
         self._ending = threading.Event()
         self._readers = [_ReaderProcess(one, self._page, self._ending) for one in sockets]
         chain.memory.blocks.before_move = self._page.tell_head
-        chain.memory.on_change = self._page.tell_change
+        chain.memory.on_change = chain.memory.on_rewind = self._page.tell_change
         chain.memory.pool.on_change = self._page.tell_pool
         with suppress(blocks.NoGenesis):  # published as soon as it exists
             blocks.catch_up(chain)

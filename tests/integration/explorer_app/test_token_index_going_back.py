@@ -34,6 +34,8 @@ from tests.integration.explorer_app.token_chain import (
     used,
 )
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 
 def go_back(tokens: TokenChain, rpc: Rpc, snapshot: Any, nonce: int) -> None:
     """Revert to a snapshot that was taken when the account had this nonce."""

@@ -19,6 +19,8 @@ from platform_app.models import DroppedTx, MempoolTx
 from primitives.evm import Hash
 from tests.integration.nodeproject.snapshots import Scene
 
+EMBEDDED = pytest.mark.node_settings(profile="embedded")
+
 FRONT = "/admin/"
 AUTO = pytest.mark.node_settings(mining="auto")
 PAUSE, RESUME = "/admin/production/pause/", "/admin/production/resume/"
@@ -155,6 +157,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
     assert [flag for _, flag, _ in _logged()] == [CHANGE, CHANGE]
 
 
+@EMBEDDED
 def test_an_interval_that_was_set_over_rpc_outlives_a_pause(
     scene: Scene, admin_client: Client, rpc: Any
 ) -> None:
@@ -165,6 +168,7 @@ def test_an_interval_that_was_set_over_rpc_outlives_a_pause(
     assert development.block_interval(scene.chain.evm) == 7
 
 
+@EMBEDDED
 @pytest.mark.parametrize(
     "calls",
     [
@@ -186,6 +190,7 @@ def test_automine_that_was_set_over_rpc_outlives_a_pause(
     assert development.mining(scene.chain.evm) == "auto"
 
 
+@EMBEDDED
 @AUTO
 @pytest.mark.parametrize(
     ("call", "mining"),
@@ -203,6 +208,7 @@ def test_what_lets_blocks_be_made_ends_a_pause(
     assert "Not done: blocks are being made already." in _confirm(admin_client, RESUME)
 
 
+@EMBEDDED
 @AUTO
 def test_what_ends_the_making_of_blocks_leaves_a_pause_and_holds_after_it(
     scene: Scene, admin_client: Client, rpc: Any

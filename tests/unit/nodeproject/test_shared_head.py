@@ -42,15 +42,11 @@ class Process:
         self.data = data
         self.looks = 0
         """The number of checks of the rows."""
-        self.read_anew: list[int] = []
-        """The heights at which it has read the state again."""
         self.moves: list[int] = []
         """The heights reported to the first listener."""
         self.blocks = BlockMemory(blocks=8)
         self.blocks.on_head = lambda number, _begins: self.moves.append(number)
-        self.memory: Any = SimpleNamespace(
-            blocks=self.blocks, on_change=None, changed_elsewhere=self.read_anew.append
-        )
+        self.memory: Any = SimpleNamespace(blocks=self.blocks, on_rewind=None)
         self._accepted: list[Callable[[Any], object]] = []
         chain: Any = SimpleNamespace(memory=self.memory, process=self, on_accepted=self._accepted)
         shared = share_head(chain, data)
@@ -83,7 +79,7 @@ class Process:
         """Rewind the chain to an earlier block."""
         self.rows.head = head
         self.blocks.reset(head)
-        self.memory.on_change()
+        self.memory.on_rewind()
 
     def told_height(self) -> int:
         """Return the height in the shared page."""
@@ -173,22 +169,6 @@ async def test_what_a_process_that_was_killed_has_not_told_is_told_by_who_finds_
     await both_at(one, other, 1)
 
 
-async def test_what_was_changed_by_hand_is_read_anew_by_others(
-    begin: Begin,
-) -> None:
-    one, other = begin(), begin()
-    await both_at(one, other, 0)
-
-    one.memory.on_change()
-
-    assert [one.head.is_current(), other.head.is_current()] == [True, False]
-    await both_at(one, other, 0)
-    assert (one.read_anew, other.read_anew) == ([], [0])
-    other.memory.on_change()
-    await both_at(one, other, 0)
-    assert (one.read_anew, other.read_anew) == ([0], [0])
-
-
 async def test_a_chain_that_went_back_did_so_in_all_processes(begin: Begin, rows: Rows) -> None:
     one, other = begin(), begin()
     for number in (1, 2, 3):
@@ -205,16 +185,33 @@ async def test_a_chain_that_went_back_did_so_in_all_processes(begin: Begin, rows
     assert other.blocks.head is rows.head
 
 
-async def test_of_two_that_tell_at_once_both_look(begin: Begin) -> None:
+async def test_of_two_that_tell_at_once_both_look(begin: Begin, rows: Rows) -> None:
     one, other = begin(), begin()
-    looks = await both_at(one, other, 0)
-    other.memory.on_change()
+    await both_at(one, other, 0)
+    other.go_back(rows.head)
 
     one.commit(block(1, b"b"))
 
     assert [one.head.is_current(), other.head.is_current()] == [False, False]
-    assert await both_at(one, other, 1) == (looks[0] + 1, looks[1] + 1)
-    assert one.read_anew == [1]
+    await settled_at(1, one, other)
+
+
+@pytest.mark.parametrize("has_doors", [True, False])
+async def test_a_rewind_to_the_same_height_is_told_once(
+    begin: Begin,
+    rows: Rows,
+    has_doors: bool,  # noqa: FBT001
+) -> None:
+    web, restoring = begin(), begin(has_doors=has_doors)
+    await web.known()
+    page = HeadPage.at(web.data / "followers" / "head")
+    version, begun = page.version, page.begun
+
+    restoring.go_back(rows.head)
+
+    assert (page.version, page.begun) == (version + 1, begun + 1)
+    assert not web.head.is_current()
+    assert await web.known() == 0
 
 
 async def test_where_the_rows_cannot_be_read_it_goes_on_by_what_it_knows(
@@ -237,7 +234,7 @@ async def test_where_the_rows_cannot_be_read_it_goes_on_by_what_it_knows(
 async def test_a_process_that_begins_later_knows_what_was_told(begin: Begin, rows: Rows) -> None:
     one = begin()
     one.commit(block(1, b"b"))
-    one.memory.on_change()
+    one.go_back(rows.head)
 
     other = begin()
 
@@ -376,11 +373,11 @@ def test_threads_that_tell_at_once_count_each_of_it(tmp_path: Path) -> None:
     page = HeadPage.at(tmp_path / "head")
 
     async def tell() -> None:
-        await asyncio.gather(*(asyncio.to_thread(page.tell_change) for _ in range(1_000)))
+        await asyncio.gather(*(asyncio.to_thread(page.tell_head, 0, True) for _ in range(1_000)))
 
     asyncio.run(tell())
 
-    assert (page.version, page.changed) == (1_000, 1_000)
+    assert (page.version, page.begun) == (1_000, 1_000)
 
 
 def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> None:
@@ -390,12 +387,12 @@ def test_processes_that_were_forked_tell_one_after_the_other(tmp_path: Path) -> 
     for _ in range(3):
         if (child := os.fork()) == 0:
             for _ in range(2_000):
-                page.tell_change()
+                page.tell_head(0, begins=True)
             os._exit(0)
         children.append(child)
 
     assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
-    assert (page.version, page.changed) == (6_000, 6_000)
+    assert (page.version, page.begun) == (6_000, 6_000)
 
 
 def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
@@ -408,14 +405,14 @@ def test_a_page_has_its_room_on_the_disk(tmp_path: Path) -> None:
 
 def test_an_older_head_is_not_told_again(tmp_path: Path) -> None:
     page = HeadPage.at(tmp_path / "head")
-    assert page.tell_head(7) == (1, 0, 0)
+    assert page.tell_head(7) == (1, 0)
     assert (page.tell_head(7), page.tell_head(6)) == (None, None)
-    assert page.tell_head(6, True) == (2, 0, 1)
+    assert page.tell_head(6, True) == (2, 1)
     assert (page.version, page.height, page.begun) == (2, 6, 1)
 
 
 def test_a_process_that_knows_no_head_has_to_look(tmp_path: Path) -> None:
-    memory: Any = SimpleNamespace(blocks=BlockMemory(blocks=2), on_change=None)
+    memory: Any = SimpleNamespace(blocks=BlockMemory(blocks=2), on_rewind=None)
     chain: Any = SimpleNamespace(memory=memory, on_accepted=[])
     head = SharedHead(chain, HeadPage.at(tmp_path / "head"))
     assert not head.is_current()

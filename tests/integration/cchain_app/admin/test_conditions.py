@@ -13,6 +13,8 @@ from tests.integration.admin_pages import Browse
 from tests.integration.cchain_app.admin.paths import ADMIN, detail, listing
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 STRANGER = "0x" + "57" * 20
 RANDAO = "0x" + "ab" * 32
 SETTINGS = detail("developmentsettings", 1)

@@ -14,6 +14,8 @@ from tests.builders.transactions import SENDER
 from tests.integration.conftest import Chain, Rpc
 from tests.unit.cchain_app.accounts.test_messages import MAIL
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 with recursion_limit_kept():
     from eth_account import Account
     from eth_account.messages import encode_defunct, encode_typed_data

@@ -16,6 +16,8 @@ from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc
 from tests.unit.cchain_app.accounts.test_messages import MAIL
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 PAGE = "https://evil.example"
 SIGNING = {
@@ -49,7 +51,7 @@ def ask(method: str, *params: Any, peer: str = "127.0.0.1", **headers: str) -> A
 
 
 @pytest.fixture
-def begin(db: None, settings: Any, tmp_path: Path) -> Callable[..., str]:
+def begin(node_settings: Any, db: None, settings: Any, tmp_path: Path) -> Callable[..., str]:
     """Start a chain with a mnemonic; return its first account."""
 
     def made(mnemonic: str, **values: Any) -> str:

@@ -26,6 +26,8 @@ from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER, signed
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 OTHER = "0x" + "5a" * 20
 CONTRACT: Address = bytecode.created(SENDER, 0)
 

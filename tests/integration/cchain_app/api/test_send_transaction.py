@@ -18,6 +18,8 @@ from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
 from tests.builders.transactions import RECIPIENT, signed
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 with recursion_limit_kept():
     from eth_account import Account
 

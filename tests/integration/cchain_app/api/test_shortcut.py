@@ -35,7 +35,10 @@ from tests.integration.cchain_app.api.hot_requests import (
     texts,
 )
 
-pytestmark = pytest.mark.usefixtures("patient")
+pytestmark = [
+    pytest.mark.usefixtures("patient"),
+    pytest.mark.node_settings(profile="embedded"),
+]
 
 
 def test_each_form_of_a_request_has_one_answer(asked, chain):

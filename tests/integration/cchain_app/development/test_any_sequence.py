@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -17,6 +18,8 @@ from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.selectors.rebuilding import verify_state
 from tests.builders.bytecode import assemble
 from tests.integration.recomputed import assert_recomputes
+
+pytestmark = pytest.mark.node_settings(profile="embedded")
 
 TEMPORARY = Path(gettempdir())
 ACCOUNTS = ["0x" + f"{one:02x}" * 20 for one in (0xA1, 0xA2, 0xA3)]

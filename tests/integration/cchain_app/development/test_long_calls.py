@@ -20,6 +20,8 @@ from primitives.fair_lock import WaitedTooLong
 from tests.builders.transactions import RECIPIENT
 from tests.integration.patience import SECONDS
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 SOMEBODY = "0x" + "5a" * 20
 WORD = "0x" + "22" * 32
 

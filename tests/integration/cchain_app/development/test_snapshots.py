@@ -8,6 +8,8 @@ from primitives.evm import Address
 from tests.builders import bytecode
 from tests.builders.transactions import RECIPIENT, SENDER
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 SOMEBODY = "0x" + "5a" * 20
 
 

@@ -16,6 +16,8 @@ from tests.builders.cchain import SENDERS
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 SENDER = SENDERS[0]
 CONTRACT = Address(b"\x5a" * 20)
 SLOT = Slot((1).to_bytes(32, "big"))

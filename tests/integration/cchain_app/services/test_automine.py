@@ -27,6 +27,8 @@ from tests.builders.transactions import SENDER, signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain, Rpc
 
+EMBEDDED = pytest.mark.node_settings(profile="embedded")
+
 
 @pytest.fixture
 def mining(chain: Chain, settings: Any) -> Iterator[Chain]:
@@ -211,6 +213,7 @@ def test_much_gas_is_mined_by_way_of_the_pool(mining: Chain) -> None:
     assert (height(), waiting()) == (2, 0)
 
 
+@EMBEDDED
 def test_a_transaction_that_nobody_signed_is_mined_before_its_hash_is_returned(
     mining: Chain, rpc: Rpc
 ) -> None:
@@ -377,6 +380,7 @@ def test_followers_hear_of_a_transaction_before_its_block(
     assert heard[0]["hashes"] == [made.hash]
 
 
+@EMBEDDED
 def test_a_reorganisation_makes_as_many_blocks_as_it_drops(mining: Chain, rpc: Rpc) -> None:
     for value in (1, 2, 4):
         submit(mining.make(value=value))

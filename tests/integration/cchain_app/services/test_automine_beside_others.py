@@ -3,36 +3,32 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import pytest
 from django.db import connection
 
 from cchain_app import models
-from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, development
-from cchain_app.services import acceptance, automine, cheats, transactions, vm
-from cchain_app.services.snapshots import take_snapshot
-from cchain_app.store import development as rows
+from cchain_app.services import acceptance, automine, manual_mining, transactions, vm
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
-from primitives.evm import Address
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain
 from tests.integration.patience import SECONDS
 
-POOR_KEY = b"\x17" * 32
-"""Key of an account without coins."""
-SOMEBODY = Address(b"\x5a" * 20)
-
 T = TypeVar("T")
 
-pytestmark = pytest.mark.skipif(
-    connection.vendor != "postgresql", reason="SQLite has one process that writes"
-)
+pytestmark = [
+    pytest.mark.skipif(
+        connection.vendor != "postgresql", reason="SQLite has one process that writes"
+    ),
+    pytest.mark.node_settings(profile="production"),
+]
 
 
 class Processes:
@@ -51,8 +47,6 @@ class Processes:
         self._thread = thread
         self._patch = monkeypatch
         monkeypatch.setattr(automine, "monotonic", lambda: self.seconds)
-        self.set_elsewhere(NextBlockOverrides(mining="auto"))
-        self.web.memory.conditions.reset()
         self.web.mine_on_arrival()
 
     def elsewhere(self, work: Callable[[], T]) -> T:
@@ -65,25 +59,6 @@ class Processes:
                 connection.close()
 
         return self._thread.submit(run).result(SECONDS)
-
-    def set_elsewhere(self, conditions: NextBlockOverrides) -> None:
-        """Set the mining settings in the other process; its announcement does not arrive here."""
-
-        def set_conditions() -> None:
-            with cheats.exclusively(self.producer):
-                rows.set_conditions(self.producer.db, conditions)
-            self.producer.memory.conditions.reset()
-
-        self.elsewhere(set_conditions)
-
-    def change_elsewhere(self, wanted: cheats.AccountEdit) -> None:
-        """Change the state in the other process; its announcement does not arrive either."""
-
-        def change() -> None:
-            with cheats.exclusively(self.producer) as head:
-                cheats.write_changes(self.producer, head, [wanted])
-
-        self.elsewhere(change)
 
     def submit(self, *sent: Transaction) -> None:
         """Submit transactions to the first process in one call; it must accept all of them."""
@@ -120,7 +95,8 @@ class Processes:
 
 
 @pytest.fixture
-def two(shared_chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+def two(shared_chain: Chain, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
+    settings.NODE = replace(settings.NODE, mining="auto")
     pooling = shared_chain.evm.admissions
     with ThreadPoolExecutor(1) as thread:
         yield Processes(shared_chain, thread, monkeypatch)
@@ -200,62 +176,20 @@ def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -
     assert list(two.produce()) == [first]
 
 
-def test_what_another_process_sets_meanwhile_holds_before_its_word_arrives(two: Processes) -> None:
+def test_no_block_is_made_after_another_process_has_paused_production(two: Processes) -> None:
     two.submit(two.chain.make())
-    two.meanwhile(lambda: two.set_elsewhere(NextBlockOverrides(mining="manual")))
-
-    two.submit(two.chain.make())
-
-    assert two.counts() == (1, 1)
-    assert development.mining(two.web) == "manual"
-
-
-def test_it_holds_where_its_word_arrives_while_the_block_is_made(two: Processes) -> None:
-    """A comparison of the stored with the cached settings finds them equal in this case."""
-
-    def set_and_tell() -> None:
-        two.set_elsewhere(NextBlockOverrides(mining="manual"))
-        two.web.memory.changed_elsewhere(0)
-
-    two.submit(two.chain.make())
-    two.meanwhile(set_and_tell)
+    two.elsewhere(lambda: manual_mining.pause(two.producer))
+    assert not development.is_paused(two.web), "nobody tells it"
 
     two.submit(two.chain.make())
 
     assert two.counts() == (1, 1)
-
-
-def test_what_another_process_has_set_for_the_next_block_it_has(two: Processes) -> None:
+    assert development.is_paused(two.web)
+    two.elsewhere(lambda: manual_mining.resume(two.producer))
+    two.produce()
+    two.seconds += automine.COMPANY_SECONDS
     two.submit(two.chain.make())
-    two.set_elsewhere(NextBlockOverrides(mining="auto", coinbase=SOMEBODY))
-
-    two.submit(two.chain.make())
-
-    assert two.counts() == (2, 0)
-    assert blocks.head(two.web).header.coinbase == SOMEBODY
-
-
-def test_a_snapshot_that_another_process_takes_meanwhile_is_in_the_way_of_no_block(
-    two: Processes,
-) -> None:
-    two.submit(two.chain.make())
-    two.meanwhile(lambda: two.elsewhere(lambda: take_snapshot(two.producer)))
-
-    two.submit(two.chain.make())
-
-    assert two.counts() == (2, 0)
-
-
-def test_who_may_send_is_seen_in_what_another_process_has_changed(two: Processes) -> None:
-    poor = signed(key=POOR_KEY, nonce=0)
-    (outcome,) = transactions.submit(two.web, [poor.raw])
-    assert isinstance(outcome, errors.FundsBelowCost)
-
-    two.change_elsewhere(cheats.balance(poor.sender, 10**18))
-
-    two.submit(poor)
-    assert two.counts() == (0, 1), "what was remembered was taken for it at first"
-    assert list(two.produce()) == [poor]
+    assert two.counts() == (3, 0)
 
 
 def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processes) -> None:

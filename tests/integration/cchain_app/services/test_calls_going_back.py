@@ -13,6 +13,8 @@ from cchain_app.store import chain as stored
 from chaindb import generation
 from tests.integration.conftest import Chain, Rpc
 
+pytestmark = pytest.mark.node_settings(profile="embedded")
+
 LONG = 60.0
 Meanwhile = Callable[[], None]
 

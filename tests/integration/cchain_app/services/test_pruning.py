@@ -23,6 +23,8 @@ from tests.builders.evm_chains import another_process, produce
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.conftest import Chain
 
+EMBEDDED = pytest.mark.node_settings(profile="embedded")
+
 LONG = 60.0
 COUNTER = bytecode.created(SENDER, 0)
 HEIGHT = 10
@@ -254,6 +256,7 @@ def test_a_process_that_is_further_behind_than_that_begins_anew(counted: Chain, 
     assert told == models.Account.objects.get(address=RECIPIENT).balance
 
 
+@EMBEDDED
 @keeps_states
 def test_no_snapshot_below_is_reverted_to_and_those_above_are(counted: Chain, rpc: Any) -> None:
     early = rpc("evm_snapshot")
@@ -354,6 +357,7 @@ def test_calls_that_go_while_they_are_searched_are_not_left_out_silently(
     assert caught.value.message == str(CallsPruned(1))
 
 
+@EMBEDDED
 @keeps_calls
 def test_calls_of_blocks_in_the_place_of_pruned_ones_are_kept(counted: Chain, rpc: Any) -> None:
     calls.index_calls(counted.evm, seconds=LONG)

@@ -26,6 +26,8 @@ from tests.builders.evm_chains import another_process
 from tests.builders.hot_dispatcher import hot_dispatcher
 from tests.builders.transactions import RECIPIENT, SENDER
 
+EMBEDDED = pytest.mark.node_settings(profile="embedded")
+
 TELLER, REVERTER, PROXY = (bytecode.created(SENDER, nonce) for nonce in range(3))
 
 
@@ -266,6 +268,7 @@ def test_at_level_debug_methods_that_read_are_named_too(rpc, chain, lines, caplo
         assert lines() == ["eth_blockNumber", "eth_chainId"]
 
 
+@EMBEDDED
 @pytest.mark.parametrize(
     ("method", "answer"), [("anvil_setLoggingEnabled", None), ("hardhat_setLoggingEnabled", True)]
 )
@@ -280,6 +283,7 @@ def test_the_log_is_switched_off_and_on(rpc, chain, lines, method, answer) -> No
     assert [one for one in lines() if one != method] != []
 
 
+@EMBEDDED
 @pytest.mark.parametrize("given", [(), (1,), ("true",), (None,)])
 def test_the_switch_takes_true_and_false_alone(rpc, chain, log, given) -> None:
     with pytest.raises(JsonRpcError) as refusal:
@@ -298,6 +302,7 @@ def test_nothing_is_written_where_the_setting_says_so(rpc, chain, lines, log) ->
     assert lines() == []
 
 
+@EMBEDDED
 @pytest.mark.node_settings(network_id=5)
 def test_public_networks_have_neither_the_log_nor_its_switch(node_settings) -> None:
     node = this_node()
@@ -333,6 +338,7 @@ def test_another_process_that_accepted_nothing_writes_nothing(chain, log, caplog
     other.end()
 
 
+@EMBEDDED
 def test_a_block_that_is_dropped_is_told_with_its_inside(rpc, chain, lines) -> None:
     number = rpc("evm_snapshot")
     chain.do(to=TELLER, data=encoded("log(string)", "still here"), gas=100_000, value=0)
