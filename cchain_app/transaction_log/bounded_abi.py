@@ -118,7 +118,10 @@ class _BoundedDecoder(ABIDecoder):
 
 
 class _Memory:
-    """Limits eth-abi's caches of types: after `MAX_REMEMBERED` characters they are cleared."""
+    """Limits eth-abi's caches of types: after `MAX_REMEMBERED` characters they are cleared.
+
+    Not a `BoundedCache`, because eth-abi's caches cannot evict single entries.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
