@@ -188,7 +188,7 @@ class RowDeeds(Base):
             PermissionDenied: The user lacks the permission for the action or for viewing the rows. The
                 answer does not reveal whether the row exists.
         """
-        deed = next((one for one in self.deeds if one.name == name), None)
+        deed = next((candidate for candidate in self.deeds if candidate.name == name), None)
         if deed is None:
             raise Http404
         # The confirmation shows the row.
@@ -216,7 +216,7 @@ class RowDeeds(Base):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        offered = [one for one in self.deeds if may(request, one)]
+        offered = [action for action in self.deeds if may(request, action)]
         return super().change_view(
             request, object_id, form_url, {"deeds": offered, **(extra_context or {})}
         )

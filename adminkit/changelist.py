@@ -148,7 +148,7 @@ class KeysetChangeList(ChangeList):
             return None
         default = self.model_admin.choice_of_search if self.query else choices[0].name
         name = self.params.get(SHOW, default)
-        choice = next((one for one in choices if one.name == name), None)
+        choice = next((candidate for candidate in choices if candidate.name == name), None)
         if choice is None:
             raise IncorrectLookupParameters(f"no part of the list: {name[:20]}")
         return choice
@@ -210,8 +210,8 @@ class KeysetChangeList(ChangeList):
         export = self.model_admin.export_url_name
         self.export_url = export and reverse(f"admin:{export}") + self.first_url
         self.tabs = [
-            Tab(one.title, self.get_query_string({SHOW: one.name}), one == self.choice)
-            for one in self.model_admin.get_choices()
+            Tab(option.title, self.get_query_string({SHOW: option.name}), option == self.choice)
+            for option in self.model_admin.get_choices()
         ]
 
     def _set_what_templates_ask(self, found: list[Model]) -> None:

@@ -121,7 +121,7 @@ class BlocksInProgress:
         now = time.time()
         return [
             (height, max(0.0, now - began))
-            for height, began in sorted(found, key=lambda one: one[1])
+            for height, began in sorted(found, key=lambda entry: entry[1])
         ]
 
     def _watch(self) -> None:

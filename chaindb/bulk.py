@@ -114,7 +114,7 @@ class _RowByRow:
         self._head = _insert(table, names)
         self._tail = _overwrite(names) if verb == "upsert" else ""
         packs = [_PACKS.get(_type(field, connection)) for field in fields]
-        self._packs = [one for one in packs if one is not None]
+        self._packs = [pack for pack in packs if pack is not None]
         self._is_packed = verb in {"insert", "upsert"} and len(self._packs) == len(packs)
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -157,10 +157,10 @@ class _ListByList:
         table, names = _names(connection, model, fields)
         # Types without lengths: a cast with a length truncates silently where an insertion fails.
         types = [_type(field, connection) for field in fields]
-        given = f"unnest({', '.join(f'%s::{one}[]' for one in types)})"
+        given = f"unnest({', '.join(f'%s::{sql_type}[]' for sql_type in types)})"
         named = f"{given} AS given({', '.join(f'g{place}' for place in range(len(names)))})"
         equal = [f"{name} = g{place}" for place, name in enumerate(names)]
-        matching = [f"{table}.{one}" for one in equal]
+        matching = [f"{table}.{column}" for column in equal]
         # Rows are written and numbered in the order of `unnest`.
         self._sql = {
             "insert": lambda: f"{_insert(table, names)} SELECT * FROM {given}",
@@ -184,7 +184,7 @@ class _ListByList:
         }[verb]
         self._key = {"insert": None, "delete": None, "upsert": slice(1), "update": slice(written, None)}[verb]  # fmt: skip
         """Slice of a row that identifies the row to overwrite. If several rows share it, the last counts."""
-        self._plain = [_PLAIN.get(one) for one in types]
+        self._plain = [_PLAIN.get(sql_type) for sql_type in types]
 
     def parts(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
         """Yield rows in parts."""
@@ -207,7 +207,7 @@ class _ListByList:
     def _lists(self, rows: Sequence[Row]) -> list[list[Any]]:
         """Return the values of each column."""
         lists = zip(*self._last_ones(rows), strict=True)
-        return [_plain(kind, one) for kind, one in zip(self._plain, lists, strict=True)]
+        return [_plain(kind, values) for kind, values in zip(self._plain, lists, strict=True)]
 
     def _last_ones(self, rows: Sequence[Row]) -> Iterable[Row]:
         if self._key is None or len(rows) == 1:

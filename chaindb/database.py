@@ -260,13 +260,15 @@ class Database:
         mine = self._mine
         asked = []
         if self.connection.vendor == "postgresql":
-            asked = [one for one in map(_hashable, questions) if one not in mine.ahead]
+            asked = [
+                question for question in map(_hashable, questions) if question not in mine.ahead
+            ]
         mine.ahead.update(zip(asked, self.answers(asked), strict=True))
         try:
             yield
         finally:
-            for one in asked:
-                mine.ahead.pop(one, None)
+            for question in asked:
+                mine.ahead.pop(question, None)
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> Rows:
         """Return all rows of a query."""
@@ -351,7 +353,11 @@ class Database:
 
         `before` has the values of the placeholders in front of `{keys}`.
         """
-        return [row for one in self.key_questions(sql, keys, before) for row in self.rows(*one)]
+        return [
+            row
+            for question in self.key_questions(sql, keys, before)
+            for row in self.rows(*question)
+        ]
 
     def key_questions(
         self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()

@@ -118,7 +118,7 @@ class ChainEvents:
 
     def _remove(self, listener: _Listener) -> None:
         with self._lock:
-            self._listeners = tuple(one for one in self._listeners if one is not listener)
+            self._listeners = tuple(other for other in self._listeners if other is not listener)
 
     def _deliver_soon(self, listener: _Listener, message: Message) -> None:
         try:

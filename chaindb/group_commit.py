@@ -75,7 +75,7 @@ class GroupCommit(Generic[W, R]):
 
     def _do(self, shares: Sequence[_Share[W, R]]) -> None:
         try:
-            results = iter(self._commit([one for share in shares for one in share.work]))
+            results = iter(self._commit([item for share in shares for item in share.work]))
             for share in shares:
                 share.results = [next(results) for _ in share.work]
         except BaseException as error:

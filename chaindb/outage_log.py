@@ -80,7 +80,7 @@ def _errors(record: logging.LogRecord) -> Iterator[BaseException]:
     if record.exc_info and record.exc_info[1] is not None:
         yield record.exc_info[1]
     args = record.args.values() if isinstance(record.args, dict) else record.args or ()
-    yield from (one for one in args if isinstance(one, BaseException))
+    yield from (arg for arg in args if isinstance(arg, BaseException))
 
 
 def _is_blamed(error: BaseException) -> bool:

@@ -69,7 +69,9 @@ def integers(values: Values) -> Expression:
     """
     has_none = None in values
     numbers = (
-        [0 if one is None else index(one) for one in values] if has_none else [*map(index, values)]
+        [0 if value is None else index(value) for value in values]
+        if has_none
+        else [*map(index, values)]
     )
     if min(numbers) < _LEAST or max(numbers) > _MOST:
         raise OverflowError("an integer needs more than 64 bits")
@@ -89,10 +91,10 @@ def blobs(values: Values) -> Expression:
     if None not in values and len({*map(len, values)}) == 1:
         width = len(values[0])
         return _EVEN, [b"".join(values), width, width]
-    sizes = [0 if one is None else len(one) for one in values]
+    sizes = [0 if value is None else len(value) for value in values]
     begins = list(accumulate(sizes[:-1], initial=1))
     # SQLite's `substr` of an empty blob would be null.
-    whole = b"".join([one for one in values if one is not None]) or _BLANK
+    whole = b"".join([value for value in values if value is not None]) or _BLANK
     return _PIECE, [whole, _decimals(begins, values), _decimals(sizes)]
 
 
@@ -102,7 +104,7 @@ def texts(values: Values) -> Expression:
     Raises:
         UnicodeEncodeError: A value has unpaired surrogates.
     """
-    expression, given = blobs([None if one is None else one.encode() for one in values])
+    expression, given = blobs([None if value is None else value.encode() for value in values])
     return f"CAST({expression} AS TEXT)", given
 
 
@@ -116,4 +118,4 @@ def _decimals(numbers: Sequence[int], values: Values = ()) -> bytes:
     if None not in values:
         return (_DECIMAL * len(numbers)) % tuple(numbers)
     pairs = zip(numbers, values, strict=True)
-    return b"".join([_BLANK if value is None else _DECIMAL % one for one, value in pairs])
+    return b"".join([_BLANK if value is None else _DECIMAL % number for number, value in pairs])

@@ -91,7 +91,9 @@ def _code(error: BaseException) -> str:
 def _lost(error: BaseException) -> str:
     """Return the server to which a connection was lost, if that is the error."""
     # Compared by name, because a node on SQLite does not import the drivers of the servers.
-    names = {f"{one.__module__.partition('.')[0]}.{one.__name__}" for one in type(error).__mro__}
+    names = {
+        f"{class_.__module__.partition('.')[0]}.{class_.__name__}" for class_ in type(error).__mro__
+    }
     code = getattr(error, "sqlstate", None)
     if "psycopg.OperationalError" in names and (code is None or code.startswith(_LOST)):
         return "PostgreSQL"

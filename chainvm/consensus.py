@@ -131,7 +131,7 @@ class SoleConsensus(Generic[B]):
             line.append(block)
             self.vm.set_preference(block.block_id)
         if line:
-            self.vm.accept([one.block_id for one in line], written=_nothing)
+            self.vm.accept([block.block_id for block in line], written=_nothing)
         return line
 
     def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
@@ -145,5 +145,5 @@ class SoleConsensus(Generic[B]):
         if options is not None:
             self.vm.verify(options[0], context)
             decided.append(options[0])
-        self.vm.accept([one.block_id for one in decided], written=_nothing)
+        self.vm.accept([block.block_id for block in decided], written=_nothing)
         return decided[-1]

@@ -98,7 +98,10 @@ class ProcessingTree(Generic[E]):
         Raises:
             NotProcessing: The block is neither processing nor the last accepted one.
         """
-        return [self._nodes[one].entry for one in reversed(list(self._upwards(block_id)))]
+        return [
+            self._nodes[ancestor_id].entry
+            for ancestor_id in reversed(list(self._upwards(block_id)))
+        ]
 
     def add(self, block_id: ID, parent_id: ID, entry: E) -> None:
         """Make a verified block processing.

@@ -172,4 +172,4 @@ ALL: Final = (
 
 def find(name: str, error: str) -> list[Advice]:
     """Return the advice for the known failures that a check's error contains; empty for an unknown text."""
-    return [one for one in ALL if one.fits(name, error)]
+    return [advice for advice in ALL if advice.fits(name, error)]

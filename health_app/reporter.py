@@ -111,7 +111,7 @@ class Reporter:
         Raises:
             KeyError: There is no such check.
         """
-        check = {one.name: one for one in self._checks}[name]
+        check = {entry.name: entry for entry in self._checks}[name]
         self._begin()
         runner = self._runners.get(name)
         if runner is None or self._stopped.is_set():
@@ -177,7 +177,7 @@ class Reporter:
     def _pause(self) -> float:
         """Return the seconds between the starts of two runs."""
         is_starting = time.monotonic() < self._warm_at
-        if is_starting and not all(one.healthy for one in self._results.values()):
+        if is_starting and not all(result.healthy for result in self._results.values()):
             return min(STARTING_INTERVAL, self._interval)
         return self._interval
 

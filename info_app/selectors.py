@@ -85,7 +85,9 @@ def advertised_address() -> str:
 def weights() -> dict[NodeID, int]:
     """Return the weight of each validator of the Primary Network, including its delegators."""
     current = stakers.current_validators(platform_chain()).validators
-    return {one.node_id: one.weight + one.delegator_weight for one in current}
+    return {
+        validator.node_id: validator.weight + validator.delegator_weight for validator in current
+    }
 
 
 def database_version() -> str:

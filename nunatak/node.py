@@ -200,7 +200,7 @@ def _free_ports(count: int) -> list[int]:
     """Return distinct free ports of the loopback address."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     try:
-        return [one.getsockname()[1] for one in sockets]
+        return [sock.getsockname()[1] for sock in sockets]
     finally:
-        for one in sockets:
-            one.close()
+        for sock in sockets:
+            sock.close()

@@ -171,7 +171,7 @@ def fill(db: Database, name: str, table: str) -> None:
         raise SnapshotTablesDiffer(name, table)
     quote = db.connection.ops.quote_name
     own, kept = quote(table), f"{quote(_schema(name))}.{quote(table)}"
-    listed = ", ".join(quote(one) for one in columns)
+    listed = ", ".join(quote(column) for column in columns)
     db.execute(f"DELETE FROM {own}")  # noqa: S608  # names come from the models
     db.execute(f"INSERT INTO {own} ({listed}) SELECT {listed} FROM {kept}")  # noqa: S608  # as above
     raise_sequences(db, table)

@@ -46,8 +46,8 @@ def balancemulti(query: Query) -> ActionReply:
     """Return the balances of several accounts."""
     return ActionReply.ok(
         [
-            {"account": text_of(one), "balance": str(_balance(query, one))}
-            for one in query.addresses("address", MAX_BALANCES)
+            {"account": text_of(address), "balance": str(_balance(query, address))}
+            for address in query.addresses("address", MAX_BALANCES)
         ]
     )
 
@@ -116,7 +116,9 @@ def function_text(declaration: Declaration | None) -> str:
     """Return a function in Etherscan's format: `transfer(address to, uint256 value)`; empty for None."""
     if declaration is None:
         return ""
-    parameters = (f"{one.type} {one.name}".rstrip() for one in declaration.parameters)
+    parameters = (
+        f"{parameter.type} {parameter.name}".rstrip() for parameter in declaration.parameters
+    )
     return f"{declaration.name}({', '.join(parameters)})"
 
 
@@ -184,8 +186,8 @@ def _call(row: Any, *, of_one: bool = False) -> dict[str, str]:
 
 
 ACTIONS: Final = {
-    one.__name__: one
-    for one in (
+    action.__name__: action
+    for action in (
         balance, balancemulti, txlist, txlistinternal, getminedblocks, txsbeaconwithdrawal
     )
 }  # fmt: skip

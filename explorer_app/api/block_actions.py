@@ -91,7 +91,7 @@ def getblocknobytime(query: Query) -> ActionReply:
     return ActionReply.ok(str(found))
 
 
-OF_TRANSACTIONS: Final = {one.__name__: one for one in (getstatus, gettxreceiptstatus)}
+OF_TRANSACTIONS: Final = {action.__name__: action for action in (getstatus, gettxreceiptstatus)}
 ACTIONS: Final = {
-    one.__name__: one for one in (getblockreward, getblockcountdown, getblocknobytime)
+    action.__name__: action for action in (getblockreward, getblockcountdown, getblocknobytime)
 }

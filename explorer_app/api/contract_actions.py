@@ -123,7 +123,9 @@ def checkproxyverification(query: Query) -> ActionReply:
     address, expected = digits[:40], digits[40:]
     query = query._replace(form={"address": "0x" + address})
     found = proxies.proxy(query.site.evm, query.address())
-    names = [] if found is None else [one.hex() for one in found.implementations]
+    names = (
+        [] if found is None else [implementation.hex() for implementation in found.implementations]
+    )
     if not names or (expected and expected not in names):
         return ActionReply.refusal(
             "A corresponding implementation contract was unfortunately not detected for the proxy address."
@@ -238,8 +240,8 @@ def _listed(row: ListedContract) -> dict[str, str]:
 
 
 ACTIONS: Final = {
-    one.__name__: one
-    for one in (
+    action.__name__: action
+    for action in (
         getabi,
         getsourcecode,
         getcontractcreation,

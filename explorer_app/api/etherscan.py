@@ -81,7 +81,7 @@ def chain_list(site: Explorer, request: HttpRequest) -> HttpResponse:
 
 def solc_versions(site: Explorer, _request: HttpRequest) -> HttpResponse:
     """Return the installed compilers, in the format of Solidity's own lists."""
-    builds = [{"version": one.short} for one in site.compilers.versions()]
+    builds = [{"version": version.short} for version in site.compilers.versions()]
     return json_response({"builds": builds})
 
 

@@ -74,9 +74,9 @@ def _groups(query: Query) -> list[list[tuple[int, bytes]]]:
         if query.text(f"topic{place}")
     }
     groups = {place: place for place in topics}
-    for one, other in combinations(topics, 2):
-        if query.text(f"topic{one}_{other}_opr").lower() == "or":
-            old, new = groups[other], groups[one]
+    for first, other in combinations(topics, 2):
+        if query.text(f"topic{first}_{other}_opr").lower() == "or":
+            old, new = groups[other], groups[first]
             groups = {at: new if group == old else group for at, group in groups.items()}
     return [
         [(place, topics[place]) for place, group in groups.items() if group == wanted]
@@ -94,7 +94,7 @@ def _topic(text: str) -> bytes:
 def _log(row: ListedLog) -> dict[str, object]:
     return {
         "address": text_of(row.address),
-        "topics": [text_of(one) for one in row.topics],
+        "topics": [text_of(topic) for topic in row.topics],
         "data": text_of(row.data),
         "blockNumber": hex(row.number),
         "blockHash": text_of(row.block_hash),

@@ -40,8 +40,8 @@ def _quantity(text: str) -> str:
 def _call(query: Query) -> dict[str, str]:
     given = {name: query.text(name) for name in _CALL if query.text(name)}
     return {
-        name: one if name in {"to", "from", "data"} else _quantity(one)
-        for name, one in given.items()
+        name: text if name in {"to", "from", "data"} else _quantity(text)
+        for name, text in given.items()
     }
 
 

@@ -153,7 +153,7 @@ class Query(NamedTuple):
 
     def text(self, *names: str) -> str:
         """Return the first parameter of these names that is present; empty if none is."""
-        return next((self.form[one].strip() for one in names if self.form.get(one)), "")
+        return next((self.form[name].strip() for name in names if self.form.get(name)), "")
 
     def address(self, name: str = "address") -> Address:
         """Return a parameter that is an address.
@@ -165,7 +165,7 @@ class Query(NamedTuple):
 
     def addresses(self, name: str, most: int) -> list[Address]:
         """Return comma-separated addresses, at most `most` of them. Raises as `address`."""
-        return [read_address(one.strip()) for one in self.text(name).split(",")[:most]]
+        return [read_address(text.strip()) for text in self.text(name).split(",")[:most]]
 
     def hash(self, name: str = "txhash") -> Hash:
         """Return a parameter that is a transaction hash.

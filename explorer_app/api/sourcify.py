@@ -110,9 +110,9 @@ def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> 
         return json_response(nothing(chain, at), 404)
     shown = minimal(chain, at, row)
     if omitted:
-        names = [one for one in FIELDS if one not in omitted.split(",")]
+        names = [name for name in FIELDS if name not in omitted.split(",")]
     else:
-        names = list(FIELDS) if wanted == "all" else [one for one in wanted.split(",") if one]
+        names = list(FIELDS) if wanted == "all" else [name for name in wanted.split(",") if name]
     try:
         return json_response({**shown, **fields_of(site, at, row, names)})
     except FieldsUnknown as unknown:

@@ -134,11 +134,11 @@ def _signatures(shown: _Shown) -> dict[str, list[dict[str, str]]]:
     return {
         kind: [
             {
-                "signature": one.signature,
-                "signatureHash32": "0x" + keccak256(one.signature.encode()).hex(),
-                "signatureHash4": "0x" + one.selector.hex(),
+                "signature": contract.signature,
+                "signatureHash32": "0x" + keccak256(contract.signature.encode()).hex(),
+                "signatureHash4": "0x" + contract.selector.hex(),
             }
-            for one in found
+            for contract in found
         ]
         for kind, found in kinds.items()
     }
@@ -150,8 +150,9 @@ def _proxy(shown: _Shown) -> dict[str, Any]:
         return {"isProxy": False, "proxyType": None, "implementations": []}
     names = verified.own_names(shown.site.evm, found.implementations)
     named = [
-        {"address": checksum_address(one)} | ({"name": names[one]} if one in names else {})
-        for one in found.implementations
+        {"address": checksum_address(implementation)}
+        | ({"name": names[implementation]} if implementation in names else {})
+        for implementation in found.implementations
     ]
     return {"isProxy": True, "proxyType": f"{found.kind}Proxy", "implementations": named}
 

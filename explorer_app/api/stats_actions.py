@@ -66,7 +66,7 @@ def gasoracle(query: Query) -> ActionReply:
             "ProposeGasPrice": _gwei(base + tip),
             "FastGasPrice": _gwei(base + 2 * tip),
             "suggestBaseFee": _gwei(base),
-            "gasUsedRatio": ",".join(f"{one.gas_used / one.gas_limit:.6f}" for one in recent),
+            "gasUsedRatio": ",".join(f"{block.gas_used / block.gas_limit:.6f}" for block in recent),
         }
     )
 
@@ -102,5 +102,7 @@ def _gwei(wei: int) -> str:
     return f"{whole}.{rest:09d}"
 
 
-ACTIONS: Final = {one.__name__: one for one in (ethsupply, ethsupply2, ethprice, nodecount)}
-OF_GAS: Final = {one.__name__: one for one in (gasoracle, gasestimate)}
+ACTIONS: Final = {
+    action.__name__: action for action in (ethsupply, ethsupply2, ethprice, nodecount)
+}
+OF_GAS: Final = {action.__name__: action for action in (gasoracle, gasestimate)}

@@ -85,7 +85,7 @@ def balances(query: Query, *, collections: bool) -> ActionReply:
     )
     if rest is not None and len(part) < wanted.most:
         raise TooMuch
-    return ActionReply.rows([_balance(one) for one in part], "No tokens found")
+    return ActionReply.rows([_balance(balance) for balance in part], "No tokens found")
 
 
 def tokeninfo(query: Query) -> ActionReply:
@@ -100,10 +100,10 @@ def tokenholderlist(query: Query) -> ActionReply:
     found = tokens.holders(query.site.evm, token, first=wanted.skip, count=wanted.most)
     listed = [
         {
-            "TokenHolderAddress": text_of(one.holder),
-            "TokenHolderQuantity": str(one.amount),
+            "TokenHolderAddress": text_of(balance.holder),
+            "TokenHolderQuantity": str(balance.amount),
         }
-        for one in found
+        for balance in found
     ]
     return ActionReply.rows(listed, "No token holder found")
 
@@ -161,16 +161,16 @@ def _transfer(kind: TokenStandard, row: TransferRow, receipt: Any, head: int) ->
     }
 
 
-def _balance(one: BalanceRow) -> dict[str, str]:
-    token = one.contract
+def _balance(balance: BalanceRow) -> dict[str, str]:
+    token = balance.contract
     found = {
         "TokenAddress": text_of(token.address),
         "TokenName": token.name or "",
         "TokenSymbol": token.symbol or "",
-        "TokenQuantity": str(one.amount),
+        "TokenQuantity": str(balance.amount),
     }
     return found | (
-        {"TokenDivisor": _text(token.decimals)} if one.kind == TokenStandard.ERC20 else {}
+        {"TokenDivisor": _text(token.decimals)} if balance.kind == TokenStandard.ERC20 else {}
     )
 
 

@@ -96,13 +96,13 @@ def _parameters(given: Any, depth: int) -> Iterator[Parameter]:
         raise MalformedAbi("parameters are a list of objects")
     if depth > _DEEPEST:
         raise MalformedAbi("tuples are nested too deeply")
-    for one in given:
-        if not isinstance(one, Mapping):
+    for entry in given:
+        if not isinstance(entry, Mapping):
             raise MalformedAbi("a parameter is no object")
-        type_, members = _typed(one, depth)
-        name = one.get("name")
+        type_, members = _typed(entry, depth)
+        name = entry.get("name")
         short = name[:_LONGEST_NAME] if isinstance(name, str) else ""
-        yield Parameter(type_, short, members, bool(one.get("indexed")))
+        yield Parameter(type_, short, members, bool(entry.get("indexed")))
 
 
 def _typed(given: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, ...]]:
@@ -123,7 +123,7 @@ def _typed(given: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, 
     members = tuple(_parameters(given.get("components", []), depth + arrays + 1))
     if not members:
         raise MalformedAbi("a tuple has no components")
-    return f"({','.join(one.type for one in members)}){found['arrays']}", members
+    return f"({','.join(member.type for member in members)}){found['arrays']}", members
 
 
 def _has_size(type_: re.Match[str]) -> bool:

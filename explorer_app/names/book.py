@@ -33,8 +33,8 @@ class NameBook:
         self._functions = _by_selector(common.functions)
         self._errors = _by_selector(common.errors)
         self._events: defaultdict[bytes, list[Declaration]] = defaultdict(list)
-        for one in common.events:
-            self._events[one.topic].append(one)
+        for event in common.events:
+            self._events[event.topic].append(event)
 
     @classmethod
     def load(cls) -> Self:
@@ -48,16 +48,18 @@ class NameBook:
         selector = bytes(data[:SELECTOR_BYTES])
         if len(selector) < SELECTOR_BYTES:
             return ""
-        for one in (*abi.functions, *self._functions.get(selector, ())):
-            if one.selector == selector:
-                return str(one.name)
+        for declaration in (*abi.functions, *self._functions.get(selector, ())):
+            if declaration.selector == selector:
+                return str(declaration.name)
         return "0x" + selector.hex()
 
     def function(self, data: bytes, abi: Abi = NO_ABI) -> Declaration | None:
         """Return the function that is probably called, without checking its arguments; None if it is unknown."""
         selector = bytes(data[:SELECTOR_BYTES])
         known = (*abi.functions, *self._functions.get(selector, ()))
-        return next((one for one in known if one.selector == selector), None)
+        return next(
+            (declaration for declaration in known if declaration.selector == selector), None
+        )
 
     def call(self, data: bytes, abi: Abi = NO_ABI) -> DecodedCall | None:
         """Return a call with its arguments; None if the function is unknown or the arguments do not fit."""
@@ -75,8 +77,8 @@ class NameBook:
             (abi.events, False),
             (self._events.get(bytes(topics[0]), ()), True),
         ):
-            for one in declarations:
-                found = decode_event(one, topics, data, guess=guess)
+            for declaration in declarations:
+                found = decode_event(declaration, topics, data, guess=guess)
                 if found is not None:
                     return found
         return None
@@ -86,8 +88,8 @@ def _first(
     data: bytes, own: Iterable[Declaration], common: Iterable[Declaration]
 ) -> DecodedCall | None:
     for declarations, guess in ((own, False), (common, True)):
-        for one in declarations:
-            found = decode_call(one, data, guess=guess)
+        for declaration in declarations:
+            found = decode_call(declaration, data, guess=guess)
             if found is not None:
                 return found
     return None
@@ -95,6 +97,6 @@ def _first(
 
 def _by_selector(declarations: Iterable[Declaration]) -> dict[bytes, list[Declaration]]:
     found: defaultdict[bytes, list[Declaration]] = defaultdict(list)
-    for one in declarations:
-        found[one.selector].append(one)
+    for declaration in declarations:
+        found[declaration.selector].append(declaration)
     return dict(found)

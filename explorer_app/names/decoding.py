@@ -83,13 +83,15 @@ def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[DecodedA
     # Imported here, because the import takes a fifth of a second, and many processes show no page.
     from cchain_app.transaction_log import bounded_abi
 
-    found = bounded_abi.decode([one.type for one in parameters], data, most=MAX_BYTES)
-    return tuple(_argument(one, value) for one, value in zip(parameters, found, strict=True))
+    found = bounded_abi.decode([parameter.type for parameter in parameters], data, most=MAX_BYTES)
+    return tuple(
+        _argument(parameter, value) for parameter, value in zip(parameters, found, strict=True)
+    )
 
 
 def count(arguments: Sequence[DecodedArgument]) -> int:
     """Return how many lines a page needs for arguments: one for each argument and for each part."""
-    return sum(1 + count(one.parts) for one in arguments)
+    return sum(1 + count(argument.parts) for argument in arguments)
 
 
 def first(arguments: Sequence[DecodedArgument], most: int) -> tuple[DecodedArgument, ...]:
@@ -101,13 +103,13 @@ def _first(
     arguments: Sequence[DecodedArgument], left: int
 ) -> tuple[tuple[DecodedArgument, ...], int]:
     found: list[DecodedArgument] = []
-    for one in arguments:
+    for argument in arguments:
         if left <= 0:
             break
-        parts, left = _first(one.parts, left - 1)
-        if one.parts and not parts:  # without its parts it would look like an empty array
+        parts, left = _first(argument.parts, left - 1)
+        if argument.parts and not parts:  # without its parts it would look like an empty array
             break
-        found.append(replace(one, value=parts) if parts else one)
+        found.append(replace(argument, value=parts) if parts else argument)
     return tuple(found), left
 
 
@@ -119,7 +121,9 @@ def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:
     """
     from cchain_app.transaction_log import bounded_abi
 
-    return bounded_abi.is_canonical([one.type for one in parameters], data, most=MAX_BYTES)
+    return bounded_abi.is_canonical(
+        [parameter.type for parameter in parameters], data, most=MAX_BYTES
+    )
 
 
 def decode_call(declaration: Declaration, data: bytes, *, guess: bool) -> DecodedCall | None:
@@ -149,13 +153,14 @@ def decode_event(
 
     Indexed values that do not fit into a topic (strings, bytes, arrays, tuples) are returned as hashes.
     """
-    indexed = [one for one in declaration.parameters if one.indexed]
-    plain = [one for one in declaration.parameters if not one.indexed]
+    indexed = [parameter for parameter in declaration.parameters if parameter.indexed]
+    plain = [parameter for parameter in declaration.parameters if not parameter.indexed]
     if not topics or topics[0] != declaration.topic or len(topics) != len(indexed) + 1:
         return None
     try:
         of_topics = [
-            _of_topic(one, bytes(word)) for one, word in zip(indexed, topics[1:], strict=True)
+            _of_topic(parameter, bytes(word))
+            for parameter, word in zip(indexed, topics[1:], strict=True)
         ]
         if guess and not is_canonical(plain, data):
             return None
@@ -164,7 +169,9 @@ def decode_event(
         return None
     kinds = {True: iter(of_topics), False: iter(of_data)}
     return DecodedCall(
-        declaration, tuple(next(kinds[one.indexed]) for one in declaration.parameters), guess
+        declaration,
+        tuple(next(kinds[parameter.indexed]) for parameter in declaration.parameters),
+        guess,
     )
 
 
@@ -185,12 +192,12 @@ def _value(parameter: Parameter, value: object) -> Value:
     if type_.endswith("]") and isinstance(value, list | tuple):
         element = parameter._replace(type=type_.rpartition("[")[0])
         return tuple(
-            DecodedArgument(str(place), element.type, _value(element, one))
-            for place, one in enumerate(value)
+            DecodedArgument(str(place), element.type, _value(element, item))
+            for place, item in enumerate(value)
         )
     if isinstance(value, list | tuple):
         return tuple(
-            _argument(member, one) for member, one in zip(parameter.members, value, strict=True)
+            _argument(member, item) for member, item in zip(parameter.members, value, strict=True)
         )
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace") if type_ == "string" else "0x" + value.hex()

@@ -74,7 +74,7 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
     if sum(map(len, texts)) > MAX_TEXT:
         raise BadFields({0: f"has more than {MAX_TEXT:,} characters, with the other fields"})
     listed = [
-        text for one, text in zip(declaration.parameters, texts, strict=True) if _is_nested(one)
+        text for field, text in zip(declaration.parameters, texts, strict=True) if _is_nested(field)
     ]
     if sum(_STRING.sub("", text).count(",") for text in listed) >= MAX_VALUES:
         raise BadFields({0: f"has more than {MAX_VALUES:,} values, with the other fields"})
@@ -154,7 +154,7 @@ def example(parameter: Parameter) -> str:
         element = parameter._replace(type=array[1])
         return f"[{_quoted(element)}, …]"
     if type_.endswith(")"):
-        return f"[{', '.join(_quoted(one) for one in parameter.members)}]"
+        return f"[{', '.join(_quoted(member) for member in parameter.members)}]"
     if type_ in {"bool", "string"}:
         return {"bool": "true", "string": "text"}[type_]
     return "1" if _INTEGER.fullmatch(type_) else "0x…"
@@ -191,15 +191,15 @@ def _elements(element: Parameter, count: str, given: Any, type_: str) -> list[An
     if count and str(len(given)) != count:
         raise BadText(f"must have {count} elements for {type_}, not {len(given)}")
     found = []
-    for place, one in enumerate(given):
+    for place, item in enumerate(given):
         with _within(f"[{place}]"):
-            found.append(_nested(element, one))
+            found.append(_nested(element, item))
     return found
 
 
 def _members(parameter: Parameter, given: Any) -> tuple[Any, ...]:
     members = parameter.members
-    names = [one.name for one in members]
+    names = [member.name for member in members]
     if isinstance(given, dict):
         if sorted(given) != sorted(names):
             raise BadText(f"must be an object with {', '.join(names)}")
@@ -207,9 +207,9 @@ def _members(parameter: Parameter, given: Any) -> tuple[Any, ...]:
     if not isinstance(given, list) or len(given) != len(members):
         raise BadText(f"must be a list of {len(members)} for {parameter.type}")
     found = []
-    for place, (member, one) in enumerate(zip(members, given, strict=True)):
+    for place, (member, item) in enumerate(zip(members, given, strict=True)):
         with _within(f".{member.name or place}"):
-            found.append(_nested(member, one))
+            found.append(_nested(member, item))
     return tuple(found)
 
 
@@ -244,7 +244,7 @@ def _plain(type_: str, text: str) -> Any:
 
 
 def _sendable(text: str) -> str:
-    if not text.isascii() and any("\ud800" <= one <= "\udfff" for one in text):
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
         raise BadText("has halves of characters")
     return text
 

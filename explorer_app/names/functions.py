@@ -70,8 +70,8 @@ def read_functions(given: Any) -> tuple[Function, ...]:
     for entry in given:
         if entry.get("type", "function") == "function" and not entry.get("anonymous"):
             outputs = read_parameters(entry.get("outputs"))
-            one = Function(next(declarations), outputs, _mutability(entry))
-            found.setdefault(one.selector, one)
+            function = Function(next(declarations), outputs, _mutability(entry))
+            found.setdefault(function.selector, function)
     return tuple(found.values())
 
 

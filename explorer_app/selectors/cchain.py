@@ -192,7 +192,9 @@ def neighbours(chain: EvmChain, row: TransactionRow) -> tuple[Hash | None, ...]:
     own = chain.db.objects(models.Transaction).filter(sender=row.sender)
     earlier = own.filter(id__lt=row.id).order_by("-id").values_list("hash", flat=True).first()
     later = own.filter(id__gt=row.id).order_by("id").values_list("hash", flat=True).first()
-    return tuple(None if one is None else Hash(bytes(one)) for one in (earlier, later))
+    return tuple(
+        None if block_hash is None else Hash(bytes(block_hash)) for block_hash in (earlier, later)
+    )
 
 
 def logs_of(chain: EvmChain, row: TransactionRow, *, count: int) -> list[models.Log]:

@@ -100,7 +100,7 @@ class Contracts:
         """
         try:
             prefetch_accounts(self._chain, sorted(addresses), self.height)
-            return {one for one in addresses if self._signs(one)}
+            return {address for address in addresses if self._signs(address)}
         except UpstreamError as error:
             raise DetailsUnavailable(str(error)) from error
 

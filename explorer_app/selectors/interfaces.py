@@ -63,8 +63,10 @@ def interfaces(chain: EvmChain, address: Address) -> list[ContractInterface]:
         left -= len(known.abi_text)
         if left < 0 and known.address != address:
             continue
-        functions = [one for one in _functions(known.abi_text) if one.selector not in taken]
-        taken.update(one.selector for one in functions)
+        functions = [
+            function for function in _functions(known.abi_text) if function.selector not in taken
+        ]
+        taken.update(function.selector for function in functions)
         name = known.contract.name if known.contract else known.supplied and known.supplied.name
         found.append(
             ContractInterface(
@@ -83,11 +85,11 @@ def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
     """
     targets, _ = _targets(chain, address)
     parts = _known(chain, (*targets, address))
-    found = [one for known in parts if (one := _layout(known)) is not None]
-    told = [one for one in found if one.layout.variables]
-    if {one.address for one in found}.issuperset(targets):
-        told = told or found
-    return next(iter(told), None)
+    found = [layout for known in parts if (layout := _layout(known)) is not None]
+    usable = [known for known in found if known.layout.variables]
+    if {known.address for known in found}.issuperset(targets):
+        usable = usable or found
+    return next(iter(usable), None)
 
 
 def slots_reader(chain: EvmChain, address: Address) -> Fetch:
@@ -102,7 +104,7 @@ def slots_reader(chain: EvmChain, address: Address) -> Fetch:
     def fetch(slots: Sequence[Slot]) -> Mapping[Slot, Word]:
         prefetch_slots(chain, address, slots, number)
         in_time = takewhile(lambda _: time.monotonic() < until, slots)
-        return {one: state.storage(address, one) for one in in_time}
+        return {slot: state.storage(address, slot) for slot in in_time}
 
     return fetch
 
@@ -114,8 +116,8 @@ def _targets(chain: EvmChain, address: Address) -> proxies.FollowedProxy:
 
 
 def _known(chain: EvmChain, addresses: Iterable[Address]) -> Iterator[CodeInfo]:
-    found = (verified.known(chain, one) for one in addresses)
-    return (one for one in found if one is not None)
+    found = (verified.known(chain, address) for address in addresses)
+    return (contract for contract in found if contract is not None)
 
 
 def _functions(text: str) -> tuple[Function, ...]:

@@ -119,7 +119,7 @@ class ListedLog(NamedTuple):
     def topics(self) -> list[bytes]:
         """The topics that are present."""
         words = (self.topic0, self.topic1, self.topic2, self.topic3)
-        return [bytes(one) for one in words if one is not None]
+        return [bytes(word) for word in words if word is not None]
 
 
 class LogSearch(NamedTuple):
@@ -160,7 +160,7 @@ def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[Liste
             size += len(found[-1].raw)
             if size > MAX_BYTES:
                 raise ListTooLong
-    return sorted(found, key=lambda one: one.id, reverse=span.descending)
+    return sorted(found, key=lambda row: row.id, reverse=span.descending)
 
 
 def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]:
@@ -172,7 +172,7 @@ def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]
     branches = [rows] if address is None else [rows.filter(sender=address), rows.filter(to=address)]
     keys = merged_keys(branches, span)
     found = _with_blocks(chain.db.objects(Call).filter(id__in=keys))
-    return sorted(found, key=lambda one: one.pk, reverse=span.descending)
+    return sorted(found, key=lambda row: row.pk, reverse=span.descending)
 
 
 def calls_in(chain: EvmChain, transaction: int) -> list[Call]:

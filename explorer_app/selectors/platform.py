@@ -92,7 +92,9 @@ def forms_of(chain: PlatformChain, address: ShortID) -> Portfolio:
     """Return the balances of an address of 20 bytes on the P-Chain."""
     asset = chain.network().asset_id
     funds = outputs.balance(chain, [address], now=clock.now()).funds.get(asset, outputs.Funds())
-    staked = sum(one.amount for one in outputs.stake_of(chain, [address]) if one.asset_id == asset)
+    staked = sum(
+        output.amount for output in outputs.stake_of(chain, [address]) if output.asset_id == asset
+    )
     return Portfolio(text_of(chain, address), funds.total, funds.unlocked, staked)
 
 
@@ -161,25 +163,25 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     spent = rows.inputs_of(signed)[:MAX_OUTPUTS]
     imported = len(getattr(signed.unsigned, "imported_inputs", ()))
     own = len(rows.inputs_of(signed)) - imported
-    made = _made_by(chain, {one.tx_id for one in spent[:own]})
+    made = _made_by(chain, {entry.tx_id for entry in spent[:own]})
     asset = chain.network().asset_id
     flows = []
-    for place, one in enumerate(spent):
-        output = made.get((one.tx_id, one.output_index))
+    for place, entry in enumerate(spent):
+        output = made.get((entry.tx_id, entry.output_index))
         owners = None if output is None else inner_output(output.output).owners
         flows.append(
             Flow(
                 place,
-                inner_input(one.input).amount,
-                one.asset_id == asset,
-                one.asset_id,
+                inner_input(entry.input).amount,
+                entry.asset_id == asset,
+                entry.asset_id,
                 _texts(chain, owners),
                 0 if owners is None else owners.threshold,
                 0,
                 "import" if place >= own else "",
                 "",
-                one.tx_id,
-                one.output_index,
+                entry.tx_id,
+                entry.output_index,
             )
         )
     return flows
@@ -193,16 +195,16 @@ def made(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     exported = _present(chain, SharedUTXO, keys)
     asset = chain.network().asset_id
     flows = []
-    for place, (purpose, one) in enumerate(found):
-        inner = inner_output(one.output)
+    for place, (purpose, output) in enumerate(found):
+        inner = inner_output(output.output)
         key = keys[place]
         state = "unspent" if key in unspent else "exported" if key in exported else "spent"
         flows.append(
             Flow(
                 place,
                 inner.amount,
-                one.asset_id == asset,
-                one.asset_id,
+                output.asset_id == asset,
+                output.asset_id,
                 _texts(chain, inner.owners),
                 inner.owners.threshold,
                 inner.owners.locktime,
@@ -235,7 +237,10 @@ def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
 def control_keys(chain: PlatformChain, subnet_id: ID) -> list[str]:
     """Return the addresses that control a subnet."""
     found = chain.db.objects(SubnetOwner).filter(subnet_id=subnet_id).order_by("address")
-    return [text_of(chain, ShortID(bytes(one))) for one in found.values_list("address", flat=True)]
+    return [
+        text_of(chain, ShortID(bytes(address)))
+        for address in found.values_list("address", flat=True)
+    ]
 
 
 def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
@@ -262,23 +267,23 @@ def nodes_beginning(chain: PlatformChain, text: str, *, count: int) -> list[str]
 def _rows(chain: PlatformChain, found: Iterable[Tx]) -> list[TxRow]:
     """Return rows with their blocks' times, which takes one more statement."""
     listed = list(found)
-    heights = {one.height for one in listed}
+    heights = {row.height for row in listed}
     times = dict(chain.db.objects(Block).filter(pk__in=heights).values_list("height", "time"))
     return [
         TxRow(
-            one.pk, one.tx_id, one.height, one.index, times[one.height],
-            str(one.get_kind_display()), one.status == Tx.COMMITTED, one.burned,
+            row.pk, row.tx_id, row.height, row.index, times[row.height],
+            str(row.get_kind_display()), row.status == Tx.COMMITTED, row.burned,
         )
-        for one in listed
+        for row in listed
     ]  # fmt: skip
 
 
 def _outputs_of(signed: SignedTx) -> Iterable[tuple[str, TransferableOutput]]:
     """Yield the outputs of a transaction, in the order of UTXO indexes."""
     unsigned: Any = signed.unsigned
-    yield from (("", one) for one in getattr(unsigned, "outputs", ()))
-    yield from (("stake", one) for one in rows.stake_of(signed))
-    yield from (("export", one) for one in getattr(unsigned, "exported_outputs", ()))
+    yield from (("", output) for output in getattr(unsigned, "outputs", ()))
+    yield from (("stake", output) for output in rows.stake_of(signed))
+    yield from (("export", output) for output in getattr(unsigned, "exported_outputs", ()))
 
 
 def _made_by(
@@ -289,18 +294,18 @@ def _made_by(
     outputs_by_place = {}
     for tx_id, raw in found:
         signed = read(bytes(raw))
-        for place, (_, one) in enumerate(() if signed is None else _outputs_of(signed)):
-            outputs_by_place[ID(bytes(tx_id)), place] = one
+        for place, (_, output) in enumerate(() if signed is None else _outputs_of(signed)):
+            outputs_by_place[ID(bytes(tx_id)), place] = output
     return outputs_by_place
 
 
 def _present(chain: PlatformChain, model: Any, keys: Sequence[ID]) -> set[ID]:
     found = chain.db.objects(model).filter(pk__in=keys) if keys else ()
-    return {one.pk for one in found}
+    return {row.pk for row in found}
 
 
 def _texts(chain: PlatformChain, owners: OutputOwners | None) -> list[str]:
-    return [] if owners is None else [text_of(chain, one) for one in owners.addresses]
+    return [] if owners is None else [text_of(chain, address) for address in owners.addresses]
 
 
 def stakes_of(chain: PlatformChain, address: ShortID, *, count: int = PAGE) -> list[Staker]:
@@ -308,4 +313,4 @@ def stakes_of(chain: PlatformChain, address: ShortID, *, count: int = PAGE) -> l
     owned = chain.db.objects(StakeOutput).filter(address=address).order_by("address", "staker_id")
     keys = set(owned.values_list("staker_id", flat=True)[: 4 * count])
     found = chain.db.objects(Staker).filter(pk__in=keys).order_by("pk")
-    return sorted(found, key=lambda one: -one.position)[:count]
+    return sorted(found, key=lambda row: -row.position)[:count]

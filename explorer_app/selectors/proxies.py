@@ -123,7 +123,7 @@ class _Contracts:
             yield Proxy(ProxyKind.SAFE, (singleton,))
         facets = addresses_of(self._ask(address, FACETS))
         prefetch_accounts(self._chain, facets, self._head.number)
-        if facets and all(self._has_code(one) for one in facets):
+        if facets and all(self._has_code(facet) for facet in facets):
             yield Proxy(ProxyKind.DIAMOND, tuple(facets))
         claimed = self._contract(self._ask(address, IMPLEMENTATION))
         if claimed is not None and claimed != address:

@@ -71,17 +71,19 @@ def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list
     seen = stakers.uptimes(chain) if primary else {}
     since = stakers.tracked_since(chain) if primary else None
     now = clock.now()
-    ordered = sorted(current.validators, key=lambda one: (-_stake(one), one.node_id))
+    ordered = sorted(
+        current.validators, key=lambda validator: (-_stake(validator), validator.node_id)
+    )
     return [
         ValidatorRow(
             rank,
-            one,
-            str(one.node_id),
-            _stake(one),
-            seen[one.node_id].observed(now, since) if one.node_id in seen else None,
-            _capacity(chain, one) if primary else 0,
+            validator,
+            str(validator.node_id),
+            _stake(validator),
+            seen[validator.node_id].observed(now, since) if validator.node_id in seen else None,
+            _capacity(chain, validator) if primary else 0,
         )
-        for rank, one in enumerate(ordered, 1)
+        for rank, validator in enumerate(ordered, 1)
     ]
 
 
@@ -162,16 +164,16 @@ def _capacity(chain: PlatformChain, validator: ValidatorRecord) -> int:
 
 
 def _with_rewards(chain: PlatformChain, listed: Sequence[Staker]) -> list[StakingPeriod]:
-    past = [one.pk for one in listed if one.phase == Phase.PAST]
+    past = [period.pk for period in listed if period.phase == Phase.PAST]
     paid = _paid(chain, past)
     return [
         StakingPeriod(
-            one,
-            str(one.get_phase_display()),
-            "" if one.outcome is None else str(one.get_outcome_display()),
-            paid.get(one.pk),
+            period,
+            str(period.get_phase_display()),
+            "" if period.outcome is None else str(period.get_outcome_display()),
+            paid.get(period.pk),
         )
-        for one in listed
+        for period in listed
     ]
 
 

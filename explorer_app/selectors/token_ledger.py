@@ -45,14 +45,14 @@ def transfers(
     if contract is not None:
         wanted &= Q(contract=contract)
     looked_at = _looked_at(branches, span)
-    keys = merged_keys([one.filter(looked_at, wanted) for one in branches], span)
+    keys = merged_keys([branch.filter(looked_at, wanted) for branch in branches], span)
     if looked_at and len(keys) < span.most:
         raise ListTooLong
     found = chain.db.objects(TokenTransfer).filter(id__in=keys)
     listed = found.select_related("contract", "transaction__block").defer(
         "transaction__raw", "transaction__block__header"
     )
-    return sorted(listed, key=lambda one: one.id, reverse=span.descending)
+    return sorted(listed, key=lambda transfer: transfer.id, reverse=span.descending)
 
 
 def _looked_at(branches: Iterable[QuerySet[TokenTransfer]], span: Span) -> Q:
@@ -70,5 +70,5 @@ def _looked_at(branches: Iterable[QuerySet[TokenTransfer]], span: Span) -> Q:
 
 def receipts(chain: EvmChain, transfers: Iterable[TokenTransfer]) -> dict[int, models.Receipt]:
     """Return the receipts of the transfers' transactions, by the transactions' keys."""
-    keys = {one.transaction_id for one in transfers}
+    keys = {transfer.transaction_id for transfer in transfers}
     return chain.db.objects(models.Receipt).in_bulk(list(keys))

@@ -94,8 +94,8 @@ def beside(chain: EvmChain, logs: Sequence[TransferLog]) -> set[WrappedCoins]:
     if not logs:
         return set()
     ends = row_id(height_of(logs[0].key)), row_id(height_of(logs[-1].key) + 1)
-    places = {(one.transaction, one.address) for one in logs}
-    contracts = sorted({one.address for one in logs})
+    places = {(log.transaction, log.address) for log in logs}
+    contracts = sorted({log.address for log in logs})
     return {
         WrappedCoins(
             transaction,
@@ -177,7 +177,7 @@ def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[BalanceQue
 
 def _log(row: tuple[Any, ...]) -> TransferLog:
     key, transaction, address, *words, data = row
-    topics = tuple(bytes(one) for one in words if one is not None)
+    topics = tuple(bytes(word) for word in words if word is not None)
     return TransferLog(
         key, transaction, Address(bytes(address)), topics, bytes(data or b"")
     )  # in SQLite substr of an empty value is null

@@ -123,8 +123,8 @@ def named(chain: EvmChain, text: str, *, count: int) -> list[Token]:
             f"{column}__lt": key + b"\xff",
         }  # 0xff does not occur in UTF-8
         rows = chain.db.objects(Token).filter(**alike).order_by(column, "first_log")[:count]
-        for one in rows:
-            found.setdefault(bytes(one.address), one)
+        for row in rows:
+            found.setdefault(bytes(row.address), row)
     listed = list(found.values())
     _mark(chain, listed)
     return listed
@@ -151,7 +151,7 @@ def transfers_of_token(
     if token_id is None:
         return _page([own], before, count)
     ranges = own.filter(last_token_id__isnull=False).order_by("-id")[:MAX_RANGES]
-    with_it = [one.id for one in ranges if _is_in(one, token_id)]
+    with_it = [range_.id for range_ in ranges if _is_in(range_, token_id)]
     return _page([own.filter(token_id=token_id), own.filter(id__in=with_it)], before, count)
 
 
@@ -177,10 +177,10 @@ def transfers_of(
     every = _transfers(chain)
     shown = every if hidden else every.filter(hidden=False)
     sides = [shown.filter(sender=address), shown.filter(to=address)]
-    end = max(_looked_at(one, before) for one in sides)
-    of_tokens = [one.filter(id__gte=end, contract__kind__isnull=False) for one in sides]
+    end = max(_looked_at(branch, before) for branch in sides)
+    of_tokens = [branch.filter(id__gte=end, contract__kind__isnull=False) for branch in sides]
     found = _page(of_tokens, before, count)
-    _mark(chain, [one.contract for one in found])
+    _mark(chain, [transfer.contract for transfer in found])
     return TransferPage(found, end if end and len(found) < count else None)
 
 
@@ -190,7 +190,7 @@ def transfers_in(
     """Return the token transfers in a transaction, by its key, in order."""
     found = _transfers(chain).filter(transaction_id=transaction, contract__kind__isnull=False)
     listed = list(found.order_by("id")[:count])
-    _mark(chain, [one.contract for one in listed])
+    _mark(chain, [row.contract for row in listed])
     return listed
 
 
@@ -223,7 +223,7 @@ def balances_of(
     if goes_on:
         held = held.filter(key__lte=ends[0])
     listed = list(held.select_related("contract")[first : first + count + 1])
-    _mark(chain, [one.contract for one in listed])
+    _mark(chain, [row.contract for row in listed])
     if len(listed) > count:
         return BalancePage(listed[:count], bytes(listed[count - 1].key))
     return BalancePage(listed, bytes(ends[0]) if goes_on else None)
@@ -256,7 +256,7 @@ def ids(chain: EvmChain, token: Token, *, after: int | None = None, count: int =
     if after is not None:
         found = found.filter(token_id__gt=after)
     rows = found.order_by("token_id").values_list("token_id", flat=True).distinct()[:count]
-    return [one for one in rows if one is not None]
+    return [row for row in rows if row is not None]
 
 
 def owner(chain: EvmChain, token: Token, token_id: int) -> Address | None:
@@ -293,7 +293,7 @@ def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
     """Set `is_copy` of tokens that have the name or symbol of an earlier token or of the chain's own coin."""
     everything = chain.db.objects(Token)
     earlier = everything.filter(first_log__lt=OuterRef("first_log"), kind__isnull=False)
-    native = [likeness(one) for one in NATIVE]
+    native = [likeness(name) for name in NATIVE]
     alike = (
         Q(Exists(earlier.filter(name_likeness=OuterRef("name_likeness"))), name__isnull=False)
         | Q(
@@ -303,10 +303,10 @@ def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
         | Q(name_likeness__in=native)
         | Q(symbol_likeness__in=native)
     )
-    own = everything.filter(alike, address__in={bytes(one.address) for one in found})
-    copies = {bytes(one) for one in own.order_by().values_list("address", flat=True)}
-    for one in found:
-        one.is_copy = bytes(one.address) in copies
+    own = everything.filter(alike, address__in={bytes(token.address) for token in found})
+    copies = {bytes(address) for address in own.order_by().values_list("address", flat=True)}
+    for token in found:
+        token.is_copy = bytes(token.address) in copies
 
 
 def _is_in(row: TokenTransfer, token_id: int) -> bool:
@@ -333,5 +333,5 @@ def _page(
     found: dict[int, TokenTransfer] = {}
     for branch in branches:
         earlier = branch if before is None else branch.filter(id__lt=before)
-        found.update((one.id, one) for one in earlier.order_by("-id")[:count])
+        found.update((row.id, row) for row in earlier.order_by("-id")[:count])
     return [found[key] for key in sorted(found, reverse=True)[:count]]

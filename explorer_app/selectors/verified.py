@@ -115,9 +115,9 @@ def abi_of(chain: EvmChain, address: Address) -> Abi:
         NO_ABI
         if not read
         else Abi(
-            tuple(one for abi in read for one in abi.functions),
-            tuple(one for abi in read for one in abi.events),
-            tuple(one for abi in read for one in abi.errors),
+            tuple(function for abi in read for function in abi.functions),
+            tuple(event for abi in read for event in abi.events),
+            tuple(error for abi in read for error in abi.errors),
         )
     )
 
@@ -154,11 +154,11 @@ def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address,
     head = blocks.head(chain).number
     prefetch_accounts(chain, addresses, head)
     state = state_at(chain, head)
-    found = {one: state.account(one) for one in addresses}
+    found = {address: state.account(address) for address in addresses}
     return {
-        at: Hash(one.code_hash)
-        for at, one in found.items()
-        if one is not None and one.code_hash != EMPTY_HASH
+        at: Hash(account.code_hash)
+        for at, account in found.items()
+        if account is not None and account.code_hash != EMPTY_HASH
     }
 
 

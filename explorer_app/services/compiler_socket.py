@@ -79,7 +79,7 @@ class SocketCompilers:
             UnknownCompiler: The version is not installed.
             CompilersAway: The process does not answer.
         """
-        if version.number not in {one.number for one in self._installed()}:
+        if version.number not in {installed.number for installed in self._installed()}:
             raise UnknownCompiler(version.short)
 
     def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
@@ -145,7 +145,7 @@ class CompilerServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer)
     def answer(self, request: _CompilerRequest) -> _CompilerAnswer:
         """Return the answer to a request."""
         if not request.version:
-            return _CompilerAnswer([one.short for one in self.compilers.versions()])
+            return _CompilerAnswer([compiler.short for compiler in self.compilers.versions()])
         until = time.monotonic() + request.seconds
         if not self.compiling.acquire(timeout=request.seconds):
             return _CompilerAnswer(stopped="The compilation took too long")

@@ -204,5 +204,5 @@ def _resident(pid: int) -> int:
 
 
 def _last_words(words: bytes) -> str:
-    lines = [one for one in words.decode("utf-8", "replace").splitlines() if "Error" in one]
+    lines = [line for line in words.decode("utf-8", "replace").splitlines() if "Error" in line]
     return (lines[-1] if lines else "it said nothing")[:_MAX_WORDS]

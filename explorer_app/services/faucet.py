@@ -228,7 +228,10 @@ class Faucet:
         amount = self.coins * network.unit
         try:
             tx_id = build_and_issue(
-                chain, wallet, lambda one: moving.build_transfer(one, amount=amount, to=to), now=now
+                chain,
+                wallet,
+                lambda state: moving.build_transfer(state, amount=amount, to=to),
+                now=now,
             )
         except (TxNotCreated, RefusedIssue, InvalidTx) as error:
             raise NotGiven(str(error)) from error

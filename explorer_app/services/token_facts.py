@@ -72,13 +72,13 @@ def _facts(contracts: Contracts, token: ToAsk) -> TokenMetadata:
     if kind is None:
         return TokenMetadata(None, None, None, None, None)
     name = _read(
-        contracts, address, questions.NAME, lambda one: strings.read_text(one, strings.MAX_NAME)
+        contracts, address, questions.NAME, lambda data: strings.read_text(data, strings.MAX_NAME)
     )
     symbol = _read(
         contracts,
         address,
         questions.SYMBOL,
-        lambda one: strings.read_text(one, strings.MAX_SYMBOL),
+        lambda data: strings.read_text(data, strings.MAX_SYMBOL),
     )
     decimals = None
     if kind is TokenStandard.ERC20:

@@ -115,12 +115,12 @@ class _Part:
         self._before = before
         self._end = end
         self._logs = token_logs.next_logs(chain, before.next_log, end, LOGS_AT_ONCE)
-        wrapping = [one for one in self._logs if is_wrapping(one.topics)]
+        wrapping = [log for log in self._logs if is_wrapping(log.topics)]
         self._beside = token_logs.beside(chain, wrapping)
-        self._signers = token_logs.signers(chain, (one.transaction for one in self._logs))
-        ranges = [one.transaction for one in self._logs if is_range(one.topics)]
+        self._signers = token_logs.signers(chain, (log.transaction for log in self._logs))
+        ranges = [log.transaction for log in self._logs if is_range(log.topics)]
         self._rooms = token_logs.rooms(chain, ranges)
-        unindexed = [one.address for one in self._logs if is_unindexed(one.topics)]
+        unindexed = [log.address for log in self._logs if is_unindexed(log.topics)]
         kinds = token_logs.known_kinds(chain, unindexed)
         self._collections = {
             address: kind is TokenStandard.ERC721 for address, kind in kinds.items()
@@ -144,10 +144,10 @@ class _Part:
                 asked = True
                 self._collections[log.address] = is_collection(self._contracts, log.address)
             transfers = self._transfers(log)
-            size += sum(1 + len(one.token_ids) for one in transfers)
+            size += sum(1 + len(transfer.token_ids) for transfer in transfers)
             if found and size > ROWS_AT_ONCE:
                 return found, log.key
-            found += [(log, one) for one in transfers]
+            found += [(log, transfer) for transfer in transfers]
         whole = len(self._logs) < LOGS_AT_ONCE
         return found, self._end if whole else self._logs[-1].key + 1
 
@@ -155,29 +155,31 @@ class _Part:
         collection = self._collections.get(log.address, False)
         found = read_transfers(log.topics, log.data, is_collection=collection)
         if is_range(log.topics):
-            return [self._within_room(log.transaction, one) for one in found]
+            return [self._within_room(log.transaction, transfer) for transfer in found]
         if not is_wrapping(log.topics):
             return found
         return [
-            one
-            for one in found
-            if WrappedCoins(log.transaction, log.address, one.sender, one.to, one.value)
+            transfer
+            for transfer in found
+            if WrappedCoins(
+                log.transaction, log.address, transfer.sender, transfer.to, transfer.value
+            )
             not in self._beside
         ]
 
-    def _within_room(self, transaction: int, one: Transfer) -> Transfer:
+    def _within_room(self, transaction: int, transfer: Transfer) -> Transfer:
         """Return a range whose recorded owners are limited by the gas of its transaction."""
-        noted = min(len(one.token_ids), self._rooms[transaction])
+        noted = min(len(transfer.token_ids), self._rooms[transaction])
         self._rooms[transaction] -= noted
-        return one._replace(noted=noted)
+        return transfer._replace(noted=noted)
 
     def _placed(self, found: Sequence[tuple[TransferLog, Transfer]]) -> Iterator[PlacedTransfer]:
         accounts = self._that_sign(found)
-        for log, one in found:
-            signed = one.sender == self._signers.get(log.transaction)
-            hidden = not one.value or (one.sender in accounts and not signed)
+        for log, transfer in found:
+            signed = transfer.sender == self._signers.get(log.transaction)
+            hidden = not transfer.value or (transfer.sender in accounts and not signed)
             yield PlacedTransfer(
-                log.key, log.transaction, log.address, one, hidden, is_of_erc20(log.topics)
+                log.key, log.transaction, log.address, transfer, hidden, is_of_erc20(log.topics)
             )
 
     def _that_sign(self, found: Sequence[tuple[TransferLog, Transfer]]) -> set[Address]:
@@ -186,7 +188,9 @@ class _Part:
         Unspecified: if this could not be determined, no sender is returned, so that their transfers are shown.
         """
         senders = {
-            one.sender for log, one in found if one.sender != self._signers.get(log.transaction)
+            transfer.sender
+            for log, transfer in found
+            if transfer.sender != self._signers.get(log.transaction)
         } - {ZERO_ADDRESS}
         try:
             return self._contracts.that_sign(senders)
@@ -218,13 +222,15 @@ def _ask_for_balances(
     after = b""
     while held := token_logs.balances_to_ask(chain, after, BALANCES_AT_ONCE):
         answers: list[BalanceAnswer] = []
-        for one in held:
-            after = one.key
+        for holding in held:
+            after = holding.key
             try:
-                amount = read_balance(contracts, one) if one.is_asked else None
-                answers.append(BalanceAnswer(one.key, amount))
+                amount = read_balance(contracts, holding) if holding.is_asked else None
+                answers.append(BalanceAnswer(holding.key, amount))
             except DetailsUnavailable as error:
-                _log.warning("a balance of 0x%s is asked for later: %s", one.contract.hex(), error)
+                _log.warning(
+                    "a balance of 0x%s is asked for later: %s", holding.contract.hex(), error
+                )
             if time.monotonic() >= until:
                 break
         rows.write_balances(chain.db, answers, contracts.height, written)

@@ -126,7 +126,7 @@ def _verify_worth(site: Explorer, address: Address, code_hash: Hash, *, both: bo
     there = rows.contract(site.evm.db, address, code_hash)
     if there is None:
         return
-    exact = [one == Match.EXACT for one in (there.runtime_match, there.creation_match)]
+    exact = [match == Match.EXACT for match in (there.runtime_match, there.creation_match)]
     if all(exact) if both else any(exact):
         raise AlreadyVerified
 
@@ -251,6 +251,7 @@ def _write(
 
 def _rank(there: Any) -> tuple[int, int]:
     ranks = sorted(
-        0 if one is None else Match(one).rank for one in (there.runtime_match, there.creation_match)
+        0 if match is None else Match(match).rank
+        for match in (there.runtime_match, there.creation_match)
     )
     return ranks[1], ranks[0]

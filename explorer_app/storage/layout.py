@@ -115,7 +115,7 @@ def read_layout(given: Any) -> VariableLayout:
         MalformedLayout: The value is not a layout, or a type is missing.
     """
     try:
-        types = {key: _type(one) for key, one in (given["types"] or {}).items()}
+        types = {key: _type(type_json) for key, type_json in (given["types"] or {}).items()}
         layout = VariableLayout(_variables(given["storage"] or ()), types)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MalformedLayout("it has another shape") from error
@@ -143,15 +143,18 @@ def _type(given: Mapping[str, Any]) -> Type:
 def _variables(given: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
     return tuple(
         Variable(
-            str(one["label"])[:LONGEST_NAME], str(one["type"]), int(one["slot"]), int(one["offset"])
+            str(variable["label"])[:LONGEST_NAME],
+            str(variable["type"]),
+            int(variable["slot"]),
+            int(variable["offset"]),
         )
-        for one in given
+        for variable in given
     )
 
 
 def _named(layout: VariableLayout) -> Iterator[str]:
     """Yield the key of each type that is used."""
-    yield from (one.type for one in layout.variables)
+    yield from (variable.type for variable in layout.variables)
     for type_ in layout.types.values():
-        yield from (one.type for one in type_.members)
-        yield from (one for one in (type_.base, type_.key, type_.value) if one)
+        yield from (member.type for member in type_.members)
+        yield from (key for key in (type_.base, type_.key, type_.value) if key)

@@ -76,8 +76,8 @@ def look_up(
     """
     place = int.from_bytes(slot, "big")
     key = mapping
-    for one in keys:
-        place = _hashed(one, place)
+    for key_text in keys:
+        place = _hashed(key_text, place)
         key = layout.types[key].value or key
     (found,) = _read(fetch, lambda words: [_Traversal(layout, words).variable("value", key, place)])
     return found
@@ -89,7 +89,7 @@ def _read(fetch: Fetch, walk: Callable[["_Words"], list[StoredVariable]]) -> lis
     found = walk(words)
     goes_on = True
     while goes_on and words.missed and len(words.known) < MAX_SLOTS:
-        wanted = [_slot(one) for one in words.missed][: MAX_SLOTS - len(words.known)]
+        wanted = [_slot(word) for word in words.missed][: MAX_SLOTS - len(words.known)]
         fetched = fetch(wanted)
         words.known.update((int.from_bytes(slot, "big"), word) for slot, word in fetched.items())
         goes_on = len(fetched) == len(wanted)
@@ -114,7 +114,7 @@ class _Words:
     def run(self, slot: int, length: int) -> bytes | None:
         """Return bytes from the start of a slot; None unless all words are known."""
         found = [self.at(slot + place) for place in range(-(-length // WORD))]
-        known = [one for one in found if one is not None]
+        known = [variable for variable in found if variable is not None]
         return b"".join(known)[:length] if len(known) == len(found) else None
 
 
@@ -133,11 +133,13 @@ class _Traversal:
     ) -> list[StoredVariable]:
         """Return the variables of a contract, or of a struct that starts at a slot."""
         found = []
-        for one in variables:
+        for candidate in variables:
             if self._lines >= MAX_LINES:
                 break
-            place = slot + one.slot
-            found.append(self.variable(one.name, one.type, place, one.offset, depth))
+            place = slot + candidate.slot
+            found.append(
+                self.variable(candidate.name, candidate.type, place, candidate.offset, depth)
+            )
         return found
 
     def variable(
@@ -166,7 +168,7 @@ class _Traversal:
         self._inputs += len(keys)
         if self._inputs > MAX_INPUTS:
             return replace(bare, remark="there are more mappings than a page can look up")
-        return replace(bare, mapping=key, keys=tuple(values.hint(one) for one in keys))
+        return replace(bare, mapping=key, keys=tuple(values.hint(key_type) for key_type in keys))
 
     def _nested(self, bare: StoredVariable, type_: Type, slot: int, depth: int) -> StoredVariable:
         if type_.encoding is StorageEncoding.ARRAY:

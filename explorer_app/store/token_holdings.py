@@ -68,7 +68,7 @@ def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> N
 def known_items(db: Database, contract: Address, token_ids: range) -> list[int]:
     """Return the token IDs of a collection that have rows, within a non-empty range."""
     ends = item_key(contract, token_ids[0]), item_key(contract, token_ids[-1])
-    return [int(one) for (one,) in db.rows(_ITEMS, ends)]
+    return [int(token_id) for (token_id,) in db.rows(_ITEMS, ends)]
 
 
 def sums(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:

@@ -66,7 +66,7 @@ def forget_above(db: Database, number: int, now: int) -> None:
         return
     undone = list(_transfers_from(db, first))
     db.execute("DELETE FROM explorer_app_tokentransfer WHERE id >= %s", [first])
-    for address in [bytes(one) for (one,) in db.rows(_NEW_TOKENS, [first])]:
+    for address in [bytes(token) for (token,) in db.rows(_NEW_TOKENS, [first])]:
         for statement in _OF_TOKEN:
             db.execute(statement, [address, address + _LAST])
     db.execute("DELETE FROM explorer_app_token WHERE first_log >= %s", [first])
@@ -99,7 +99,7 @@ def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
         for change in changes(transfer)
     ]
     token_holdings.add(db, taken)
-    keys = list({token_holdings.balance_key(*one) for one in taken})
+    keys = list({token_holdings.balance_key(*balance) for balance in taken})
     for start in range(0, len(keys), _KEYS_AT_ONCE):
         _trust_sums(db, Q(key__in=keys[start : start + _KEYS_AT_ONCE]))
 
@@ -120,15 +120,19 @@ def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
         moved[contract].update(transfer.token_ids)
     for contract, token_ids in moved.items():
         owners = _owners(db, contract, token_ids)
-        gone = ((token_holdings.item_key(contract, one),) for one in token_ids - owners.keys())
+        gone = (
+            (token_holdings.item_key(contract, token_id),) for token_id in token_ids - owners.keys()
+        )
         db.delete(models.TokenItem, ("key",), gone)
-        token_holdings.set_owners(db, {(contract, one): owner for one, owner in owners.items()})
+        token_holdings.set_owners(
+            db, {(contract, token_id): owner for token_id, owner in owners.items()}
+        )
 
 
 def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, Address]:
     """Return the last recipients of NFTs according to the remaining transfers."""
     wanted = sorted(token_ids)
-    keys = [_number(db, one) for one in wanted]
+    keys = [_number(db, balance) for balance in wanted]
     found = db.rows_by_keys(_OF_ITEMS, keys, [contract, TokenStandard.ERC721])
     for first, last in _neighbours(wanted):
         # Ranges that start earlier have no recorded owners for these token IDs.
@@ -139,16 +143,18 @@ def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, A
         owner, start = Address(bytes(to)), int(token_id)
         moved = wanted[bisect_left(wanted, start) : bisect_left(wanted, start + noted)]
         burns_range = is_range and owner == ZERO_ADDRESS
-        owners.update((one, owner) for one in moved if one in owners or not burns_range)
+        owners.update(
+            (token_id, owner) for token_id in moved if token_id in owners or not burns_range
+        )
     return owners
 
 
 def _neighbours(token_ids: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Yield first and last of groups of sorted token IDs that a single range may cover."""
     start = 0
-    for place, one in enumerate(token_ids):
-        if place + 1 == len(token_ids) or token_ids[place + 1] - one >= MAX_OWNERS:
-            yield token_ids[start], one
+    for place, token_id in enumerate(token_ids):
+        if place + 1 == len(token_ids) or token_ids[place + 1] - token_id >= MAX_OWNERS:
+            yield token_ids[start], token_id
             start = place + 1
 
 

@@ -178,10 +178,15 @@ def write_transfers(
         hold(db, before)
         db.upsert(models.TokenProgress, _PROGRESS, [(_ONLY, after.next_log, after.next_transfer)])
         _note_tokens(db, placed, now)
-        rows = (_transfer_row(key, one) for key, one in zip(keys, placed, strict=True))
+        rows = (_transfer_row(key, transfer) for key, transfer in zip(keys, placed, strict=True))
         db.insert(models.TokenTransfer, _TRANSFER, rows)
         token_holdings.add(
-            db, ((one.contract, change) for one in placed for change in changes(one.transfer))
+            db,
+            (
+                (transfer.contract, change)
+                for transfer in placed
+                for change in changes(transfer.transfer)
+            ),
         )
         token_holdings.set_owners(db, _owners(db, placed))
     return after
@@ -246,15 +251,15 @@ def write_balances(
     """
     with db.atomic():
         hold(db, before)
-        known = token_holdings.sums(db, [one.key for one in answers])
+        known = token_holdings.sums(db, [answer.key for answer in answers])
         told = [
-            (one.amount, height, one.amount != known[one.key][0], False, one.key)
-            for one in answers
-            if one.amount is not None and one.key in known
+            (answer.amount, height, answer.amount != known[answer.key][0], False, answer.key)
+            for answer in answers
+            if answer.amount is not None and answer.key in known
         ]
         columns = ("amount", "asked_height", "differs", "to_ask")
         db.update(models.TokenBalance, ("key",), columns, told)
-        silent = [(False, one.key) for one in answers if one.amount is None]
+        silent = [(False, answer.key) for answer in answers if answer.amount is None]
         db.update(models.TokenBalance, ("key",), ("to_ask",), silent)
 
 
@@ -273,37 +278,37 @@ def hold(db: Database, before: TransferIndexProgress) -> None:
 
 def _owners(db: Database, placed: Iterable[PlacedTransfer]) -> dict[tuple[Address, int], Address]:
     owners: dict[tuple[Address, int], Address] = {}
-    for contract, transfer in ((one.contract, one.transfer) for one in placed):
+    for contract, transfer in ((entry.contract, entry.transfer) for entry in placed):
         token_ids: Iterable[int] = transfer.token_ids
         if transfer.token_ids and transfer.burns_range:
             # Burned NFTs that were never seen before get no rows.
             there = token_holdings.known_items(db, contract, transfer.token_ids)
-            new = (one for one in transfer.token_ids if (contract, one) in owners)
+            new = (token_id for token_id in transfer.token_ids if (contract, token_id) in owners)
             token_ids = chain(there, new)
-        owners.update(((contract, one), transfer.to) for one in token_ids)
+        owners.update(((contract, token_id), transfer.to) for token_id in token_ids)
     return owners
 
 
 def _keys(placed: Iterable[PlacedTransfer], first: int) -> Iterator[int]:
-    for one in placed:
-        first = max(first, row_id(height_of(one.log)))
+    for entry in placed:
+        first = max(first, row_id(height_of(entry.log)))
         yield first
         first += 1
 
 
-def _transfer_row(key: int, one: PlacedTransfer) -> Row:
-    found = one.transfer
+def _transfer_row(key: int, transfer: PlacedTransfer) -> Row:
+    found = transfer.transfer
     return (
-        key, one.transaction, one.contract, one.log - row_id(height_of(one.log)), found.kind, found.sender,
+        key, transfer.transaction, transfer.contract, transfer.log - row_id(height_of(transfer.log)), found.kind, found.sender,
         found.to, found.token_id, found.last_token_id, found.noted if found.is_range else None, found.value,
-        one.hidden,
+        transfer.hidden,
     )  # fmt: skip
 
 
 def _note_tokens(db: Database, placed: Sequence[PlacedTransfer], now: int) -> None:
     """Add contracts that emitted their first transfer, and schedule queries of known ones with news."""
     first_logs = _first_logs(placed)
-    first_erc20_logs = _first_logs(one for one in placed if one.is_of_erc20)
+    first_erc20_logs = _first_logs(entry for entry in placed if entry.is_of_erc20)
     known = {
         Address(bytes(address)): log for address, log in db.rows_by_keys(_TOKENS, list(first_logs))
     }
@@ -313,21 +318,30 @@ def _note_tokens(db: Database, placed: Sequence[PlacedTransfer], now: int) -> No
         if address not in known
     ]
     db.insert(models.Token, _TOKEN, new)
-    news = _with_news(placed, {one for one in known if known[one] is None} & set(first_erc20_logs))
+    news = _with_news(
+        placed, {contract for contract in known if known[contract] is None} & set(first_erc20_logs)
+    )
     again = [
-        (first_erc20_logs.get(one) if known[one] is None else known[one], now, 0, one)
-        for one in news
-        if one in known
+        (
+            first_erc20_logs.get(contract) if known[contract] is None else known[contract],
+            now,
+            0,
+            contract,
+        )
+        for contract in news
+        if contract in known
     ]
     db.update(models.Token, ("address",), _ASKED_AGAIN, again)
 
 
 def _with_news(placed: Iterable[PlacedTransfer], become_erc20: Collection[Address]) -> set[Address]:
-    return {one.contract for one in placed if one.transfer.is_supply_change} | set(become_erc20)
+    return {entry.contract for entry in placed if entry.transfer.is_supply_change} | set(
+        become_erc20
+    )
 
 
 def _first_logs(placed: Iterable[PlacedTransfer]) -> dict[Address, int]:
     found: dict[Address, int] = {}
-    for one in placed:
-        found.setdefault(one.contract, one.log)
+    for entry in placed:
+        found.setdefault(entry.contract, entry.log)
     return found

@@ -150,7 +150,7 @@ def fee(shares: int | None) -> str:
 @register.filter
 def values(points: Sequence[Any]) -> list[float]:
     """Return the values of points in time."""
-    return [one.value for one in points]
+    return [point.value for point in points]
 
 
 @register.simple_tag(takes_context=True)

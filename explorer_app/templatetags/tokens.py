@@ -36,8 +36,8 @@ def token_amount(amount: int, token: TokenRow, *, exact: bool = False) -> SafeSt
 def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
     """Return a token's symbol, or with `full` its name and symbol, as text and never as a link, with warnings."""
     texts = [token.name, token.symbol] if full else [token.symbol or token.name]
-    said = [one for one in texts if one is not None]
-    shown = format_html_join(" ", "{}", ((_said(one, cut=not full),) for one in said))
+    said = [text for text in texts if text is not None]
+    shown = format_html_join(" ", "{}", ((_said(text, cut=not full),) for text in said))
     mark = _ALIKE if token.is_copy else ""
     return format_html("{} {}", shown, mark) if said else format_html("{}", mark)
 

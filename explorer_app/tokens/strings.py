@@ -45,7 +45,9 @@ def read_text(output: bytes, most: int) -> str | None:
 def cleaned(text: bytes, most: int) -> str | None:
     """Return untrusted bytes as a single line of visible text; None if nothing is left."""
     decoded = text.decode("utf-8", "replace")
-    shown = "".join(one for one in decoded if unicodedata.category(one) not in _DROPPED).strip()
+    shown = "".join(
+        character for character in decoded if unicodedata.category(character) not in _DROPPED
+    ).strip()
     return shown.encode()[:most].decode("utf-8", "ignore").strip() or None
 
 

@@ -32,7 +32,7 @@ def described(uri: str) -> TokenDescription:
     if not comma:
         return TokenDescription(uri)
     kind, *parameters = head.lower().split(";")
-    if kind in {f"image/{one}" for one in _IMAGES}:
+    if kind in {f"image/{subtype}" for subtype in _IMAGES}:
         return TokenDescription(uri, image=uri)
     try:
         raw = unquote_to_bytes(body)

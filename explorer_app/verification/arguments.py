@@ -33,10 +33,10 @@ def are_arguments(abi: Sequence[Mapping[str, Any]], data: bytes) -> bool:
 
 def constructor_types(abi: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the types of a contract's constructor arguments; empty if it has no constructor."""
-    for one in abi:
-        if one.get("type") == "constructor":
+    for entry in abi:
+        if entry.get("type") == "constructor":
             # Imported here for the same reason.
             from eth_utils.abi import get_abi_input_types
 
-            return list(get_abi_input_types(cast("ABIConstructor", one)))
+            return list(get_abi_input_types(cast("ABIConstructor", entry)))
     return []

@@ -56,7 +56,7 @@ def verify(submission: Submission, chain: OnChain, run: Compile) -> Verification
     if found.comparison.is_exact or not _has_hash(found, chain):
         return found
     better = _attempts(submission, chain, run, alternatives(submission))
-    return max((found, *better), key=lambda one: one.comparison.rank)
+    return max((found, *better), key=lambda attempt: attempt.comparison.rank)
 
 
 def _first(submission: Submission, chain: OnChain, run: Compile) -> VerificationResult:
@@ -115,4 +115,4 @@ def _compiled(submission: Submission, run: Compile, given: Mapping[str, Any]) ->
 def _has_hash(found: VerificationResult, chain: OnChain) -> bool:
     """Return whether both codes contain a hash of metadata, so that another input may match better."""
     sections = section_of(found.compiled.runtime.code), section_of(chain.runtime)
-    return all(one is not None and one.hash for one in sections)
+    return all(section is not None and section.hash for section in sections)

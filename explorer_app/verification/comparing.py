@@ -60,7 +60,9 @@ class Comparison:
     @property
     def rank(self) -> tuple[int, int]:
         """The overall quality: the better match of the two first."""
-        ranks = sorted(0 if one is None else one.rank for one in (self.runtime, self.creation))
+        ranks = sorted(
+            0 if match is None else match.rank for match in (self.runtime, self.creation)
+        )
         return ranks[1], ranks[0]
 
     @property
@@ -118,7 +120,7 @@ def compare(
 
 def may_need_twin(compiled: CompilationResult) -> bool:
     """Return whether the code contains hashes that only a second compilation can distinguish from data."""
-    return any(len(hashes_in(one.code)) > 1 for one in (compiled.runtime, compiled.creation))
+    return any(len(hashes_in(part.code)) > 1 for part in (compiled.runtime, compiled.creation))
 
 
 def _runtime(
@@ -134,7 +136,7 @@ def _runtime(
     places = _hash_places(compiled.runtime, None if twin is None else twin.runtime)
     if _with_their_hashes(ours, theirs, places) == theirs:
         return Match.PARTIAL, filled
-    inner = [one for one in places if one.start + one.length < len(ours) - _tail(ours)]
+    inner = [place for place in places if place.start + place.length < len(ours) - _tail(ours)]
     mine, other = _without_tail(ours), _without_tail(theirs)
     if mine != ours and _with_their_hashes(mine, other, inner) == other:
         return Match.PARTIAL, filled
@@ -248,5 +250,8 @@ def _reason(compiled: CompilationResult, chain: OnChain) -> NoMatch:
 
 def placed(comparison: Comparison) -> Iterator[tuple[str, Any]]:
     """Yield the filled-in values as JSON, for storage."""
-    yield "libraries", {key: "0x" + one.hex() for key, one in comparison.libraries.items()}
-    yield "immutables", {key: "0x" + one.hex() for key, one in comparison.immutables.items()}
+    yield "libraries", {key: "0x" + library.hex() for key, library in comparison.libraries.items()}
+    yield (
+        "immutables",
+        {key: "0x" + immutable.hex() for key, immutable in comparison.immutables.items()},
+    )

@@ -266,7 +266,7 @@ class CompilerErrors(VerificationFailed):
     @override
     def data(self) -> Mapping[str, Any]:
         """The compiler's messages."""
-        return {"errorData": {"compilerErrors": [{"message": one} for one in self.errors]}}
+        return {"errorData": {"compilerErrors": [{"message": error} for error in self.errors]}}
 
 
 class CompilerStopped(VerificationFailed):

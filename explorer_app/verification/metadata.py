@@ -60,9 +60,9 @@ def section_of(code: bytes) -> Section | None:
 def hashes_in(code: bytes) -> list[tuple[int, int]]:
     """Return where hashes of metadata may be in a code, as (start, end); other data may look the same."""
     found = []
-    for one in _MARKS.finditer(code):
-        group = 1 if one[1] is not None else 2
-        found.append(one.span(group))
+    for mark in _MARKS.finditer(code):
+        group = 1 if mark[1] is not None else 2
+        found.append(mark.span(group))
     return found
 
 

@@ -69,14 +69,14 @@ def read_output(output: Any, path: str, name: str) -> CompilationResult:
     if not isinstance(output, Mapping):
         raise NoCompilerOutput
     errors = [
-        str(one.get("formattedMessage") or one.get("message"))[:_MAX_ERROR]
-        for one in output.get("errors", ())
-        if one.get("severity") == "error"
+        str(error.get("formattedMessage") or error.get("message"))[:_MAX_ERROR]
+        for error in output.get("errors", ())
+        if error.get("severity") == "error"
     ]
     if errors:
         raise CompilerErrors(errors[:_MAX_ERRORS])
     contracts = output.get("contracts", {})
-    files = [one for one in ([path] if path else contracts) if name in contracts.get(one, {})]
+    files = [file for file in ([path] if path else contracts) if name in contracts.get(file, {})]
     if not files:
         raise NoSuchContract(f"{path}:{name}" if path else name)
     if len(files) > 1:
@@ -113,4 +113,4 @@ def _code(found: Mapping[str, Any]) -> CompiledCode:
 
 
 def _places(places: Sequence[Mapping[str, int]]) -> tuple[CodeRange, ...]:
-    return tuple(CodeRange(one["start"], one["length"]) for one in places)
+    return tuple(CodeRange(range_["start"], range_["length"]) for range_ in places)

@@ -102,7 +102,7 @@ def addresses_of(data: bytes) -> list[Address]:
     if not 0 < count <= len(words):
         return []
     found = dict.fromkeys(map(address_of, words[:count]))
-    return [one for one in found if one is not None][:MAX_FACETS] if None not in found else []
+    return [facet for facet in found if facet is not None][:MAX_FACETS] if None not in found else []
 
 
 def delegates(code: bytes) -> bool:

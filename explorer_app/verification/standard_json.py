@@ -47,7 +47,9 @@ def with_other_texts(given: Mapping[str, Any]) -> dict[str, Any]:
 
     Yul has no comments that a compiler would hash; its code has no metadata either.
     """
-    sources = {path: {"content": one["content"] + " "} for path, one in given["sources"].items()}
+    sources = {
+        path: {"content": source["content"] + " "} for path, source in given["sources"].items()
+    }
     return {**given, "sources": sources}
 
 
@@ -60,12 +62,12 @@ def alternatives(submission: Submission) -> Iterator[Attempt]:
     if submission.libraries:
         settings = {key: value for key, value in given["settings"].items() if key != "libraries"}
         yield Attempt({**given, "settings": settings}, "without the addresses of libraries")
-    contents = [one["content"] for one in given["sources"].values()]
-    if any("\r\n" in one for one in contents):
+    contents = [source["content"] for source in given["sources"].values()]
+    if any("\r\n" in content for content in contents):
         yield Attempt(_changed(given, _unix), "with LF at the ends of lines")
-    elif any("\n" in one for one in contents):
+    elif any("\n" in content for content in contents):
         yield Attempt(_changed(given, _dos), "with CRLF at the ends of lines")
-    if all(one.endswith("\n") for one in contents):
+    if all(content.endswith("\n") for content in contents):
         yield Attempt(_changed(given, _open), "without the last end of line")
     else:
         yield Attempt(_changed(given, _closed), "with an end of line at the end")
@@ -82,7 +84,9 @@ def other_rules(submission: Submission) -> Iterator[Attempt]:
 
 
 def _changed(given: Mapping[str, Any], change: Any) -> dict[str, Any]:
-    sources = {path: {"content": change(one["content"])} for path, one in given["sources"].items()}
+    sources = {
+        path: {"content": change(source["content"])} for path, source in given["sources"].items()
+    }
     return {**given, "sources": sources}
 
 

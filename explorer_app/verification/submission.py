@@ -204,12 +204,14 @@ def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
     if not isinstance(target, dict) or len(target) != 1:
         raise NoContractName
     ((path, name),) = target.items()
-    settings = {key: one for key, one in metadata.settings.items() if key != "compilationTarget"}
+    settings = {
+        key: value for key, value in metadata.settings.items() if key != "compilationTarget"
+    }
     if isinstance(settings.get("libraries"), dict):
         settings["libraries"] = _nested(settings["libraries"])
     given = {
         "language": metadata.language,
-        "sources": {one: {"content": request.sources.get(one)} for one in metadata.sources},
+        "sources": {path: {"content": request.sources.get(path)} for path in metadata.sources},
         "settings": settings,
     }
     version = CompilerVersion.parse(metadata.compiler.version)

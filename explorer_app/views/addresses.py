@@ -168,7 +168,7 @@ def _events(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[st
     events = []
     for row in rows:
         words = (row.topic0, row.topic1, row.topic2, row.topic3)
-        topics = [bytes(one) for one in words if one is not None]
+        topics = [bytes(word) for word in words if word is not None]
         data = bytes(row.data)
         named = site.names.event(topics, data, abi)
         events.append(LoggedEvent(row.transaction.hash, row.block_id, topics, data, named))
@@ -193,6 +193,6 @@ def _sources(known: CodeInfo | None) -> list[tuple[str, str]]:
     if known is None or known.contract is None:
         return []
     given = loads(known.contract.input).get("sources", {})
-    return [(path, str(one.get("content", ""))[:MAX_SOURCE]) for path, one in given.items()][
+    return [(path, str(source.get("content", ""))[:MAX_SOURCE]) for path, source in given.items()][
         :MAX_FILES
     ]

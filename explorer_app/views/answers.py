@@ -137,8 +137,8 @@ def fitted(answers: Sequence[ReadResult]) -> list[ReadResult]:
     """Return answers with at most `MAX_VALUES` values in total; longer answers are truncated."""
     found = []
     room = MAX_VALUES
-    for later, one in zip(reversed(range(len(answers))), answers, strict=True):
-        cut = one.cut(room - later * _KEPT_FREE)
+    for later, answer in zip(reversed(range(len(answers))), answers, strict=True):
+        cut = answer.cut(room - later * _KEPT_FREE)
         room -= cut.lines
         found.append(cut)
     return found
@@ -148,7 +148,7 @@ def _decoded(function: Function, result: CallResult) -> ReadResult:
     try:
         return ReadResult(arguments_of(function.outputs, result.output))
     except Undecodable:
-        types = ", ".join(one.type for one in function.outputs)
+        types = ", ".join(output.type for output in function.outputs)
         size = len(result.output)
         return ReadResult(
             trouble=f"It answered {size:,} bytes that are not an encoding of ({types})."

@@ -93,14 +93,14 @@ def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
     head = chain_blocks.head(site.evm)
     fee = chain_blocks.base_fee_after(site.evm, head) or 0
     pending = [
-        _waiting(site, one, _pending_reason(one, fee))
+        _waiting(site, tx, _pending_reason(tx, fee))
         for listed in content.pending.values()
-        for one in listed
+        for tx in listed
     ]
     queued = [
-        _waiting(site, one, _queued_reason(one, content.pending.get(sender, ())))
+        _waiting(site, tx, _queued_reason(tx, content.pending.get(sender, ())))
         for sender, listed in content.queued.items()
-        for one in listed
+        for tx in listed
     ]
     context = {
         "section": "pool",
@@ -166,18 +166,18 @@ def _header(site: Explorer, raw: bytes) -> list[tuple[str, str]]:
     return [(name, "0x" + value.hex()) for name, value in shown if value is not None]
 
 
-def _waiting(site: Explorer, one: Transaction, reason: str) -> PendingRow:
-    named = site.names.method(one.data) if one.to is not None else "Contract creation"
-    return PendingRow(one, named or "Transfer", reason)
+def _waiting(site: Explorer, tx: Transaction, reason: str) -> PendingRow:
+    named = site.names.method(tx.data) if tx.to is not None else "Contract creation"
+    return PendingRow(tx, named or "Transfer", reason)
 
 
-def _pending_reason(one: Transaction, base_fee: int) -> str:
-    if one.max_fee_per_gas < base_fee:
+def _pending_reason(tx: Transaction, base_fee: int) -> str:
+    if tx.max_fee_per_gas < base_fee:
         return "its fee cap is below the next block's base fee"
     return "goes into the next block that has room"
 
 
-def _queued_reason(one: Transaction, pending: Sequence[Transaction]) -> str:
-    if pending and one.nonce == pending[-1].nonce + 1:
+def _queued_reason(tx: Transaction, pending: Sequence[Transaction]) -> str:
+    if pending and tx.nonce == pending[-1].nonce + 1:
         return "its sender cannot pay for it together with those before it"
-    return f"waits for a transaction with a lower nonce than {one.nonce:,} from its sender"
+    return f"waits for a transaction with a lower nonce than {tx.nonce:,} from its sender"

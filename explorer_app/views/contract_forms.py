@@ -79,7 +79,7 @@ class FunctionForm(NamedTuple):
     @property
     def is_refused(self) -> bool:
         """Whether an input is invalid."""
-        return any(one.error for one in self.fields)
+        return any(field.error for field in self.fields)
 
 
 class Group(NamedTuple):
@@ -102,11 +102,13 @@ def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show the view functions of a contract; `?values` calls those without arguments, a POST calls the submitted one."""
     found, context = framed(site, text, "contract")
     parts = interfaces.interfaces(site.evm, found.address)
-    getters = list(islice(_functions(parts, lambda one: one.is_getter), MAX_GETTERS))
+    getters = list(islice(_functions(parts, lambda function: function.is_getter), MAX_GETTERS))
     is_asked = "values" in request.GET
     answers: Sequence[ReadResult | None] = [None] * len(getters)
     if is_asked:
-        answers = ask(site, found.address, [(one, one.declaration.selector) for one in getters])
+        answers = ask(
+            site, found.address, [(getter, getter.declaration.selector) for getter in getters]
+        )
     context |= {
         "part": "read",
         "getters": _getters(parts, dict(zip(getters, answers, strict=True))),
@@ -119,7 +121,7 @@ def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         (answer,) = ask(site, found.address, [(form.function, data)])
         return form._replace(answer=answer)
 
-    groups = _groups(parts, lambda one: one.only_reads and one not in getters)
+    groups = _groups(parts, lambda function: function.only_reads and function not in getters)
     return _forms(site, request, groups, answered, context)
 
 
@@ -144,10 +146,12 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     }
 
     def prepared(form: FunctionForm, data: bytes) -> FunctionForm:
-        coins = next((one.text for one in form.fields if one.name == _COINS), "")
+        coins = next((field.text for field in form.fields if field.name == _COINS), "")
         return form._replace(prepared=PreparedCallData(encode_data(data), read_coins(coins)))
 
-    return _forms(site, request, _groups(parts, lambda one: not one.only_reads), prepared, context)
+    return _forms(
+        site, request, _groups(parts, lambda function: not function.only_reads), prepared, context
+    )
 
 
 def _forms(
@@ -163,15 +167,17 @@ def _forms(
     if request.method != "POST":
         return rendered(site, request, "contract_forms.html", context)
     selector = request.POST.get("function", "")
-    sent = next((f for one in groups for f in one.forms if f.function.selector == selector), None)
+    sent = next(
+        (f for group in groups for f in group.forms if f.function.selector == selector), None
+    )
     if sent is None:
         raise Http404("The contract has no such function.")
     form = _filled(sent, request, outcome)
     if is_part(request):
         return rendered(site, request, "_contract_form.html", {**context, "form": form})
     context["groups"] = [
-        one._replace(forms=[form if other is sent else other for other in one.forms])
-        for one in groups
+        group._replace(forms=[form if other is sent else other for other in group.forms])
+        for group in groups
     ]
     status = HTTPStatus.BAD_REQUEST if form.is_refused else HTTPStatus.OK
     return rendered(site, request, "contract_forms.html", context, status)
@@ -182,8 +188,8 @@ def _filled(
 ) -> FunctionForm:
     """Return a form as submitted, with its result, or with the errors of its fields."""
     # Browsers send line breaks of a textarea as CRLF, whatever the user typed.
-    texts = [request.POST.get(one.name, "").replace("\r\n", "\n") for one in form.fields]
-    fields = [one._replace(text=text) for one, text in zip(form.fields, texts, strict=True)]
+    texts = [request.POST.get(field.name, "").replace("\r\n", "\n") for field in form.fields]
+    fields = [field._replace(text=text) for field, text in zip(form.fields, texts, strict=True)]
     sent = form._replace(fields=fields, is_sent=True)
     reasons: dict[str, str] = {}
     data = b""
@@ -198,7 +204,9 @@ def _filled(
             reasons[_COINS] = str(error)
     if not reasons:
         return outcome(sent, data)
-    return sent._replace(fields=[one._replace(error=reasons.get(one.name, "")) for one in fields])
+    return sent._replace(
+        fields=[field._replace(error=reasons.get(field.name, "")) for field in fields]
+    )
 
 
 def _bytes(text: str) -> bytes:
@@ -212,7 +220,7 @@ def _bytes(text: str) -> bytes:
 def _functions(
     parts: Sequence[ContractInterface], is_meant: Callable[[Function], bool]
 ) -> Iterator[Function]:
-    return (one for part in parts for one in part.functions if is_meant(one))
+    return (function for part in parts for function in part.functions if is_meant(function))
 
 
 def _getters(
@@ -220,10 +228,13 @@ def _getters(
 ) -> list[Getters]:
     """Return functions with their answers, grouped by ABI; ABIs without such functions are omitted."""
     found = [
-        Getters(part, [(one, answers[one]) for one in part.functions if one in answers])
+        Getters(
+            part,
+            [(function, answers[function]) for function in part.functions if function in answers],
+        )
         for part in parts
     ]
-    return [one for one in found if one.rows]
+    return [group for group in found if group.rows]
 
 
 def _groups(
@@ -234,10 +245,10 @@ def _groups(
     room = MAX_INPUTS
     for part in parts:
         forms: list[FunctionForm] = []
-        for one in _functions([part], is_meant):
-            room -= len(one.parameters) + 1
+        for function in _functions([part], is_meant):
+            room -= len(function.parameters) + 1
             if room >= 0:
-                forms.append(_form(one))
+                forms.append(_form(function))
         if forms:
             found.append(Group(part, forms))
     return found
@@ -245,8 +256,10 @@ def _groups(
 
 def _form(function: Function) -> FunctionForm:
     fields = [
-        FormField(f"a{place}", one.name or f"input {place}", one.type, example(one))
-        for place, one in enumerate(function.parameters)
+        FormField(
+            f"a{place}", parameter.name or f"input {place}", parameter.type, example(parameter)
+        )
+        for place, parameter in enumerate(function.parameters)
     ]
     if function.is_payable:
         fields.append(FormField(_COINS, "Coins to send", "", "0"))

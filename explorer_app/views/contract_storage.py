@@ -83,11 +83,11 @@ def _looked_up(request: HttpRequest, layout: VariableLayout, fetch: Fetch) -> Lo
     texts = [request.GET.get(f"k{place}", "") for place in range(len(types))]
     result = LookedUp(type_.short, texts)
     keys = []
-    for one, given in zip(types, texts, strict=True):
+    for key_type, given in zip(types, texts, strict=True):
         try:
-            keys.append(encode_key(abi_type(one), given))
+            keys.append(encode_key(abi_type(key_type), given))
         except BadText as error:
-            return result._replace(error=f"The key of type {one.short} {error}.")
+            return result._replace(error=f"The key of type {key_type.short} {error}.")
     return result._replace(found=look_up(layout, key, slot, keys, fetch))
 
 

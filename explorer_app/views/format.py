@@ -22,35 +22,35 @@ def _coins(amount: int, unit: int) -> str:
 
 
 def _base(tx: Any, unit: int) -> str:
-    total = sum(inner_output(one.output).amount for one in tx.outputs)
+    total = sum(inner_output(transferable.output).amount for transferable in tx.outputs)
     return f"Moves {_coins(total, unit)} to {_count(len(tx.outputs), 'output')}"
 
 
 def _export(tx: Any, unit: int) -> str:
-    total = sum(inner_output(one.output).amount for one in tx.exported_outputs)
+    total = sum(inner_output(transferable.output).amount for transferable in tx.exported_outputs)
     return f"Exports {_coins(total, unit)} to the blockchain {tx.destination_chain}"
 
 
 def _import(tx: Any, unit: int) -> str:
-    total = sum(inner_input(one.input).amount for one in tx.imported_inputs)
+    total = sum(inner_input(transferable.input).amount for transferable in tx.imported_inputs)
     return f"Imports {_coins(total, unit)} from the blockchain {tx.source_chain}"
 
 
 def _validator(tx: Any, unit: int) -> str:
-    one = tx.validator
+    validator = tx.validator
     subnet = getattr(tx, "subnet_id", PRIMARY_NETWORK_ID)
     where = "the Primary Network" if subnet == PRIMARY_NETWORK_ID else f"the subnet {subnet}"
-    return f"{one.node_id} stakes {_coins(one.weight, unit)} to validate {where} until {format_time(one.end)}"
+    return f"{validator.node_id} stakes {_coins(validator.weight, unit)} to validate {where} until {format_time(validator.end)}"
 
 
 def _delegator(tx: Any, unit: int) -> str:
-    one = tx.validator
-    return f"Delegates {_coins(one.weight, unit)} to {one.node_id} until {format_time(one.end)}"
+    validator = tx.validator
+    return f"Delegates {_coins(validator.weight, unit)} to {validator.node_id} until {format_time(validator.end)}"
 
 
 def _subnet_validator(tx: Any, _unit: int) -> str:
-    one = tx.validator
-    return f"{one.node_id} validates the subnet {one.subnet_id} with weight {one.weight:,} until {format_time(one.end)}"
+    validator = tx.validator
+    return f"{validator.node_id} validates the subnet {validator.subnet_id} with weight {validator.weight:,} until {format_time(validator.end)}"
 
 
 def _remove(tx: Any, _unit: int) -> str:

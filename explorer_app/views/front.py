@@ -52,10 +52,10 @@ class Chart(NamedTuple):
 @page
 def front(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the state of both chains, and the latest blocks and transactions."""
-    checks = [_check(name, one) for name, one in site.health().checks.items()]
+    checks = [_check(name, result) for name, result in site.health().checks.items()]
     context: dict[str, Any] = {
         "checks": checks,
-        "failing": [one.name for one in checks if not one.passes],
+        "failing": [check.name for check in checks if not check.passes],
         "bootstrap": _bootstrap(site),
         **_platform(site),
         **(_cchain(site) if site.has_cchain else {}),
@@ -83,9 +83,9 @@ def _block_charts(rows: Sequence[BlockRow]) -> list[Chart]:
     last = ordered[-1]
     times = [later.timestamp - earlier.timestamp for earlier, later in pairwise(ordered)]
     return [
-        _chart("Transactions a block", ordered, lambda one: one.transaction_count, f"{last.transaction_count:,}"),
-        _chart("Gas used", ordered, lambda one: one.gas_used / one.gas_limit, f"{100 * last.gas_used / last.gas_limit:.1f} %"),
-        _chart("Base fee", ordered, lambda one: (one.base_fee or 0) / _GWEI, _gwei(last.base_fee)),
+        _chart("Transactions a block", ordered, lambda block: block.transaction_count, f"{last.transaction_count:,}"),
+        _chart("Gas used", ordered, lambda block: block.gas_used / block.gas_limit, f"{100 * last.gas_used / last.gas_limit:.1f} %"),
+        _chart("Base fee", ordered, lambda block: (block.base_fee or 0) / _GWEI, _gwei(last.base_fee)),
         Chart("Time between blocks", format_age(times[-1]) if times else "–", times, f"of the last {len(ordered)} blocks"),
     ]  # fmt: skip
 
@@ -94,7 +94,7 @@ def _chart(
     title: str, rows: Sequence[BlockRow], value: Callable[[BlockRow], float], latest: str
 ) -> Chart:
     return Chart(
-        title, latest, [value(one) for one in rows], f"{title}, the last {len(rows)} blocks"
+        title, latest, [value(row) for row in rows], f"{title}, the last {len(rows)} blocks"
     )
 
 
@@ -123,7 +123,7 @@ def _platform(site: Explorer) -> dict[str, Any]:
             Chart(
                 f"Stake of {len(rows):,} validator{'' if len(rows) == 1 else 's'}",
                 format_whole(total, unit),
-                [one.value for one in points],
+                [point.value for point in points],
                 "Stake after its last changes",
             ),
             Chart(

@@ -183,7 +183,7 @@ def list_pages(
 
 def further_pages(request: HttpRequest, name: str, value: int | str | None) -> dict[str, str]:
     """Return the links of a list that is not ordered by time, for `_further.html`; `value` is None at the end."""
-    others = {key: one for key, one in request.GET.items() if key != name}
+    others = {key: text for key, text in request.GET.items() if key != name}
     return {
         "further": "" if value is None else urlencode({**others, name: value}),
         "beginning": urlencode(others) if name in request.GET else "",

@@ -87,7 +87,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         period=staking.period_of(site.platform, wanted),
     )  # fmt: skip
     if signed is not None:
-        shown = render_tx(signed, lambda one: platform.text_of(site.platform, one))
+        shown = render_tx(signed, lambda address: platform.text_of(site.platform, address))
         context |= {
             "words": sentence(signed, context["unit"]),
             "memo": _memo(getattr(signed.unsigned, "memo", b"")),

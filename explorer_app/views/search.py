@@ -102,17 +102,17 @@ def _by_name(site: Explorer, query: str) -> list[Hit]:
     found = [
         _named(
             "Token",
-            " ".join(_cut(said) for said in (one.symbol, one.name) if said),
+            " ".join(_cut(said) for said in (token.symbol, token.name) if said),
             "explorer:token",
-            one.address,
-            is_copy=one.is_copy,
+            token.address,
+            is_copy=token.is_copy,
         )
-        for one in tokens.named(site.evm, query, count=_NAMED)
+        for token in tokens.named(site.evm, query, count=_NAMED)
     ]
     contracts = verified.named(site.evm, query, count=_NAMED)
     return found + [
-        _named("Verified contract", _cut(one.name), "explorer:address", one.address)
-        for one in contracts
+        _named("Verified contract", _cut(contract.name), "explorer:address", contract.address)
+        for contract in contracts
     ]
 
 

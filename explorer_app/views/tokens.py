@@ -135,7 +135,7 @@ def transfer_lines(
     transfers: Sequence[TransferRow], address: Address | None = None
 ) -> list[TransferLine]:
     """Return transfers with the columns of `_transfers.html`; on the page of an address with their directions."""
-    return [TransferLine(one, _direction(one, address)) for one in transfers]
+    return [TransferLine(transfer, _direction(transfer, address)) for transfer in transfers]
 
 
 def read_id(text: str | None) -> int | None:
@@ -188,10 +188,10 @@ def _inventory(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[st
     after = read_id(request.GET.get("after"))
     if token.kind == TokenStandard.ERC721:
         items = rows.inventory(site.evm, token, after=after, count=PAGE + 1)
-        listed = [(one.token_id, one.owner) for one in items]
+        listed = [(item.token_id, item.owner) for item in items]
     else:
         ids = rows.ids(site.evm, token, after=after, count=PAGE + 1)
-        listed = [(one, None) for one in ids]
+        listed = [(token_id, None) for token_id in ids]
     found, goes_on = shown_of(listed, PAGE)
     return {
         "items": found,

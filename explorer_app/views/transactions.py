@@ -133,7 +133,7 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
     before, after = cchain.neighbours(site.evm, row)
     logs = cchain.logs_of(site.evm, row, count=MAX_LOGS)
     head = chain_blocks.head(site.evm)
-    events = [_event(site, abis, one) for one in logs]
+    events = [_event(site, abis, log) for log in logs]
     return {
         "method": method(site, row),
         "call": call,
@@ -200,7 +200,11 @@ def _text(data: bytes) -> str:
         text = data.decode()
     except UnicodeDecodeError:
         return ""
-    return text if text and all(one.isprintable() or one in "\r\n\t" for one in text) else ""
+    return (
+        text
+        if text and all(character.isprintable() or character in "\r\n\t" for character in text)
+        else ""
+    )
 
 
 def _failure(site: Explorer, abis: Abis, row: TransactionRow) -> dict[str, Any]:
@@ -227,13 +231,13 @@ def _tokens_moved(site: Explorer, row: TransactionRow, events: Sequence[Event]) 
     """Return token transfers from the index; for a block that is not indexed yet, the Transfer events."""
     written = tokens.progress(site.evm)
     if written is None or written.height < row.number:
-        return {"told": [one for one in events if _is_transfer(one)]}
+        return {"told": [event for event in events if _is_transfer(event)]}
     return {"transfers": transfer_lines(tokens.transfers_in(site.evm, row.id))}
 
 
 def _topics(log: Any) -> list[bytes]:
     words = (log.topic0, log.topic1, log.topic2, log.topic3)
-    return [bytes(one) for one in words if one is not None]
+    return [bytes(word) for word in words if word is not None]
 
 
 def _event(site: Explorer, abis: Abis, log: Any) -> Event:
@@ -276,18 +280,18 @@ def _alone(frames: Sequence[Frame], place: int) -> list[Frame]:
     """Return a frame and its inner frames, as if it were the outermost frame of a transaction."""
     depth = frames[place].depth
     inside = [frames[place]._replace(depth=0)]
-    for one in frames[place + 1 :]:
-        if one.depth <= depth:
+    for frame in frames[place + 1 :]:
+        if frame.depth <= depth:
             break
-        inside.append(one._replace(depth=one.depth - depth))
+        inside.append(frame._replace(depth=frame.depth - depth))
     return inside
 
 
 def _changes(touched: TouchedState) -> Iterator[AccountDifference]:
     changed = touched.changes
     slots: dict[Address, list[tuple[bytes, bytes, bytes]]] = {}
-    for (address, slot), one in changed.storage.items():
-        slots.setdefault(address, []).append((slot, one.before, one.after))
+    for (address, slot), values in changed.storage.items():
+        slots.setdefault(address, []).append((slot, values.before, values.after))
     for address in sorted({*changed.accounts, *slots}):
         account = changed.accounts.get(address)
         was, now = (account.before, account.after) if account else (None, None)

@@ -89,7 +89,7 @@ def supply_figures(site: Explorer, _request: HttpRequest) -> HttpResponse:
     }
     return JsonResponse(
         {
-            name: [[one.time for one in points], [one.value / unit for one in points]]
+            name: [[point.time for point in points], [point.value / unit for point in points]]
             for name, points in series.items()
         }
     )

@@ -150,8 +150,8 @@ def _failure_table(failing: Sequence[str], checks: Mapping[str, CheckResult]) ->
                 title_of(name),
                 show_error(result.error),
                 display.moment(began),
-                display.stack(*(one.cause for one in known)) if known else display.NOTHING,
-                display.stack(*(one.action for one in known) if known else (_LOOK,)),
+                display.stack(*(cause.cause for cause in known)) if known else display.NOTHING,
+                display.stack(*(cause.action for cause in known) if known else (_LOOK,)),
             )
         )
     return display.prose_table(("Check", "Says", "Since", "Cause", "Action"), rows)

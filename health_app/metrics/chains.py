@@ -110,7 +110,7 @@ def _stake(present: CurrentSet, now: int) -> Iterator[Metric]:
     pending = platform.pending(platform_chain())
     yield gauge("platform_validators", len(present), state="current")
     yield gauge("platform_validators", pending.validators, state="pending")
-    delegators = sum(one.delegator_count for one in present.validators)
+    delegators = sum(validator.delegator_count for validator in present.validators)
     yield gauge("platform_delegators", delegators, state="current")
     yield gauge("platform_delegators", pending.delegators, state="pending")
     yield from _uptimes(now)

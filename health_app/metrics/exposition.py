@@ -64,15 +64,17 @@ def of_checks(
 
     A sum over a gauge with and without labels would count twice (gaps.md 7).
     """
-    yield gauge("health_checks_failing", sum(not one.healthy for one in results.values()))
+    yield gauge("health_checks_failing", sum(not result.healthy for result in results.values()))
     failing = Counter({tag: 0 for name in results for tag in tags[name]})
-    failing.update(tag for name, one in results.items() if not one.healthy for tag in tags[name])
+    failing.update(
+        tag for name, result in results.items() if not result.healthy for tag in tags[name]
+    )
     for tag, number in sorted(failing.items()):
         yield gauge("health_checks_failing_of_tag", number, tag=tag)
-    for name, one in results.items():
-        yield gauge("health_check_fails", not one.healthy, check=name)
-        yield gauge("health_check_duration_seconds", one.duration / _NANOSECONDS, check=name)
-        yield gauge("health_check_contiguous_failures", one.contiguous_failures, check=name)
+    for name, result in results.items():
+        yield gauge("health_check_fails", not result.healthy, check=name)
+        yield gauge("health_check_duration_seconds", result.duration / _NANOSECONDS, check=name)
+        yield gauge("health_check_contiguous_failures", result.contiguous_failures, check=name)
 
 
 def of_build() -> Iterator[Metric]:

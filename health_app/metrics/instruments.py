@@ -124,7 +124,9 @@ def histogram(
 def grouped(metrics: Iterable[Metric]) -> list[Metric]:
     """Return one metric per name with all of its samples, because a name may appear only once on the page."""
     found: dict[str, Metric] = {}
-    for one in metrics:
-        whole = found.setdefault(one.name, Metric(one.name, one.documentation, one.type))
-        whole.samples.extend(one.samples)
+    for metric in metrics:
+        whole = found.setdefault(
+            metric.name, Metric(metric.name, metric.documentation, metric.type)
+        )
+        whole.samples.extend(metric.samples)
     return list(found.values())

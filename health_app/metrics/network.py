@@ -112,7 +112,7 @@ def _stake(peers: Sequence[Any]) -> Iterator[Metric]:
 def _existing(tracked: Counter[str], primary: str) -> list[str]:
     """Return those of the tracked subnets that exist; only the most tracked ones are considered."""
     wanted = [ID.parse(text) for text, _ in tracked.most_common(_MAX_SUBNETS)]
-    found = [str(one.subnet_id) for one in subnets.subnets(platform_chain(), wanted)]
+    found = [str(subnet.subnet_id) for subnet in subnets.subnets(platform_chain(), wanted)]
     return [text for text in found if text != primary]
 
 

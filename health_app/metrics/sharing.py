@@ -69,7 +69,9 @@ class Alone:
         yield from self.process.instruments.registry.collect()
         yield gauge(LONGEST, self.router()[1])
         # Metrics of django-prometheus are in the global registry, because Django creates its middleware.
-        yield from (one for one in REGISTRY.collect() if one.name.startswith(f"{NAMESPACE}_"))
+        yield from (
+            metric for metric in REGISTRY.collect() if metric.name.startswith(f"{NAMESPACE}_")
+        )
 
 
 class SharedProcesses:
@@ -128,20 +130,20 @@ class SharedProcesses:
                     _bury(self._directory, int(path.name.rpartition("_")[2]))
                 elif said := place.read().split():  # empty while a process is reserving the number
                     found.append(Process(said[0], int(said[1])))
-        return sorted(found, key=lambda one: one.pid)
+        return sorted(found, key=lambda process: process.pid)
 
     def router(self) -> tuple[int, float]:
         """Return how many calls are unanswered, and how many seconds the oldest has been running.
 
         Covers all processes of this node on this machine; values are up to one second old.
         """
-        found = {one.name: one for one in self._read("gauge_live*.db")}
+        found = {metric.name: metric for metric in self._read("gauge_live*.db")}
         calls = _only(found.get(f"{NAMESPACE}_api_calls_processing"), 0.0)
         return int(calls), _age(found.get(f"{NAMESPACE}_{OLDEST}"))
 
     def collect(self) -> Iterator[Metric]:
         """Yield the combined metrics of all processes."""
-        found = {one.name: one for one in self._read("*.db")}
+        found = {metric.name: metric for metric in self._read("*.db")}
         oldest = found.pop(f"{NAMESPACE}_{OLDEST}", None)
         yield from found.values()
         yield gauge(LONGEST, _age(oldest))

@@ -38,13 +38,13 @@ def tally(peers: Iterable[PeerRecord], weights: Mapping[NodeID, int]) -> dict[st
     total = sum(weights.values())
     shown = {}
     for number in sorted({*supporters, *objectors}):
-        support = sum(weights[one] for one in supporters[number])
-        objection = sum(weights[one] for one in objectors[number])
+        support = sum(weights[supporter] for supporter in supporters[number])
+        objection = sum(weights[objector] for objector in objectors[number])
         shown[str(number)] = {
             "supportWeight": str(support),
-            "supporters": [str(one) for one in supporters[number]],
+            "supporters": [str(supporter) for supporter in supporters[number]],
             "objectWeight": str(objection),
-            "objectors": [str(one) for one in objectors[number]],
+            "objectors": [str(objector) for objector in objectors[number]],
             "abstainWeight": str(max(0, total - support - objection)),
         }
     return shown

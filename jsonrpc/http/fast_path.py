@@ -83,7 +83,7 @@ class DirectProtocol(GuardedProtocol):
         """
         if cls._all is None:
             return None
-        return sum(isinstance(one, DirectProtocol) for one in tuple(cls._all))
+        return sum(isinstance(protocol, DirectProtocol) for protocol in tuple(cls._all))
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

@@ -115,8 +115,8 @@ def read_headers(
 ) -> dict[bytes, bytes] | None:
     """Return headers by their names in lower case; None if one is unusual, repeated, or refused."""
     headers: dict[bytes, bytes] = {}
-    for one in lines:
-        match = _HEADER.fullmatch(one)
+    for line in lines:
+        match = _HEADER.fullmatch(line)
         if match is None:
             return None
         name = match[1].lower()

@@ -84,7 +84,7 @@ def test_many_rows_of_sqlite_are_one_statement(
 ) -> None:
     with CaptureQueriesContext(connection) as captured:
         getattr(database, verb)(TrieNode, ("key", "rlp"), nodes(count))
-    written = [one["sql"] for one in captured if "INSERT" in one["sql"]]
+    written = [query["sql"] for query in captured if "INSERT" in query["sql"]]
     assert sum("WITH RECURSIVE" in sql for sql in written) == packed
     assert len(written) == max(1, packed)
     assert len(all_nodes()) == count
@@ -107,7 +107,9 @@ def test_rows_are_deleted_by_several_columns_that_belong_together(database: Data
     ]
     database.insert(PoolTransaction, columns, rows)
     ids = PoolTransaction.objects.order_by("id").values_list("hash", flat=True)
-    assert [bytes(one) for one in ids] == [row[0] for row in rows]  # numbered in insertion order
+    assert [bytes(row_id) for row_id in ids] == [
+        row[0] for row in rows
+    ]  # numbered in insertion order
 
     database.delete(PoolTransaction, ("sender", "nonce"), [(senders[0], 1), (senders[1], 2)])
     left = PoolTransaction.objects.order_by("id").values_list("sender", "nonce")
@@ -172,7 +174,7 @@ def test_what_fails_before_the_end_sends_nothing(database: Database) -> None:
         fail()
     assert all_nodes() == []
     if connection.vendor == "postgresql":
-        assert not [one for one in captured if "INSERT" in one["sql"]]
+        assert not [query for query in captured if "INSERT" in query["sql"]]
 
 
 @pytest.mark.parametrize("is_together", [False, True])
@@ -229,7 +231,7 @@ def test_reading_ahead_within_what_was_read_ahead_asks_for_the_rest(database: Da
     other = ("SELECT 1", ())
     with database.read_ahead([(_COUNT, ())]), CaptureQueriesContext(connection) as captured:
         with database.read_ahead([(_COUNT, ()), other]):
-            assert [one["sql"] for one in captured] == ["SELECT 1"]
+            assert [query["sql"] for query in captured] == ["SELECT 1"]
         assert database.row(_COUNT) == (0,)
         assert len(captured) == 1
 

@@ -214,7 +214,7 @@ def test_a_transaction_whose_first_message_asks_is_committed_or_undone_as_any(
     with database.atomic():
         database.answers([(COUNT, ())])
         insert()
-        assert [bytes(one.key) for one in TrieNode.objects.iterator(chunk_size=1)] == [b"k"]
+        assert [bytes(node.key) for node in TrieNode.objects.iterator(chunk_size=1)] == [b"k"]
     assert asked_elsewhere() == 1
 
 

@@ -74,7 +74,7 @@ def test_a_row_without_values_has_none(database: Database) -> None:
 
 def test_keys_of_several_columns_are_in_their_order(database: Database) -> None:
     table = Table(UTXOOwner)
-    made = [(bytes([one]) * 20, bytes([other]) * 32) for one in (2, 1) for other in (9, 3)]
+    made = [(bytes([byte]) * 20, bytes([other]) * 32) for byte in (2, 1) for other in (9, 3)]
     for address, utxo in made:
         coin = UTXO.objects.get_or_create(utxo_id=utxo, defaults=COIN)[0]
         UTXOOwner.objects.create(address=address, utxo=coin)

@@ -137,9 +137,9 @@ async def test_who_receives_is_told_that_redis_is_lost(monkeypatch: pytest.Monke
         with pytest.raises(redis_client.ConnectionError):
             await listen()
     # Leaving a group works without Redis, and leaves no channel behind.
-    for one in (channel, silent, late):
-        await layer.group_discard("c", one)
-        await layer.group_discard("p", one)
+    for listener in (channel, silent, late):
+        await layer.group_discard("c", listener)
+        await layer.group_discard("p", listener)
     assert layer._channels == {}
 
 

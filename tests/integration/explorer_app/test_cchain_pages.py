@@ -88,12 +88,12 @@ def test_a_block_is_found_by_height_and_by_hash(made: TracedChain, browse: Brows
     by_number, by_hash = browse("/block/2"), browse("/block/" + hexed(made.block.hash))
 
     assert by_number.text == by_hash.text
-    for one in (
+    for text in (
         hexed(made.block.hash),
         hexed(made.block.header.parent_hash),
         made.hash("transfer"),
     ):
-        assert one in by_number.text
+        assert text in by_number.text
 
 
 def test_a_list_that_fills_its_last_page_ends_there(chain: Chain, browse: Browse) -> None:
@@ -386,8 +386,8 @@ def test_a_creation_that_failed_has_created_nothing(made: TracedChain, browse: B
     overview = browse(path).text
     assert "new contract (not created)" in overview
     assert "<dt>Created</dt>" not in overview
-    for one in (path, f"{path}?tab=calls", "/txs", "/", f"/address/{hexed(SENDER)}"):
-        assert would_be not in browse(one).text
+    for page in (path, f"{path}?tab=calls", "/txs", "/", f"/address/{hexed(SENDER)}"):
+        assert would_be not in browse(page).text
     assert "new contract (not created)" in browse("/txs").text
     assert hexed(failed.hash) not in browse(f"/address/{would_be}").text
     in_the_factory = browse(f"/tx/{hexed(inside.hash)}", tab="calls").text

@@ -80,9 +80,9 @@ def named_tokens(tokens: TokenChain, *names: tuple[str, str]) -> list[str]:
     """Deploy tokens with names and symbols, have them indexed, and return their addresses."""
     answers = (puppet.of_erc20(name=name.encode(), symbol=said.encode()) for name, said in names)
     made = tokens.deploy_many(answers)
-    tokens.call_each((one, erc20(NOBODY, SENDER, 1)) for one in made)
+    tokens.call_each((token, erc20(NOBODY, SENDER, 1)) for token in made)
     tokens.index()
-    return [str(checksum_address(one)) for one in made]
+    return [str(checksum_address(token)) for token in made]
 
 
 def suggested(browse: Browse, text: str) -> list[str]:
@@ -119,7 +119,7 @@ def test_names_of_strangers_are_text_cut_off_and_in_the_way_of_nothing(
     node = str(platform_chain().node_id)
     named_tokens(
         tokens, ("<b>bold", "<b>"), ("long " * 40, "LNG"), ("12", "2"), (node[:12], hexed(SENDER)),
-        *((f"same {one}", f"S{one}") for one in range(8)),
+        *((f"same {number}", f"S{number}") for number in range(8)),
     )  # fmt: skip
 
     for path in ("/suggest", "/search"):

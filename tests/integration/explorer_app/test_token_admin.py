@@ -97,8 +97,8 @@ def test_no_cell_that_leads_to_its_row_has_another_link_inside(
 ) -> None:
     used(tokens)
     tokens.index()
-    own = [one for one in admin.site._registry if one._meta.app_label == "explorer_app"]
-    assert {one._meta.model_name for one in own} >= set(LISTS)
+    own = [model for model in admin.site._registry if model._meta.app_label == "explorer_app"]
+    assert {model._meta.model_name for model in own} >= set(LISTS)
 
     for model in own:
         shown = admin.site._registry[model]

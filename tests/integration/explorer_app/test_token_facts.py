@@ -45,9 +45,9 @@ LIES = {
 def tokens_with(tokens: TokenChain, *answers: Mapping[bytes, bytes]) -> list[models.Token]:
     """Deploy puppets, have each emit a transfer, and return their rows in the index."""
     made = tokens.deploy_many(answers)
-    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 1)) for one in made)
+    tokens.call_each((token, erc20(NOBODY, RECIPIENT, 1)) for token in made)
     tokens.index()
-    return [models.Token.objects.get(address=one) for one in made]
+    return [models.Token.objects.get(address=token) for token in made]
 
 
 def token_with(tokens: TokenChain, answers: Mapping[bytes, bytes]) -> models.Token:
@@ -84,15 +84,15 @@ def test_texts_are_cleaned(tokens: TokenChain) -> None:
         tokens, *(puppet.of_erc20(NAME=puppet.answering(answer)) for answer, _ in answers)
     )
 
-    assert [one.name for one in made] == [shown for _, shown in answers]
+    assert [token.name for token in made] == [shown for _, shown in answers]
 
 
 def test_decimals_that_leave_no_number_are_none(tokens: TokenChain) -> None:
-    answers = [puppet.answering(words(one)) for one in (77, 78, 255, 2**255)]
+    answers = [puppet.answering(words(number)) for number in (77, 78, 255, 2**255)]
 
-    made = tokens_with(tokens, *(puppet.of_erc20(DECIMALS=one) for one in answers))
+    made = tokens_with(tokens, *(puppet.of_erc20(DECIMALS=answer) for answer in answers))
 
-    assert [one.decimals for one in made] == [77, None, None, None]
+    assert [token.decimals for token in made] == [77, None, None, None]
 
 
 def test_without_a_supply_it_is_no_token(tokens: TokenChain) -> None:
@@ -170,7 +170,7 @@ def test_what_is_told_goes_on_by_transfers_until_it_is_told_again(tokens: TokenC
     tokens.call(coin, puppet.put(RECIPIENT, 1_000), erc20(NOBODY, RECIPIENT, 7))
     tokens.index()
     evm = tokens.chain.evm
-    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT).rows] == [
+    assert [(row.amount, row.differs) for row in found.balances_of(evm, RECIPIENT).rows] == [
         (1_000, True)
     ]
 
@@ -181,7 +181,7 @@ def test_what_is_told_goes_on_by_transfers_until_it_is_told_again(tokens: TokenC
     assert models.TokenBalance.objects.get(holder=RECIPIENT).summed == 2**256 - 3
     tokens.call(coin, puppet.put(RECIPIENT, 2**256 - 3), erc20(RECIPIENT, SENDER, 0))
     tokens.index()
-    assert [(one.amount, one.differs) for one in found.balances_of(evm, RECIPIENT).rows] == [
+    assert [(row.amount, row.differs) for row in found.balances_of(evm, RECIPIENT).rows] == [
         (2**256 - 3, False)
     ]
 
@@ -196,7 +196,7 @@ def test_a_name_like_an_earlier_tokens_or_the_coins_is_marked(tokens: TokenChain
 
     made = tokens_with(tokens, *answers, nameless, nameless)
 
-    marks = [bool(found.token(tokens.chain.evm, one.address).is_copy) for one in made]
+    marks = [bool(found.token(tokens.chain.evm, token.address).is_copy) for token in made]
     assert marks == [False, False, True, True, True, False, False, False]
 
 
@@ -212,7 +212,7 @@ def test_news_of_a_token_keep_no_other_from_being_asked(
 
     monkeypatch.setattr(service, "ask_contract", noted)
     noisy, other = sorted(tokens.deploy(puppet.of_erc20(SYMBOL=puppet.REVERTS)) for _ in range(2))
-    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 1)) for one in (noisy, other))
+    tokens.call_each((token, erc20(NOBODY, RECIPIENT, 1)) for token in (noisy, other))
     tokens.index()
     later = NOW + token_facts.FIRST_PAUSE
     tokens.move(noisy, NOBODY, RECIPIENT, 1)
@@ -260,7 +260,7 @@ def test_a_token_about_which_nobody_knows_is_asked_later_and_holds_up_nothing(
         assert tokens.index() == 2
 
     assert f"token 0x{away.hex()} is asked later: {error}" in caplog.text
-    first, second = (models.Token.objects.get(address=one) for one in (away, there))
+    first, second = (models.Token.objects.get(address=token) for token in (away, there))
     later = NOW + token_facts.FIRST_PAUSE
     # The earlier value stays.
     assert (first.symbol, first.asked_height, first.asks_at, first.attempts) == ("CN", 4, later, 1)
@@ -282,9 +282,9 @@ def test_a_balance_about_which_nobody_knows_is_asked_for_again_behind_the_others
     with fails(tokens, error, coin, questions.balance(first)):
         tokens.index()
 
-    held = {one.holder: one for one in models.TokenBalance.objects.all()}
+    held = {balance.holder: balance for balance in models.TokenBalance.objects.all()}
     assert (held[first].amount, held[first].to_ask) == (1, True)
-    (second,) = (one for holder, one in held.items() if holder != first)
+    (second,) = (balance for holder, balance in held.items() if holder != first)
     assert (second.asked_height, second.to_ask) == (3, False)
     tokens.index()
     assert models.TokenBalance.objects.get(holder=first).asked_height == 3

@@ -71,14 +71,14 @@ def test_contracts_say_what_they_are(tokens: TokenChain) -> None:
     tokens.index()
     evm = tokens.chain.evm
 
-    shown = {one: found.token(evm, one) for one in (coin, cats, things)}
+    shown = {address: found.token(evm, address) for address in (coin, cats, things)}
 
-    assert [(one.kind, one.name, one.symbol, one.decimals) for one in shown.values()] == [
+    assert [(token.kind, token.name, token.symbol, token.decimals) for token in shown.values()] == [
         (20, "Coin", "CN", 6), (721, "Cats", "CAT", None), (1155, None, None, None),
     ]  # fmt: skip
     assert shown[coin].total_supply == 10**12
-    assert [one.address for one in found.tokens(evm)] == [things, cats, coin]
-    assert [one.address for one in found.tokens(evm, TokenStandard.ERC721)] == [cats]
+    assert [row.address for row in found.tokens(evm)] == [things, cats, coin]
+    assert [row.address for row in found.tokens(evm, TokenStandard.ERC721)] == [cats]
 
 
 def test_sums_are_corrected_by_what_contracts_say_and_marked(tokens: TokenChain) -> None:
@@ -90,7 +90,7 @@ def test_sums_are_corrected_by_what_contracts_say_and_marked(tokens: TokenChain)
     assert amounts(cats) == {(SENDER, None): 2, (RECIPIENT, None): 0}
     assert amounts(things) == {(SENDER, 7): 0, (SENDER, 8): 0, (RECIPIENT, 7): 0}
     different = models.TokenBalance.objects.filter(differs=True)
-    assert {(one.contract_id, one.holder, one.summed) for one in different} == {
+    assert {(balance.contract_id, balance.holder, balance.summed) for balance in different} == {
         (cats, SENDER, 1), (cats, RECIPIENT, 1),
         (things, SENDER, 40), (things, SENDER, 80), (things, RECIPIENT, 30),
     }  # fmt: skip
@@ -103,10 +103,10 @@ def test_tokens_of_collections_have_owners(tokens: TokenChain) -> None:
     evm = tokens.chain.evm
     token = found.token(evm, cats)
 
-    assert [(one.token_id, one.owner) for one in found.inventory(evm, token)] == [
+    assert [(item.token_id, item.owner) for item in found.inventory(evm, token)] == [
         (1, SENDER), (2, RECIPIENT),
     ]  # fmt: skip
-    assert [one.token_id for one in found.inventory(evm, token, after=1)] == [2]
+    assert [item.token_id for item in found.inventory(evm, token, after=1)] == [2]
     assert found.owner(evm, token, 2) == RECIPIENT
     assert found.owner(evm, token, 3) is None
 
@@ -144,7 +144,7 @@ def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
     tokens: TokenChain, monkeypatch: Any
 ) -> None:
     coin = tokens.deploy(puppet.of_erc20())
-    tokens.call(coin, *(erc20(NOBODY, RECIPIENT, one) for one in range(1, 8)))
+    tokens.call(coin, *(erc20(NOBODY, RECIPIENT, value) for value in range(1, 8)))
     tokens.index()
     written = everything()
     forget()
@@ -222,7 +222,7 @@ def test_a_transfer_without_topics_is_what_its_contract_is(tokens: TokenChain) -
         (721, 5, 1), (721, 5, 1), (20, None, 5),
     ]  # fmt: skip
     # Such an event alone does not make a contract an ERC-20 token.
-    assert [one.address for one in found.tokens(tokens.chain.evm)] == [cats]
+    assert [row.address for row in found.tokens(tokens.chain.evm)] == [cats]
 
 
 def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
@@ -231,7 +231,7 @@ def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
     made = [tokens.deploy(puppet.of_erc721()) for _ in range(3)]
     told = puppet.emit((events.TRANSFER,), words(NOBODY, SENDER, 5))
     height = tokens.chain.nonce
-    sent = [tokens.chain.make(to=one, data=told, gas=100_000, value=0) for one in made]
+    sent = [tokens.chain.make(to=token, data=told, gas=100_000, value=0) for token in made]
     tokens.chain.send(*sent)
     tokens.chain.mine()
     write, sizes = rows.write_transfers, []
@@ -250,11 +250,11 @@ def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
 def calls_at_once(contract: Address, *calls: bytes) -> bytes:
     """Return the init code of a contract that calls another one several times in one transaction."""
     code, data = b"", b""
-    for one in calls:
+    for call in calls:
         code += bytecode.assemble(
-            len(one), 300 + len(data), 0, "CODECOPY 0 0", len(one), 0, 0, int.from_bytes(contract), "GAS CALL POP"
+            len(call), 300 + len(data), 0, "CODECOPY 0 0", len(call), 0, 0, int.from_bytes(contract), "GAS CALL POP"
         )  # fmt: skip
-        data += one
+        data += call
     return bytecode.deploy_code(code.ljust(300, b"\0") + data)
 
 
@@ -277,7 +277,7 @@ def test_coins_that_are_wrapped_are_minted_unless_a_transfer_says_so(tokens: Tok
         # A transfer with another amount is a different transfer.
         (20, NOBODY, SENDER, 5), (20, NOBODY, SENDER, 6),
     ]  # fmt: skip
-    assert [one.address for one in found.tokens(tokens.chain.evm)] == [coin]
+    assert [row.address for row in found.tokens(tokens.chain.evm)] == [coin]
 
 
 def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -> None:
@@ -290,7 +290,7 @@ def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -
     token = found.token(evm, cats)
 
     assert transfers()[0] == (721, NOBODY, SENDER, 10, 6_009, 6_000, False)
-    assert [one.owner for one in found.inventory(evm, token)][:4] == [
+    assert [item.owner for item in found.inventory(evm, token)][:4] == [
         SENDER,
         SENDER,
         RECIPIENT,
@@ -300,7 +300,10 @@ def test_a_range_is_one_transfer_with_an_owner_for_each_id(tokens: TokenChain) -
     summed = models.TokenBalance.objects.get(contract=cats, holder=SENDER).summed
     assert summed == 5_999
     of_one = found.transfers_of_token(evm, token, token_id=12)
-    assert [(one.sender, one.to) for one in of_one] == [(SENDER, RECIPIENT), (NOBODY, SENDER)]
+    assert [(transfer.sender, transfer.to) for transfer in of_one] == [
+        (SENDER, RECIPIENT),
+        (NOBODY, SENDER),
+    ]
 
 
 def test_ranges_have_no_more_owners_noted_than_their_transaction_paid_for(
@@ -342,8 +345,8 @@ def test_a_range_that_is_burned_leaves_no_rows_of_what_was_not_there(tokens: Tok
     evm = tokens.chain.evm
     token = found.token(evm, cats)
     assert owners() == {0: SENDER, 7: None, 8: SENDER, 9: None}
-    assert [one.token_id for one in found.inventory(evm, token)] == [0, 8]
-    assert [found.owner(evm, token, one) for one in (7, 8, 10)] == [NOBODY, SENDER, None]
+    assert [item.token_id for item in found.inventory(evm, token)] == [0, 8]
+    assert [found.owner(evm, token, token_id) for token_id in (7, 8, 10)] == [NOBODY, SENDER, None]
     written = everything()
     forget()
     tokens.index()
@@ -381,12 +384,17 @@ def test_transfers_of_nothing_and_of_who_did_not_sign_are_hidden_at_first(
     evm = tokens.chain.evm
 
     assert [row[-1] for row in transfers()] == [False, True, True, False]
-    assert [one.value for one in found.transfers_of(evm, OTHER).rows] == [3, 1]
-    assert [one.value for one in found.transfers_of(evm, OTHER, hidden=True).rows] == [3, 7, 0, 1]
-    assert [one.value for one in found.transfers_of(evm, RECIPIENT).rows] == []
+    assert [transfer.value for transfer in found.transfers_of(evm, OTHER).rows] == [3, 1]
+    assert [transfer.value for transfer in found.transfers_of(evm, OTHER, hidden=True).rows] == [
+        3,
+        7,
+        0,
+        1,
+    ]
+    assert [transfer.value for transfer in found.transfers_of(evm, RECIPIENT).rows] == []
     last = found.transfers_of(evm, OTHER, hidden=True, count=2).rows[-1]
     rest = found.transfers_of(evm, OTHER, hidden=True, before=last.id).rows
-    assert [one.value for one in rest] == [0, 1]
+    assert [transfer.value for transfer in rest] == [0, 1]
 
 
 def test_who_lies_with_amounts_breaks_nothing(tokens: TokenChain) -> None:
@@ -396,7 +404,7 @@ def test_who_lies_with_amounts_breaks_nothing(tokens: TokenChain) -> None:
     tokens.index()
 
     assert amounts(coin) == {(RECIPIENT, None): 0, (OTHER, None): 9}
-    assert {one.summed for one in models.TokenBalance.objects.all()} == {3, 2**256 - 3}
+    assert {balance.summed for balance in models.TokenBalance.objects.all()} == {3, 2**256 - 3}
 
 
 def test_a_contract_that_emits_nothing_or_is_no_token_is_none(tokens: TokenChain) -> None:
@@ -431,14 +439,14 @@ def test_its_questions_are_answered_by_indexes(tokens: TokenChain) -> None:
         "cchain_app_log", "cchain_app_transaction", "cchain_app_receipt", "explorer_app_token",
         "explorer_app_tokenbalance", "explorer_app_tokentransfer", "explorer_app_tokenitem",
     }  # fmt: skip
-    slow = [one for one in asked.slow_plans() if not UNION.match(one)]
-    assert [one for one in slow if not one.startswith(OF_ONE_ROW)] == []
+    slow = [plan for plan in asked.slow_plans() if not UNION.match(plan)]
+    assert [plan for plan in slow if not plan.startswith(OF_ONE_ROW)] == []
     logs = [
         " ".join(plan)
         for (sql, _), plan in zip(asked.chain_statements, asked.plans(), strict=True)
         if ") found" in sql
     ]
-    assert {one.count("cchain_log_by_topic0") for one in logs} == {len(events.TOPICS)}
+    assert {log.count("cchain_log_by_topic0") for log in logs} == {len(events.TOPICS)}
 
 
 def test_the_task_runs_it_where_the_setting_says_so(tokens: TokenChain) -> None:

@@ -25,7 +25,7 @@ def test_all_is_written_once_whoever_writes_it(shared_chain: Chain) -> None:
     tokens = TokenChain(shared_chain)
     used(tokens)
     coin = tokens.deploy(puppet.of_erc20())
-    tokens.call(coin, *(erc20(NOBODY, RECIPIENT, one) for one in range(1, 41)))
+    tokens.call(coin, *(erc20(NOBODY, RECIPIENT, value) for value in range(1, 41)))
     ready, faults = threading.Barrier(WRITERS), []
 
     def run() -> None:
@@ -39,10 +39,10 @@ def test_all_is_written_once_whoever_writes_it(shared_chain: Chain) -> None:
             connections.close_all()
 
     threads = [threading.Thread(target=run) for _ in range(WRITERS)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     tokens.index()
     written = everything()
 

@@ -50,7 +50,7 @@ class Browser:
         assert page.status == status, path
         most = MAX_OF_ADDRESS if path.startswith("/address/") else MAX_QUERIES
         assert len(page.statements) <= most, page.statements
-        assert [one for one in page.slow_plans() if not one.startswith(FAST)] == []
+        assert [plan for plan in page.slow_plans() if not plan.startswith(FAST)] == []
         return page.text
 
 
@@ -92,9 +92,11 @@ def test_tokens_are_listed_by_kind(tokens: TokenChain, browse: Browser) -> None:
 
 
 def test_lists_go_on_page_by_page(tokens: TokenChain, browse: Browser, monkeypatch: Any) -> None:
-    made = tokens.deploy_many(puppet.of_erc20(symbol=b"T%d" % one) for one in range(28))
-    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 5)) for one in made)
-    tokens.call(made[0], *(erc20(RECIPIENT, Address(bytes([9, one] * 10)), 1) for one in range(30)))
+    made = tokens.deploy_many(puppet.of_erc20(symbol=b"T%d" % number) for number in range(28))
+    tokens.call_each((token, erc20(NOBODY, RECIPIENT, 5)) for token in made)
+    tokens.call(
+        made[0], *(erc20(RECIPIENT, Address(bytes([9, number] * 10)), 1) for number in range(30))
+    )
     tokens.index()
 
     first = browse("/tokens")
@@ -102,7 +104,7 @@ def test_lists_go_on_page_by_page(tokens: TokenChain, browse: Browser, monkeypat
     second = browse(f"/tokens{older}")
 
     shown = [row[2] for row in cells(first) + cells(second)]
-    assert shown == [f"T{one}" for one in reversed(range(28))]
+    assert shown == [f"T{number}" for number in reversed(range(28))]
     path = f"/token/{text_of(made[0])}"
     page = browse(path)
     (older,) = re.findall(r'href="(\?before=\d+)" rel="next"', page)
@@ -154,14 +156,14 @@ def test_a_collection_has_an_inventory_and_pages_of_its_tokens(
     browse(f"{path}/{2**256}", 404)
     of_many = f"/token/{text_of(things)}"
     assert [row[0] for row in cells(browse(f"{of_many}?tab=inventory"))] == []
-    one = browse(f"{of_many}/7")
-    assert "https://x.example/{id}" in one
-    assert "Nobody holds any." in one
+    item_page = browse(f"{of_many}/7")
+    assert "https://x.example/{id}" in item_page
+    assert "Nobody holds any." in item_page
 
 
 def test_ids_of_erc1155_are_held_apart(tokens: TokenChain, browse: Browser) -> None:
     things = tokens.deploy(puppet.of_erc1155())
-    seven, eight = (int.from_bytes(SENDER) + one for one in (7, 8))
+    seven, eight = (int.from_bytes(SENDER) + token_id for token_id in (7, 8))
     tokens.call(things, puppet.put(seven, 70), puppet.put(eight, 80))
     tokens.call(things, erc1155(NOBODY, SENDER, 7, 70), erc1155(NOBODY, SENDER, 8, 80))
     tokens.index()
@@ -181,7 +183,7 @@ def test_ids_of_erc1155_are_held_apart(tokens: TokenChain, browse: Browser) -> N
 def test_names_are_text_and_never_links(tokens: TokenChain, browse: Browser) -> None:
     name = b"<script>alert(1)</script> visit https://gift.example"
     (coin, copy) = tokens.deploy_many(puppet.of_erc20(name=name, symbol=b"<b>") for _ in range(2))
-    tokens.call_each((one, erc20(NOBODY, RECIPIENT, 5)) for one in (coin, copy))
+    tokens.call_each((token, erc20(NOBODY, RECIPIENT, 5)) for token in (coin, copy))
     tokens.index()
     pages = [
         browse("/tokens"),
@@ -236,11 +238,11 @@ def test_an_addresss_transfers_and_balances_are_there_for_its_page(tokens: Token
     )
     assert [row[1:3] for row in cells(balances)] == [["ERC-20", "3.5"]]
     key = lines[0].transfer.transaction_id
-    assert [one.value for one in found.transfers_in(evm, key)] == [1]
+    assert [transfer.value for transfer in found.transfers_in(evm, key)] == [1]
     copy = tokens.deploy(puppet.of_erc20())
     tokens.move(copy, NOBODY, SENDER, 1)
     tokens.index()
-    shown = [bool(one.contract.is_copy) for one in found.transfers_of(evm, SENDER).rows]
+    shown = [bool(transfer.contract.is_copy) for transfer in found.transfers_of(evm, SENDER).rows]
     assert shown == [True, False, False]
     assert "No token transfers." in render_to_string("explorer/_transfers.html", {"transfers": []})
 
@@ -256,7 +258,7 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     monkeypatch.setattr(token_ledger, "MAX_LOOKED_AT", 4)
     coin, spam = tokens.deploy(puppet.of_erc20()), tokens.deploy({})
     tokens.move(coin, NOBODY, RECIPIENT, 1)
-    tokens.call(spam, *(erc20(NOBODY, RECIPIENT, one) for one in range(2, 8)))
+    tokens.call(spam, *(erc20(NOBODY, RECIPIENT, value) for value in range(2, 8)))
     tokens.move(coin, NOBODY, RECIPIENT, 8)
     tokens.index()
     evm = tokens.chain.evm
@@ -264,8 +266,8 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     shown, rest = found.transfers_of(evm, RECIPIENT)
     older = found.transfers_of(evm, RECIPIENT, before=rest)
 
-    assert [one.value for one in shown] == [8]
-    assert [one.value for one in older.rows] == [1]
+    assert [transfer.value for transfer in shown] == [8]
+    assert [transfer.value for transfer in older.rows] == [1]
     assert older.rest is None
     assert len(found.transfers_of(evm, RECIPIENT, count=1).rows) == 1
     (link,) = re.findall(
@@ -275,17 +277,17 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     span = Span(0, 9, 0, 2, descending=True)
     with pytest.raises(ListTooLong):
         token_ledger.transfers(evm, TokenStandard.ERC20, RECIPIENT, None, span)
-    (one,) = token_ledger.transfers(
+    (transfer,) = token_ledger.transfers(
         evm, TokenStandard.ERC20, RECIPIENT, None, span._replace(most=1)
     )
-    assert one.value == 8
+    assert transfer.value == 8
     upwards = span._replace(descending=False)
     with pytest.raises(ListTooLong):
         token_ledger.transfers(evm, TokenStandard.ERC20, None, spam, upwards)
-    (one,) = token_ledger.transfers(
+    (transfer,) = token_ledger.transfers(
         evm, TokenStandard.ERC20, RECIPIENT, None, upwards._replace(most=1)
     )
-    assert one.value == 1
+    assert transfer.value == 1
     assert (
         len(
             token_ledger.transfers(
@@ -301,16 +303,19 @@ def test_balances_of_an_address_are_chosen_and_paged_by_the_database(
 ) -> None:
     answers = [puppet.of_erc20(), puppet.of_erc721(), {}, puppet.of_erc20(), puppet.of_erc721()]
     made = tokens.deploy_many(answers)
-    tokens.call_each((one, puppet.put(RECIPIENT, 5)) for one in made)
+    tokens.call_each((token, puppet.put(RECIPIENT, 5)) for token in made)
     moves = [erc20 if place in {0, 2, 3} else erc721 for place in range(5)]
     tokens.call_each(
-        (one, move(NOBODY, RECIPIENT, 5)) for one, move in zip(made, moves, strict=True)
+        (token, move(NOBODY, RECIPIENT, 5)) for token, move in zip(made, moves, strict=True)
     )
     tokens.index()
     evm = tokens.chain.evm
 
     def held(**options: Any) -> list[bytes]:
-        return [bytes(one.contract_id) for one in found.balances_of(evm, RECIPIENT, **options).rows]
+        return [
+            bytes(balance.contract_id)
+            for balance in found.balances_of(evm, RECIPIENT, **options).rows
+        ]
 
     coins, cats = sorted([made[0], made[3]]), sorted([made[1], made[4]])
     assert held() == sorted(coins + cats)
@@ -325,7 +330,9 @@ def test_balances_of_an_address_are_chosen_and_paged_by_the_database(
         if page.rest is None:
             break
         after = page.rest
-    assert [bytes(one.contract_id) for page in pages for one in page] == sorted(coins + cats)
+    assert [bytes(balance.contract_id) for page in pages for balance in page] == sorted(
+        coins + cats
+    )
     assert len(pages) == 3
     first = browse(hexed(RECIPIENT))
     (link,) = re.findall(r'href="(\?tab=tokens&amp;held=\w+)" rel="next"', first)
@@ -337,22 +344,24 @@ def test_balances_of_an_address_are_chosen_and_paged_by_the_database(
 def test_counts_are_capped(tokens: TokenChain, monkeypatch: Any) -> None:
     monkeypatch.setattr(found, "MAX_COUNTED", 3)
     coin = tokens.deploy(puppet.of_erc20())
-    holders = [Address(bytes([9, one] * 10)) for one in range(5)]
-    tokens.call(coin, *(puppet.put(one, 1) for one in holders))
-    tokens.call(coin, *(erc20(NOBODY, one, 1) for one in holders))
+    holders = [Address(bytes([9, number] * 10)) for number in range(5)]
+    tokens.call(coin, *(puppet.put(holder, 1) for holder in holders))
+    tokens.call(coin, *(erc20(NOBODY, holder, 1) for holder in holders))
     tokens.index()
     evm = tokens.chain.evm
     token = found.token(evm, coin)
     assert token is not None
 
     assert found.count_transfers(evm, token) == found.count_holders(evm, token) == 4
-    assert [len(found.holders(evm, token, first=one)) for one in (0, 2, 3, 5)] == [3, 1, 0, 0]
+    assert [len(found.holders(evm, token, first=start)) for start in (0, 2, 3, 5)] == [3, 1, 0, 0]
 
 
 def test_ids_in_addresses_of_pages_are_numbers_of_256_bits() -> None:
     assert read_id("0") == 0
     assert read_id(str(2**256 - 1)) == 2**256 - 1
-    assert [read_id(one) for one in (None, "", "-1", "x", "²", "9" * 79, str(2**256))] == [None] * 7
+    assert [read_id(text) for text in (None, "", "-1", "x", "²", "9" * 79, str(2**256))] == [
+        None
+    ] * 7
 
 
 def test_a_page_goes_by_the_head(tokens: TokenChain, browse: Browser) -> None:
@@ -361,4 +370,4 @@ def test_a_page_goes_by_the_head(tokens: TokenChain, browse: Browser) -> None:
     tokens.chain.mine()
 
     assert f"rows up to block 8 of {head(tokens.chain.evm).number}" in browse("/tokens")
-    assert [one.kind for one in found.tokens(tokens.chain.evm, TokenStandard.ERC20)] == [20]
+    assert [row.kind for row in found.tokens(tokens.chain.evm, TokenStandard.ERC20)] == [20]

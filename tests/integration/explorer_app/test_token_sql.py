@@ -30,12 +30,12 @@ def test_tokens_transfers_and_balances_are_shown(tokens: TokenChain) -> None:
 
     moved = ask("SELECT * FROM c_token_transfers ORDER BY block_number, log_index, token_id")
     assert [row["block_number"] for row in moved] == [4, 5, 5, 6, 6, 7, 8]
-    (one,) = ask("SELECT * FROM c_token_transfers WHERE block_number = 7")
-    assert (one["token"], one["sender"], one["recipient"]) == (
+    (row,) = ask("SELECT * FROM c_token_transfers WHERE block_number = 7")
+    assert (row["token"], row["sender"], row["recipient"]) == (
         encode_data(things), encode_data(SENDER), encode_data(RECIPIENT),
     )  # fmt: skip
-    assert (int(one["token_id"]), int(one["value"]), bool(one["hidden"])) == (7, 30, False)
-    assert one["last_token_id"] is None
+    assert (int(row["token_id"]), int(row["value"]), bool(row["hidden"])) == (7, 30, False)
+    assert row["last_token_id"] is None
     (mint,) = ask("SELECT * FROM c_token_transfers WHERE block_number = 4")
     assert mint["sender"] == encode_data(NOBODY)
     assert mint["token_id"] is None

@@ -43,12 +43,12 @@ class TokenChain:
     def deploy_many(self, answers: Iterable[Mapping[bytes, bytes]]) -> list[Address]:
         """Deploy puppets in one block."""
         made: list[Address] = []
-        for one in answers:
+        for answer in answers:
             made.append(bytecode.created(SENDER, self.chain.nonce))
-            code = puppet.deployed(one)
+            code = puppet.deployed(answer)
             self.chain.send(self.chain.make(to=None, data=code, gas=1_500_000, value=0))
         block = self.chain.mine()
-        assert [one.succeeded for one in block.receipts] == [True] * len(made)
+        assert [receipt.succeeded for receipt in block.receipts] == [True] * len(made)
         return made
 
     def call(self, to: Address, *calls: bytes) -> AcceptedBlock:
@@ -60,7 +60,7 @@ class TokenChain:
         sent = [self.chain.make(to=to, data=data, gas=500_000, value=0) for to, data in calls]
         self.chain.send(*sent)
         block = self.chain.mine()
-        assert all(one.succeeded for one in block.receipts)
+        assert all(receipt.succeeded for receipt in block.receipts)
         return block
 
     def move(self, token: Address, sender: Address, to: Address, value: int) -> AcceptedBlock:
@@ -92,7 +92,7 @@ def transfers() -> list[tuple[Any, ...]]:
 def amounts(contract: bytes) -> dict[tuple[bytes, int | None], int]:
     """Return the amounts of a token by holder and token ID."""
     held = models.TokenBalance.objects.filter(contract=contract)
-    return {(bytes(one.holder), one.token_id): one.amount for one in held}
+    return {(bytes(balance.holder), balance.token_id): balance.amount for balance in held}
 
 
 def owners() -> dict[int, bytes | None]:
@@ -114,14 +114,14 @@ def everything() -> dict[str, list[Any]]:
 
 def forget() -> None:
     """Delete all rows of the index, so that it starts from the beginning."""
-    for one in (
+    for model in (
         models.TokenTransfer,
         models.TokenBalance,
         models.TokenItem,
         models.Token,
         models.TokenProgress,
     ):
-        one.objects.all().delete()
+        model.objects.all().delete()
 
 
 def used(tokens: TokenChain) -> tuple[Any, Any, Any]:

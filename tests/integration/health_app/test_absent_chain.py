@@ -60,7 +60,9 @@ def test_nothing_is_measured_of_it() -> None:
     assert list(chains.of_cchain()) == []
     samples = [sample for metric in network.of_bootstrap() for sample in metric.samples]
     assert samples
-    assert [one for one in samples if "C" in one.labels.values()] == []
+    assert [
+        metric_sample for metric_sample in samples if "C" in metric_sample.labels.values()
+    ] == []
 
 
 @pytest.mark.usefixtures("pchain")

@@ -153,12 +153,12 @@ def test_what_was_reported_before_this_process_began_is_not_believed(
     monkeypatch.setattr(checks, "BEGAN", network_rows.ago(2).timestamp())
     after: Any = [checks.measure_network(), checks.measure_p_chain(), checks.measure_bootstrapped()]
 
-    assert [one.message["connectedPeers"] for one in (before[0], after[0])] == [0, 1]
+    assert [result.message["connectedPeers"] for result in (before[0], after[0])] == [0, 1]
     assert before[1].message["vm"]["percentConnected"] < 0.8
     assert after[1].message["vm"]["percentConnected"] == 1.0
-    assert [consensus(one)["outstandingBlocks"] for one in (before[1], after[1])] == [0, 3]
-    assert ["others" in one.error for one in (before[1], after[1])] == [False, True]
-    assert [one.error for one in (before[2], after[2])] == [
+    assert [consensus(result)["outstandingBlocks"] for result in (before[1], after[1])] == [0, 3]
+    assert ["others" in result.error for result in (before[1], after[1])] == [False, True]
+    assert [result.error for result in (before[2], after[2])] == [
         "subnets not bootstrapped",
         "subnets not bootstrapped: its blocks are not those of the others",
     ]
@@ -244,7 +244,7 @@ def test_a_network_process_that_is_silent(
 
 
 def measure_router(router: Callable[[], tuple[int, float]]) -> Finding:
-    (found,) = (one for one in checks.table(router, Writes()) if one.name == "router")
+    (found,) = (check for check in checks.table(router, Writes()) if check.name == "router")
     return found.measure()
 
 

@@ -36,7 +36,7 @@ def test_the_six_checks_have_the_messages_of_the_specification(
     assert status == 200
     assert set(found) == {"checks", "healthy"}
     assert found["healthy"] is True
-    messages = {name: one["message"] for name, one in found["checks"].items()}
+    messages = {name: check["message"] for name, check in found["checks"].items()}
     network = messages.pop("network")
     assert messages == {
         "C": {"consensus": {"longestRunningBlock": "0s", "outstandingBlocks": 0}, "vm": None},
@@ -53,10 +53,10 @@ def test_the_six_checks_have_the_messages_of_the_specification(
     }  # fmt: skip
     assert (network["connectedPeers"], network["sendFailRate"]) == (0, 0.0)
     assert network["timeSinceLastMsgSent"] == "10m0s"
-    for one in found["checks"].values():
-        assert datetime.fromisoformat(one["timestamp"]).tzinfo is not None
-        assert isinstance(one["duration"], int)
-        assert set(one) == {"message", "timestamp", "duration"}
+    for check in found["checks"].values():
+        assert datetime.fromisoformat(check["timestamp"]).tzinfo is not None
+        assert isinstance(check["duration"], int)
+        assert set(check) == {"message", "timestamp", "duration"}
 
 
 def test_before_the_first_run_the_node_is_not_healthy(get: Get) -> None:

@@ -140,7 +140,9 @@ def test_what_was_seen_before_the_last_change_is_no_news() -> None:
     )
     late = replace(first, ended=ENDED + SECOND)
 
-    outcomes = [services.record(Database(), "C", one) for one in (first, passed, late, passed)]
+    outcomes = [
+        services.record(Database(), "C", change) for change in (first, passed, late, passed)
+    ]
 
     assert outcomes == [True, True, False, False]
     assert services.record(Database(), "C", replace(first, ended=ENDED + 6 * SECOND)), (
@@ -170,7 +172,7 @@ def test_old_changes_are_forgotten_by_setting_but_how_each_check_is(
     assert tasks.prune_history() == {"forgotten": 5 - len(left)}
 
     found = HealthChange.objects.order_by("id")
-    assert [(one.name, (now - one.at).days) for one in found] == left
+    assert [(change.name, (now - change.at).days) for change in found] == left
 
 
 @pytest.mark.django_db

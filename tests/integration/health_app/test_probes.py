@@ -84,10 +84,10 @@ def test_a_database_that_is_away_is_told_by_the_checks(
     reporter.run_once()
 
     found = reporter.health().to_json()["checks"]
-    failing = {name: one["error"] for name, one in found.items() if "error" in one}
+    failing = {name: check["error"] for name, check in found.items() if "error" in check}
     words = "the database does not answer: OperationalError"
     assert failing == {"C": words, "P": words, "network": words}
-    assert {name for name, one in told.items() if not one.healthy} == set(failing)
+    assert {name for name, result in told.items() if not result.healthy} == set(failing)
     assert "10.1.2.3" not in json.dumps(found)
 
 

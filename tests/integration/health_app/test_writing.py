@@ -41,7 +41,9 @@ def test_a_read_only_database_is_told_by_both_chains(reporter: Reporter, writes:
         execute(WRITABLE)
 
     found = reporter.health().to_json()["checks"]
-    assert {name: one["error"] for name, one in found.items() if "error" in one} == dict.fromkeys(
+    assert {
+        name: check["error"] for name, check in found.items() if "error" in check
+    } == dict.fromkeys(
         ("C", "P"), "consensus is not healthy reason: the database takes no writes: it is read-only"
     )
     assert json.dumps(found)

@@ -39,7 +39,7 @@ def peers(db: None) -> None:
 def shown(rpc: Rpc, **params: Any) -> list[str]:
     found = rpc("info.peers", **params)
     assert found["numPeers"] == str(len(found["peers"]))
-    return [one["nodeID"] for one in found["peers"]]
+    return [peer["nodeID"] for peer in found["peers"]]
 
 
 def test_a_peers_record(peers: None, rpc: Rpc) -> None:
@@ -72,7 +72,7 @@ def test_a_peer_that_says_nothing_has_empty_lists(peers: None, rpc: Rpc) -> None
 def test_who_names_the_primary_network_has_it_once(peers: None, rpc: Rpc) -> None:
     network_rows.peer(BOB, tracked_subnets=[SUBNET, PRIMARY_NETWORK])
 
-    tracked = {one["nodeID"]: one["trackedSubnets"] for one in rpc("info.peers")["peers"]}
+    tracked = {peer["nodeID"]: peer["trackedSubnets"] for peer in rpc("info.peers")["peers"]}
     assert tracked[str(BOB)] == [PRIMARY_NETWORK, SUBNET]
 
 

@@ -26,8 +26,8 @@ def others(pchain: PChain) -> dict[str, int]:
             made.validator(pchain, name, end=2 * DAY, weight=min(own // 3, 3_000_000_000_000))
         )
     return {
-        str(one.node_id): one.weight + one.delegator_weight
-        for one in stakers.current_validators(platform_chain()).validators
+        str(staker.node_id): staker.weight + staker.delegator_weight
+        for staker in stakers.current_validators(platform_chain()).validators
     }
 
 

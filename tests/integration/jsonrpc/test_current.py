@@ -190,8 +190,8 @@ def test_each_connection_waits_for_itself(serve, told, raw) -> None:
     served = serve(current_=told)
     connections = [raw(served.port) for _ in range(3)]
     told.tell()
-    for one in connections:
-        one.say(PLAIN)
+    for connection in connections:
+        connection.say(PLAIN)
     told.waits(3)
     connections[1].close()
     told.learn()

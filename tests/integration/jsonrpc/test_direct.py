@@ -213,7 +213,7 @@ def test_what_takes_long_to_compress_is_compressed_in_a_thread(
     monkeypatch.setattr(replies, "_compressed", noting)
     exchange(served, name, *REQUESTS["long and compressed"])
 
-    assert [one.startswith("jsonrpc") for one in threads] == [True]
+    assert [thread.startswith("jsonrpc") for thread in threads] == [True]
 
 
 def test_a_handler_that_asks_learns_whose_request_it_is(served: Served) -> None:

@@ -161,7 +161,7 @@ def test_nothing_is_written_to_who_has_left(serve, raw, elsewhere, made, monkeyp
     elsewhere.find()
     elsewhere.find()
     assert staying.response()[2] == b"found"
-    assert written == [one for one in made if one not in lost]
+    assert written == [message for message in made if message not in lost]
 
 
 def test_what_fails_on_one_connection_keeps_none_from_its_own(

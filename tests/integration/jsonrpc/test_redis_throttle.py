@@ -39,14 +39,14 @@ async def connect(path: str) -> Redis:
 
 async def test_two_processes_share_a_bucket(redis_socket: str) -> None:
     redis = await connect(redis_socket)
-    one, other = RedisThrottle(redis, Rate(0.001, 4)), RedisThrottle(redis, Rate(0.001, 4))
-    assert await one.take("a", 3) == 0.0
+    first, other = RedisThrottle(redis, Rate(0.001, 4)), RedisThrottle(redis, Rate(0.001, 4))
+    assert await first.take("a", 3) == 0.0
     assert await other.take("a", 1) == 0.0
-    assert await one.take("a", 1) == pytest.approx(1_000, abs=100)
+    assert await first.take("a", 1) == pytest.approx(1_000, abs=100)
     assert await other.take("b", 1) == 0.0
     (connection,) = redis.connection_pool._available_connections
     assert connection.is_connected
-    await one.close()
+    await first.close()
     assert not connection.is_connected
 
 

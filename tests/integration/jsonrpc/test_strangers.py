@@ -276,7 +276,7 @@ def test_refused_openings_of_websockets_are_one_line_of_the_log(
         refused.say(opening % headers)
         assert refused.until_closed().startswith(b"HTTP/1.1 403 ")
     with open_socket(served):  # once this is answered, the server has finished with the others
-        (record,) = [one for one in caplog.records if one.levelno >= logging.INFO]
+        (record,) = [entry for entry in caplog.records if entry.levelno >= logging.INFO]
 
     assert (record.name, record.levelno) == ("jsonrpc", logging.WARNING)
     assert "a WebSocket from 127.0.0.1 was refused: " in record.message

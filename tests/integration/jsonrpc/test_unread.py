@@ -41,7 +41,7 @@ def fill(served: Served) -> int:
     for _ in range(1_000):
         served.publish(NEWS)
         most = max(most, served.memory.unread.held)
-        if any(one.sink.is_gone() for one in served.hub.subscriptions("news")):
+        if any(subscription.sink.is_gone() for subscription in served.hub.subscriptions("news")):
             return most
     raise AssertionError("nobody was closed")
 

@@ -47,8 +47,10 @@ def test_integers_have_bounds(field: UInt64Field, largest: int) -> None:
 
 
 @given(st.integers(0, 2**256 - 1), st.integers(0, 2**256 - 1))
-def test_the_text_of_sqlite_sorts_like_the_numbers(one: int, other: int) -> None:
-    assert (for_database(one, 78, "sqlite") < for_database(other, 78, "sqlite")) == (one < other)
+def test_the_text_of_sqlite_sorts_like_the_numbers(number: int, other: int) -> None:
+    assert (for_database(number, 78, "sqlite") < for_database(other, 78, "sqlite")) == (
+        number < other
+    )
 
 
 @given(st.integers(0, 2**256 - 1))

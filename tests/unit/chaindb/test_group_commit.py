@@ -27,7 +27,7 @@ class Slow:
         self.done.append(list(work))
         if self.fails and len(self.done) > 1:
             raise RuntimeError("the disk is full")
-        return [2 * one for one in work]
+        return [2 * item for item in work]
 
 
 def bring(group: GroupCommit[int, int], works: Sequence[Sequence[int]]) -> list[threading.Thread]:
@@ -98,7 +98,7 @@ def test_work_that_waits_too_long_for_others_is_not_begun(monkeypatch: pytest.Mo
 
 
 def test_a_thread_alone_waits_for_nobody() -> None:
-    group: GroupCommit[int, int] = GroupCommit(lambda work: [one + 1 for one in work])
-    assert [group.run([one]) for one in range(3)] == [[1], [2], [3]]
+    group: GroupCommit[int, int] = GroupCommit(lambda work: [number + 1 for number in work])
+    assert [group.run([number]) for number in range(3)] == [[1], [2], [3]]
     with pytest.raises(ZeroDivisionError):
-        GroupCommit(lambda work: [1 // one for one in work]).run([0])
+        GroupCommit(lambda work: [1 // number for number in work]).run([0])

@@ -70,7 +70,7 @@ def test_each_index_has_its_own_turn(indexing: IndexingTime, process: Process) -
     process.spend(1.0, busy=1.0)
     assert indexing.seconds("calls") == FULL
     process.spend(1.0, busy=1.0)
-    assert [indexing.seconds(one) for one in ("calls", "tokens", "calls")] == [0.0, FULL, 0.0]
+    assert [indexing.seconds(name) for name in ("calls", "tokens", "calls")] == [0.0, FULL, 0.0]
 
 
 def test_one_answer_in_a_moment_is_not_much(indexing: IndexingTime, process: Process) -> None:

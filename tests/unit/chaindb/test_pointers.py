@@ -189,7 +189,7 @@ async def test_in_production_a_layer_that_failed_is_joined_again(
     await inner.group_send(group_of(C_CHAIN), {"type": "c"})
     assert await heard(inbox) == {"type": "c"}
     unbind()
-    assert [(one.levelname, bool(one.exc_info)) for one in caplog.records] == logged
+    assert [(record.levelname, bool(record.exc_info)) for record in caplog.records] == logged
 
 
 async def test_in_production_groups_are_joined_again_and_again(

@@ -41,8 +41,8 @@ def test_a_block_is_built_and_accepted_at_once(vm, building, counted):
     vm.waiting = ["one", "two"]
     consensus = SoleConsensus(vm, building)
     made = [consensus.produce(now=1), consensus.produce(now=2), consensus.produce(now=3)]
-    one = text_block(GENESIS, "one")
-    assert made == [one, text_block(one, "two"), None]
+    first = text_block(GENESIS, "one")
+    assert made == [first, text_block(first, "two"), None]
     assert vm.accepted == [GENESIS, *made[:2]]
     assert counted == [(height, begun) for height in (1, 2, 3) for begun in (True, False)]
 
@@ -52,7 +52,7 @@ def test_a_proposal_is_accepted_with_the_option_that_is_preferred(vm, building):
     made = SoleConsensus(vm, building).produce(now=1)
     assert made is not None
     assert (made.height, made.kind) == (2, COMMIT)
-    assert [one.height for one in vm.accepted] == [0, 1, 2]
+    assert [block.height for block in vm.accepted] == [0, 1, 2]
 
 
 def test_it_builds_on_what_is_accepted_whatever_was_preferred(vm, building):

@@ -139,17 +139,17 @@ class Tree(RuleBasedStateMachine):
     @precondition(lambda self: self.parents)
     @rule(data=st.data())
     def accept(self, data: Any) -> None:
-        roots = [one for one, parent in self.parents.items() if parent == self.last]
+        roots = [block for block, parent in self.parents.items() if parent == self.last]
         chosen = data.draw(st.sampled_from(roots))
         keep = self._below(chosen) - {chosen}
         gone = self.tree.accept(_id(chosen))
         assert set(gone) == set(self.parents) - keep - {chosen}
         assert all(
-            gone.index(self.parents[one]) < gone.index(one)
-            for one in gone
-            if self.parents[one] in gone
+            gone.index(self.parents[block]) < gone.index(block)
+            for block in gone
+            if self.parents[block] in gone
         )
-        self.parents = {one: parent for one, parent in self.parents.items() if one in keep}
+        self.parents = {block: parent for block, parent in self.parents.items() if block in keep}
         self.last = chosen
 
     @precondition(lambda self: self.parents)
@@ -158,7 +158,7 @@ class Tree(RuleBasedStateMachine):
         chosen = data.draw(st.sampled_from([*self.parents]))
         gone = self._below(chosen)
         assert set(self.tree.reject(_id(chosen))) == gone
-        self.parents = {one: up for one, up in self.parents.items() if one not in gone}
+        self.parents = {block: up for block, up in self.parents.items() if block not in gone}
 
     @rule()
     def restart(self) -> None:
@@ -169,9 +169,9 @@ class Tree(RuleBasedStateMachine):
     def holds_what_the_model_holds(self) -> None:
         assert len(self.tree) == len(self.parents)
         assert self.tree.last_accepted == _id(self.last)
-        for one, parent in self.parents.items():
-            assert _id(one) in self.tree.children(_id(parent))
-            assert self.tree.line(_id(one))[-1] == one
+        for block, parent in self.parents.items():
+            assert _id(block) in self.tree.children(_id(parent))
+            assert self.tree.line(_id(block))[-1] == block
         preferred = self.tree.preference
         assert preferred in self.tree or preferred == _id(self.last)
 

@@ -20,7 +20,7 @@ MOST = 2**256 - 1
 
 
 def topics(*values: int | bytes) -> list[bytes]:
-    return [words(one) for one in values]
+    return [words(value) for value in values]
 
 
 def test_the_count_of_topics_tells_erc20_from_erc721() -> None:
@@ -160,11 +160,11 @@ def test_other_logs_are_no_transfers() -> None:
 def test_whatever_is_emitted_is_read_as_numbers_that_fit(
     topic: bytes, others: list[bytes], data: bytes
 ) -> None:
-    for one in read_transfers([topic, *others], data):
-        numbers = (one.value, one.token_id or 0, one.last_token_id or 0)
+    for transfer in read_transfers([topic, *others], data):
+        numbers = (transfer.value, transfer.token_id or 0, transfer.last_token_id or 0)
         assert all(0 <= number <= MOST for number in numbers)
-        assert len(one.sender) == len(one.to) == 20
-        assert len(one.token_ids) <= events.MAX_OWNERS
+        assert len(transfer.sender) == len(transfer.to) == 20
+        assert len(transfer.token_ids) <= events.MAX_OWNERS
 
 
 def test_topics_are_those_of_the_standards() -> None:

@@ -16,7 +16,7 @@ from tests.builders.puppet import string
 def test_texts_come_back_without_what_does_not_show(text: str) -> None:
     found = strings.read_text(string(text.encode("utf-8", "surrogatepass")), 255)
 
-    kinds = {unicodedata.category(one) for one in found or ""}
+    kinds = {unicodedata.category(character) for character in found or ""}
     assert not kinds & {"Cc", "Cf", "Cs", "Zl", "Zp"}
     assert found is None or found == found.strip() != ""
 
@@ -78,7 +78,12 @@ def test_numbers_have_32_bytes() -> None:
 
 def test_questions_are_those_of_the_standards() -> None:
     selectors = (questions.NAME, questions.SYMBOL, questions.DECIMALS, questions.TOTAL_SUPPLY)
-    assert [one.hex() for one in selectors] == ["06fdde03", "95d89b41", "313ce567", "18160ddd"]
+    assert [selector.hex() for selector in selectors] == [
+        "06fdde03",
+        "95d89b41",
+        "313ce567",
+        "18160ddd",
+    ]
     assert questions.uri(7, is_collection=True).hex() == "c87b56dd" + words(7).hex()
     assert questions.uri(7, is_collection=False).hex() == "0e89341c" + words(7).hex()
     assert questions.supports(questions.ERC721).hex() == "01ffc9a780ac58cd" + "00" * 28

@@ -57,7 +57,7 @@ def test_what_a_database_does_not_take_is_written_when_it_is_back(
     assert database.full.wait(60)
     assert database.written == [("P", "the database does not answer"), ("P", "")]
     assert database.attempts == 5
-    assert [one.getMessage() for one in caplog.records] == [
+    assert [log_record.getMessage() for log_record in caplog.records] == [
         "the health history cannot be written now: away"
     ]
 
@@ -72,7 +72,9 @@ def test_what_can_never_be_written_does_not_hold_up_the_others(
 
     assert database.full.wait(60)
     assert database.written == [("C", "")]
-    assert [one.getMessage() for one in caplog.records] == ["a change of check C was not written"]
+    assert [log_record.getMessage() for log_record in caplog.records] == [
+        "a change of check C was not written"
+    ]
 
 
 def test_only_so_many_changes_wait() -> None:

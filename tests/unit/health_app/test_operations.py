@@ -57,30 +57,30 @@ def standstills(*counts: int) -> list[Standstill]:
 def failures() -> list[tuple[str, str]]:
     """Return all messages of the rules for each check, each for a single reason."""
     chains = [(MANY, ""), (LONG, ""), (NONE, "disk full")]
-    found = [("C", rules.evm_chain(*one)) for one in chains]
-    found += [("C", rules.evm_chain(NONE, standstill=one)) for one in standstills(3)]
-    found += [("P", rules.p_chain(one, 1.0, words, in_network=True)) for one, words in chains]
+    found = [("C", rules.evm_chain(*chain)) for chain in chains]
+    found += [("C", rules.evm_chain(NONE, standstill=stopped)) for stopped in standstills(3)]
+    found += [("P", rules.p_chain(chain, 1.0, words, in_network=True)) for chain, words in chains]
     found += [
-        ("P", rules.p_chain(NONE, 1.0, standstill=one, in_network=True))
-        for one in standstills(0, 3)
+        ("P", rules.p_chain(NONE, 1.0, standstill=stopped, in_network=True))
+        for stopped in standstills(0, 3)
     ]
     found += [
         ("P", rules.p_chain(NONE, 0.1, in_network=True)),
         ("X", rules.x_chain(vertices=range(999), transactions=())),
         ("bootstrapped", rules.bootstrapped({"P": False})),
         ("bootstrapped", rules.bootstrapped({"P": False}, "nobody answers")),
-        *(("network", rules.network(one, in_network=True)) for one in TROUBLED),
-        *(("router", rules.router(one)) for one in (MANY, LONG)),
+        *(("network", rules.network(report, in_network=True)) for report in TROUBLED),
+        *(("router", rules.router(load)) for load in (MANY, LONG)),
     ]
     assert all(finding.error for _, finding in found)
     return sorted(
-        {(check, one.error.partition(" reason: ")[2] or one.error) for check, one in found}
+        {(check, result.error.partition(" reason: ")[2] or result.error) for check, result in found}
     )
 
 
 @pytest.mark.parametrize(("check", "words"), failures())
 def test_each_failure_stands_in_the_table(check: str, words: str) -> None:
-    assert [one for one in known(check) if one.fullmatch(words)], words
+    assert [advice for advice in known(check) if advice.fullmatch(words)], words
 
 
 def test_a_check_that_breaks_stands_in_the_table() -> None:
@@ -90,12 +90,12 @@ def test_a_check_that_breaks_stands_in_the_table() -> None:
     words = reporter.examine(HealthCheck("C", broken, frozenset())).error
     assert words == "the check could not be made: KeyError"
     for check in TAGS:
-        assert [one for one in known(check) if one.fullmatch(words)]
+        assert [advice for advice in known(check) if advice.fullmatch(words)]
 
 
 def test_each_row_has_a_cause_and_an_action() -> None:
     rows = told()
-    assert {one for checks, *_ in rows for one in checks.split(", ")} == {*TAGS, "each"}
+    assert {check for checks, *_ in rows for check in checks.split(", ")} == {*TAGS, "each"}
     assert all(len(cause) > 10 and len(action) > 5 for *_, cause, action in rows)
 
 
@@ -105,13 +105,13 @@ def test_the_admin_gives_the_same_advice() -> None:
         for checks, said, cause, action in told()
         for words in re.findall(r"`([^`]+)`", said)
     ]
-    assert [tuple(one) for one in advice.ALL] == told_here
+    assert [tuple(advice) for advice in advice.ALL] == told_here
 
 
 @pytest.mark.parametrize(("check", "words"), failures())
 def test_of_each_failure_one_piece_of_advice_is_found(check: str, words: str) -> None:
     found = advice.find(check, f"it is not healthy reason: {words}")
-    assert len(found) == 1, [one.says for one in found]
+    assert len(found) == 1, [advice.says for advice in found]
 
 
 def test_nothing_is_advised_about_words_that_nobody_foresaw() -> None:

@@ -70,7 +70,7 @@ def test_a_run_of_all_checks(scene: Scene) -> None:
 
     report = scene.reporter.health()
     assert report.healthy
-    assert {name: one.message for name, one in report.checks.items()} == {
+    assert {name: result.message for name, result in report.checks.items()} == {
         "bootstrapped": "fine",
         "C": "fine",
     }
@@ -134,7 +134,7 @@ def test_failures_and_recoveries_are_logged(scene: Scene, caplog: pytest.LogCapt
         scene.findings["C"] = finding
         scene.reporter.run_once()
 
-    assert [one.getMessage() for one in caplog.records] == [
+    assert [record.getMessage() for record in caplog.records] == [
         "check C fails: it is broken",
         "check C passes again",
     ]
@@ -276,7 +276,9 @@ def test_a_check_that_hangs_fails_alone_and_recovers() -> None:
         scene.wait_for(("C", "check timed out: no result within 0.05s"))
         scene.wait_for(("bootstrapped", ""))
         assert scene.reporter.readiness().healthy
-        runs = [one for one in set(threading.enumerate()) - others if one.name == "health-C"]
+        runs = [
+            thread for thread in set(threading.enumerate()) - others if thread.name == "health-C"
+        ]
         assert len(runs) == 1
         hangs.set()
         scene.wait_for(("C", ""))

@@ -68,7 +68,7 @@ def test_a_clock_that_was_set_back_makes_no_negative_duration() -> None:
 
 
 def test_a_report_is_healthy_when_all_checks_are() -> None:
-    good, bad = (NOT_YET_RUN.followed_by(one, 0, 0) for one in (GOOD, BAD))
+    good, bad = (NOT_YET_RUN.followed_by(result, 0, 0) for result in (GOOD, BAD))
 
     assert Report({"a": good, "b": good}).healthy
     assert not Report({"a": good, "b": bad}).healthy

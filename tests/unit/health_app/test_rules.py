@@ -186,8 +186,10 @@ def test_requests_that_are_stuck(requests: Outstanding, reason: str) -> None:
 def test_those_who_make_blocks_may_not_stand_still(standstill: Standstill, words: str) -> None:
     short = standstill._replace(seconds=rules.LONGEST_STANDSTILL)
     for judged in (
-        lambda one: rules.evm_chain(Outstanding(), standstill=one),
-        lambda one: rules.p_chain(Outstanding(), 1.0, standstill=one, in_network=True),
+        lambda standstill: rules.evm_chain(Outstanding(), standstill=standstill),
+        lambda standstill: rules.p_chain(
+            Outstanding(), 1.0, standstill=standstill, in_network=True
+        ),
     ):
         assert judged(standstill).error == f"consensus is not healthy reason: {words}"
         assert judged(short).error == ""

@@ -226,7 +226,9 @@ async def test_a_handler_that_asks_learns_whose_request_it_is(door, registry, me
         app = door(config=config)
         answer = await ask(app, headers=JSON | forwarded, parts=(call,), client=client)
         assert answer.body == b'{"jsonrpc":"2.0","id":1,"result":"%b"}' % key.encode()
-        meta = {f"HTTP_{name.replace('-', '_').upper()}": one for name, one in forwarded.items()}
+        meta = {
+            f"HTTP_{name.replace('-', '_').upper()}": value for name, value in forwarded.items()
+        }
         request = RequestFactory(REMOTE_ADDR=client).generic(
             "POST", "/rpc", call, "application/json", **meta
         )

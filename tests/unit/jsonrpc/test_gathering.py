@@ -177,9 +177,9 @@ async def test_work_that_takes_too_long_is_told_to_all(
     hurried = Gatherer(dispatcher, workers, 0.01)
     waiting = [asyncio.create_task(hurried.answer(put(n))) for n in range(2)]
 
-    for one in waiting:
+    for task in waiting:
         with pytest.raises(TimeoutError):
-            await one
+            await task
     store.go.set()
 
 

@@ -204,7 +204,7 @@ def slow(registry, clock) -> Dispatcher:
 
 def in_one_turn(dispatcher: Dispatcher, *bodies: bytes) -> list[HotAnswer]:
     async def answer() -> list[HotAnswer]:
-        return [dispatcher.answer_hot(one) for one in bodies]
+        return [dispatcher.answer_hot(body) for body in bodies]
 
     return asyncio.run(answer())
 
@@ -357,6 +357,6 @@ def test_the_calls_of_a_batch_are_made_as_one_request(registry) -> None:
 
     registry.add("listen", lambda: heard.append("call"), hot=True)
     dispatcher = Dispatcher(registry, one_request=one_request)
-    one = body("listen")
-    dispatcher.answer_hot(b"[%b,%b]" % (one, one))
+    request = body("listen")
+    dispatcher.answer_hot(b"[%b,%b]" % (request, request))
     assert heard == ["begin", "call", "call", "end"]

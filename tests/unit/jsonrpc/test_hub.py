@@ -142,7 +142,7 @@ async def test_one_that_is_told_much_is_told_in_parts_and_in_order(many) -> None
         await asyncio.sleep(0)
         seen.append(len(sinks[0].texts))
     assert seen == [3, 6, 8, 8]
-    assert [msgspec.json.decode(one)["params"]["result"] for one in sinks[0].texts] == [*range(8)]
+    assert [msgspec.json.decode(text)["params"]["result"] for text in sinks[0].texts] == [*range(8)]
 
 
 async def test_others_get_their_turns_between_pieces_however_little_work_they_are(

@@ -312,7 +312,7 @@ async def test_a_long_message_that_waits_is_a_piece_of_its_own(full: Server) -> 
     await connection.drained()
 
     assert server.pieces == [
-        text_frame(one) for one in (b"first", b"waits", b"longer than a part", b"c")
+        text_frame(payload) for payload in (b"first", b"waits", b"longer than a part", b"c")
     ]
 
 
@@ -403,13 +403,13 @@ async def test_what_waits_for_a_peer_that_leaves_is_not_counted_on() -> None:
 
 async def test_where_too_much_waits_in_all_the_slowest_is_closed() -> None:
     slow, slowest, memory = Peer(), Peer(), bounded(1_000)
-    one, other = share(memory, slow, slowest)
+    first, other = share(memory, slow, slowest)
     for text in (b"first", b"a" * 300):
-        one.push(text)
+        first.push(text)
         other.push(text)
     other.push(b"b" * 200)
-    one.push(b"c" * 200)
-    assert (one.closed, other.closed) == (False, True)
+    first.push(b"c" * 200)
+    assert (first.closed, other.closed) == (False, True)
     for peer in (slow, slowest):
         peer.reads.set()
     await settle()
@@ -421,16 +421,16 @@ async def test_where_too_much_waits_in_all_the_slowest_is_closed() -> None:
 @pytest.mark.parametrize("queued", [[], [b"a", b"b" * 200]])
 async def test_a_peer_for_whom_the_server_keeps_too_much_is_cut_off(queued: list[bytes]) -> None:
     slow, slowest, memory = Peer(), Peer(), bounded(1_000)
-    one, other = share(memory, slow, slowest)
+    first, other = share(memory, slow, slowest)
     for text in queued:
         other.push(text)
     other.wait_at_server(700)
-    one.push(b"c" * 400)
+    first.push(b"c" * 400)
     await settle()
-    assert (one.closed, other.closed) == (False, True)
+    assert (first.closed, other.closed) == (False, True)
     assert (slow.abandoned, slowest.abandoned, memory.held) == (0, 1, 400)
     other.lose()
-    one.lose()
+    first.lose()
 
 
 async def test_who_is_closed_by_the_writing_of_what_waits_is_told_why(full: Server) -> None:

@@ -51,7 +51,7 @@ def test_all_threads_count_together() -> None:
     for thread in threads:
         thread.join()
     counted = tally.read()
-    assert {name: one.number for name, one in counted.durations.items()} == {
+    assert {name: duration.number for name, duration in counted.durations.items()} == {
         "a": 10_000,
         "b": 10_000,
     }

@@ -28,7 +28,10 @@ def queued(lock: FairLock, work: Callable[[], object], place: int) -> threading.
 def test_it_is_handed_over_in_the_order_of_coming() -> None:
     lock, order = FairLock(), list[int]()
     with lock.held(SECONDS):
-        threads = [queued(lock, lambda one=one: order.append(one), one + 1) for one in range(5)]  # type: ignore[misc]
+        threads = [
+            queued(lock, lambda number=number: order.append(number), number + 1)
+            for number in range(5)
+        ]  # type: ignore[misc]
     for thread in threads:
         thread.join(SECONDS)
     assert order == [0, 1, 2, 3, 4]

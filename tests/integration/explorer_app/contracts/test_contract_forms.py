@@ -296,7 +296,7 @@ def test_an_abi_with_a_type_that_does_not_exist_is_refused(explored: Explored, e
 def shared(rows: int, size: int) -> bytes:
     """Return code whose output is an array of arrays, all of them the same data."""
     words = [32, rows, *[32 * rows] * rows, size, *range(size)]
-    data = b"".join(one.to_bytes(32, "big") for one in words)
+    data = b"".join(word.to_bytes(32, "big") for word in words)
     return bytes.fromhex(f"61{len(data):04x}61000d5f3961{len(data):04x}5ff3") + data
 
 
@@ -324,11 +324,13 @@ def test_an_error_that_the_contracts_abi_does_not_have_is_marked(
     data = keccak256(b"OwnableUnauthorizedAccount(address)")[:4] + word(cabinet)
     own = keccak256(b"Locked(address,uint256)")[:4] + word(cabinet) + word(cabinet)
     texts = [
-        explored.client.get(path(cabinet, "write"), {"reverted": "0x" + one.hex()}, headers=SCRIPT)
-        for one in (data, own)
+        explored.client.get(
+            path(cabinet, "write"), {"reverted": "0x" + payload.hex()}, headers=SCRIPT
+        )
+        for payload in (data, own)
     ]
 
-    assert ["by its selector" in one.content.decode() for one in texts] == [True, False]
+    assert ["by its selector" in response.content.decode() for response in texts] == [True, False]
 
 
 def test_what_an_implementation_is_only_claimed_for_comes_last_and_is_marked(
@@ -349,7 +351,7 @@ def test_what_an_implementation_is_only_claimed_for_comes_last_and_is_marked(
 
     for shown in (text, values):
         places = [
-            shown.index(one) for one in ("not proven", "<dt>mine", "only claims", "<dt>number")
+            shown.index(part) for part in ("not proven", "<dt>mine", "only claims", "<dt>number")
         ]
         assert places == sorted(places)
 

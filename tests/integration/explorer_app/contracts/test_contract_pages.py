@@ -49,8 +49,8 @@ def test_a_contract_with_the_same_code_shows_no_arguments_of_the_other(
     own, other = explored.verified("counter"), explored.deploy("counter")
     VerifiedContract.objects.update(arguments=b"\xab\xcd")
     shown, similar = (
-        page(explored, f"/address/0x{one.addresses['counter']}", tab="contract")
-        for one in (own, other)
+        page(explored, f"/address/0x{address.addresses['counter']}", tab="contract")
+        for address in (own, other)
     )
 
     assert ">verified<" in shown

@@ -25,11 +25,11 @@ pytestmark = pytest.mark.usefixtures("pchain")  # the header shows the P-Chain s
 STORY = "A text that is longer than the thirty-one bytes which one slot has room for, and then some more."
 
 
-def plain(one: StoredVariable) -> object:
+def plain(variable: StoredVariable) -> object:
     """Return a value, or a list of the values of its parts."""
-    if one.parts:
-        return [plain(part) for part in one.parts]
-    return one.remark if one.value is None else one.value
+    if variable.parts:
+        return [plain(part) for part in variable.parts]
+    return variable.remark if variable.value is None else variable.value
 
 
 def test_each_kind_of_variable_is_read_as_it_was_written(
@@ -38,11 +38,11 @@ def test_each_kind_of_variable_is_read_as_it_was_written(
     told = interfaces.storage_layout(explored.site.evm, cabinet)
     assert told is not None
     fetch = interfaces.slots_reader(explored.site.evm, cabinet)
-    found = {one.name: one for one in read_all(told.layout, fetch)}
+    found = {variable.name: variable for variable in read_all(told.layout, fetch)}
     drawer = ["100", "-3", "true"]
     sizes = ["0", "4"]
 
-    assert {name: plain(one) for name, one in found.items() if not one.mapping} == {
+    assert {name: plain(variable) for name, variable in found.items() if not variable.mapping} == {
         "isOpen": "true",
         "rows": "7",
         "keeper": str(checksum_address(SENDER)),

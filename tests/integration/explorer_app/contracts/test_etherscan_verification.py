@@ -26,7 +26,7 @@ ADDRESS = "0x" + "5f" * 20
 def exchange(key: str) -> list[dict[str, Any]]:
     """Return the steps of a recorded exchange."""
     recorded = json.loads((VECTORS / "exchanges.json").read_text())["exchanges"]
-    (steps,) = (one["steps"] for one in recorded if one["id"] == key)
+    (steps,) = (entry["steps"] for entry in recorded if entry["id"] == key)
     return steps
 
 

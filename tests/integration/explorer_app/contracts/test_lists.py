@@ -233,8 +233,8 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
         bytes.fromhex(f"60{len(both):02x}600c60003960{len(both):02x}6000f3") + both
     )
     words = [bytes([number]) * 32 for number in (2, 1, 3, 1)]
-    for one, other in (words[:2], words[2:]):
-        explored.chain.do(to=at, value=0, data=one + other, gas=100_000)
+    for sender, other in (words[:2], words[2:]):
+        explored.chain.do(to=at, value=0, data=sender + other, gas=100_000)
     explored.create(bytes.fromhex("60006000a0"))
 
     def found(**params: object) -> Any:
@@ -244,13 +244,13 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
 
     with CaptureQueriesContext(connection) as asked:
         rows = found()
-    keys = [one["sql"] for one in asked if one["sql"].startswith(KEYS)]
+    keys = [query["sql"] for query in asked if query["sql"].startswith(KEYS)]
     places = [(int(row["blockNumber"], 16), int(row["logIndex"], 16)) for row in rows]
     assert places == sorted(places)
     topics = [row["topics"] for row in rows]
     assert topics == [
-        ["0x" + one.hex()] if one else []
-        for one in (words[0], words[1], b"", words[2], words[3], b"")
+        ["0x" + word.hex()] if word else []
+        for word in (words[0], words[1], b"", words[2], words[3], b"")
     ]
     assert found(page=2, offset=2) == rows[2:4]
     assert found(topic0="0x" + words[1].hex()) == [rows[1], rows[4]]
@@ -308,7 +308,7 @@ def test_blocks_are_rewarded_with_tips(
             1: int(mined[3]["blockReward"]),
             4: tip,
         }
-        receipts = [one["sql"] for one in read if 'FROM "cchain_app_receipt"' in one["sql"]]
+        receipts = [query["sql"] for query in read if 'FROM "cchain_app_receipt"' in query["sql"]]
     (sql,) = receipts
     for number in (1, 4):
         assert f">= {row_id(number)} " in sql
@@ -362,10 +362,10 @@ def test_methods_of_the_chains_interface_answer_without_an_envelope(
 
 @pytest.mark.usefixtures("counter")
 def test_supply_and_gas_are_told(explored: Explored, rpc: Rpc) -> None:
-    genesis = sum(one.balance for one in explored.site.evm.genesis.alloc.values())
+    genesis = sum(account.balance for account in explored.site.evm.genesis.alloc.values())
     burnt = sum(
         int(block["gasUsed"], 16) * int(block["baseFeePerGas"], 16)
-        for block in (rpc("eth_getBlockByNumber", hex(one), False) for one in range(5))
+        for block in (rpc("eth_getBlockByNumber", hex(number), False) for number in range(5))
     )
 
     supply = explored.get(module="stats", action="ethsupply2")["result"]
@@ -380,8 +380,8 @@ def test_supply_and_gas_are_told(explored: Explored, rpc: Rpc) -> None:
     proposed = int(float(oracle["ProposeGasPrice"]) * 10**9 + 0.5)
     assert proposed == int(rpc("eth_gasPrice"), 16)
     waits = [
-        explored.get(module="gastracker", action="gasestimate", gasprice=one)["result"]
-        for one in (proposed, 0)
+        explored.get(module="gastracker", action="gasestimate", gasprice=time)["result"]
+        for time in (proposed, 0)
     ]
     assert waits == ["1", "3600"]
 

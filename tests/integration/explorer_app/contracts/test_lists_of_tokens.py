@@ -59,7 +59,7 @@ def test_tokens_are_listed_from_rows(explored: Explored, monkeypatch: pytest.Mon
     holders = explored.get(module="token", action="tokenholderlist", contractaddress=token)[
         "result"
     ]
-    assert [one["TokenHolderQuantity"] for one in holders] == [str(supply - 5), "5"]
+    assert [holder["TokenHolderQuantity"] for holder in holders] == [str(supply - 5), "5"]
     count = explored.get(module="token", action="tokenholdercount", contractaddress=token)
     assert count["result"] == "2"
     assert account(explored, "tokentx")["result"] == "Error! Invalid address format"

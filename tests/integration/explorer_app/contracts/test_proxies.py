@@ -160,8 +160,8 @@ def test_facets_count_once_and_are_looked_up_together(explored: Explored) -> Non
     supplied = {"action": "supplyabi", "address": "0x" + plain.hex(), "abi": json.dumps([ABI])}
     explored.post(module="contract", **supplied)
     facets = [
-        Address(bytes.fromhex(one.addresses[name]))
-        for one, name in ((counter, "counter"), (again, "counter"), (vault, "vault"))
+        Address(bytes.fromhex(address.addresses[name]))
+        for address, name in ((counter, "counter"), (again, "counter"), (vault, "vault"))
     ]
     small = explored.create(deployer(diamond(facets[:1])))
     large = explored.create(deployer(diamond([*facets, plain] * 3)))
@@ -176,12 +176,12 @@ def test_facets_count_once_and_are_looked_up_together(explored: Explored) -> Non
 
     assert found is not None
     assert (found.kind, found.implementations) == (ProxyKind.DIAMOND, (*facets, plain))
-    inner = [abi_of(evm, one).functions for one in (*facets, plain)]
+    inner = [abi_of(evm, address).functions for address in (*facets, plain)]
     assert alone.functions == inner[0] == inner[1]
     assert together.functions == sum(inner, ())
-    assert [one.name for one in inner[3]] == [ABI["name"]]
+    assert [function.name for function in inner[3]] == [ABI["name"]]
     assert len(many) == len(few) == 3
-    assert not any('"input"' in one["sql"] for one in many)
+    assert not any('"input"' in query["sql"] for query in many)
 
 
 def test_the_abis_of_facets_are_read_as_far_as_they_are_short(

@@ -173,7 +173,7 @@ def test_metadata_and_sources_verify_as_well(explored: Explored) -> None:
     ).json()["metadata"]
     other = explored.deploy("counter")
     sources = {
-        path: one["content"] for path, one in found.fields["standardJson"]["sources"].items()
+        path: source["content"] for path, source in found.fields["standardJson"]["sources"].items()
     }
 
     answered = explored.client.post(
@@ -202,7 +202,7 @@ def test_fields_tell_all_that_is_known(explored: Explored) -> None:
     assert shown["metadata"]["settings"]["compilationTarget"] == {"src/Proxy.sol": "Proxy"}
     kinds = ("function", "event", "error")
     assert {kind: names_of(shown["signatures"][kind]) for kind in kinds} == {
-        kind: [one["name"] for one in fields["abi"] if one["type"] == kind] for kind in kinds
+        kind: [entry["name"] for entry in fields["abi"] if entry["type"] == kind] for kind in kinds
     }
     assert shown["proxyResolution"] == {
         "isProxy": True,
@@ -212,15 +212,15 @@ def test_fields_tell_all_that_is_known(explored: Explored) -> None:
         ],
     }
     assert shown["deployment"]["deployer"] == checksum_address(explored.chain.make().sender)
-    one = explored.client.get(path, {"fields": "compilation.name,abi"}).json()
-    assert one["compilation"] == {"name": "Proxy"}
+    chosen = explored.client.get(path, {"fields": "compilation.name,abi"}).json()
+    assert chosen["compilation"] == {"name": "Proxy"}
     without = explored.client.get(path, {"omit": "abi"}).json()
     assert without.keys() == shown.keys() - {"abi"}
 
 
 def names_of(signatures: list[dict[str, str]]) -> list[str]:
     """Return the names of signatures."""
-    return [one["signature"].partition("(")[0] for one in signatures]
+    return [signature["signature"].partition("(")[0] for signature in signatures]
 
 
 def test_signatures_have_their_hashes(explored: Explored) -> None:
@@ -229,9 +229,11 @@ def test_signatures_have_their_hashes(explored: Explored) -> None:
     path = f"/v2/contract/{CHAIN}/{at(found)}"
     signatures = explored.client.get(path, {"fields": "signatures"}).json()["signatures"]
 
-    declared = [one["name"] for one in found.fields["abi"] if one["type"] == "function"]
+    declared = [entry["name"] for entry in found.fields["abi"] if entry["type"] == "function"]
     assert names_of(signatures["function"]) == declared
-    (set_number,) = (one for one in signatures["function"] if "setNumber" in one["signature"])
+    (set_number,) = (
+        signature for signature in signatures["function"] if "setNumber" in signature["signature"]
+    )
     whole = "0x" + keccak256(b"setNumber(uint256)").hex()
     assert whole.startswith("0x3fb5c1cb")
     assert set_number == {
@@ -254,13 +256,13 @@ def test_verified_contracts_are_listed(
     first, second = explored.verified("counter"), explored.verified("vault")
 
     listed = explored.client.get(f"/v2/contracts/{CHAIN}", {"limit": "1"}).json()["results"]
-    assert [one["address"] for one in listed] == [at(second)]
+    assert [contract["address"] for contract in listed] == [at(second)]
     after = {"afterMatchId": listed[0]["matchId"]}
     rest = explored.client.get(f"/v2/contracts/{CHAIN}", after).json()["results"]
     with django_assert_num_queries(1):
         both = explored.client.get(f"/v2/contracts/{CHAIN}").json()["results"]
     assert both == listed + rest
-    assert [one["address"] for one in rest] == [at(first)]
+    assert [contract["address"] for contract in rest] == [at(first)]
     everywhere = explored.client.get(f"/v2/contract/all-chains/{at(first)}").json()
     assert everywhere["results"] == rest
 

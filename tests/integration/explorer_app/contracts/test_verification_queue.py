@@ -104,7 +104,7 @@ def test_what_was_over_a_day_ago_is_forgotten(explored: Explored) -> None:
 
     explored.post(**explored.form(explored.deploy("vault")))
 
-    assert [one.name for one in Verification.objects.all()] == ["Vault"]
+    assert [row.name for row in Verification.objects.all()] == ["Vault"]
 
 
 def test_of_what_is_over_the_input_is_not_kept(explored: Explored) -> None:
@@ -112,7 +112,7 @@ def test_of_what_is_over_the_input_is_not_kept(explored: Explored) -> None:
     wrong = "0x" + explored.deploy("vault").addresses["vault"]
     for changes in ({}, {"contractaddress": wrong}):
         explored.post(**explored.form(found, **changes))
-    assert all(len(one.input) > 100 for one in Verification.objects.all())
+    assert all(len(row.input) > 100 for row in Verification.objects.all())
 
     assert explored.work() == 2
 
@@ -135,8 +135,8 @@ def test_the_index_of_what_is_open_serves_whoever_asks_for_it(explored: Explored
     explored.post(**explored.form(explored.deploy("counter")))
     with CaptureQueriesContext(connection) as asked:
         explored.work()
-    about = [one["sql"] for one in asked if '"explorer_app_verification"' in one["sql"]]
-    among = [one for one in about if '"state" = ' in one.partition("WHERE")[2]]
+    about = [query["sql"] for query in asked if '"explorer_app_verification"' in query["sql"]]
+    among = [query for query in about if '"state" = ' in query.partition("WHERE")[2]]
 
     assert len(among) >= 3
     for sql in among:

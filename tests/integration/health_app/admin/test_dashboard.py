@@ -52,7 +52,7 @@ def test_what_fails_comes_with_cause_and_action(db: None) -> None:
         changed=lambda *_: None,
         interval=60.0,
     )
-    assert [one.title for one in history.overview(reporter).panels] == ["Latest changes"]
+    assert [panel.title for panel in history.overview(reporter).panels] == ["Latest changes"]
     reporter.run_once()
     failures, _ = history.overview(reporter).panels
     text = str(failures.body)

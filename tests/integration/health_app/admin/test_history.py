@@ -93,7 +93,7 @@ def test_lists_are_read_by_an_index_a_page_at_a_time(
 
     assert len(page.rows) == 50
     # A scan of the index of failures in its order stops after one page: it contains only failures.
-    assert [one for one in page.slow_plans() if "health_change_failures" not in one] == []
+    assert [plan for plan in page.slow_plans() if "health_change_failures" not in plan] == []
     assert len(page.chain_statements) <= 2
 
 

@@ -39,8 +39,8 @@ def test_promtool_finds_nothing_wrong_but_names_that_are_the_references(text: st
     assert complaints == [
         "svc_network_peers_subnet label names should be written in 'snake_case' not 'camelCase'",
         *(
-            f'{one} non-histogram and non-summary metrics should not have "_sum" suffix'
-            for one in sums
+            f'{metric} non-histogram and non-summary metrics should not have "_sum" suffix'
+            for metric in sums
         ),
     ]
 
@@ -61,9 +61,9 @@ def test_calls_are_counted_by_interface(page: Page) -> None:
 
 def test_no_method_is_named_like_what_is_not_executed() -> None:
     methods = {
-        one.name
+        method.name
         for endpoint in this_node().doors.endpoints()
-        for one in endpoint.dispatcher.registry
+        for method in endpoint.dispatcher.registry
     }
     assert not methods & NOT_EXECUTED
 
@@ -180,7 +180,7 @@ def test_a_scrape_asks_the_database_little(busy: None) -> None:
     reader.read()
     with CaptureQueriesContext(connection) as asked:
         reader.read()
-    assert len(asked) <= STATEMENTS, [one["sql"] for one in asked.captured_queries]
+    assert len(asked) <= STATEMENTS, [query["sql"] for query in asked.captured_queries]
 
 
 def test_without_the_database_the_page_has_all_that_needs_none(busy: None) -> None:
@@ -213,7 +213,7 @@ def test_a_database_that_hangs_does_not_hang_the_page(observed: None) -> None:
 
 def test_rows_are_read_in_a_thread_of_their_own(transactional_db: None, observed: None) -> None:
     load_genesis(evm_chain())
-    found = {one.name: one.samples[0].value for one in RowCounts(parts()).metrics()}
+    found = {metric.name: metric.samples[0].value for metric in RowCounts(parts()).metrics()}
     assert found["svc_database_up"] == 1
     assert found["svc_chain_height"] == 0
 

@@ -82,7 +82,9 @@ def test_every_query_of_the_dashboard_can_be_parsed(tmp_path: Path) -> None:
 
 def test_every_figure_that_is_asked_for_is_on_the_page(page: Page) -> None:
     files = ("alerts.yml", "rules.yml")
-    wanted = figures_in("\n".join([*queries(), *((MONITORING / one).read_text() for one in files)]))
+    wanted = figures_in(
+        "\n".join([*queries(), *((MONITORING / name).read_text() for name in files)])
+    )
     assert len(wanted) > 60
     missing = wanted - names(page)
     if connection.vendor == "postgresql":
@@ -96,27 +98,29 @@ def test_the_dashboard_is_one_that_grafana_imports() -> None:
     assert re.fullmatch(r"[a-zA-Z0-9_-]{1,40}", DASHBOARD["uid"])
     assert DASHBOARD["title"]
     assert 30 <= DASHBOARD["schemaVersion"] <= 41
-    assert {one["type"] for one in PANELS} <= KINDS
-    assert {one["id"] for one in DASHBOARD["__requires"] if one["type"] == "panel"} | {
-        "row"
-    } == KINDS
+    assert {panel["type"] for panel in PANELS} <= KINDS
+    assert {
+        requirement["id"]
+        for requirement in DASHBOARD["__requires"]
+        if requirement["type"] == "panel"
+    } | {"row"} == KINDS
 
 
 def test_the_dashboard_asks_whatever_prometheus_its_user_has() -> None:
-    variables = {one["name"]: one for one in DASHBOARD["templating"]["list"]}
+    variables = {variable["name"]: variable for variable in DASHBOARD["templating"]["list"]}
     assert variables["datasource"]["type"] == "datasource"
     assert variables["datasource"]["query"] == "prometheus"
     chosen = {"type": "prometheus", "uid": "${datasource}"}
     assert variables["instance"]["datasource"] == chosen
     for panel in SHOWN:
-        assert [panel["datasource"], *(one["datasource"] for one in panel["targets"])] == [
+        assert [panel["datasource"], *(target["datasource"] for target in panel["targets"])] == [
             chosen
         ] * (len(panel["targets"]) + 1)
-        assert all('instance=~"$instance"' in one["expr"] for one in panel["targets"])
+        assert all('instance=~"$instance"' in target["expr"] for target in panel["targets"])
 
 
 def test_panels_have_a_place_of_their_own() -> None:
-    assert len({one["id"] for one in PANELS}) == len(PANELS)
+    assert len({panel["id"] for panel in PANELS}) == len(PANELS)
     taken: set[tuple[int, int]] = set()
     for panel in PANELS:
         place = panel["gridPos"]
@@ -138,6 +142,6 @@ def test_panels_say_what_they_show() -> None:
         assert panel["description"]
         assert panel["fieldConfig"]["defaults"]["unit"]
         assert panel["targets"]
-        references = [one["refId"] for one in panel["targets"]]
+        references = [target["refId"] for target in panel["targets"]]
         assert len(set(references)) == len(references)
-        assert all(one["legendFormat"] for one in panel["targets"])
+        assert all(target["legendFormat"] for target in panel["targets"])

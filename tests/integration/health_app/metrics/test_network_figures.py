@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def values() -> dict[str, Any]:
-    return {one.name: one.samples[0].value for one in network.of_network()}
+    return {metric.name: metric.samples[0].value for metric in network.of_network()}
 
 
 def test_a_node_without_network_has_no_process_to_miss(node_settings: Any, settings: Any) -> None:

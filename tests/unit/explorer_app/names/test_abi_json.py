@@ -35,11 +35,14 @@ ABI: list[dict[str, Any]] = [
 def test_functions_events_and_errors_are_declarations() -> None:
     found = read_abi(ABI)
 
-    assert [one.signature for one in found.functions] == ["pay((address)[],uint256)", "old()"]
+    assert [function.signature for function in found.functions] == [
+        "pay((address)[],uint256)",
+        "old()",
+    ]
     assert found.functions[0].parameters[0].members[0].name == "who"
-    assert [one.signature for one in found.events] == ["Paid(address)"]
+    assert [event.signature for event in found.events] == ["Paid(address)"]
     assert found.events[0].parameters[0].indexed
-    assert [one.signature for one in found.errors] == ["Poor()"]
+    assert [error.signature for error in found.errors] == ["Poor()"]
 
 
 def nested(depth: int) -> dict[str, Any]:
@@ -95,8 +98,8 @@ def test_what_is_no_abi_is_refused(given: Any) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("where", ["inputs", "components"])
 def test_types_that_do_not_exist_are_refused(type_: str, where: str) -> None:
-    one = {"type": type_, "name": "x"}
-    inner = one if where == "inputs" else {"type": "tuple", "name": "t", "components": [one]}
+    entry = {"type": type_, "name": "x"}
+    inner = entry if where == "inputs" else {"type": "tuple", "name": "t", "components": [entry]}
     with pytest.raises(MalformedAbi):
         read_abi([{"type": "function", "name": "f", "inputs": [inner]}])
 
@@ -118,7 +121,7 @@ def test_long_names_of_parameters_are_cut() -> None:
     inputs = [{"type": "bool", "name": "n" * 100_000}, {"type": "bool", "name": None}]
     (found,) = read_abi([{"name": "f", "inputs": inputs}]).functions
 
-    assert [len(one.name) for one in found.parameters] == [200, 0]
+    assert [len(parameter.name) for parameter in found.parameters] == [200, 0]
 
 
 WORDS = st.sampled_from(

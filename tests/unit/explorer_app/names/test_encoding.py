@@ -110,7 +110,7 @@ def test_a_tuple_is_a_list_or_an_object() -> None:
 
 def test_an_example_is_shown_for_each_type() -> None:
     assert example(ORDER) == '[["0x…", [1, …]], …]'
-    assert [example(Parameter(one, "")) for one in ("uint8", "bool", "string", "string[]")] == [
+    assert [example(Parameter(type_, "")) for type_ in ("uint8", "bool", "string", "string[]")] == [
         "1", "true", "text", '["text", …]',
     ]  # fmt: skip
 

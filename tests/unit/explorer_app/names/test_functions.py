@@ -19,13 +19,17 @@ ABI = [
 
 
 def test_functions_say_what_they_may_do() -> None:
-    found = {one.name: one for one in read_functions(ABI)}
+    found = {function.name: function for function in read_functions(ABI)}
 
     assert list(found) == ["get", "half", "pay", "old", "oldPay", "set"]
-    assert [name for name, one in found.items() if one.only_reads] == ["get", "half", "old"]
-    assert [name for name, one in found.items() if one.is_getter] == ["get", "old"]
-    assert [name for name, one in found.items() if one.is_payable] == ["pay", "oldPay"]
-    assert [one.type for one in found["old"].outputs] == ["(bool)"]
+    assert [name for name, function in found.items() if function.only_reads] == [
+        "get",
+        "half",
+        "old",
+    ]
+    assert [name for name, function in found.items() if function.is_getter] == ["get", "old"]
+    assert [name for name, function in found.items() if function.is_payable] == ["pay", "oldPay"]
+    assert [output.type for output in found["old"].outputs] == ["(bool)"]
     assert found["get"].selector == "6d4ce63c"
 
 

@@ -23,13 +23,13 @@ def called(signature: str, *values: object) -> bytes:
 
 
 def test_a_declaration_has_names_types_and_what_is_hashed() -> None:
-    one = Declaration.parse(
+    function = Declaration.parse(
         "fulfil((address token, uint256[2] amounts)[] orders, bytes32 indexed id, bool)"
     )
-    assert one.signature == "fulfil((address,uint256[2])[],bytes32,bool)"
-    assert one.topic == keccak(text=one.signature)
-    assert one.selector == one.topic[:4]
-    orders, ident, last = one.parameters
+    assert function.signature == "fulfil((address,uint256[2])[],bytes32,bool)"
+    assert function.topic == keccak(text=function.signature)
+    assert function.selector == function.topic[:4]
+    orders, ident, last = function.parameters
     assert [(member.type, member.name) for member in orders.members] == [
         ("address", "token"),
         ("uint256[2]", "amounts"),
@@ -58,7 +58,10 @@ def test_what_is_no_declaration_is_refused(text: str) -> None:
 @pytest.mark.parametrize("kind", ["functions", "events", "errors"])
 def test_the_lists_are_read_and_no_declaration_stands_twice(kind: str) -> None:
     found = listed(kind)
-    keys = [(one.signature, tuple(part.indexed for part in one.parameters)) for one in found]
+    keys = [
+        (declaration.signature, tuple(part.indexed for part in declaration.parameters))
+        for declaration in found
+    ]
     assert len(found) > 50
     assert len(keys) == len(set(keys))
 
@@ -76,7 +79,7 @@ def test_the_contracts_own_abi_comes_first_and_is_no_guess() -> None:
     own = Declaration.parse("transfer(address recipient, uint256 wad)")
     found = BOOK.call(called("transfer(address,uint256)", SPENDER, 7), Abi(functions=(own,)))
     assert found is not None
-    assert [one.name for one in found.arguments] == ["recipient", "wad"]
+    assert [argument.name for argument in found.arguments] == ["recipient", "wad"]
     assert not found.is_guess
 
 
@@ -102,7 +105,7 @@ def test_one_topic_with_more_or_fewer_indexed_parameters_is_another_event() -> N
     erc721 = BOOK.event([topic, who, who, (7).to_bytes(32)], b"")
     assert erc20 is not None
     assert erc721 is not None
-    assert [one.value for one in erc20.arguments][2] == "7"
+    assert [argument.value for argument in erc20.arguments][2] == "7"
     assert erc20.arguments[2].name == "value"
     assert erc721.arguments[2].name == "tokenId"
     assert BOOK.event([topic], (7).to_bytes(32)) is None
@@ -124,7 +127,10 @@ def test_tuples_and_arrays_are_read_with_the_names_of_their_members() -> None:
     data = eth_abi.encode(["(address,bytes)[]"], [[(SPENDER, b"\1"), (SPENDER, b"")]])
     (calls,) = arguments_of(declaration.parameters, data)
     assert [part.name for part in calls.parts] == ["0", "1"]
-    assert [(one.name, one.value) for one in calls.parts[0].parts][1] == ("callData", "0x01")
+    assert [(argument.name, argument.value) for argument in calls.parts[0].parts][1] == (
+        "callData",
+        "0x01",
+    )
     assert not calls.is_empty
     (none,) = arguments_of(declaration.parameters, eth_abi.encode(["(address,bytes)[]"], [[]]))
     assert none.is_empty
@@ -139,7 +145,7 @@ def test_of_many_parts_the_first_are_taken_and_none_looks_empty() -> None:
     assert count([rows]) == 7
     assert sizes == [0, 0, 0, 3, 4, 5, 5, 7, 7]
     assert first([rows], 7) == (rows,)
-    assert [one.is_empty for one in first([rows], 5)[0].parts] == [False, True]
+    assert [part.is_empty for part in first([rows], 5)[0].parts] == [False, True]
 
 
 def test_texts_are_read_whatever_bytes_they_have() -> None:

@@ -74,7 +74,7 @@ def test_versions_and_outputs_come_through(path: Path, installed: Installed) -> 
     compilers = SocketCompilers(path)
     text = b"x" * 3_000_000
 
-    assert [one.short for one in compilers.versions()] == ["0.8.37"]
+    assert [version.short for version in compilers.versions()] == ["0.8.37"]
     compilers.require(VERSION)
     assert compile_with(compilers, text) == (VERSION, {"contracts": {}})
     assert installed.asked == [(VERSION.long, text)]

@@ -59,7 +59,7 @@ def installed(tmp_path: Path) -> Installed:
 def test_the_packages_of_the_compiler_are_offered(installed: Installed) -> None:
     installed.node("exit 1")
 
-    assert [one.short for one in installed.compilers().versions()] == ["0.8.37", "0.4.26"]
+    assert [version.short for version in installed.compilers().versions()] == ["0.8.37", "0.4.26"]
 
 
 def test_without_node_or_a_directory_nothing_is_offered(tmp_path: Path) -> None:

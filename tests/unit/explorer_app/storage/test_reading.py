@@ -58,7 +58,7 @@ class Slots:
     def __call__(self, slots: Sequence[Slot]) -> dict[Slot, Word]:
         self.rounds += 1
         self.read += len(slots)
-        found = {one: self._values.get(int.from_bytes(one, "big"), bytes(32)) for one in slots}
+        found = {key: self._values.get(int.from_bytes(key, "big"), bytes(32)) for key in slots}
         return {slot: Word(value) for slot, value in found.items()}
 
 
@@ -115,7 +115,7 @@ def test_small_elements_share_slots(numbers: list[int]) -> None:
         slots[place(7) + at // 6] = packed.to_bytes(32, "big")
     (found,) = read_all(layout_of(("uint40[]", 7, 0)), Slots(slots))
 
-    assert [one.value for one in found.parts] == [str(one) for one in numbers[:MAX_ITEMS]]
+    assert [item.value for item in found.parts] == [str(n) for n in numbers[:MAX_ITEMS]]
     assert ("of" in found.remark) == (len(numbers) > MAX_ITEMS)
     assert (found.remark == "empty") == (not numbers)
 
@@ -126,8 +126,11 @@ def test_large_elements_have_slots_of_their_own() -> None:
     }
     (found,) = read_all(layout_of(("uint256[2][]", 1, 0)), Slots(slots))
 
-    assert [[two.value for two in one.parts] for one in found.parts] == [["40", "41"], ["42", "43"]]
-    assert [one.slot for one in found.parts] == [
+    assert [[two.value for two in part.parts] for part in found.parts] == [
+        ["40", "41"],
+        ["42", "43"],
+    ]
+    assert [part.slot for part in found.parts] == [
         (place(1) + at).to_bytes(32, "big") for at in (0, 2)
     ]
 
@@ -149,7 +152,7 @@ def test_so_many_slots_are_read_and_no_more() -> None:
     found = read_all(layout_of(*(("uint256", slot, 0) for slot in range(400))), every)
 
     assert every.read == MAX_SLOTS
-    assert [one.value is None for one in found] == [False] * MAX_SLOTS + [True] * 144
+    assert [variable.value is None for variable in found] == [False] * MAX_SLOTS + [True] * 144
     assert found[-1].remark.startswith("not read")
 
 
@@ -162,7 +165,7 @@ def test_lengths_that_are_absurd_cost_no_more_than_others() -> None:
     )
 
     assert many.read < 100
-    assert [len(one.parts) for one in found] == [MAX_ITEMS, 0, MAX_ITEMS, MAX_ITEMS]
+    assert [len(variable.parts) for variable in found] == [MAX_ITEMS, 0, MAX_ITEMS, MAX_ITEMS]
     assert found[3].parts[1].slot == bytes(32)
 
 
@@ -194,7 +197,7 @@ def test_whoever_reads_slots_may_have_no_time_for_all() -> None:
     found = read_all(layout_of(("uint256", 0, 0), ("uint256", 1, 0)), one_alone)
 
     assert asked == [2]
-    assert [one.value for one in found] == ["5", None]
+    assert [variable.value for variable in found] == ["5", None]
 
 
 def test_a_page_has_so_many_keys_only() -> None:
@@ -206,7 +209,7 @@ def test_a_page_has_so_many_keys_only() -> None:
     rows = [{"label": "row", "type": "all", "slot": str(slot), "offset": 0} for slot in range(40)]
     layout = read_layout({"storage": [deep, *rows], "types": types})
     first, *others = read_all(layout, Slots({}))
-    cells = [cell for one in others for cell in one.parts]
+    cells = [cell for variable in others for cell in variable.parts]
 
     assert (first.mapping, first.remark) == ("", "nested too deeply to be looked up")
     assert sum(len(cell.keys) for cell in cells) == reading.MAX_INPUTS

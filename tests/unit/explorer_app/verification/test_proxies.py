@@ -85,7 +85,7 @@ def test_an_array_of_addresses_is_read_whole_or_not_at_all() -> None:
     assert addresses_of(head + (2).to_bytes(32, "big") + word + word) == [ADDRESS]
     many = [bytes(31) + bytes([number]) for number in range(1, 60)]
     found = addresses_of(head + (118).to_bytes(32, "big") + b"".join(many + many))
-    assert found == [one[12:] for one in many[:MAX_FACETS]]
+    assert found == [word[12:] for word in many[:MAX_FACETS]]
     assert addresses_of(head + (3).to_bytes(32, "big") + word + word) == []
     assert addresses_of(head + (2**255).to_bytes(32, "big") + word) == []
     assert addresses_of(head + (1).to_bytes(32, "big") + bytes(32)) == []

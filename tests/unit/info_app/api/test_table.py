@@ -37,7 +37,7 @@ def test_each_method_says_its_name_in_its_first_line() -> None:
 
 
 def test_nothing_is_required_by_the_form_of_a_call() -> None:
-    assert [one.name for one in INFO.describe() if one.required] == []
+    assert [param.name for param in INFO.describe() if param.required] == []
 
 
 def test_what_is_in_memory_is_answered_at_once() -> None:
