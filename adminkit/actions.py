@@ -31,7 +31,7 @@ _log: Final = logging.getLogger(__name__)
 
 
 class ActionRefused(Exception):
-    """An action was refused and nothing has changed; the message is the reason."""
+    """An action was refused and nosubject has changed; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,10 @@ class AdminAction:
 class ActionTarget:
     """The target of an action."""
 
-    thing: Any
+    subject: Any
     title: str
     """Its name in the log."""
-    facts: Sequence[tuple[str, object]]
+    details: Sequence[tuple[str, object]]
     """Labelled properties of the target, shown in the confirmation."""
     page: str
     """The page after a cancellation."""
@@ -70,39 +70,39 @@ class ActionTarget:
     model: type[Model] | None = None
 
 
-def may(request: HttpRequest, deed: AdminAction) -> bool:
+def may(request: HttpRequest, action: AdminAction) -> bool:
     """Return whether the user has the permission for an action."""
-    return isinstance(request.user, User) and request.user.has_perm(deed.permission)
+    return isinstance(request.user, User) and request.user.has_perm(action.permission)
 
 
-def ask(request: HttpRequest, deed: AdminAction, target: ActionTarget) -> HttpResponse:
+def ask(request: HttpRequest, action: AdminAction, target: ActionTarget) -> HttpResponse:
     """Ask for confirmation of an action or show why it is impossible; perform it once it is confirmed.
 
     Raises:
         PermissionDenied: The user lacks the permission.
     """
-    if not may(request, deed):
+    if not may(request, action):
         raise PermissionDenied
     if request.method == "POST":
-        return _do(request, deed, target)
+        return _do(request, action, target)
     context = {
         **admin.site.each_context(request),
-        "title": deed.button,
-        "deed": deed,
+        "title": action.button,
+        "action": action,
         "target": target,
-        "obstacle": deed.obstacle(target.thing),
+        "obstacle": action.obstacle(target.subject),
     }
-    return TemplateResponse(request, "admin/deed_confirm.html", context)
+    return TemplateResponse(request, "admin/action_confirm.html", context)
 
 
-def _do(request: HttpRequest, deed: AdminAction, target: ActionTarget) -> HttpResponse:
+def _do(request: HttpRequest, action: AdminAction, target: ActionTarget) -> HttpResponse:
     try:
-        words = _attempt(deed, target.thing)
+        sentence = _attempt(action, target.subject)
     except ActionRefused as error:
-        messages.error(request, f"Not done: {error}")
+        messages.error(request, f"The action was refused: {error}")
         return HttpResponseRedirect(target.page)
-    note(request, deed.flag, target.title, words, key=target.key, model=target.model)
-    messages.success(request, words)
+    note(request, action.flag, target.title, sentence, key=target.key, model=target.model)
+    messages.success(request, sentence)
     return HttpResponseRedirect(target.after)
 
 
@@ -110,7 +110,7 @@ def note(
     request: HttpRequest,
     flag: int,
     title: str,
-    words: str,
+    sentence: str,
     *,
     key: str,
     model: type[Model] | None = None,
@@ -124,12 +124,12 @@ def note(
         request: The request of the user.
         flag: The kind of the entry: an addition, a change or a deletion.
         title: The name of the target.
-        words: A sentence that describes the action.
+        sentence: A sentence that describes the action.
         key: The primary key of the target; empty if it has none.
         model: The model of the target row, if the target is a row.
     """
     assert isinstance(request.user, User)
-    _log.warning("%s: %s (by %s, in the admin)", title, words, request.user.get_username())
+    _log.warning("%s: %s (by %s, in the admin)", title, sentence, request.user.get_username())
     try:
         LogEntry.objects.create(
             user=request.user,
@@ -137,50 +137,53 @@ def note(
             object_id=key,
             object_repr=title[:200],
             action_flag=flag,
-            change_message=words,
+            change_message=sentence,
         )
     except DatabaseFault:
-        _log.exception("%s: there is no entry of what was done", title)
-        messages.warning(request, "The database took no entry of it: only the log tells of it.")
+        _log.exception("%s: the action could not be recorded in the database", title)
+        messages.warning(
+            request,
+            "The action was done, but the database did not accept the log entry. Only the log file records it.",
+        )
 
 
-def _attempt(deed: AdminAction, thing: Any) -> str:
+def _attempt(action: AdminAction, subject: Any) -> str:
     """Perform an action, unless an obstacle has appeared since the page was rendered."""
-    if obstacle := deed.obstacle(thing):
+    if obstacle := action.obstacle(subject):
         raise ActionRefused(obstacle)
-    return deed.do(thing)
+    return action.do(subject)
 
 
-class RowDeeds(Base):
+class RowActions(Base):
     """A mixin for a model's admin that offers actions on a row's page."""
 
-    deeds: tuple[AdminAction, ...] = ()
+    row_actions: tuple[AdminAction, ...] = ()
 
-    def deed_facts(self, row: Any) -> Sequence[tuple[str, object]]:
+    def action_details(self, row: Any) -> Sequence[tuple[str, object]]:
         """Return labelled properties of a row for the confirmation."""
         return ((str(self.opts.verbose_name).capitalize(), str(row)),)
 
-    def tell_absence(self, request: HttpRequest, object_id: str) -> HttpResponse:
+    def redirect_from_missing(self, request: HttpRequest, object_id: str) -> HttpResponse:
         """Report that a row does not exist."""
         raise NotImplementedError
 
-    def after_deed(self, row: Any) -> str:
+    def page_after_action(self, row: Any) -> str:
         """Return the page after an action: the row's page, or the list if the row is deleted."""
         return self._row_page(row)
 
     @override
     def get_urls(self) -> list[URLPattern]:
         urls: list[URLPattern] = super().get_urls()
-        if not self.deeds:
+        if not self.row_actions:
             return urls
-        asked = path(
+        action_path = path(
             "<path:object_id>/do/<str:name>/",
-            self.admin_site.admin_view(self.deed_view),
-            name=f"{self.opts.app_label}_{self.opts.model_name}_deed",
+            self.admin_site.admin_view(self.action_view),
+            name=f"{self.opts.app_label}_{self.opts.model_name}_action",
         )
-        return [asked, *urls]
+        return [action_path, *urls]
 
-    def deed_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
+    def action_view(self, request: HttpRequest, object_id: str, name: str) -> HttpResponse:
         """Show the confirmation of an action, or perform the action.
 
         Raises:
@@ -188,25 +191,25 @@ class RowDeeds(Base):
             PermissionDenied: The user lacks the permission for the action or for viewing the rows. The
                 answer does not reveal whether the row exists.
         """
-        deed = next((candidate for candidate in self.deeds if candidate.name == name), None)
-        if deed is None:
+        action = next((candidate for candidate in self.row_actions if candidate.name == name), None)
+        if action is None:
             raise Http404
         # The confirmation shows the row.
-        if not (may(request, deed) and self.has_view_permission(request)):
+        if not (may(request, action) and self.has_view_permission(request)):
             raise PermissionDenied
         row = self.get_object(request, object_id)
         if row is None:
-            return self.tell_absence(request, object_id)
+            return self.redirect_from_missing(request, object_id)
         target = ActionTarget(
             row,
             f"{self.opts.verbose_name} {row}",
-            self.deed_facts(row),
+            self.action_details(row),
             self._row_page(row),
-            self.after_deed(row),
+            self.page_after_action(row),
             str(row.pk),
             self.model,
         )
-        return ask(request, deed, target)
+        return ask(request, action, target)
 
     @override
     def change_view(
@@ -216,9 +219,9 @@ class RowDeeds(Base):
         form_url: str = "",
         extra_context: dict[str, Any] | None = None,
     ) -> HttpResponse:
-        offered = [action for action in self.deeds if may(request, action)]
+        offered = [action for action in self.row_actions if may(request, action)]
         return super().change_view(
-            request, object_id, form_url, {"deeds": offered, **(extra_context or {})}
+            request, object_id, form_url, {"row_actions": offered, **(extra_context or {})}
         )
 
     def _row_page(self, row: Any) -> str:

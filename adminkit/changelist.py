@@ -21,7 +21,7 @@ from typing_extensions import override
 NEXT = "next"
 PREVIOUS = "previous"
 SHOW = "show"
-WALKED = 500
+EXPORT_PAGE = 500
 """Rows of a page when the whole list is read, as for an export."""
 
 
@@ -95,28 +95,28 @@ class KeysetChangeList(ChangeList):
 
     @override
     def get_results(self, request: HttpRequest) -> None:
-        order, branches = self._asked()
-        found = self._fetch(order, branches)
-        more = len(found) > self.list_per_page
-        found = found[: self.list_per_page]
+        order, branches = self._search()
+        rows = self._fetch(order, branches)
+        more = len(rows) > self.list_per_page
+        rows = rows[: self.list_per_page]
         if self.cursor.backwards:
-            found.reverse()
-        self.model_admin.prepare(found)
-        self._set_links(found, order.removeprefix("-"), more=more)
-        self._set_what_templates_ask(found)
+            rows.reverse()
+        self.model_admin.prepare(rows)
+        self._set_links(rows, order.removeprefix("-"), more=more)
+        self._set_template_attributes(rows)
 
-    def walk(self) -> Iterator[list[Any]]:
+    def iterate_pages(self) -> Iterator[list[Any]]:
         """Yield all rows of the list from its start, in larger pages, each prepared."""
-        self.list_per_page = WALKED
+        self.list_per_page = EXPORT_PAGE
         self.cursor = ListCursor()
-        order, branches = self._asked()
+        order, branches = self._search()
         key = order.removeprefix("-")
-        while found := self._fetch(order, branches)[:WALKED]:
-            self.model_admin.prepare(found)
-            yield found
-            self.cursor = ListCursor(str(getattr(found[-1], key)))
+        while rows := self._fetch(order, branches)[:EXPORT_PAGE]:
+            self.model_admin.prepare(rows)
+            yield rows
+            self.cursor = ListCursor(str(getattr(rows[-1], key)))
 
-    def _asked(self) -> tuple[str, list[Branch]]:
+    def _search(self) -> tuple[str, list[Branch]]:
         """Return the order and the branches of the search within the chosen part of the list."""
         term = self.model_admin.read_term(self.query)
         order: str = self.model_admin.order_for(term)
@@ -133,13 +133,13 @@ class KeysetChangeList(ChangeList):
 
     def _take_cursor(self) -> ListCursor:
         """Remove the page's position from the parameters, because links and forms repeat those."""
-        taken = {}
+        cursors = {}
         for name in (NEXT, PREVIOUS):
-            taken[name] = self.params.pop(name, None)
+            cursors[name] = self.params.pop(name, None)
             self.filter_params.pop(name, None)
-        if taken[NEXT] is not None:
-            return ListCursor(taken[NEXT])
-        return ListCursor(taken[PREVIOUS], backwards=taken[PREVIOUS] is not None)
+        if cursors[NEXT] is not None:
+            return ListCursor(cursors[NEXT])
+        return ListCursor(cursors[PREVIOUS], backwards=cursors[PREVIOUS] is not None)
 
     def _find_choice(self) -> ListChoice | None:
         """Return the chosen part of the list; by default the first, and in a search `choice_of_search`."""
@@ -150,28 +150,28 @@ class KeysetChangeList(ChangeList):
         name = self.params.get(SHOW, default)
         choice = next((candidate for candidate in choices if candidate.name == name), None)
         if choice is None:
-            raise IncorrectLookupParameters(f"no part of the list: {name[:20]}")
+            raise IncorrectLookupParameters(f"unknown part of the list: {name[:20]}")
         return choice
 
     def _fetch(self, order: str, branches: list[Branch]) -> list[Model]:
         """Return the first rows after the cursor over all branches: one page and one more row."""
-        most = self.list_per_page + 1
+        limit = self.list_per_page + 1
         key = order.removeprefix("-")
         descending = order.startswith("-") != self.cursor.backwards
         if not branches:
             return []
         if len(branches) == 1 and isinstance(branches[0], Q):
             rows = self.queryset.filter(branches[0])
-            return list(self._behind_cursor(rows, key, key, descending=descending)[:most])
+            return list(self._behind_cursor(rows, key, key, descending=descending)[:limit])
         # An OR over several indexes would sort all matching rows; each branch alone need not.
         keys = {
-            found
+            row_key
             for branch in branches
-            for found in self._keys(branch, key, descending=descending)[:most]
+            for row_key in self._keys(branch, key, descending=descending)[:limit]
         }
-        first = sorted(keys, reverse=descending)[:most]
-        listed = self.queryset.order_by(f"-{key}" if descending else key)
-        return list(listed.filter(**{f"{key}__in": first}))
+        first = sorted(keys, reverse=descending)[:limit]
+        rows = self.queryset.order_by(f"-{key}" if descending else key)
+        return list(rows.filter(**{f"{key}__in": first}))
 
     def _behind_cursor(
         self, rows: QuerySet[Any], name: str, key: str, *, descending: bool
@@ -196,16 +196,16 @@ class KeysetChangeList(ChangeList):
         behind = self._behind_cursor(rows, name, key, descending=descending)
         return behind.values_list(name, flat=True)
 
-    def _set_links(self, found: list[Model], key: str, *, more: bool) -> None:
+    def _set_links(self, rows: list[Model], key: str, *, more: bool) -> None:
         """Set the links to the adjacent pages; the cursor's own row follows a `previous` page."""
         forwards = not self.cursor.backwards
         has_next = more if forwards else True
         has_previous = self.cursor.key is not None if forwards else more
         self.next_url = self.previous_url = None
-        if found and has_next:
-            self.next_url = self.get_query_string({NEXT: str(getattr(found[-1], key))})
-        if found and has_previous:
-            self.previous_url = self.get_query_string({PREVIOUS: str(getattr(found[0], key))})
+        if rows and has_next:
+            self.next_url = self.get_query_string({NEXT: str(getattr(rows[-1], key))})
+        if rows and has_previous:
+            self.previous_url = self.get_query_string({PREVIOUS: str(getattr(rows[0], key))})
         self.first_url = self.get_query_string()
         export = self.model_admin.export_url_name
         self.export_url = export and reverse(f"admin:{export}") + self.first_url
@@ -214,14 +214,14 @@ class KeysetChangeList(ChangeList):
             for option in self.model_admin.get_choices()
         ]
 
-    def _set_what_templates_ask(self, found: list[Model]) -> None:
+    def _set_template_attributes(self, rows: list[Model]) -> None:
         """Set the attributes that Django's and the theme's templates read of a list, without counting rows."""
-        self.result_list = found
-        self.result_count = len(found)
-        self.full_result_count = len(found)  # with another number Django offers to show all
+        self.result_list = rows
+        self.result_count = len(rows)
+        self.full_result_count = len(rows)  # with another number Django offers to show all
         self.show_full_result_count = False
         self.show_admin_actions = False
         self.can_show_all = False
         self.multi_page = self.next_url is not None or self.previous_url is not None
-        self.paginator = Paginator(found, self.list_per_page)
+        self.paginator = Paginator(rows, self.list_per_page)
         self.page_num = 1

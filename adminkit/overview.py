@@ -6,10 +6,10 @@ from typing import NamedTuple
 from django.utils.safestring import SafeString
 
 
-class Way(NamedTuple):
-    """A link to an action, shown to users with the permission (`deeds`)."""
+class ActionLink(NamedTuple):
+    """A link to an action, shown to users with the permission (`row_actions`)."""
 
-    words: str
+    label: str
     page: str
     permission: str
 
@@ -21,7 +21,7 @@ class Card:
     title: str
     value: object
     note: object = ""
-    way: Way | None = None
+    action: ActionLink | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,10 +20,10 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from typing_extensions import override
 
-from adminkit.actions import RowDeeds
+from adminkit.actions import RowActions
 from adminkit.changelist import Branch, KeysetChangeList, ListChoice
 from adminkit.exports import Cells, csv_response
-from adminkit.refusals import ToldAbsence
+from adminkit.refusals import MissingRowMessages
 from adminkit.terms import parse_term
 
 if TYPE_CHECKING:
@@ -51,8 +51,8 @@ def asked_once(show: Callable[[Any, Any], R]) -> Callable[[Any, Any], R]:
     return ask
 
 
-class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
-    """An admin that lists and shows rows quickly at any table size, and changes them only by its `deeds`.
+class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
+    """An admin that lists and shows rows quickly at any table size, and changes them only by its `row_actions`.
 
     A subclass sets `fieldsets` (all fields are read-only), `ordering` (one unique indexed field) and
     `search_fields` (only to make the search box appear), and overrides `branches`.
@@ -131,7 +131,7 @@ class ReadOnlyModelAdmin(ToldAbsence, RowDeeds, ThemedModelAdmin):
         except (DisallowedModelAdminLookup, IncorrectLookupParameters):
             return self.refuse_filters(request)
         assert isinstance(listed, KeysetChangeList)
-        pages = (map(self.export_cells, page) for page in listed.walk())
+        pages = (map(self.export_cells, page) for page in listed.iterate_pages())
         return csv_response(f"{self.opts.model_name}s.csv", self.export_headings, pages)
 
     @property

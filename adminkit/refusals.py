@@ -25,7 +25,7 @@ MAX_SHOWN = 80
 """Maximum characters of the request that a message repeats."""
 
 
-class ToldFilters(Base):
+class UnknownFilterMessages(Base):
     """A mixin for a model's admin that redirects from an unknown filter to the whole list, with a message."""
 
     @override
@@ -42,11 +42,11 @@ class ToldFilters(Base):
 
     def refuse_filters(self, request: HttpRequest) -> HttpResponseRedirect:
         """Redirect to the whole list with a message about the unknown filters."""
-        asked = ", ".join(f"{name}={value}" for name, value in request.GET.items())[:MAX_SHOWN]
-        words = f"This list has nothing to find by “{asked}”: all of it is shown."
+        filters = ", ".join(f"{name}={value}" for name, value in request.GET.items())[:MAX_SHOWN]
+        message = f"This list has no filter “{filters}”. All rows are shown."
         if help_text := getattr(self, "search_help_text", None):
-            words += f" It is searched by: {help_text}."
-        messages.warning(request, words)
+            message += f" You can search by: {help_text}."
+        messages.warning(request, message)
         return HttpResponseRedirect(self._list_page())
 
     def _list_page(self) -> str:
@@ -54,20 +54,20 @@ class ToldFilters(Base):
         return reverse(f"admin:{opts.app_label}_{opts.model_name}_changelist")
 
 
-class ToldAbsence(ToldFilters):
+class MissingRowMessages(UnknownFilterMessages):
     """A mixin for rows that users do not delete: redirects from a missing row to the list, with the reason."""
 
-    absent_because = "It was never here, or is not kept any more."
+    absent_because = "It never existed here, or was deleted."
     """Why a row of this list may be missing."""
 
     def _get_obj_does_not_exist_redirect(
         self, request: HttpRequest, opts: Any, object_id: str
     ) -> HttpResponseRedirect:
-        return self.tell_absence(request, object_id)
+        return self.redirect_from_missing(request, object_id)
 
-    def tell_absence(self, request: HttpRequest, object_id: str) -> HttpResponseRedirect:
+    def redirect_from_missing(self, request: HttpRequest, object_id: str) -> HttpResponseRedirect:
         """Redirect to the list with a message about the missing row."""
         name = capfirst(str(self.opts.verbose_name))
-        shown = object_id if len(object_id) <= MAX_SHOWN else f"{object_id[:MAX_SHOWN]}…"
-        messages.warning(request, f"{name} “{shown}” is not there. {self.absent_because}")
+        short_id = object_id if len(object_id) <= MAX_SHOWN else f"{object_id[:MAX_SHOWN]}…"
+        messages.warning(request, f"{name} “{short_id}” does not exist. {self.absent_because}")
         return HttpResponseRedirect(self._list_page())

@@ -87,10 +87,10 @@ class BlocksInProgress:
 
         Blocks that were accepted together share their time equally.
         """
-        begun, self._begun.at = self._begun.at, None
-        if begun is None or self._observer is None:
+        began, self._begun.at = self._begun.at, None
+        if began is None or self._observer is None:
             return
-        first, moment = begun
+        first, moment = began
         number = max(1, height - first + 1)
         share = (time.monotonic() - moment) / number
         for _ in range(number):
@@ -116,12 +116,12 @@ class BlocksInProgress:
 
     def outstanding(self) -> list[tuple[int, float]]:
         """Return height and age in seconds of the blocks in progress in any process, oldest first."""
-        found = [] if self._is_alone else self._of_others()
-        found += [(work.height, work.began) for work in self._table.copy().values()]
+        blocks = [] if self._is_alone else self._of_others()
+        blocks += [(work.height, work.began) for work in self._table.copy().values()]
         now = time.time()
         return [
             (height, max(0.0, now - began))
-            for height, began in sorted(found, key=lambda entry: entry[1])
+            for height, began in sorted(blocks, key=lambda entry: entry[1])
         ]
 
     def _watch(self) -> None:
@@ -158,7 +158,7 @@ class BlocksInProgress:
         try:
             cache.set(work.key, (work.height, work.began), LIFETIME)
         except Exception as error:  # a failing cache must not stop the block
-            _log.warning("the cache is away; a block in the making is not shown: %s", error)
+            _log.warning("the cache is unavailable; a block in progress is not shown: %s", error)
         if number not in self._table:
             # The work has ended meanwhile, possibly before the entry that it deletes was written.
             self._shared_keys.pop(number, None)
@@ -186,7 +186,9 @@ def _forget(key: str) -> None:
     try:
         cache.delete(key)
     except Exception as error:  # a failing cache must not stop the block
-        _log.warning("the cache is away; a finished block is shown a while: %s", error)
+        _log.warning(
+            "the cache is unavailable; a finished block is shown until its entry expires: %s", error
+        )
 
 
 def _slot_of(pid: int) -> int:

@@ -157,14 +157,14 @@ class _ListByList:
         table, names = _names(connection, model, fields)
         # Types without lengths: a cast with a length truncates silently where an insertion fails.
         types = [_type(field, connection) for field in fields]
-        given = f"unnest({', '.join(f'%s::{sql_type}[]' for sql_type in types)})"
-        named = f"{given} AS given({', '.join(f'g{place}' for place in range(len(names)))})"
+        source = f"unnest({', '.join(f'%s::{sql_type}[]' for sql_type in types)})"
+        named = f"{source} AS given({', '.join(f'g{place}' for place in range(len(names)))})"
         equal = [f"{name} = g{place}" for place, name in enumerate(names)]
         matching = [f"{table}.{column}" for column in equal]
         # Rows are written and numbered in the order of `unnest`.
         self._sql = {
-            "insert": lambda: f"{_insert(table, names)} SELECT * FROM {given}",
-            "upsert": lambda: f"{_insert(table, names)} SELECT * FROM {given} {_overwrite(names)}",
+            "insert": lambda: f"{_insert(table, names)} SELECT * FROM {source}",
+            "upsert": lambda: f"{_insert(table, names)} SELECT * FROM {source} {_overwrite(names)}",
             "update": lambda: (
                 f"UPDATE {table} SET {', '.join(equal[:written])} FROM {named}"
                 f" WHERE {' AND '.join(matching[written:])}"
@@ -217,8 +217,8 @@ class _ListByList:
 
 def _in_parts(rows: Iterable[Row]) -> Iterator[list[Row]]:
     """Yield rows in parts, so that a large block is not in memory twice."""
-    rest = iter(rows)
-    while part := list(islice(rest, _AT_ONCE)):
+    remaining = iter(rows)
+    while part := list(islice(remaining, _AT_ONCE)):
         yield part
 
 

@@ -135,7 +135,7 @@ class Checkpointer:
 
     def _checkpoint(self) -> tuple[int, int]:
         """Copy the frames that no reader blocks; return the number of frames, and of copied frames."""
-        found = self._db.row("PRAGMA wal_checkpoint(PASSIVE)")
-        assert found is not None
-        _, frames, copied = found
+        row = self._db.row("PRAGMA wal_checkpoint(PASSIVE)")
+        assert row is not None
+        _, frames, copied = row
         return frames, copied

@@ -85,8 +85,8 @@ def cchain_offset(db: Database = _DATABASE) -> int:
 
 
 def _read(db: Database) -> tuple[int, int]:
-    found = (db if questions(db) else _DATABASE).row(*_OFFSET)
-    return (0, 0) if found is None else (int(found[0]), int(found[1]))
+    row = (db if questions(db) else _DATABASE).row(*_OFFSET)
+    return (0, 0) if row is None else (int(row[0]), int(row[1]))
 
 
 def move(seconds: int) -> int:
@@ -119,19 +119,19 @@ def reach(moment: int) -> int:
     return behind
 
 
-def show(moment: int, *, least: int) -> int:
+def show(moment: int, *, minimum: int) -> int:
     """Set the clock to a time (Unix seconds), forward or back; return the new offset.
 
-    The clock stays between `least` and `LATEST`. The C-Chain's time is the given time, even if that
-    is before `least`. Only for development chains that are being rewound. The caller holds the
+    The clock stays between `minimum` and `LATEST`. The C-Chain's time is the given time, even if that
+    is before `minimum`. Only for development chains that are being rewound. The caller holds the
     transaction.
     """
-    return restore(moment - wall(), least=least)
+    return restore(moment - wall(), minimum=minimum)
 
 
-def restore(seconds: int, *, least: int) -> int:
-    """Set the offset to wall time, which may be negative, but no time before `least`. As `show`."""
-    ahead = min(max(seconds, least - wall()), LATEST - wall())
+def restore(seconds: int, *, minimum: int) -> int:
+    """Set the offset to wall time, which may be negative, but no time before `minimum`. As `show`."""
+    ahead = min(max(seconds, minimum - wall()), LATEST - wall())
     behind = max(ahead - seconds, 0)
     _DATABASE.upsert(Clock, ("id", "offset", "behind"), [(1, ahead, behind)])
     return ahead

@@ -179,8 +179,8 @@ class Database:
         if connection.vendor != "postgresql":
             return True
         (question,) = self.lock_questions(lock)
-        found = self.row(*question)
-        return found is not None and bool(found[0])
+        row = self.row(*question)
+        return row is not None and bool(row[0])
 
     def lock_questions(self, lock: Lock) -> list[Question]:
         """Return the queries of `try_acquire`: none on SQLite."""
@@ -257,56 +257,56 @@ class Database:
         value must not be able to change between the prefetch and the query, or the caller must check
         it again before using it.
         """
-        mine = self._mine
-        asked = []
+        local = self._mine
+        new_questions = []
         if self.connection.vendor == "postgresql":
-            asked = [
-                question for question in map(_hashable, questions) if question not in mine.ahead
+            new_questions = [
+                question for question in map(_hashable, questions) if question not in local.ahead
             ]
-        mine.ahead.update(zip(asked, self.answers(asked), strict=True))
+        local.ahead.update(zip(new_questions, self.answers(new_questions), strict=True))
         try:
             yield
         finally:
-            for question in asked:
-                mine.ahead.pop(question, None)
+            for question in new_questions:
+                local.ahead.pop(question, None)
 
     def rows(self, sql: str, params: Sequence[Any] = ()) -> Rows:
         """Return all rows of a query."""
-        known = self._known(sql, params)
-        if known is not None:
-            return known
+        prefetched = self._known(sql, params)
+        if prefetched is not None:
+            return prefetched
         with self.connection.cursor() as cursor:
             cursor.execute(sql, params)
-            found: Rows = cursor.fetchall()
-            return found
+            rows: Rows = cursor.fetchall()
+            return rows
 
     def row(self, sql: str, params: Sequence[Any] = ()) -> tuple[Any, ...] | None:
         """Return the first row of a query, or None."""
-        known = self._known(sql, params)
-        if known is not None:
-            return known[0] if known else None
+        prefetched = self._known(sql, params)
+        if prefetched is not None:
+            return prefetched[0] if prefetched else None
         with self.connection.cursor() as cursor:
             cursor.execute(sql, params)
-            found: tuple[Any, ...] | None = cursor.fetchone()
-            return found
+            row: tuple[Any, ...] | None = cursor.fetchone()
+            return row
 
     def execute(self, sql: str, params: Sequence[Any] = ()) -> None:
         """Run a statement that returns no rows."""
-        mine = self._mine
-        mine.ahead.clear()
-        if mine.waiting is not None:
-            mine.waiting.append((sql, params))
+        local = self._mine
+        local.ahead.clear()
+        if local.waiting is not None:
+            local.waiting.append((sql, params))
             return
         with self.connection.cursor() as cursor:
             cursor.execute(sql, params)
 
     def _known(self, sql: str, params: Sequence[Any]) -> Rows | None:
         """Return the prefetched rows, once; or send the query after the queued statements, if any."""
-        mine = self._mine
-        known = mine.ahead.pop(_hashable((sql, params)), None) if mine.ahead else None
-        if known is None and mine.waiting is not None:
+        local = self._mine
+        prefetched = local.ahead.pop(_hashable((sql, params)), None) if local.ahead else None
+        if prefetched is None and local.waiting is not None:
             return self._send([(sql, params)])[0]
-        return known
+        return prefetched
 
     def _send_before(
         self,
@@ -331,22 +331,22 @@ class Database:
         Raises:
             TransactionManagementError: An earlier message of the transaction has failed.
         """
-        mine = self._mine
-        if mine.lost:
+        local = self._mine
+        if local.lost:
             raise TransactionManagementError("what was to be written before has failed")
-        waiting = mine.waiting or []
-        everything = [*waiting, *questions]
+        pending = local.waiting or []
+        everything = [*pending, *questions]
         if not everything:
             return []
-        if waiting:
-            mine.waiting = []
+        if pending:
+            local.waiting = []
         connection: Any = self.connection  # the PostgreSQL backend adds `send`
         try:
-            found: list[Rows] = connection.send(everything, commits=commits)
+            results: list[Rows] = connection.send(everything, commits=commits)
         except BaseException:
-            mine.lost = mine.waiting is not None
+            local.lost = local.waiting is not None
             raise
-        return found[len(waiting) :]
+        return results[len(pending) :]
 
     def rows_by_keys(self, sql: str, keys: Sequence[Any], before: Sequence[Any] = ()) -> Rows:
         """Return the rows of a query for many keys; the list of keys replaces `{keys}` in the query.
@@ -402,11 +402,11 @@ class Database:
         statement = self._statements.get(name)
         if statement is None:
             statement = self._statements[name] = bulk_statement(self.connection, *name)
-        mine = self._mine
-        mine.ahead.clear()
+        local = self._mine
+        local.ahead.clear()
         for part in statement.parts(rows):
-            if mine.waiting is not None and (few := statement.of_few(part)) is not None:
-                mine.waiting.append(few)
+            if local.waiting is not None and (few := statement.of_few(part)) is not None:
+                local.waiting.append(few)
             else:
                 self._send(())
                 statement.run(self.connection, part)

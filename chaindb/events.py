@@ -175,19 +175,20 @@ async def _follow(listener: _Listener) -> None:
             await _receive(listener)
         except Exception as error:  # following must continue after any failure
             if not await asyncio.to_thread(redis_server().suspect, error):
-                _tell(error)
+                _log_failure(error)
             await asyncio.sleep(RETRY)
 
 
-def _tell(error: Exception) -> None:
+def _log_failure(error: Exception) -> None:
     """Log why following failed although the server answers, briefly for a connection lost in an outage."""
     from chaindb.redis_cache import LOST
 
     if isinstance(error, LOST):
-        _log.info("a connection that pointers came by was lost; it is opened again")
+        _log.info("the connection for block announcements was lost; reconnecting")
     else:
         _log.error(
-            "listening to pointers failed; followers find blocks by their tick", exc_info=error
+            "listening for block announcements failed; followers find blocks at their next poll",
+            exc_info=error,
         )
 
 
@@ -202,7 +203,7 @@ async def _receive(listener: _Listener) -> None:
             try:
                 listener.deliver(message)
             except Exception:  # the next message may be deliverable
-                _log.exception("a pointer could not be delivered")
+                _log.exception("a block announcement could not be delivered")
     finally:
         rejoining.cancel()
         for chain in listener.chains:
@@ -221,12 +222,15 @@ async def _rejoin(layer: Any, channel: str, chains: Collection[str]) -> None:
         try:
             await _join(layer, channel, chains)
         except Exception:  # rejoining must continue after any failure
-            _log.exception("the groups of pointers could not be joined again")
+            _log.exception("the channel groups of block announcements could not be rejoined")
 
 
 def _report(sent: Future[None]) -> None:
     if not sent.cancelled() and (error := sent.exception()) is not None:
-        _log.warning("a pointer was not sent; followers find the block by their tick: %s", error)
+        _log.warning(
+            "a block announcement was not sent; followers find the block at their next poll: %s",
+            error,
+        )
 
 
 def _run(loop: asyncio.AbstractEventLoop) -> None:

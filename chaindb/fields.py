@@ -66,7 +66,7 @@ class FixedBytesField(BytesField):
         value = super().to_python(value)
         if value is not None and len(value) != self.length:
             raise ValidationError(
-                "%(length)d bytes are needed, not %(got)d",
+                "expected %(length)d bytes, got %(got)d",
                 params={"length": self.length, "got": len(value)},
             )
         return value
@@ -105,7 +105,7 @@ class IdentifierField(FixedBytesField):
                 return self.identifier.parse(value)
             except (Cb58Error, IdError) as error:
                 raise ValidationError(
-                    "%(value)s is no identifier: %(error)s",
+                    "%(value)s is not an identifier: %(error)s",
                     params={"value": value[:80], "error": error},
                 ) from None
         value = super().to_python(value)

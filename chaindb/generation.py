@@ -14,8 +14,8 @@ QUESTION: Final[Question] = ("SELECT number FROM chaindb_generation", ())
 
 def number(db: Database) -> int:
     """Return how often the rows were rewound, usually 0. Runs one statement."""
-    found = db.row(*QUESTION)
-    return 0 if found is None else int(found[0])
+    row = db.row(*QUESTION)
+    return 0 if row is None else int(row[0])
 
 
 def advance(db: Database) -> int:

@@ -51,10 +51,10 @@ def per_minute(db: Database, blocks: Blocks, now: int) -> list[tuple[int, ...]]:
         key=blocks.height,
         most=MAX_BLOCKS,
     )
-    found = {int(minute): tuple(map(int, sums)) for minute, *sums in db.rows(sql, (now,))}
-    looked_at = sum(sums[0] for sums in found.values())
-    known = WINDOW
-    if looked_at >= MAX_BLOCKS and WINDOW not in found:
-        known = max(found)  # the older part of this minute may not have been read
+    sums_by_minute = {int(minute): tuple(map(int, sums)) for minute, *sums in db.rows(sql, (now,))}
+    looked_at = sum(sums[0] for sums in sums_by_minute.values())
+    minutes = WINDOW
+    if looked_at >= MAX_BLOCKS and WINDOW not in sums_by_minute:
+        minutes = max(sums_by_minute)  # the older part of this minute may not have been read
     nothing = (0,) * (1 + len(blocks.columns))
-    return [found.get(minute, nothing) for minute in reversed(range(known))]
+    return [sums_by_minute.get(minute, nothing) for minute in reversed(range(minutes))]

@@ -53,7 +53,7 @@ class UnavailableFilter(logging.Filter):
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
-        reasons = (words for error in _errors(record) if (words := unavailable(error)))
+        reasons = (reason for error in _errors(record) if (reason := unavailable(error)))
         reason = next(reasons, "")
         if getattr(record, "status_code", None) == HTTPStatus.SERVICE_UNAVAILABLE:
             reason = (
@@ -68,7 +68,7 @@ class UnavailableFilter(logging.Filter):
                 return False
             self._written[reason] = now
             dropped = self._dropped.pop(reason, 0)
-        more = f" ({dropped} more failures since the last such line)" if dropped else ""
+        more = f" ({dropped} more failures since the last such message)" if dropped else ""
         # No other handler needs the original record, because the node has only one.
         record.msg, record.args = "%s: %s%s", (record.getMessage(), reason, more)
         record.exc_info = record.exc_text = None

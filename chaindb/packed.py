@@ -50,14 +50,14 @@ def packed(
         ValueError: The rows have different numbers of values.
         Exception: Any exception of a pack function.
     """
-    expressions, given = [], [len(rows) - 1]
+    expressions, params = [], [len(rows) - 1]
     for pack, values in zip(packs, zip(*rows, strict=True), strict=True):
         expression, marked = _same(values) or pack(values)
         expressions.append(expression)
-        given += marked
+        params += marked
     # Without a condition SQLite would parse the following ON CONFLICT as a join constraint.
     chosen = f"SELECT {', '.join(expressions)} FROM row WHERE true"  # noqa: S608  # marks, no values
-    return f"{head} {_ROWS} {chosen} {tail}", given
+    return f"{head} {_ROWS} {chosen} {tail}", params
 
 
 def integers(values: Values) -> Expression:
@@ -94,8 +94,8 @@ def blobs(values: Values) -> Expression:
     sizes = [0 if value is None else len(value) for value in values]
     begins = list(accumulate(sizes[:-1], initial=1))
     # SQLite's `substr` of an empty blob would be null.
-    whole = b"".join([value for value in values if value is not None]) or _BLANK
-    return _PIECE, [whole, _decimals(begins, values), _decimals(sizes)]
+    joined = b"".join([value for value in values if value is not None]) or _BLANK
+    return _PIECE, [joined, _decimals(begins, values), _decimals(sizes)]
 
 
 def texts(values: Values) -> Expression:
@@ -104,8 +104,8 @@ def texts(values: Values) -> Expression:
     Raises:
         UnicodeEncodeError: A value has unpaired surrogates.
     """
-    expression, given = blobs([None if value is None else value.encode() for value in values])
-    return f"CAST({expression} AS TEXT)", given
+    expression, params = blobs([None if value is None else value.encode() for value in values])
+    return f"CAST({expression} AS TEXT)", params
 
 
 def _same(values: Values) -> Expression | None:

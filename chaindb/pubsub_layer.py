@@ -95,15 +95,15 @@ class PubSubLayer(BaseChannelLayer):
         listening, groups = self._channels[channel].listening, self._channels[channel].groups
         is_asked = False
         while True:
-            found = await listening.get_message(timeout=SILENCE)
-            if found is None and is_asked:
+            message = await listening.get_message(timeout=SILENCE)
+            if message is None and is_asked:
                 raise redis.TimeoutError(f"no answer within {SILENCE:g}s")
-            is_asked = found is None
-            if found is None:
+            is_asked = message is None
+            if message is None:
                 await listening.ping()
-            elif found["type"] == "message" and found["channel"] in groups:
-                message: dict[str, Any] = msgspec.msgpack.decode(found["data"])
-                return message
+            elif message["type"] == "message" and message["channel"] in groups:
+                content: dict[str, Any] = msgspec.msgpack.decode(message["data"])
+                return content
 
     @override
     async def group_send(self, group: str, message: Mapping[str, Any]) -> None:

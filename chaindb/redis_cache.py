@@ -72,10 +72,10 @@ class _Client(redis.Redis):
 
     @override
     def pipeline(self, *args: Any, **kwargs: Any) -> Any:
-        made: Any = super().pipeline(*args, **kwargs)
-        execute = made.execute
-        made.execute = lambda *a, **k: _asked(lambda: execute(*a, **k))
-        return made
+        pipeline: Any = super().pipeline(*args, **kwargs)
+        execute = pipeline.execute
+        pipeline.execute = lambda *a, **k: _asked(lambda: execute(*a, **k))
+        return pipeline
 
 
 def list_lengths(keys: Sequence[str]) -> dict[str, int]:
@@ -86,10 +86,10 @@ def list_lengths(keys: Sequence[str]) -> dict[str, int]:
         redis.RedisError: Redis answers, but the connection was lost or the command is refused.
     """
     with _Client.from_url(settings.NODE.redis_url, **options()) as client:
-        asked = client.pipeline(transaction=False)
+        pipeline = client.pipeline(transaction=False)
         for key in keys:
-            asked.llen(key)
-        return dict(zip(keys, asked.execute(), strict=True))
+            pipeline.llen(key)
+        return dict(zip(keys, pipeline.execute(), strict=True))
 
 
 def _asked(command: Callable[[], T]) -> T:
@@ -99,13 +99,13 @@ def _asked(command: Callable[[], T]) -> T:
         RedisAway: Redis does not answer.
         redis.RedisError: Redis answers, but the command failed.
     """
-    if words := server().failed():
-        raise RedisAway(words)
+    if outage := server().failed():
+        raise RedisAway(outage)
     try:
         return command()
     except LOST as error:
-        if words := server().suspect(error):
-            raise RedisAway(words) from error
+        if outage := server().suspect(error):
+            raise RedisAway(outage) from error
         raise
 
 
@@ -135,5 +135,5 @@ def _explain(error: BaseException) -> str:
         return "it refuses this node's password"
     if isinstance(error, redis.TimeoutError):
         return f"no answer within {SECONDS:g}s"
-    cause = next((words for part, words in _CAUSES.items() if part in text), "")
+    cause = next((reason for part, reason in _CAUSES.items() if part in text), "")
     return cause or _PREFIX.sub("", text)[:_MAX_MESSAGE] or "no connection"

@@ -58,10 +58,10 @@ def _made(
     With `table`, only those of the table.
     """
     statement = "SELECT name, sql FROM sqlite_master WHERE type = %s AND sql IS NOT NULL"
-    asked = [kind]
+    params = [kind]
     if table is not None:
         statement += " AND tbl_name = %s"
-        asked.append(table)
+        params.append(table)
     with schema_editor.connection.cursor() as cursor:
-        cursor.execute(f"{statement} ORDER BY rowid", asked)
+        cursor.execute(f"{statement} ORDER BY rowid", params)
         return [_Made(*row) for row in cursor.fetchall()]

@@ -53,13 +53,13 @@ class Table:
 
     def count(self, db: Database) -> int:
         """Return how many rows there are."""
-        found = db.row(f'SELECT count(*) FROM "{self.name}"')  # noqa: S608  # names come from the models
-        return int(found[0]) if found else 0
+        row = db.row(f'SELECT count(*) FROM "{self.name}"')  # noqa: S608  # names come from the models
+        return int(row[0]) if row else 0
 
     def read(self, db: Database) -> Iterator[Row]:
         """Yield all rows as plain values, sorted by key. A transaction makes them consistent."""
-        listed = ", ".join(f'"{name}"' for name in self.columns)
-        statement = f'SELECT {listed} FROM "{self.name}" ORDER BY {self._order}'  # noqa: S608  # as above
+        column_list = ", ".join(f'"{name}"' for name in self.columns)
+        statement = f'SELECT {column_list} FROM "{self.name}" ORDER BY {self._order}'  # noqa: S608  # as above
         with db.connection.chunked_cursor() as cursor:
             cursor.execute(statement)
             while part := cursor.fetchmany(PART):
@@ -113,8 +113,8 @@ def _kind(field: "models.Field[Any, Any]") -> tuple[type, Convert]:
 
 def _moment(value: Any) -> datetime:
     """Return a time with its time zone. SQLite has it as text, in UTC."""
-    found: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    moment: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _json(value: Any) -> str:
@@ -131,10 +131,10 @@ def _for_sqlite(field: "models.Field[Any, Any]") -> Convert:
 
 def _copy(db: Database, table: Table, rows: Iterable[Row]) -> int:
     """Insert rows by COPY, which takes a third of the time of INSERT statements."""
-    listed = ", ".join(f'"{name}"' for name in table.columns)
+    column_list = ", ".join(f'"{name}"' for name in table.columns)
     written = 0
     connection = db.connection
-    statement = f'COPY "{table.name}" ({listed}) FROM STDIN'
+    statement = f'COPY "{table.name}" ({column_list}) FROM STDIN'
     with (
         connection.cursor() as cursor,
         connection.wrap_database_errors,
@@ -147,13 +147,13 @@ def _copy(db: Database, table: Table, rows: Iterable[Row]) -> int:
 
 
 def _insert(db: Database, table: Table, rows: Iterable[Row]) -> int:
-    listed = ", ".join(f'"{name}"' for name in table.columns)
+    column_list = ", ".join(f'"{name}"' for name in table.columns)
     marks = ", ".join(["%s"] * len(table.columns))
-    statement = f'INSERT INTO "{table.name}" ({listed}) VALUES ({marks})'  # noqa: S608  # as above
+    statement = f'INSERT INTO "{table.name}" ({column_list}) VALUES ({marks})'  # noqa: S608  # as above
     adapt = table.for_sqlite()
-    written, waiting = 0, iter(rows)
+    written, remaining = 0, iter(rows)
     with db.connection.cursor() as cursor:
-        while part := list(islice(waiting, PART)):
+        while part := list(islice(remaining, PART)):
             cursor.executemany(statement, [tuple(map(_converted, adapt, row)) for row in part])
             written += len(part)
     return written

@@ -130,11 +130,11 @@ class WatchedServer:
                 that the server is alive. After an error only an answered query proves it, because a
                 server that shuts down still sends messages on many connections.
         """
-        asked = time.monotonic()
+        started = time.monotonic()
         with self._asking:
             if self._away:
                 return self.failed()
-            since = asked if error is not None else asked - SILENCE
+            since = started if error is not None else started - SILENCE
             if self._answered > since or (error is None and self._heard > since):
                 return ""  # another thread has found out meanwhile
             refusal = self._answer()
@@ -201,7 +201,7 @@ def away(error: BaseException | None) -> str:
 
 def outages() -> list[str]:
     """Return the messages about this process's servers that are away."""
-    return sorted(words for server in list(_servers) if (words := server.away))
+    return sorted(outage for server in list(_servers) if (outage := server.away))
 
 
 def _forget() -> None:

@@ -50,8 +50,8 @@ _DEPTH: Final = 8
 def refusal(error: BaseException) -> str:
     """Return why the database rejected a write; empty if the error has another cause."""
     code = _code(error)
-    known = (words for start, words in _REFUSALS.items() if code.startswith(start))
-    return next(known, "")
+    reasons = (reason for start, reason in _REFUSALS.items() if code.startswith(start))
+    return next(reasons, "")
 
 
 def unavailable(error: BaseException | None) -> str:
@@ -67,8 +67,8 @@ def unavailable(error: BaseException | None) -> str:
             return BUSY
         if server := _lost(cause):
             return f"the connection to {server} was lost"
-        if words := refusal(cause):
-            return f"the database takes no writes: {words}"
+        if reason := refusal(cause):
+            return f"the database takes no writes: {reason}"
         if isinstance(cause, OSError) and cause.errno in {errno.ENOSPC, errno.EDQUOT}:
             return "the disk is full"
     return ""

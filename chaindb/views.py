@@ -38,13 +38,13 @@ def create(schema_editor: BaseDatabaseSchemaEditor, views: Mapping[str, View]) -
     """Create views, in order."""
     forms = _FORMS[schema_editor.connection.vendor]
 
-    def show(found: re.Match[str]) -> str:
-        column = f'{found["table"]}."{found["column"]}"'
-        return forms[found["form"]].format(column)
+    def show(match: re.Match[str]) -> str:
+        column = f'{match["table"]}."{match["column"]}"'
+        return forms[match["form"]].format(column)
 
     for name, (tables, columns) in views.items():
-        shown = _SHOWN.sub(show, columns)
-        schema_editor.execute(f"CREATE VIEW {name} AS SELECT {shown} FROM {tables}")  # noqa: S608  # fixed SQL of migrations
+        select_list = _SHOWN.sub(show, columns)
+        schema_editor.execute(f"CREATE VIEW {name} AS SELECT {select_list} FROM {tables}")  # noqa: S608  # fixed SQL of migrations
 
 
 def drop(schema_editor: BaseDatabaseSchemaEditor, views: Mapping[str, View]) -> None:

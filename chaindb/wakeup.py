@@ -120,4 +120,6 @@ class Wakeup:
         except (
             Exception
         ) as error:  # a failing broker or cache must not matter, since the work is stored
-            _log.warning("the broker is away; the next tick makes the block: %s", error)
+            _log.warning(
+                "the broker is unavailable; the block is built at the next tick: %s", error
+            )

@@ -123,16 +123,16 @@ class SoleConsensus(Generic[B]):
                 return self._produce_line(times)
 
     def _produce_line(self, times: Sequence[int]) -> Sequence[B]:
-        line: list[B] = []
+        blocks: list[B] = []
         for now in times:
             block = self.vm.build(BlockContext(now), allow_empty=True)
             if block is None:
                 break  # the chain builds no blocks
-            line.append(block)
+            blocks.append(block)
             self.vm.set_preference(block.block_id)
-        if line:
-            self.vm.accept([block.block_id for block in line], written=_nothing)
-        return line
+        if blocks:
+            self.vm.accept([block.block_id for block in blocks], written=_nothing)
+        return blocks
 
     def _produce(self, last: B, *, now: int, allow_empty: bool) -> B | None:
         self.vm.set_preference(last.block_id)

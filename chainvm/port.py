@@ -102,7 +102,7 @@ class ChainVM(Protocol[B]):
             HeadMoved: Another process has accepted a block in the meantime.
         """
 
-    def verify_all(self, line: Sequence[B], contexts: Sequence[BlockContext]) -> None:
+    def verify_all(self, blocks: Sequence[B], contexts: Sequence[BlockContext]) -> None:
         """Verify a run of consecutive blocks like `verify`: either all of them become processing, or none.
 
         Shared reads are batched. Use it for a run of blocks that are already decided, as in bootstrapping.

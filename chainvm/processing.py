@@ -191,10 +191,10 @@ class ProcessingTree(Generic[E]):
 
     def _take_out(self, block_id: ID) -> list[E]:
         """Remove a block and its descendants, without recursion because a peer can make a branch long."""
-        found: list[E] = []
-        waiting = [block_id]
-        while waiting:
-            node = self._nodes.pop(waiting.pop())
-            found.append(node.entry)
-            waiting.extend(node.children)
-        return found
+        entries: list[E] = []
+        block_ids = [block_id]
+        while block_ids:
+            node = self._nodes.pop(block_ids.pop())
+            entries.append(node.entry)
+            block_ids.extend(node.children)
+        return entries

@@ -59,20 +59,20 @@ def verify() -> dict[str, int]:
     return {"verifications": 0}
 
 
-def _in_thread(name: str, held: threading.Lock, work: Callable[[], object]) -> None:
+def _in_thread(name: str, lock: threading.Lock, work: Callable[[], object]) -> None:
     """Run work in a thread that holds a lock until it is done; do nothing if the lock is already held."""
 
     def run() -> None:
         try:
             work()
         finally:
-            held.release()
+            lock.release()
             release()
 
-    if not held.acquire(blocking=False):
+    if not lock.acquire(blocking=False):
         return
     try:
         threading.Thread(target=run, name=name, daemon=True).start()
     except RuntimeError:  # the system has no threads left: the next tick tries again
-        held.release()
+        lock.release()
         raise

@@ -12,7 +12,7 @@ class Advice(NamedTuple):
 
     checks: str
     """The names of the checks that can fail in this way, as the documentation lists them; `each` means all."""
-    says: str
+    message: str
     """The text of the failure; … matches any text."""
     cause: str
     action: str
@@ -21,7 +21,7 @@ class Advice(NamedTuple):
         """Return whether a check's error contains this failure, possibly among others."""
         if self.checks != EACH and name not in self.checks.split(", "):
             return False
-        parts = [re.escape(part) for part in self.says.split("…") if part]
+        parts = [re.escape(part) for part in self.message.split("…") if part]
         return re.search(".*?".join(parts), error, re.DOTALL) is not None
 
 
@@ -32,140 +32,140 @@ ALL: Final = (
     Advice(
         "C, P",
         "the database takes no writes: …",
-        "its disk is full, it is read-only, or its rights are gone; the words are its own",
-        "make room, or let it write; nothing has to be restarted",
+        "the disk is full, the database is read-only, or the node lacks write permission; the message quotes the database",
+        "free disk space, or make the database writable; no restart is needed",
     ),
     Advice(
         "C, P",
         "number of outstanding blocks … > …",
-        "more blocks wait for their decision than the limit: votes do not come in, or this node executes too slowly",
-        "look at connected stake and at the processor; NODE_SNOW_MAX_PROCESSING is the limit where the validators vote",
+        "more blocks are undecided than the limit allows: votes are missing, or this node executes too slowly",
+        "check the connected stake and the CPU load; where the validators vote, NODE_SNOW_MAX_PROCESSING is the limit",
     ),
     Advice(
         "C, P",
         "time for longest running block … > …",
-        "one block is being made, or waits for its decision, for too long; in production: no producer runs, or it hangs at the database",
-        "see that runproducer and the worker run, and what they log; NODE_SNOW_MAX_TIME_PROCESSING where the validators vote",
+        "building or deciding a block takes too long; in production the producer is not running, or it is blocked by the database",
+        "check that runproducer and the worker are running, and check their logs; where the validators vote, NODE_SNOW_MAX_TIME_PROCESSING is the limit",
     ),
     Advice(
         "C, P",
-        "… transaction(s) wait for … and … makes no blocks",
-        "the node that makes all blocks is connected, and does not make any",
-        "look at that node: its health, its producer",
+        "… pending for …, but … builds no blocks",
+        "the node that builds all blocks is connected but builds none",
+        "check the health and the producer of that node",
     ),
     Advice(
         "C, P",
-        "… transaction(s) wait for … and …, which makes the blocks, is not connected",
-        "this node does not reach it",
-        "see that it runs, and that its staking port can be reached; compare NODE_PRODUCER on all nodes",
+        "… pending for …, but …, which builds all blocks, is not connected",
+        "this node has no connection to the node that builds all blocks",
+        "check that the node is running and that its staking port is reachable; compare NODE_PRODUCER on all nodes",
     ),
     Advice(
         "C, P",
-        "… transaction(s) wait for … and the validators accept none",
-        "too little stake votes",
-        "see which validators are away (admin: Peers, Consensus)",
+        "… pending for …, but the validators accept no blocks",
+        "too little stake is voting",
+        "check which validators are offline (admin: Peers, Consensus)",
     ),
     Advice(
         "P",
-        "the change of a staker waits for … and …",
-        "nobody makes the block with which a staker begins or ends",
-        "as for transactions that wait: the maker of blocks, or the stake that votes",
+        "a staker change is overdue by …, but …",
+        "no block is built that starts or ends a staking period",
+        "as for pending transactions: check the node that builds all blocks, or the stake that votes",
     ),
     Advice(
         "C, P",
         "… accepted …-Chain block …, which this node's rules refuse: …",
-        "this node is on another chain than its peers, or refuses a block of theirs; the words say which",
-        "compare genesis, version and settings with theirs; restore, or bootstrap anew, if this node is the one that differs",
+        "this node follows another chain than its peers, or rejects a block that they accepted; the message says which",
+        "compare genesis, version and settings with those of the peers; if this node is the one that differs, restore a backup or bootstrap again",
     ),
     Advice(
         "P",
         "connected to … of the stake < …",
-        "validators are away, or do not answer",
-        "start them; see that their staking ports can be reached",
+        "validators are offline or do not respond",
+        "start them; check that their staking ports are reachable",
     ),
     Advice(
         "X",
         "number of outstanding vertices … > …",
-        "cannot come: nothing is issued on the X-Chain here",
+        "impossible: this node issues no X-Chain vertices",
         "report it",
     ),
     Advice(
         "bootstrapped",
         "subnets not bootstrapped…",
-        "the chains are being fetched, or nobody is found to fetch them from; then the words say for whom it waits",
+        "the chains are still being fetched, or no node to fetch them from was found; the message then gives the reason",
         "wait (manage.py bootstrap_progress), or correct NODE_BOOTSTRAP",
     ),
     Advice(
         "network",
         "the network's process has not reported for …",
-        "runnetwork does not run, or hangs",
-        "start it, and read its log",
+        "runnetwork is not running or does not respond",
+        "start it, and check its log",
     ),
     Advice(
         "network",
         "not connected to a minimum of … peer(s) only …",
         "no peer is connected",
-        "see NODE_BOOTSTRAP, NODE_PUBLIC_IP, and that the staking port can be reached",
+        "check NODE_BOOTSTRAP, NODE_PUBLIC_IP, and that the staking port is reachable",
     ),
     Advice(
         "bootstrapped, network",
         "bootstrapper …: …",
-        "this node cannot connect to a node of NODE_BOOTSTRAP; the words give the reason of the last attempt",
-        "the words say what to correct: a clock, an address or port, NODE_NETWORK_ID, a version",
+        "this node cannot connect to a node of NODE_BOOTSTRAP; the message gives the reason of the last attempt",
+        "correct the item that the message names: a clock, an address or port, NODE_NETWORK_ID, or a version",
     ),
     Advice(
         "network",
         "no messages received from network…",
-        "the connection is there, and nothing comes",
-        "look at the peers, and at firewalls that drop what is idle",
+        "peers are connected but send no messages",
+        "check the peers, and firewalls that drop idle connections",
     ),
     Advice(
         "network",
         "no messages sent to network…",
-        "nothing can be sent",
-        "look at the peers, and at the firewall",
+        "this node cannot send messages",
+        "check the peers and the firewall",
     ),
     Advice(
         "network",
         "rate of failed sends … > …",
-        "peers take nothing: they are overloaded, or the line is",
-        "look at bandwidth, and at the peers",
+        "peers accept no messages: they or the network link are overloaded",
+        "check the bandwidth and the peers",
     ),
     Advice(
         "router",
         "number of outstanding requests … > …",
-        "more calls are under way than are answered",
+        "calls arrive faster than the node answers them",
         "add processes (NODE_WEB_WORKERS) or threads (NODE_RPC_THREADS), or limit clients (NODE_RATE_LIMIT)",
     ),
     Advice(
         "router",
         "time for longest request … > …",
-        "one call hangs, most likely at a server that is away",
-        "see PostgreSQL and Redis; NODE_RPC_CALL_TIMEOUT bounds calls that execute",
+        "a call is blocked, most likely by a server that does not respond",
+        "check PostgreSQL and Redis; NODE_RPC_CALL_TIMEOUT limits calls that execute code",
     ),
     Advice(
         "each",
         "the database does not answer: …",
-        "SQLite's file is gone, damaged or held by another process; the words are its own",
-        "end the other process, or restore a backup",
+        "the SQLite file is missing, damaged or locked by another process; the message quotes SQLite",
+        "stop the other process, or restore a backup",
     ),
     Advice(
         "each",
-        "the check could not be made: …",
-        "a fault of this program; the log has its trace",
+        "the check raised an exception: …",
+        "a bug in this program; the log has the traceback",
         "report it",
     ),
     Advice(
         "each",
         "PostgreSQL at … does not answer: …",
-        "that server is away or hangs",
-        "bring it back: all processes go on by themselves",
+        "the server is down or does not respond",
+        "restart the server; the node's processes then continue without a restart",
     ),
     Advice(
         "each",
         "Redis at … does not answer: …",
-        "that server is away or hangs",
-        "bring it back: all processes go on by themselves",
+        "the server is down or does not respond",
+        "restart the server; the node's processes then continue without a restart",
     ),
 )
 

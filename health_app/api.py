@@ -81,13 +81,13 @@ class HealthApi:
         version = None if tags else self._reporter.version()
         if version is None:
             return _page(show(tags))
-        known = self._rendered.get(show)
-        if known is not None and known[0] == version:
-            return known[1]
-        made = _page(show(()))
+        cached = self._rendered.get(show)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        page = _page(show(()))
         if self._reporter.version() == version:
-            self._rendered[show] = (version, made)
-        return made
+            self._rendered[show] = (version, page)
+        return page
 
 
 def _page(report: Report) -> HealthReply:

@@ -219,7 +219,7 @@ class Checks:
 
     def _outstanding(self, chain: AnyChain) -> Outstanding:
         """Return the blocks that this node makes or should make, and the undecided blocks of its peers."""
-        here = self._being_made(chain)
+        here = self._blocks_in_progress(chain)
         count, longest = len(here), max((seconds for _, seconds in here), default=0.0)
         overdue = self._overdue(chain)
         if overdue is not None:  # it is the block in progress, if there is one
@@ -240,7 +240,7 @@ class Checks:
             else ConsensusLimits()
         )
 
-    def _being_made(self, chain: AnyChain) -> list[tuple[int, float]]:
+    def _blocks_in_progress(self, chain: AnyChain) -> list[tuple[int, float]]:
         """Return height and age in seconds of the blocks that processes of this node are building.
 
         A process that was killed leaves its entry behind, so entries up to the chain's height are ignored.
@@ -271,20 +271,20 @@ class Checks:
         maker = self.producer()
         if maker == self.platform.node_id:
             return None
-        found: platform.BuildableBlock | cchain.DueBlock | None = None
+        due: platform.BuildableBlock | cchain.DueBlock | None = None
         patience = 0.0
         if isinstance(chain, PlatformChain):
-            found = platform.due(chain, now)
+            due = platform.due(chain, now)
         elif node.mining != "manual":
-            found = cchain.due(chain, now)
+            due = cchain.due(chain, now)
             patience = node.block_interval if node.mining == "interval" else 0.0
-        if found is None:
+        if due is None:
             return None
-        seconds = min(now - found.since, time.time() - self.began) - patience
+        seconds = min(now - due.since, time.time() - self.began) - patience
         if maker is None:
-            return Standstill(found.transactions, seconds, "", connected=False)
+            return Standstill(due.transactions, seconds, "", connected=False)
         connected = maker in network.connected_ids()
-        return Standstill(found.transactions, seconds, str(maker), connected=connected)
+        return Standstill(due.transactions, seconds, str(maker), connected=connected)
 
     def _overdue(self, chain: AnyChain) -> float | None:
         """Return how many seconds overdue the block is that this node may make; None if no block is due.
@@ -292,15 +292,15 @@ class Checks:
         The time counts from the start of this process at the earliest, because the others may have just started too.
         """
         now = clock.now()
-        found: platform.BuildableBlock | cchain.DueBlock | None
+        due: platform.BuildableBlock | cchain.DueBlock | None
         if isinstance(chain, PlatformChain):
-            found = platform.due(chain, now)
+            due = platform.due(chain, now)
         else:
             development.refresh_mining_settings(chain)
-            found = cchain.due(chain, now) if development.mining(chain) == "auto" else None
-        if found is None or not chain.consensus.may_produce(found.height, now):
+            due = cchain.due(chain, now) if development.mining(chain) == "auto" else None
+        if due is None or not chain.consensus.may_produce(due.height, now):
             return None
-        return max(0.0, min(now - found.since, time.time() - self.began))
+        return max(0.0, min(now - due.since, time.time() - self.began))
 
     def _voting(self, chain: AnyChain) -> ConsensusReport | None:
         """Return how this node takes part in the voting on a chain; None if it does not vote or there is no voting."""
@@ -319,11 +319,11 @@ class Checks:
     def _obstacle(self, chain: AnyChain) -> str:
         """Return why a chain cannot continue, as a text; empty if it can."""
         row, deciding = self._reported_sync(chain), self._deciding(chain)
-        words = [
+        obstacles = [
             None if row is None else row.obstacle,
             None if deciding is None else deciding.obstacle,
         ]
-        return ", ".join(filter(None, words))
+        return ", ".join(filter(None, obstacles))
 
     def _connected_stake(self) -> float:
         """Return the share of the stake that is connected, including this node's own."""

@@ -19,7 +19,7 @@ from chaindb.connections import release
 from health_app.result import CheckResult
 from health_app.writing import Writes
 
-KEPT: Final = 1000
+MAX_PENDING: Final = 1000
 """Limit of changes that wait to be written; beyond it the oldest one is dropped."""
 RETRY: Final = 2.0
 """Seconds until a failed write is retried."""
@@ -49,47 +49,47 @@ class HistoryWriter:
         self._touch = touch
         self._writes = writes
         self._retry = retry
-        self._asked = threading.Event()
-        self._waiting: deque[tuple[str, CheckResult]] = deque(maxlen=KEPT)
-        self._news = threading.Event()
+        self._probe_requested = threading.Event()
+        self._pending: deque[tuple[str, CheckResult]] = deque(maxlen=MAX_PENDING)
+        self._wake_event = threading.Event()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def note(self, name: str, result: CheckResult) -> None:
         """Queue a change to be written, without waiting."""
-        self._waiting.append((name, result))
+        self._pending.append((name, result))
         self._wake()
 
     def probe(self) -> None:
         """Request a test whether the database accepts writes, without waiting."""
-        self._asked.set()
+        self._probe_requested.set()
         self._wake()
 
     def _wake(self) -> None:
-        self._news.set()
+        self._wake_event.set()
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(
-                    target=self._live, name="health-history", daemon=True
+                    target=self._run, name="health-history", daemon=True
                 )
                 self._thread.start()
 
-    def _live(self) -> None:
+    def _run(self) -> None:
         while True:
-            self._news.wait()
-            self._news.clear()
+            self._wake_event.wait()
+            self._wake_event.clear()
             try:
-                self._work_off()
+                self._write_pending()
             except (
                 Exception
             ):  # for example a connection that cannot be closed; later changes can still be written
                 _log.exception("the health history goes on")
 
-    def _work_off(self) -> None:
-        while self._waiting:
-            self._write(*self._waiting.popleft())
-        if self._asked.is_set():
-            self._asked.clear()
+    def _write_pending(self) -> None:
+        while self._pending:
+            self._write(*self._pending.popleft())
+        if self._probe_requested.is_set():
+            self._probe_requested.clear()
             self._try()
         release()
 

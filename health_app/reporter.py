@@ -79,7 +79,7 @@ class Reporter:
         self._warm_at = time.monotonic() + warm_up
         self._results = {check.name: NOT_YET_RUN for check in self._checks}
         self._notes = 0
-        self._told = dict(self._results)
+        self._announced = dict(self._results)
         """The last reported change of each check; `NOT_YET_RUN` if there was none."""
         self._ready = dict.fromkeys(readiness, NOT_YET_RUN)
         self._stopped = threading.Event()
@@ -91,7 +91,7 @@ class Reporter:
         """Start running the checks; a second call does nothing."""
         if self._thread is not None:
             return
-        self._thread = threading.Thread(target=self._live, name="health", daemon=True)
+        self._thread = threading.Thread(target=self._run_rounds, name="health", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -111,24 +111,24 @@ class Reporter:
         Raises:
             KeyError: There is no such check.
         """
-        check = {entry.name: entry for entry in self._checks}[name]
+        check = {named.name: named for named in self._checks}[name]
         self._begin()
         runner = self._runners.get(name)
         if runner is None or self._stopped.is_set():
             self._run(check)
         elif self._wait(runner, time.monotonic() + self._seconds):
-            runner.ask()
+            runner.request_run()
             self._wait(runner, time.monotonic() + self._seconds)
         return self._results[name]
 
     def health(self, tags: Collection[str] = ()) -> Report:
         """Return the checks that have one of the tags, and the checks of the node as a whole."""
-        wanted = {*(tags or (ALL,)), APPLICATION}
+        chosen = {*(tags or (ALL,)), APPLICATION}
         return Report(
             {
                 check.name: self._results[check.name]
                 for check in self._checks
-                if wanted & {ALL, *check.tags}
+                if chosen & {ALL, *check.tags}
             }
         )
 
@@ -160,7 +160,7 @@ class Reporter:
         del tags
         return Report({})
 
-    def _live(self) -> None:
+    def _run_rounds(self) -> None:
         runners = [_Runner(check, self._run, self._stopped) for check in self._checks]
         # First: `run_again` then waits for the check's thread even before the first run, and at most for one timeout.
         self._runners = {runner.check.name: runner for runner in runners}
@@ -172,7 +172,7 @@ class Reporter:
             self._round(runners, began + self._seconds)
             self._stopped.wait(max(0.0, began + self._pause() - time.monotonic()))
         for runner in runners:
-            runner.ask()
+            runner.request_run()
 
     def _pause(self) -> float:
         """Return the seconds between the starts of two runs."""
@@ -185,7 +185,7 @@ class Reporter:
         """Run each check that is not still running, and wait until all have ended or the deadline has passed."""
         for runner in runners:
             if runner.idle.is_set():
-                runner.ask()
+                runner.request_run()
         for runner in runners:
             self._wait(runner, deadline)
 
@@ -209,19 +209,19 @@ class Reporter:
             if ready is not None and not ready.healthy:
                 self._ready[check.name] = ready.followed_by(finding, began, ended)
             self._notes += 1  # last: a page rendered meanwhile counts as outdated
-            told = self._told[check.name]
-            if told.says_the_same_as(result) or self._may_pass_yet(told, finding):
+            announced = self._announced[check.name]
+            if announced.is_same_report_as(result) or self._may_pass_yet(announced, finding):
                 return
-            self._told[check.name] = result
+            self._announced[check.name] = result
         if result.error:
             _log.warning("check %s fails: %s", check.name, result.error, exc_info=finding.cause)
-        elif told.ended is not None:
+        elif announced.ended is not None:
             _log.warning("check %s passes again", check.name)
         self._changed(check.name, result)
 
-    def _may_pass_yet(self, told: CheckResult, finding: Finding) -> bool:
+    def _may_pass_yet(self, announced: CheckResult, finding: Finding) -> bool:
         """Return whether a failure may be due to the node's start, so that it is not reported yet."""
-        beginning = told.ended is None and time.monotonic() < self._warm_at
+        beginning = announced.ended is None and time.monotonic() < self._warm_at
         return beginning and bool(finding.error) and finding.cause is None
 
 
@@ -238,26 +238,26 @@ class _Runner(threading.Thread):
         self.idle.set()
         self._work = work
         self._stopped = stopped
-        self._asked = threading.Event()
+        self._requested = threading.Event()
 
-    def ask(self) -> None:
+    def request_run(self) -> None:
         """Request one run of the check; after `stop` this ends the thread instead."""
         self.began = time.time_ns()
         self.idle.clear()
-        self._asked.set()
+        self._requested.set()
 
     @override
     def run(self) -> None:
         while True:
-            self._asked.wait()
-            self._asked.clear()
+            self._requested.wait()
+            self._requested.clear()
             if self._stopped.is_set():
                 break
             try:
                 self._work(self.check)
                 release()
             except Exception:  # the next run tries again
-                _log.exception("a run of check %s broke", self.check.name)
+                _log.exception("a run of check %s raised an exception", self.check.name)
             self.idle.set()
         connections.close_all()
 
@@ -267,8 +267,8 @@ def examine(check: HealthCheck) -> Finding:
     try:
         return check.measure()
     except Exception as error:
-        if words := servers.away(error):
-            return Finding(error=words)
+        if outage := servers.away(error):
+            return Finding(error=outage)
         return _failure(error)
 
 
@@ -277,4 +277,4 @@ def _failure(error: Exception) -> Finding:
     if isinstance(error, DatabaseError):
         why = refusal(error) or type(error).__name__
         return Finding(error=f"the database does not answer: {why}", cause=error)
-    return Finding(error=f"the check could not be made: {type(error).__name__}", cause=error)
+    return Finding(error=f"the check raised an exception: {type(error).__name__}", cause=error)

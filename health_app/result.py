@@ -58,22 +58,22 @@ class CheckResult:
             first_failure=first,
         )
 
-    def says_the_same_as(self, other: "CheckResult") -> bool:
+    def is_same_report_as(self, other: "CheckResult") -> bool:
         """Return whether both are healthy, or fail for the same reasons."""
         return self.ended is not None and same_reasons(self.error, other.error)
 
     def to_json(self) -> Json:
         """Return the result as JSON, without the fields that do not apply."""
-        shown: Json = {} if self.message is None else {"message": self.message}
+        fields: Json = {} if self.message is None else {"message": self.message}
         if self.error:
-            shown["error"] = self.error
-        shown["timestamp"] = ZERO_TIME if self.ended is None else time_text(self.ended)
-        shown["duration"] = self.duration
+            fields["error"] = self.error
+        fields["timestamp"] = ZERO_TIME if self.ended is None else time_text(self.ended)
+        fields["duration"] = self.duration
         if self.contiguous_failures:
-            shown["contiguousFailures"] = self.contiguous_failures
+            fields["contiguousFailures"] = self.contiguous_failures
         if self.first_failure is not None:
-            shown["timeOfFirstFailure"] = time_text(self.first_failure)
-        return shown
+            fields["timeOfFirstFailure"] = time_text(self.first_failure)
+        return fields
 
 
 NOT_YET_RUN: Final = CheckResult(error="not yet run")

@@ -92,13 +92,13 @@ def evm_chain(
     return Finding(message, _because("consensus is not healthy", faults))
 
 
-def absent(words: str, warning: str = "") -> Finding:
+def absent(text: str, warning: str = "") -> Finding:
     """Return the finding for a chain that this node does not take part in: the check passes.
 
     Unspecified: the reference has no check for such a chain; here all six always exist. For a validator with
     partial sync the reference has a check that fails (`validation`); here the message contains a warning.
     """
-    message = {"consensus": words, "vm": None}
+    message = {"consensus": text, "vm": None}
     return Finding({**message, "warning": warning} if warning else message)
 
 
@@ -142,8 +142,8 @@ def bootstrapped(chains: Mapping[str, bool], waiting: str = "") -> Finding:
     """
     if all(chains.values()):
         return Finding([], "")
-    words = "subnets not bootstrapped"
-    return Finding([str(PRIMARY_NETWORK_ID)], f"{words}: {waiting}" if waiting else words)
+    error = "subnets not bootstrapped"
+    return Finding([str(PRIMARY_NETWORK_ID)], f"{error}: {waiting}" if waiting else error)
 
 
 def network(traffic: NetworkTraffic, *, in_network: bool) -> Finding:
@@ -201,15 +201,18 @@ def _stuck(blocks: Outstanding, limits: ConsensusLimits, refusal: str, obstacle:
 def _still(standstill: Standstill | None) -> list[str]:
     if standstill is None or standstill.seconds <= LONGEST_STANDSTILL:
         return []
-    waits = f"{standstill.transactions} transaction(s) wait"
+    since = seconds_text(standstill.seconds)
+    plural = "" if standstill.transactions == 1 else "s"
+    due = f"{standstill.transactions} transaction{plural} pending for {since}"
     if not standstill.transactions:
-        waits = "the change of a staker waits"
-    maker = f"{standstill.maker} makes no blocks"
+        due = f"a staker change is overdue by {since}"
     if not standstill.maker:
-        maker = "the validators accept none"
-    elif not standstill.connected:
-        maker = f"{standstill.maker}, which makes the blocks, is not connected"
-    return [f"{waits} for {seconds_text(standstill.seconds)} and {maker}"]
+        reason = "the validators accept no blocks"
+    elif standstill.connected:
+        reason = f"{standstill.maker} builds no blocks"
+    else:
+        reason = f"{standstill.maker}, which builds all blocks, is not connected"
+    return [f"{due}, but {reason}"]
 
 
 def _isolated(traffic: NetworkTraffic) -> list[str]:
@@ -225,12 +228,12 @@ def _isolated(traffic: NetworkTraffic) -> list[str]:
 
 
 def _silence(direction: str, seconds: float, *, ever: bool) -> list[str]:
-    words = f"no messages {direction} network"
+    error = f"no messages {direction} network"
     if not ever:
-        return [words]
+        return [error]
     if seconds <= LONGEST_SILENCE:
         return []
-    return [f"{words} in {seconds_text(seconds)} > {seconds_text(LONGEST_SILENCE)}"]
+    return [f"{error} in {seconds_text(seconds)} > {seconds_text(LONGEST_SILENCE)}"]
 
 
 def _because(what: str, faults: Iterable[str]) -> str:

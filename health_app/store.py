@@ -22,8 +22,8 @@ class CheckChange(NamedTuple):
 def last(name: str) -> CheckChange | None:
     """Return the last change of a check, or None."""
     rows = HealthChange.objects.filter(name=name).order_by("-id")
-    found = rows.values_list("error", "at").first()
-    return None if found is None else CheckChange(*found)
+    last = rows.values_list("error", "at").first()
+    return None if last is None else CheckChange(*last)
 
 
 def moment(result: CheckResult) -> datetime:

@@ -32,10 +32,10 @@ class Writes:
 
     def failed(self, error: BaseException) -> None:
         """Record a failure; errors other than a rejection by the database are ignored."""
-        words = refusal(error)
-        if words:
+        reason = refusal(error)
+        if reason:
             with self._lock:
-                self._refusal, self._until = words, self._clock() + self._hold
+                self._refusal, self._until = reason, self._clock() + self._hold
 
     def refusal(self) -> str:
         """Return why the database rejects writes; empty if it accepts them."""

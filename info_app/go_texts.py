@@ -19,9 +19,9 @@ def duration_text(nanoseconds: int) -> str:
     """Return a non-negative duration as text: `1h0m0s`, `1m2.5s`, `300ms`, `0s`."""
     if nanoseconds < SECOND:
         return _below_a_second(nanoseconds)
-    hours, rest = divmod(nanoseconds, _HOUR)
-    minutes, rest = divmod(rest, _MINUTE)
-    text = f"{_decimal(rest, SECOND)}s"
+    hours, remainder = divmod(nanoseconds, _HOUR)
+    minutes, remainder = divmod(remainder, _MINUTE)
+    text = f"{_decimal(remainder, SECOND)}s"
     if hours or minutes:
         text = f"{minutes}m{text}"
     return f"{hours}h{text}" if hours else text
@@ -35,16 +35,16 @@ def seconds_text(seconds: float) -> str:
 def time_text(nanoseconds: int) -> str:
     """Return a Unix time in RFC 3339 format, in UTC, without trailing zeros in the fraction of a second."""
     seconds, fraction = divmod(nanoseconds, SECOND)
-    whole = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
+    text = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}"
     digits = f"{fraction:09d}".rstrip("0")
-    return f"{whole}.{digits}Z" if digits else f"{whole}Z"
+    return f"{text}.{digits}Z" if digits else f"{text}Z"
 
 
 def moment_text(moment: datetime) -> str:
     """Return a time with a time zone in the format of `time_text`."""
     at = moment.astimezone(UTC)
-    whole = round(at.replace(microsecond=0).timestamp())
-    return time_text(whole * SECOND + at.microsecond * MICROSECOND)
+    seconds = round(at.replace(microsecond=0).timestamp())
+    return time_text(seconds * SECOND + at.microsecond * MICROSECOND)
 
 
 def _below_a_second(nanoseconds: int) -> str:

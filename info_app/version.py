@@ -78,9 +78,9 @@ def _head(repository: Path) -> str:
     for place in places:
         if (place / name).is_file():
             return _checked(_line(place / name))
-        found = _packed(place / "packed-refs", name)
-        if found:
-            return found
+        commit = _packed(place / "packed-refs", name)
+        if commit:
+            return commit
     return UNKNOWN
 
 

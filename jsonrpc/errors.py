@@ -87,13 +87,13 @@ def handler_crashed() -> JsonRpcError:
     return JsonRpcError(INTERNAL_ERROR, "method handler crashed")
 
 
-def unavailable(words: str) -> JsonRpcError:
+def unavailable(reason: str) -> JsonRpcError:
     """Return the error for an unavailable database or server; `words` gives the reason.
 
     The database may be busy or full, or a server that the method needs does not answer.
     Unspecified: the code is geth's for failures without a code of their own.
     """
-    return JsonRpcError(SERVER_ERROR, words)
+    return JsonRpcError(SERVER_ERROR, reason)
 
 
 def notifications_not_supported() -> JsonRpcError:

@@ -55,8 +55,8 @@ def node(
 @pytest.fixture
 def chain(node: Node) -> Iterator[Chain]:
     """The C-Chain; changes are reverted after the test."""
-    with Chain(node).isolated() as found:
-        yield found
+    with Chain(node).isolated() as chain:
+        yield chain
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +82,7 @@ def w3(node: Node, accounts: "list[LocalAccount]") -> "Iterator[Web3]":
     from web3.middleware import SignAndSendRawMiddlewareBuilder
 
     with requests.Session() as session:
-        found = Web3(HTTPProvider(node.url, session=session))
-        found.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(accounts), layer=0)
-        found.eth.default_account = accounts[0].address
-        yield found
+        web3 = Web3(HTTPProvider(node.url, session=session))
+        web3.middleware_onion.inject(SignAndSendRawMiddlewareBuilder.build(accounts), layer=0)
+        web3.eth.default_account = accounts[0].address
+        yield web3

@@ -53,8 +53,8 @@ class WrongSize(Cb58Error):
     """The size is not the expected one. `got` is None if the length of the text alone shows it."""
 
     def __init__(self, expected: int, got: int | None) -> None:
-        found = "more" if got is None else str(got)
-        super().__init__(f"invalid hash length: expected {expected} bytes but got {found}")
+        length = "more" if got is None else str(got)
+        super().__init__(f"invalid hash length: expected {expected} bytes but got {length}")
         self.expected = expected
         self.got = got
 

@@ -87,10 +87,10 @@ class Compiler:
     def form(self, annotation: object, within: frozenset[type] = _NO_TYPES) -> CodecForm:
         """Return the form of an annotation that is nested in values of the types `within`."""
         key = annotation, within
-        found = self._forms.get(key)
-        if found is None:
-            found = self._forms[key] = self._make(annotation, within)
-        return found
+        form = self._forms.get(key)
+        if form is None:
+            form = self._forms[key] = self._make(annotation, within)
+        return form
 
     def implementation(self, interface: type, type_id: int, within: frozenset[type]) -> CodecForm:
         """Return the form of the type with this number, for an interface.
@@ -100,14 +100,14 @@ class Compiler:
             WrongInterface: The type does not implement the interface.
             RecursiveType: The type would contain itself.
         """
-        found = self._types.get(type_id)
-        if found is None:
+        type_form = self._types.get(type_id)
+        if type_form is None:
             raise UnknownTypeId(type_id)
-        if not issubclass(found, interface):
-            raise WrongInterface(found, interface)
-        if found in within:
-            raise RecursiveType(found)
-        return self.form(found, within | {found})
+        if not issubclass(type_form, interface):
+            raise WrongInterface(type_form, interface)
+        if type_form in within:
+            raise RecursiveType(type_form)
+        return self.form(type_form, within | {type_form})
 
     def _make(self, annotation: object, within: frozenset[type]) -> CodecForm:
         arguments = get_args(annotation)

@@ -79,21 +79,21 @@ class UnknownTypeId(CodecError):
 class WrongInterface(CodecError):
     """A type that does not implement the interface."""
 
-    def __init__(self, found: type, interface: type) -> None:
+    def __init__(self, class_: type, interface: type) -> None:
         super().__init__(
-            f"couldn't unmarshal interface: {found.__name__} does not implement interface "
+            f"couldn't unmarshal interface: {class_.__name__} does not implement interface "
             f"{interface.__name__}"
         )
-        self.found = found
+        self.found = class_
         self.interface = interface
 
 
 class RecursiveType(CodecError):
     """A type that contains itself through an interface; the rule bounds the depth."""
 
-    def __init__(self, found: type) -> None:
-        super().__init__(f"recursive interface types: {found.__name__}")
-        self.found = found
+    def __init__(self, class_: type) -> None:
+        super().__init__(f"recursive interface types: {class_.__name__}")
+        self.found = class_
 
 
 class InvalidBool(CodecError):
@@ -113,9 +113,9 @@ class ZeroLengthElement(CodecError):
 class UnregisteredType(CodecError):
     """A type that the codec does not know, or that does not implement the interface."""
 
-    def __init__(self, found: type) -> None:
-        super().__init__(f"can't marshal unregistered type {found.__name__}")
-        self.found = found
+    def __init__(self, class_: type) -> None:
+        super().__init__(f"can't marshal unregistered type {class_.__name__}")
+        self.found = class_
 
 
 class UnencodableValue(CodecError):

@@ -193,8 +193,8 @@ def struct_form(cls: Callable[..., Any], members: list[tuple[str, CodecForm]]) -
         return cls(*values), offset
 
     sizes = [form.size for _, form in members]
-    known = [size for size in sizes if size is not None]
-    return CodecForm(write, read, sum(known) if len(known) == len(sizes) else None)
+    known_sizes = [size for size in sizes if size is not None]
+    return CodecForm(write, read, sum(known_sizes) if len(known_sizes) == len(sizes) else None)
 
 
 def _segments(
@@ -224,10 +224,10 @@ def _items_writer(names: list[str], items: list[Item]) -> Write:
     attributes = attrgetter(names[0], *names)
 
     def write(value: Any) -> bytes:
-        found = list(attributes(value)[1:])
+        values = list(attributes(value)[1:])
         for place, encode in encoders:
-            found[place] = encode(found[place])
-        return pack(*found)
+            values[place] = encode(values[place])
+        return pack(*values)
 
     return write
 

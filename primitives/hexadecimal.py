@@ -80,10 +80,10 @@ class NumberTooLarge(HexError):
 class WrongLength(HexError):
     """A fixed-size value of another size; messages count digits."""
 
-    def __init__(self, length: int, wanted: int, type_name: str) -> None:
-        super().__init__(f"hex string has length {length}, want {wanted} for {type_name}")
+    def __init__(self, length: int, expected: int, type_name: str) -> None:
+        super().__init__(f"hex string has length {length}, want {expected} for {type_name}")
         self.length = length
-        self.wanted = wanted
+        self.wanted = expected
         self.type_name = type_name
 
 

@@ -168,11 +168,11 @@ def signer_key_of(secret: bytes, path: Path) -> SignerKey:
 
 def _certificate(path: Path) -> bytes:
     """Return the DER of a file's first certificate, even if X.509 libraries would reject it."""
-    found = _CERTIFICATE.search(path.read_bytes())
-    if found is None:
+    match = _CERTIFICATE.search(path.read_bytes())
+    if match is None:
         raise NoCertificate(path)
     try:
-        return binascii.a2b_base64(found.group(1))
+        return binascii.a2b_base64(match.group(1))
     except binascii.Error:
         raise NoCertificate(path) from None
 

@@ -28,11 +28,11 @@ def recursion_limit_kept() -> Iterator[None]:
 
 
 @contextmanager
-def recursion_limit_raised(least: int) -> Iterator[None]:
+def recursion_limit_raised(minimum: int) -> Iterator[None]:
     """Raise the limit to at least this in the body, also in several threads; the last restores it."""
     with _CHANGING:
         _before.append(sys.getrecursionlimit())
-        sys.setrecursionlimit(max(least, _before[-1]))
+        sys.setrecursionlimit(max(minimum, _before[-1]))
     try:
         yield
     finally:

@@ -63,26 +63,26 @@ def bound_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.
 def _addresses(host: str) -> list[Address]:
     if is_dual_stack(host):
         return [(socket.AF_INET6, ("::", 0)), (socket.AF_INET, ("0.0.0.0", 0))]  # noqa: S104  # the operator's choice
-    found = socket.getaddrinfo(
+    addresses = socket.getaddrinfo(
         unbracketed(host), 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )
-    return list(dict.fromkeys((family, address) for family, _, _, _, address in found))
+    return list(dict.fromkeys((family, address) for family, _, _, _, address in addresses))
 
 
 def _bind(addresses: list[Address], port: int, *, shared: bool) -> list[socket.socket]:
     bound: list[socket.socket] = []
     absent: OSError | None = None
     with ExitStack() as unfinished:
-        for family, (host, _, *rest) in addresses:
+        for family, (host, _, *scope) in addresses:
             try:
-                made = _bound_socket(family, (host, port, *rest), shared=shared)
+                sock = _bound_socket(family, (host, port, *scope), shared=shared)
             except OSError as error:
                 if error.errno not in _ABSENT:
                     raise
                 absent = error
                 continue
-            bound.append(unfinished.enter_context(made))
-            port = made.getsockname()[1]
+            bound.append(unfinished.enter_context(sock))
+            port = sock.getsockname()[1]
         if absent is not None and not bound:
             raise absent
         unfinished.pop_all()
@@ -93,12 +93,12 @@ def _bound_socket(
     family: socket.AddressFamily, address: tuple[Any, ...], *, shared: bool
 ) -> socket.socket:
     with ExitStack() as unfinished:
-        made = unfinished.enter_context(socket.socket(family, socket.SOCK_STREAM))
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock = unfinished.enter_context(socket.socket(family, socket.SOCK_STREAM))
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if shared:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(address)
+            sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        sock.bind(address)
         unfinished.pop_all()
-    return made
+    return sock

@@ -86,15 +86,15 @@ def open_private(path: Path) -> BinaryIO:
             if error.errno == errno.ELOOP:
                 raise _not_own(path) from error
             raise
-        found = os.fstat(descriptor)
-        is_own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-        if is_own and found.st_nlink == 1 and stat.S_IMODE(found.st_mode) == _PRIVATE:
+        status = os.fstat(descriptor)
+        is_own = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+        if is_own and status.st_nlink == 1 and stat.S_IMODE(status.st_mode) == _PRIVATE:
             os.set_blocking(descriptor, True)
             return os.fdopen(descriptor, "r+b")
         os.close(descriptor)
         if not is_own:
             raise _not_own(path)
-        if _has_name(path, found):
+        if _has_name(path, status):
             path.unlink()
 
 
@@ -120,8 +120,8 @@ def _locked(part: Path) -> BinaryIO:
         except OSError:
             file.close()
             raise
-        found = os.fstat(file.fileno())
-        if found.st_nlink == 1 and _has_name(part, found):
+        status = os.fstat(file.fileno())
+        if status.st_nlink == 1 and _has_name(part, status):
             return file
         file.close()  # another process held the lock; it has finished the file and renamed it
 
@@ -134,9 +134,9 @@ def _give_name(part: Path, path: Path, *, replace: bool) -> None:
         os.link(part, path)
 
 
-def _has_name(path: Path, found: os.stat_result) -> bool:
+def _has_name(path: Path, status: os.stat_result) -> bool:
     try:
-        return os.path.samestat(found, path.lstat())
+        return os.path.samestat(status, path.lstat())
     except FileNotFoundError:
         return False
 

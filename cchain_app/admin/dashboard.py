@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from adminkit import charts, formats
-from adminkit.overview import Card, Overview, Panel, Way
+from adminkit.overview import ActionLink, Card, Overview, Panel
 from cchain_app.admin import display, links, production
 from cchain_app.admin.rows_admin import objects
 from cchain_app.apps import evm_chain, evm_chains
@@ -111,9 +111,11 @@ def _production_card() -> Card:
     words, note = "paused" if paused else production.WORDS[mining], f"mining {mining}"
     if mining == "manual" and not paused:
         return Card("Production", words, note)
-    deed = production.RESUME if paused else production.PAUSE
-    way = Way(deed.button, reverse("admin_production", args=[deed.name]), deed.permission)
-    return Card("Production", words, note, way)
+    action = production.RESUME if paused else production.PAUSE
+    action_link = ActionLink(
+        action.button, reverse("admin_production", args=[action.name]), action.permission
+    )
+    return Card("Production", words, note, action_link)
 
 
 def _by_hand_card() -> tuple[Card, ...]:

@@ -43,7 +43,7 @@ class PoolTransactionAdmin(RowsAdmin):
     )  # fmt: skip
     list_defer = ("raw",)
     ordering = ("-id",)
-    deeds = (
+    row_actions = (
         AdminAction(
             name="drop",
             button="Drop",
@@ -75,7 +75,7 @@ class PoolTransactionAdmin(RowsAdmin):
         return "-id" if term.address is None else "nonce"  # the index of a sender's transactions
 
     @override
-    def deed_facts(self, row: PoolTransaction) -> Sequence[tuple[str, object]]:
+    def action_details(self, row: PoolTransaction) -> Sequence[tuple[str, object]]:
         return (
             ("Hash", display.full(row.hash)),
             ("From", display.full_account(row.sender)),
@@ -84,7 +84,7 @@ class PoolTransactionAdmin(RowsAdmin):
         )
 
     @override
-    def after_deed(self, row: PoolTransaction) -> str:
+    def page_after_action(self, row: PoolTransaction) -> str:
         return links.list_page("pooltransaction")
 
     @admin.display(description="Hash")

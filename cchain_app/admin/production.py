@@ -102,10 +102,12 @@ def ask_for(request: HttpRequest, chain: EvmChain, name: str) -> HttpResponse:
     Raises:
         Http404: The name is neither of the two actions.
     """
-    deed = {one.name: one for one in (PAUSE, RESUME)}.get(name)
-    if deed is None:
+    action = {one.name: one for one in (PAUSE, RESUME)}.get(name)
+    if action is None:
         raise Http404
     development.refresh_mining_settings(chain)
     facts = (("C-Chain", f"mining {development.mining(chain)}"), ("P-Chain", _P_CHAIN))
     front = reverse("admin:index")
-    return ask(request, deed, ActionTarget(chain, "production of the C-Chain", facts, front, front))
+    return ask(
+        request, action, ActionTarget(chain, "production of the C-Chain", facts, front, front)
+    )

@@ -156,4 +156,4 @@ def _use_up(chain: EvmChain, by_hand: BlockCheats) -> None:
     """Remove the overrides for this block only, and let the clock continue from the block's time."""
     development.set_conditions(chain.db, development.conditions(chain.db).used())
     if by_hand.timestamp is not None:
-        clock.show(by_hand.timestamp, least=chain.least_time())
+        clock.show(by_hand.timestamp, minimum=chain.least_time())

@@ -98,7 +98,7 @@ def _forget(chain: EvmChain) -> None:
         chain.db.acquire(Lock.CCHAIN)
         chain.db.acquire(Lock.CCHAIN_POOL)
         rows.forget_everything(chain.db)
-        clock.restore(0, least=chain.least_time())
+        clock.restore(0, minimum=chain.least_time())
     chain.read_fork_again()
 
 
@@ -192,7 +192,7 @@ def _write(chain: EvmChain, beginning: _Beginning) -> None:
     chain.read_fork_again()
     chain.memory.begin_at(block)
     cheats.write_changes(chain, block, _funds(chain))
-    clock.show(block.header.timestamp, least=chain.least_time())
+    clock.show(block.header.timestamp, minimum=chain.least_time())
 
 
 def reset(chain: EvmChain, wanted: ForkPoint | None) -> None:

@@ -71,7 +71,7 @@ def _mine_part(chain: EvmChain, count: int, interval: int) -> list[int]:
         if branch and interval:
             with chain.db.atomic(durable=True):
                 head = blocks.head(chain).header.timestamp
-                clock.show(head, least=chain.least_time())
+                clock.show(head, minimum=chain.least_time())
         return [block.height for block in branch]
 
 
@@ -188,5 +188,5 @@ def set_time(chain: EvmChain, time: int) -> int:
         raise HasPeers
     with chain.db.atomic(durable=True):
         before = clock.cchain_now()
-        clock.show(time, least=chain.least_time())
+        clock.show(time, minimum=chain.least_time())
         return max(0, clock.cchain_now() - before)

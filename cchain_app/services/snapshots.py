@@ -84,7 +84,7 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
         if snapshot.chain_id is not None and snapshot.chain_id != chain.config.chain_id:
             stored.set_chain_id(chain.db, snapshot.chain_id)
         _restore_pool(chain, snapshot)
-        clock.restore(snapshot.clock_offset, least=chain.least_time())
+        clock.restore(snapshot.clock_offset, minimum=chain.least_time())
         rows.forget_snapshots(chain.db, number + 1 if keep else number)
     return True
 
@@ -124,12 +124,12 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         impersonation.forget_signatures(chain.db)
         stored.bring_back_chain_id(chain.db)
         if fund is None:
-            clock.restore(0, least=chain.least_time())
+            clock.restore(0, minimum=chain.least_time())
         else:
             begun = stored.load_block(chain.db, first, chain.format)
             chain.memory.begin_at(begun)
             fund(begun)
-            clock.show(begun.header.timestamp, least=chain.least_time())
+            clock.show(begun.header.timestamp, minimum=chain.least_time())
 
 
 def instance_id(chain: EvmChain) -> Hash:

@@ -52,15 +52,15 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         until = time.monotonic() + BUSY_SECONDS
         while True:
-            if words := server().failed():
-                raise PostgresqlAway(words)
+            if outage := server().failed():
+                raise PostgresqlAway(outage)
             try:
                 connection = super().get_new_connection(conn_params)
                 if self.pool is None or _lives(connection, self.pool):
                     return connection
             except PoolTimeout as error:  # has no reason; the pool's timeout is short, so ask again
-                if words := server().suspect(error):
-                    raise PostgresqlAway(words) from error
+                if outage := server().suspect(error):
+                    raise PostgresqlAway(outage) from error
                 if time.monotonic() > until:
                     raise
 
@@ -87,11 +87,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if begins:
             connection.autocommit = True  # so that the driver sends no BEGIN of its own
         try:
-            found = self._run([*before, *statements, *after])
+            results = self._run([*before, *statements, *after])
         finally:
             if begins and connection.info.transaction_status == _IDLE:
                 connection.autocommit = False  # the transaction was not begun
-        return found[len(before) : len(before) + len(statements)]
+        return results[len(before) : len(before) + len(statements)]
 
     def _run(self, statements: Sequence[Question]) -> list[Rows]:
         with self.cursor() as cursor:
@@ -99,12 +99,12 @@ class DatabaseWrapper(base.DatabaseWrapper):
                 ";".join(sql for sql, _ in statements),
                 [value for _, params in statements for value in params],
             )
-            found = []
+            results = []
             for place in range(len(statements)):
                 if place and not cursor.nextset():
                     raise AssertionError(f"no answer to statement {place}")  # a statement was empty
-                found.append(cursor.fetchall() if cursor.description else [])
-            return found
+                results.append(cursor.fetchall() if cursor.description else [])
+            return results
 
     def prepared_cursor(self) -> CursorWrapper:
         """Return a cursor for statements that are run repeatedly, with values sent separately."""

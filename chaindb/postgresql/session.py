@@ -85,8 +85,8 @@ class WatchedConnection(psycopg.Connection[Any]):
             self.close()  # it is unknown which statements the server has run
             raise
         except psycopg.OperationalError as error:
-            if self.pgconn.status != pq.ConnStatus.OK and (words := server().suspect(error)):
-                raise PostgresqlAway(words) from error
+            if self.pgconn.status != pq.ConnStatus.OK and (outage := server().suspect(error)):
+                raise PostgresqlAway(outage) from error
             raise
 
 
@@ -117,16 +117,16 @@ def _while_it_lives(
             else:
                 now = time.monotonic()
                 silent_since = silent_since or now - _BEAT  # the silence has lasted one beat
-                if now - silent_since >= SILENCE and (words := server().suspect()):
-                    raise PostgresqlAway(words)
+                if now - silent_since >= SILENCE and (outage := server().suspect()):
+                    raise PostgresqlAway(outage)
             read = bool(ready & waiting.Ready.R)
             state = gen.send(ready)
             if read:  # and not because the connection ended, which raises
                 heard()
-    except StopIteration as done:
+    except StopIteration as stop:
         if read:
             heard()
-        return done.value
+        return stop.value
 
 
 @cache
@@ -172,11 +172,11 @@ def _ask() -> None:
     except psycopg.errors.ConnectionTimeout as error:
         raise TimeoutError(str(error)) from error
     except psycopg.OperationalError as error:
-        if not any(words in str(error) for words in _FULL):
+        if not any(phrase in str(error) for phrase in _FULL):
             raise
 
 
 def _explain(error: BaseException) -> str:
     text = " ".join(str(error).split())
-    cause = next((words for pattern, words in _CAUSES if pattern.search(text)), "")
+    cause = next((reason for pattern, reason in _CAUSES if pattern.search(text)), "")
     return cause or _PREFIX.sub("", text)[:_MAX_MESSAGE] or "no connection"

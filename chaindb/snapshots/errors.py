@@ -19,7 +19,7 @@ class BadName(SnapshotRefused):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"{name[:80]!r} is no name for a snapshot: 1 to 40 of a-z, 0-9, - and _ make one"
+            f"{name[:80]!r} is not a valid snapshot name: use 1 to 40 of a-z, 0-9, - and _"
         )
         self.name = name
 

@@ -69,20 +69,20 @@ class PostgresqlCopies:
 
     def names(self) -> list[str]:
         """Return the names of all copies, sorted."""
-        found = (str(row[0]).removeprefix(_PREFIX) for row in self._db.rows(_NAMES))
-        return sorted(filter(is_name, found))
+        names = (str(row[0]).removeprefix(_PREFIX) for row in self._db.rows(_NAMES))
+        return sorted(filter(is_name, names))
 
     def read(self, name: str) -> StoredCopy:
         """Return name, description and size of a copy; see `port.Copies`."""
         self._verify_there(name)
         try:
-            found = self._db.row(f"SELECT text FROM {self._table(name, 'description')}")  # noqa: S608  # verified
+            row = self._db.row(f"SELECT text FROM {self._table(name, 'description')}")  # noqa: S608  # verified
         except ProgrammingError as error:
             raise UnreadableSnapshot(name, error) from error
-        if found is None:
+        if row is None:
             raise UnreadableSnapshot(name, "nothing is written down of it")
         size = self._db.row(_SIZE, [_schema(name)])
-        return StoredCopy(name, str(found[0]), int(size[0]) if size else 0)
+        return StoredCopy(name, str(row[0]), int(size[0]) if size else 0)
 
     def save(
         self, name: str, tables: Sequence[str], describe: Callable[[], str], *, replace: bool
@@ -104,8 +104,8 @@ class PostgresqlCopies:
                 for table in tables:
                     own = self._quote(table)
                     self._db.execute(f"CREATE TABLE {self._table(name, table)} AS TABLE {own}")
-                kept = self._table(name, "description")
-                self._db.execute(f"CREATE TABLE {kept} AS SELECT %s::text AS text", [description])
+                target = self._table(name, "description")
+                self._db.execute(f"CREATE TABLE {target} AS SELECT %s::text AS text", [description])
         except DatabaseError as error:
             if isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
                 raise NotPermitted(error) from error
@@ -164,16 +164,16 @@ def fill(db: Database, name: str, table: str) -> None:
     Raises:
         SnapshotTablesDiffer: The table has other columns in the copy.
     """
-    found = db.row("SELECT current_schema()")
-    assert found is not None
-    columns = _columns(db, str(found[0]), table)
+    row = db.row("SELECT current_schema()")
+    assert row is not None
+    columns = _columns(db, str(row[0]), table)
     if not columns or columns != _columns(db, _schema(name), table):
         raise SnapshotTablesDiffer(name, table)
     quote = db.connection.ops.quote_name
-    own, kept = quote(table), f"{quote(_schema(name))}.{quote(table)}"
-    listed = ", ".join(quote(column) for column in columns)
+    own, copy = quote(table), f"{quote(_schema(name))}.{quote(table)}"
+    column_list = ", ".join(quote(column) for column in columns)
     db.execute(f"DELETE FROM {own}")  # noqa: S608  # names come from the models
-    db.execute(f"INSERT INTO {own} ({listed}) SELECT {listed} FROM {kept}")  # noqa: S608  # as above
+    db.execute(f"INSERT INTO {own} ({column_list}) SELECT {column_list} FROM {copy}")  # noqa: S608  # as above
     raise_sequences(db, table)
 
 

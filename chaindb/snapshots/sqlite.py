@@ -46,8 +46,8 @@ class SqliteCopies:
 
     def names(self) -> list[str]:
         """Return the names of all copies, sorted."""
-        found = (path.name.removesuffix(_ENDING) for path in self._directory.glob(f"*{_ENDING}"))
-        return sorted(filter(is_name, found))
+        names = (path.name.removesuffix(_ENDING) for path in self._directory.glob(f"*{_ENDING}"))
+        return sorted(filter(is_name, names))
 
     def read(self, name: str) -> StoredCopy:
         """Return name, description and size of a copy; see `port.Copies`."""

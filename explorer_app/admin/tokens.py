@@ -68,7 +68,7 @@ class TokenAdmin(TokenRowsAdmin):
     def standard(self, token: Token) -> SafeString:
         """Return the token's standard."""
         if token.kind is None:
-            return display.badge("no token")
+            return display.badge("not a token")
         return display.badge(TokenKind(token.kind).label, "note")
 
     @admin.display(description="Name")

@@ -32,9 +32,9 @@ class StateGivenUp(ActionError):
     text: ClassVar[str] = "Error! The state of this block was given up (NODE_HISTORY_STATE)"
 
 
-def span_of(wanted: Range) -> Span:
+def span_of(range_: Range) -> Span:
     """Convert the requested range to the form that selectors take."""
-    return Span(wanted.first, wanted.last, wanted.skip, wanted.most, wanted.descending)
+    return Span(range_.first, range_.last, range_.skip, range_.maximum, range_.descending)
 
 
 def balance(query: Query) -> ActionReply:
@@ -69,10 +69,10 @@ def txlistinternal(query: Query) -> ActionReply:
     """
     evm = query.site.evm
     if query.text("txhash"):
-        found = ledger.receipt(evm, query.hash())
-        if found is None:
+        receipt = ledger.receipt(evm, query.hash())
+        if receipt is None:
             raise BadHash
-        rows = ledger.calls_in(evm, found[0])
+        rows = ledger.calls_in(evm, receipt[0])
         return ActionReply.rows([_call(row, of_one=True) for row in rows], _NO_CALLS)
     address = query.address() if query.text("address") else None
     span = span_of(query.range())
@@ -90,20 +90,20 @@ def getminedblocks(query: Query) -> ActionReply:
     Unspecified: only the last 100,000 blocks are searched; the reward is the sum of tips, since nothing else is paid.
     """
     evm = query.site.evm
-    wanted = span_of(query.range(count=100))._replace(descending=True)
-    if wanted.most > 1000:
+    span = span_of(query.range(count=100))._replace(descending=True)
+    if span.maximum > 1000:
         raise TooMuch
     head = blocks.head(evm).number
-    rows = mined.mined_by(evm, query.address(), head, wanted)
+    rows = mined.mined_by(evm, query.address(), head, span)
     try:
         paid = mined.tips(evm, [number for number, _ in rows])
     except ListTooLong as error:
         raise TooMuch from error
-    listed = [
+    transfers = [
         {"blockNumber": str(number), "timeStamp": str(timestamp), "blockReward": str(paid[number])}
         for number, timestamp in rows
     ]
-    return ActionReply.rows(listed, _NOTHING)
+    return ActionReply.rows(transfers, _NOTHING)
 
 
 def txsbeaconwithdrawal(query: Query) -> ActionReply:
@@ -127,10 +127,10 @@ def _balance(query: Query, address: Address) -> int:
     head = blocks.head(evm).number
     height = min(query.height("tag", default=LATEST), head)
     try:
-        found = state_at(evm, height).account(address)
+        account = state_at(evm, height).account(address)
     except StatePruned as error:
         raise StateGivenUp from error
-    return 0 if found is None else found.balance
+    return 0 if account is None else account.balance
 
 
 def _transaction(query: Query, row: ListedTransaction, head: int) -> dict[str, str]:
@@ -164,7 +164,7 @@ def _call(row: Any, *, of_one: bool = False) -> dict[str, str]:
     """Return a call in Etherscan's format; in the list of one transaction without hash and trace ID."""
     sent, created = row.transaction, row.creates
     to = "" if row.to is None else text_of(row.to)
-    found = {
+    fields = {
         "blockNumber": str(sent.block_id),
         "timeStamp": str(sent.block.timestamp),
         "hash": text_of(sent.hash),
@@ -181,8 +181,8 @@ def _call(row: Any, *, of_one: bool = False) -> dict[str, str]:
         "errCode": row.error or "",
     }
     if of_one:
-        del found["hash"], found["traceId"]
-    return found
+        del fields["hash"], fields["traceId"]
+    return fields
 
 
 ACTIONS: Final = {

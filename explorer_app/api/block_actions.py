@@ -36,8 +36,8 @@ def getstatus(query: Query) -> ActionReply:
 
 def gettxreceiptstatus(query: Query) -> ActionReply:
     """Return 1 for a successful transaction, 0 for a failed one, and an empty text for an unknown one."""
-    found = ledger.receipt(query.site.evm, query.hash())
-    return ActionReply.ok({"status": "" if found is None else str(int(found[1]))})
+    receipt = ledger.receipt(query.site.evm, query.hash())
+    return ActionReply.ok({"status": "" if receipt is None else str(int(receipt[1]))})
 
 
 def getblockreward(query: Query) -> ActionReply:
@@ -64,17 +64,17 @@ def getblockcountdown(query: Query) -> ActionReply:
     """Return the time until a height, estimated from the rate of the last hundred blocks."""
     evm = query.site.evm
     head = blocks.head(evm)
-    wanted = query.number("blockno")
-    if wanted <= head.number:
+    number = query.number("blockno")
+    if number <= head.number:
         raise BlockPassed
     recent = cchain.blocks(evm, count=RECENT)
     steps = max(1, recent[0].number - recent[-1].number)
     seconds = (recent[0].timestamp - recent[-1].timestamp) / steps
-    left = wanted - head.number
+    left = number - head.number
     return ActionReply.ok(
         {
             "CurrentBlock": str(head.number),
-            "CountdownBlock": str(wanted),
+            "CountdownBlock": str(number),
             "RemainingBlock": str(left),
             "EstimateTimeInSec": f"{left * seconds:.1f}",
         }
@@ -85,10 +85,10 @@ def getblocknobytime(query: Query) -> ActionReply:
     """Return the height of the block closest to a time: before it (the default) or after it, as `closest` says."""
     before = query.text("closest").lower() != "after"
     timestamp = min(query.number("timestamp"), 2**63 - 1)
-    found: Any = ledger.block_at(query.site.evm, timestamp, before=before)
-    if found is None:
+    block: Any = ledger.block_at(query.site.evm, timestamp, before=before)
+    if block is None:
         raise NoSuchBlock
-    return ActionReply.ok(str(found))
+    return ActionReply.ok(str(block))
 
 
 OF_TRANSACTIONS: Final = {action.__name__: action for action in (getstatus, gettxreceiptstatus)}

@@ -43,8 +43,8 @@ _PROXY_GUID: Final = "proxy-"
 
 def getabi(query: Query) -> ActionReply:
     """Return the ABI of a contract as text: its own, that of a contract with the same code, or a supplied one."""
-    known = verified.known(query.site.evm, query.address())
-    text = None if known is None else known.abi_text
+    info = verified.code_info(query.site.evm, query.address())
+    text = None if info is None else info.abi_text
     return ActionReply.refusal(NOT_VERIFIED) if text is None else ActionReply.ok(text)
 
 
@@ -52,21 +52,21 @@ def getsourcecode(query: Query) -> ActionReply:
     """Return the sources of a contract, including sources of the same code, and whether it is a proxy."""
     address = query.address()
     evm = query.site.evm
-    known = verified.known(evm, address)
-    proxy = None if known is None else proxies.proxy(evm, address)
+    info = verified.code_info(evm, address)
+    proxy = None if info is None else proxies.proxy(evm, address)
     target = "" if proxy is None else text_of(proxy.implementations[0])
-    row = {**_sources(known), "Proxy": "0" if proxy is None else "1", "Implementation": target}
+    row = {**_sources(info), "Proxy": "0" if proxy is None else "1", "Implementation": target}
     return ActionReply.ok([row])
 
 
 def getcontractcreation(query: Query) -> ActionReply:
     """Return creator and transaction of contracts; genesis contracts are only named as such, other addresses omitted."""
-    found = [
+    created = [
         row
         for address in query.addresses("contractaddresses", MAX_CREATIONS)
         if (row := _creation(query, address)) is not None
     ]
-    return ActionReply.ok(found or None)
+    return ActionReply.ok(created or None)
 
 
 def verifysourcecode(query: Query) -> ActionReply:
@@ -76,7 +76,7 @@ def verifysourcecode(query: Query) -> ActionReply:
     address = query.address("contractaddress")
     try:
         verification.code_hash_at(site, address)  # fails early, before long sources are parsed
-        submission = from_form(address, query.form, most=site.settings.source_limit)
+        submission = from_form(address, query.form, maximum=site.settings.source_limit)
         key = verification.submit(site, submission, client=query.client)
     except SubmittedAlready as waiting:
         return ActionReply.ok(waiting.key)
@@ -93,17 +93,17 @@ def verifysourcecode(query: Query) -> ActionReply:
 
 def checkverifystatus(query: Query) -> ActionReply:
     """Return the state of a verification; the reason is a separate member, because clients compare the whole result."""
-    found = when_over(query.site, query.text("guid"))
-    if found is None:
+    progress = when_over(query.site, query.text("guid"))
+    if progress is None:
         return ActionReply.refusal("Unknown UID")
-    if not found.is_over:
+    if not progress.is_over:
         return ActionReply.refusal(PENDING)
-    if found.has_passed:
+    if progress.has_passed:
         return ActionReply.ok(PASSED)
-    if found.reason == AlreadyVerified.code:
+    if progress.reason == AlreadyVerified.code:
         return ActionReply.refusal("Already Verified")
-    text = WRONG_ARGUMENTS if found.reason == OtherArguments.code else FAILED
-    return ActionReply.refusal(text, reason=found.message)
+    text = WRONG_ARGUMENTS if progress.reason == OtherArguments.code else FAILED
+    return ActionReply.refusal(text, reason=progress.message)
 
 
 def verifyproxycontract(query: Query) -> ActionReply:
@@ -122,9 +122,9 @@ def checkproxyverification(query: Query) -> ActionReply:
     digits = query.text("guid").removeprefix(_PROXY_GUID)
     address, expected = digits[:40], digits[40:]
     query = query._replace(form={"address": "0x" + address})
-    found = proxies.proxy(query.site.evm, query.address())
+    proxy = proxies.proxy(query.site.evm, query.address())
     names = (
-        [] if found is None else [implementation.hex() for implementation in found.implementations]
+        [] if proxy is None else [implementation.hex() for implementation in proxy.implementations]
     )
     if not names or (expected and expected not in names):
         return ActionReply.refusal(
@@ -138,9 +138,9 @@ def checkproxyverification(query: Query) -> ActionReply:
 
 def listcontracts(query: Query) -> ActionReply:
     """Return verified contracts, the latest first, as Blockscout does: at most `MAX_LISTED` per page."""
-    wanted = query.range(count=10, most=MAX_LISTED)
+    range_ = query.range(count=10, maximum=MAX_LISTED)
     try:
-        rows = verified.listed(query.site.evm, skip=wanted.skip, count=wanted.most)
+        rows = verified.listed_contracts(query.site.evm, skip=range_.skip, count=range_.maximum)
     except ContractsTooLong as error:
         raise TooMuch from error
     return ActionReply.ok([_listed(row) for row in rows])
@@ -165,14 +165,14 @@ def supplyabi(query: Query) -> ActionReply:
     return ActionReply.ok("ABI supplied, not verified")
 
 
-def _sources(known: CodeInfo | None) -> dict[str, str]:
-    contract = None if known is None else known.contract
-    if known is None or contract is None:
+def _sources(info: CodeInfo | None) -> dict[str, str]:
+    contract = None if info is None else info.contract
+    if info is None or contract is None:
         return dict(_NOTHING)
-    given = msgspec.json.decode(contract.input)
-    settings = given["settings"]
+    input_json = msgspec.json.decode(contract.input)
+    settings = input_json["settings"]
     optimizer = settings.get("optimizer") or {}
-    sources = given["sources"]
+    sources = input_json["sources"]
     text = (
         next(iter(sources.values()))["content"]
         if contract.is_single_file
@@ -188,12 +188,12 @@ def _sources(known: CodeInfo | None) -> dict[str, str]:
         "CompilerType": "Solc-Json",
         "OptimizationUsed": "1" if optimizer.get("enabled") else "0",
         "Runs": str(optimizer.get("runs", 200)),
-        "ConstructorArguments": "" if known.arguments is None else known.arguments.hex(),
+        "ConstructorArguments": "" if info.arguments is None else info.arguments.hex(),
         "EVMVersion": str(settings.get("evmVersion", "Default")),
         "Library": ";".join(f"{name}:{at}" for name, at in libraries.items()),
         "ContractFileName": contract.path,
         "LicenseType": LICENSES.get(contract.license, "Unknown"),
-        "SimilarMatch": "" if known.similar is None else text_of(known.similar),
+        "SimilarMatch": "" if info.similar is None else text_of(info.similar),
     }
 
 
@@ -207,8 +207,8 @@ _NOTHING: Final[Mapping[str, str]] = {
 
 def _creation(query: Query, address: Address) -> dict[str, Any] | None:
     evm = query.site.evm
-    found = creations.creation(evm, address)
-    if found is None:
+    creation = creations.creation(evm, address)
+    if creation is None:
         if not creations.is_of_genesis(evm, address):
             return None
         return {
@@ -216,15 +216,15 @@ def _creation(query: Query, address: Address) -> dict[str, Any] | None:
             "blockNumber": "0", "timestamp": str(evm.genesis.timestamp), "contractFactory": "",
             "creationBytecode": "",
         }  # fmt: skip
-    code = creations.init_code(evm, query.site.executing, address, found)
-    row = found.transaction
+    code = creations.init_code(evm, query.site.executing, address, creation)
+    row = creation.transaction
     return {
         "contractAddress": text_of(address),
         "contractCreator": text_of(row.sender),
         "txHash": text_of(row.hash),
         "blockNumber": str(row.number),
         "timestamp": str(row.timestamp),
-        "contractFactory": "" if found.factory is None else text_of(found.factory),
+        "contractFactory": "" if creation.factory is None else text_of(creation.factory),
         "creationBytecode": "" if code is None else text_of(code),
     }
 

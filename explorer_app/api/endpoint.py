@@ -42,7 +42,7 @@ _MALFORMED: Final = (
 )  # fmt: skip
 
 
-def door(
+def api_view(
     answer: Answer[P],
     limited: Callable[[], HttpResponse],
     away: Callable[[Exception], HttpResponse],
@@ -113,10 +113,10 @@ def read_body(site: Explorer, request: HttpRequest) -> bytes:
     Raises:
         BodyTooLarge: The body is longer.
     """
-    most = body_limit(site.settings.source_limit)
+    maximum = body_limit(site.settings.source_limit)
     # Not `request.body`: beyond Django's own limit Django would answer with an HTML page.
-    body = request.read(most + 1)
-    if len(body) > most:
+    body = request.read(maximum + 1)
+    if len(body) > maximum:
         raise BodyTooLarge
     return body
 
@@ -129,22 +129,22 @@ def body_limit(source_limit: int) -> int:
 def read_form(site: Explorer, request: HttpRequest) -> dict[str, str]:
     """Return the parameters of a request from the query and the body; those in the body take precedence.
 
-    Unreadable input raises an exception that `door` handles.
+    Unreadable input raises an exception that `api_view` handles.
 
     Raises:
         BodyTooLarge: The body is longer than any submission may be.
         SubmissionTooLarge: A value, or a whole JSON body, is longer than sources may be.
         TooManyFieldsSent: There are more parameters than Django allows in a form.
     """
-    found = {name: str(value) for name, value in request.GET.items()}
+    fields = {name: str(value) for name, value in request.GET.items()}
     if request.method != "POST":
-        return found
+        return fields
     if request.content_type == "multipart/form-data":
-        return found | {name: str(value) for name, value in request.POST.items()}
-    body, most = read_body(site, request), site.settings.source_limit
+        return fields | {name: str(value) for name, value in request.POST.items()}
+    body, maximum = read_body(site, request), site.settings.source_limit
     is_json = request.content_type == "application/json"
     read = forms.from_json if is_json else forms.from_urlencoded
-    return found | read(body, most=most)
+    return fields | read(body, maximum=maximum)
 
 
 def json_response(value: Any, status: int = 200) -> HttpResponse:

@@ -20,12 +20,12 @@ from explorer_app.api import (
 )
 from explorer_app.api.endpoint import (
     BodyTooLarge,
+    api_view,
     client_of,
-    door,
     json_response,
     read_form,
 )
-from explorer_app.api.forms import most_fields
+from explorer_app.api.forms import max_fields
 from explorer_app.api.replies import (
     ActionError,
     ActionReply,
@@ -87,18 +87,18 @@ def solc_versions(site: Explorer, _request: HttpRequest) -> HttpResponse:
 
 def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
     try:
-        found = _act(site, request)
+        reply = _act(site, request)
     except ActionError as error:
-        found = error.reply
+        reply = error.reply
     except BodyTooLarge:
-        found = ActionReply.refusal(
+        reply = ActionReply.refusal(
             f"The request is longer than {site.settings.source_limit} bytes"
         )
     except SubmissionTooLarge as refusal:
-        found = ActionReply.refusal(str(refusal))
+        reply = ActionReply.refusal(str(refusal))
     except TooManyFieldsSent:
-        found = ActionReply.refusal(f"The form has more than {most_fields()} fields")
-    return json_response(found.json())
+        reply = ActionReply.refusal(f"The form has more than {max_fields()} fields")
+    return json_response(reply.json())
 
 
 def _act(site: Explorer, request: HttpRequest) -> ActionReply | Bare:
@@ -115,8 +115,8 @@ def _act(site: Explorer, request: HttpRequest) -> ActionReply | Bare:
 
 def _verify_chain(site: Explorer, form: Mapping[str, str]) -> None:
     """Reject another chain's ID. Unspecified: also in the first version's form, where some clients send it."""
-    wanted = form.get("chainid", "").strip()
-    if wanted and wanted != str(site.evm.genesis.config.chain_id):
+    chain_id = form.get("chainid", "").strip()
+    if chain_id and chain_id != str(site.evm.genesis.config.chain_id):
         raise WrongChain
 
 
@@ -133,9 +133,9 @@ def _malformed() -> HttpResponse:
     return json_response(ActionReply.refusal("The form cannot be read").json())
 
 
-_door: Final = partial(door, limited=_limited, away=_away, malformed=_malformed)
+_api_view: Final = partial(api_view, limited=_limited, away=_away, malformed=_malformed)
 
-api: Final = _door(answer)
-api_v2: Final = _door(answer_v2)
-chains: Final = _door(chain_list)
-compilers: Final = _door(solc_versions)
+api: Final = _api_view(answer)
+api_v2: Final = _api_view(answer_v2)
+chains: Final = _api_view(chain_list)
+compilers: Final = _api_view(solc_versions)

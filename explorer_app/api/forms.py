@@ -32,42 +32,42 @@ class MalformedForm(Exception):
     """The body does not match its content type."""
 
 
-def most_fields() -> int:
+def max_fields() -> int:
     """Return how many fields Django allows in a form."""
-    most: int = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
-    return most
+    maximum: int = settings.DATA_UPLOAD_MAX_NUMBER_FIELDS
+    return maximum
 
 
-def from_urlencoded(body: bytes, *, most: int) -> dict[str, str]:
+def from_urlencoded(body: bytes, *, maximum: int) -> dict[str, str]:
     """Parse a form; if several fields have the same name, the last one counts.
 
     Args:
         body: The body of the request.
-        most: Limit of characters in a value.
+        maximum: Limit of characters in a value.
 
     Raises:
         TooManyFieldsSent: The form has more fields than Django allows.
         SubmissionTooLarge: A name or value is longer than the limit.
     """
-    if body.count(b"&") >= most_fields():
+    if body.count(b"&") >= max_fields():
         raise TooManyFieldsSent
-    read = _FormDecoder(body, most)
-    found: dict[str, str] = {}
+    read = _FormDecoder(body, maximum)
+    fields: dict[str, str] = {}
     for start, end in _fields(body):
         middle = body.find(b"=", start, end)
         if middle < 0:
-            found[read.text(start, end)] = ""
+            fields[read.text(start, end)] = ""
         else:
-            found[read.text(start, middle)] = read.text(middle + 1, end)
-    return found
+            fields[read.text(start, middle)] = read.text(middle + 1, end)
+    return fields
 
 
-def from_json(body: bytes, *, most: int) -> dict[str, str]:
+def from_json(body: bytes, *, maximum: int) -> dict[str, str]:
     """Parse a form that is a JSON object of strings.
 
     Args:
         body: The body of the request.
-        most: Limit of its bytes. JSON needs few escapes, so no allowance for them is made.
+        maximum: Limit of its bytes. JSON needs few escapes, so no allowance for them is made.
 
     Raises:
         SubmissionTooLarge: The body is longer than the limit.
@@ -76,18 +76,18 @@ def from_json(body: bytes, *, most: int) -> dict[str, str]:
     """
     if not body:
         return {}
-    if len(body) > most:
-        raise SubmissionTooLarge(most)
+    if len(body) > maximum:
+        raise SubmissionTooLarge(maximum)
     # The strings are counted before any of them is decoded.
-    if has_more_strings(body, 2 * most_fields()):
+    if has_more_strings(body, 2 * max_fields()):
         raise TooManyFieldsSent
     try:
-        found: dict[str, str] = msgspec.json.decode(body, type=dict[str, str])
+        fields: dict[str, str] = msgspec.json.decode(body, type=dict[str, str])
     except (msgspec.DecodeError, RecursionError) as error:
         raise MalformedForm from error
-    if len(found) > most_fields():
+    if len(fields) > max_fields():
         raise TooManyFieldsSent
-    return found
+    return fields
 
 
 def _fields(body: bytes) -> Iterator[tuple[int, int]]:
@@ -104,9 +104,9 @@ def _fields(body: bytes) -> Iterator[tuple[int, int]]:
 class _FormDecoder:
     """Decodes names and values of one body."""
 
-    def __init__(self, body: bytes, most: int) -> None:
+    def __init__(self, body: bytes, maximum: int) -> None:
         self._body = body
-        self._most = most
+        self._most = maximum
         self._is_utf8 = is_utf8(body)
 
     def text(self, start: int, end: int) -> str:

@@ -55,8 +55,8 @@ def getlogs(query: Query) -> ActionReply:
     head = blocks.head(query.site.evm).number
     first = query.height("fromBlock", default=0)
     last = min(query.height("toBlock", default=LATEST), head)
-    wanted = query.range(count=PAGE)
-    span = Span(first, last, wanted.skip, min(wanted.most, WINDOW))
+    range_ = query.range(count=PAGE)
+    span = Span(first, last, range_.skip, min(range_.maximum, WINDOW))
     try:
         rows = ledger.logs(query.site.evm, LogSearch(address, groups), span)
     except RangeTooLong as error:
@@ -79,8 +79,8 @@ def _groups(query: Query) -> list[list[tuple[int, bytes]]]:
             old, new = groups[other], groups[first]
             groups = {at: new if group == old else group for at, group in groups.items()}
     return [
-        [(place, topics[place]) for place, group in groups.items() if group == wanted]
-        for wanted in sorted(set(groups.values()))
+        [(place, topics[place]) for place, group in groups.items() if group == number]
+        for number in sorted(set(groups.values()))
     ]
 
 

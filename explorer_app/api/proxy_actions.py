@@ -16,8 +16,8 @@ def ask(query: Query, method: str, params: list[Any]) -> Mapping[str, Any]:
     body = msgspec.json.encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
     answer = query.site.rpc().dispatcher.answer(body)
     assert answer is not None  # the request has an id
-    found: dict[str, msgspec.Raw] = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])
-    return found
+    members: dict[str, msgspec.Raw] = msgspec.json.decode(answer, type=dict[str, msgspec.Raw])
+    return members
 
 
 def ask_for_text(query: Query, method: str, params: list[Any]) -> str | None:
@@ -38,10 +38,10 @@ def _quantity(text: str) -> str:
 
 
 def _call(query: Query) -> dict[str, str]:
-    given = {name: query.text(name) for name in _CALL if query.text(name)}
+    fields = {name: query.text(name) for name in _CALL if query.text(name)}
     return {
         name: text if name in {"to", "from", "data"} else _quantity(text)
-        for name, text in given.items()
+        for name, text in fields.items()
     }
 
 

@@ -34,9 +34,9 @@ class ActionReply(NamedTuple):
         return cls("0", "NOTOK", text, more)
 
     @classmethod
-    def rows(cls, found: Sequence[Any], nothing: str) -> Self:
+    def rows(cls, rows: Sequence[Any], nothing: str) -> Self:
         """Return a reply with a list; for an empty list the message is `nothing`."""
-        return cls.ok(found) if found else cls("0", nothing, [])
+        return cls.ok(rows) if rows else cls("0", nothing, [])
 
     def json(self) -> dict[str, Any]:
         """Return the reply as a JSON object."""
@@ -139,7 +139,7 @@ class Range(NamedTuple):
     last: int
     """Height of the last block, inclusive."""
     skip: int
-    most: int
+    maximum: int
     descending: bool
 
 
@@ -163,9 +163,9 @@ class Query(NamedTuple):
         """
         return read_address(self.text(name))
 
-    def addresses(self, name: str, most: int) -> list[Address]:
+    def addresses(self, name: str, maximum: int) -> list[Address]:
         """Return comma-separated addresses, at most `most` of them. Raises as `address`."""
-        return [read_address(text.strip()) for text in self.text(name).split(",")[:most]]
+        return [read_address(text.strip()) for text in self.text(name).split(",")[:maximum]]
 
     def hash(self, name: str = "txhash") -> Hash:
         """Return a parameter that is a transaction hash.
@@ -198,12 +198,12 @@ class Query(NamedTuple):
             return 0
         return min(read_number(text), LATEST) if text else default
 
-    def range(self, *, count: int = WINDOW, most: int | None = None) -> Range:
+    def range(self, *, count: int = WINDOW, maximum: int | None = None) -> Range:
         """Return the requested part of a list.
 
         Args:
             count: Default number of rows per page.
-            most: Upper limit of rows per page, if there is one; larger requests are reduced to it.
+            maximum: Upper limit of rows per page, if there is one; larger requests are reduced to it.
 
         Raises:
             BadNumber: A parameter is not a number.
@@ -211,7 +211,7 @@ class Query(NamedTuple):
         """
         page = max(1, self.number("page", default=1))
         size = self.number("offset", default=0) or count
-        size = size if most is None else min(size, most)
+        size = size if maximum is None else min(size, maximum)
         if page * size > WINDOW:
             raise WindowTooLarge
         return Range(

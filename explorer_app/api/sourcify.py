@@ -10,7 +10,7 @@ import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from explorer_app.api.endpoint import BodyTooLarge, client_of, door, json_response, read_body
+from explorer_app.api.endpoint import BodyTooLarge, api_view, client_of, json_response, read_body
 from explorer_app.api.sourcify_contract import FIELDS, FieldsUnknown, fields_of, minimal, nothing
 from explorer_app.api.waiting import when_over
 from explorer_app.selectors import verified
@@ -76,22 +76,22 @@ def verify_similar(site: Explorer, request: HttpRequest, chain: str, address: st
 
 def job(site: Explorer, request: HttpRequest, key: str) -> HttpResponse:
     """Return the state of a verification."""
-    found = when_over(site, key.replace("-", ""))
-    if found is None:
+    progress = when_over(site, key.replace("-", ""))
+    if progress is None:
         return error(404, "job_not_found", f"No verification job found for ID {key[:64]}")
     answer = {
-        "isJobCompleted": found.is_over,
-        "verificationId": found.key,
-        "jobStartTime": moment(found.submitted_at),
-        "contract": _outcome(site, found),
+        "isJobCompleted": progress.is_over,
+        "verificationId": progress.key,
+        "jobStartTime": moment(progress.submitted_at),
+        "contract": _outcome(site, progress),
     }
-    if found.finished_at is not None:
-        answer["jobFinishTime"] = moment(found.finished_at)
-        elapsed = found.finished_at - found.submitted_at
+    if progress.finished_at is not None:
+        answer["jobFinishTime"] = moment(progress.finished_at)
+        elapsed = progress.finished_at - progress.submitted_at
         answer["compilationTime"] = str(round(elapsed.total_seconds() * 1000))
-    if found.is_over and not found.has_passed:
+    if progress.is_over and not progress.has_passed:
         answer["error"] = {
-            **error_object(found.reason, found.message), **msgspec.json.decode(found.details)
+            **error_object(progress.reason, progress.message), **msgspec.json.decode(progress.details)
         }  # fmt: skip
     return json_response(answer)
 
@@ -101,8 +101,8 @@ def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> 
     refusal = _wrong(site, chain, address)
     if refusal is not None:
         return refusal
-    wanted, omitted = (request.GET.get(name, "") for name in ("fields", "omit"))
-    if wanted and omitted:
+    chosen, omitted = (request.GET.get(name, "") for name in ("fields", "omit"))
+    if chosen and omitted:
         return error(400, "invalid_parameter", "fields and omit exclude each other")
     at = decode_address(address)
     row = verified.own_contract(site.evm, at)
@@ -112,7 +112,7 @@ def contract(site: Explorer, request: HttpRequest, chain: str, address: str) -> 
     if omitted:
         names = [name for name in FIELDS if name not in omitted.split(",")]
     else:
-        names = list(FIELDS) if wanted == "all" else [name for name in wanted.split(",") if name]
+        names = list(FIELDS) if chosen == "all" else [name for name in chosen.split(",") if name]
     try:
         return json_response({**shown, **fields_of(site, at, row, names)})
     except FieldsUnknown as unknown:
@@ -153,14 +153,14 @@ def check_all(site: Explorer, request: HttpRequest) -> HttpResponse:
     Unspecified: this is the only endpoint of version 1, so that an enabled plug-in of Hardhat 2 does not fail.
     """
     chain = _chain_id(site)
-    asked = chain in request.GET.get("chainIds", "").split(",")
+    has_chain = chain in request.GET.get("chainIds", "").split(",")
     answers: list[dict[str, Any]] = []
     for text in request.GET.get("addresses", "").split(",")[:MAX_LOOKED_UP]:
         try:
             row = verified.own_contract(site.evm, decode_address(text))
         except HexError:
             return error(400, "invalid_parameter", f"Invalid address: {text[:64]}")
-        if row is None or not asked:
+        if row is None or not has_chain:
             answers.append({"address": text, "status": "false"})
             continue
         status = (
@@ -181,11 +181,11 @@ def moment(at: datetime) -> str:
 
 
 def _with_input(site: Explorer, address: Address, body: bytes) -> Submission:
-    return from_sourcify(address, body, most=site.settings.source_limit)
+    return from_sourcify(address, body, maximum=site.settings.source_limit)
 
 
 def _with_metadata(site: Explorer, address: Address, body: bytes) -> Submission:
-    return from_metadata(address, body, most=site.settings.source_limit)
+    return from_metadata(address, body, maximum=site.settings.source_limit)
 
 
 def _submit(
@@ -209,11 +209,11 @@ def _submit(
     return json_response({"verificationId": key}, 202)
 
 
-def _outcome(site: Explorer, found: VerificationProgress) -> dict[str, Any]:
+def _outcome(site: Explorer, progress: VerificationProgress) -> dict[str, Any]:
     chain = _chain_id(site)
-    if found.contract is None:
-        return nothing(chain, found.address)
-    return minimal(chain, found.address, found.contract)
+    if progress.contract is None:
+        return nothing(chain, progress.address)
+    return minimal(chain, progress.address, progress.contract)
 
 
 def _chain_id(site: Explorer) -> str:
@@ -249,14 +249,14 @@ def _malformed() -> HttpResponse:
     return error(400, "invalid_parameter", "The request cannot be read")
 
 
-_door: Final = partial(door, limited=_limited, away=_away, malformed=_malformed)
+_api_view: Final = partial(api_view, limited=_limited, away=_away, malformed=_malformed)
 
-verify_view: Final = _door(verify)
-metadata_view: Final = _door(verify_metadata)
-similar_view: Final = _door(verify_similar)
-job_view: Final = _door(job)
-contract_view: Final = _door(contract)
-all_chains_view: Final = _door(contract_on_all)
-contracts_view: Final = _door(contracts)
-check_all_view: Final = _door(check_all)
-page_view: Final = _door(page)
+verify_view: Final = _api_view(verify)
+metadata_view: Final = _api_view(verify_metadata)
+similar_view: Final = _api_view(verify_similar)
+job_view: Final = _api_view(job)
+contract_view: Final = _api_view(contract)
+all_chains_view: Final = _api_view(contract_on_all)
+contracts_view: Final = _api_view(contracts)
+check_all_view: Final = _api_view(check_all)
+page_view: Final = _api_view(page)

@@ -30,9 +30,9 @@ def nothing(chain: str, address: Address) -> dict[str, Any]:
 
 def minimal(chain: str, address: Address, row: Any) -> dict[str, Any]:
     """Return the members that are always present in the answer for a verified contract."""
-    found = {row.runtime_match, row.creation_match}
+    matches = {row.runtime_match, row.creation_match}
     return {
-        "match": "exact_match" if "exact_match" in found else "match",
+        "match": "exact_match" if "exact_match" in matches else "match",
         "creationMatch": row.creation_match,
         "runtimeMatch": row.runtime_match,
         "chainId": chain,
@@ -63,7 +63,7 @@ def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) 
     """
     shown = _Shown(site, address, row)
     values: dict[str, Any] = {}
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name in names:
         outer, _, inner = name.partition(".")
         if outer not in FIELDS:
@@ -74,17 +74,17 @@ def fields_of(site: Explorer, address: Address, row: Any, names: Iterable[str]) 
             values[outer] = FIELDS[outer](shown)
         value = values[outer]
         if not inner:
-            found[outer] = value
+            fields[outer] = value
         elif isinstance(value, Mapping) and inner in value:
-            found.setdefault(outer, {})[inner] = value[inner]
+            fields.setdefault(outer, {})[inner] = value[inner]
         else:
             raise FieldsUnknown(name)
-    return found
+    return fields
 
 
 def _creation_bytecode(shown: _Shown) -> dict[str, Any]:
-    found = creations.creation(shown.site.evm, shown.address)
-    code = creations.init_code(shown.site.evm, shown.site.executing, shown.address, found)
+    creation = creations.creation(shown.site.evm, shown.address)
+    code = creations.init_code(shown.site.evm, shown.site.executing, shown.address, creation)
     return {"onchainBytecode": None if code is None else "0x" + code.hex()}
 
 
@@ -98,16 +98,16 @@ def _runtime_bytecode(shown: _Shown) -> dict[str, Any]:
 
 
 def _deployment(shown: _Shown) -> dict[str, Any]:
-    found = creations.creation(shown.site.evm, shown.address)
-    if found is None:
+    creation = creations.creation(shown.site.evm, shown.address)
+    if creation is None:
         names = ("transactionHash", "blockNumber", "transactionIndex", "deployer")
         return dict.fromkeys(names)
-    row = found.transaction
+    row = creation.transaction
     return {
         "transactionHash": "0x" + row.hash.hex(),
         "blockNumber": str(row.number),
         "transactionIndex": str(row.position),
-        "deployer": checksum_address(found.factory or row.sender),
+        "deployer": checksum_address(creation.factory or row.sender),
     }
 
 
@@ -138,23 +138,23 @@ def _signatures(shown: _Shown) -> dict[str, list[dict[str, str]]]:
                 "signatureHash32": "0x" + keccak256(contract.signature.encode()).hex(),
                 "signatureHash4": "0x" + contract.selector.hex(),
             }
-            for contract in found
+            for contract in declarations
         ]
-        for kind, found in kinds.items()
+        for kind, declarations in kinds.items()
     }
 
 
 def _proxy(shown: _Shown) -> dict[str, Any]:
-    found = proxies.proxy(shown.site.evm, shown.address)
-    if found is None:
+    proxy = proxies.proxy(shown.site.evm, shown.address)
+    if proxy is None:
         return {"isProxy": False, "proxyType": None, "implementations": []}
-    names = verified.own_names(shown.site.evm, found.implementations)
+    names = verified.own_names(shown.site.evm, proxy.implementations)
     named = [
         {"address": checksum_address(implementation)}
         | ({"name": names[implementation]} if implementation in names else {})
-        for implementation in found.implementations
+        for implementation in proxy.implementations
     ]
-    return {"isProxy": True, "proxyType": f"{found.kind}Proxy", "implementations": named}
+    return {"isProxy": True, "proxyType": f"{proxy.kind}Proxy", "implementations": named}
 
 
 FIELDS: Final[Mapping[str, Callable[[_Shown], Any]]] = {

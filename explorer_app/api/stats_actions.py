@@ -98,8 +98,8 @@ def _number(query: Query, method: str) -> int:
 
 
 def _gwei(wei: int) -> str:
-    whole, rest = divmod(wei, GWEI)
-    return f"{whole}.{rest:09d}"
+    whole, remainder = divmod(wei, GWEI)
+    return f"{whole}.{remainder:09d}"
 
 
 ACTIONS: Final = {

@@ -48,10 +48,10 @@ def tokensupply(query: Query) -> ActionReply:
 def _asked(query: Query, data: str) -> int:
     contract = text_of(query.address("contractaddress"))
     call = {"to": contract, "data": data}
-    found = ask_for_text(query, "eth_call", [call, query.text("tag") or "latest"])
-    if found is None or len(found) != _WORD:
+    reply = ask_for_text(query, "eth_call", [call, query.text("tag") or "latest"])
+    if reply is None or len(reply) != _WORD:
         raise NoToken
-    return int(found, 16)
+    return int(reply, 16)
 
 
 def transfers(kind: TokenStandard, query: Query) -> ActionReply:
@@ -68,22 +68,22 @@ def transfers(kind: TokenStandard, query: Query) -> ActionReply:
         raise TooMuch from error
     receipts = token_ledger.receipts(evm, rows)
     head = blocks.head(evm).number
-    listed = [_transfer(kind, row, receipts[row.transaction_id], head) for row in rows]
-    return ActionReply.rows(listed, "No transactions found")
+    records = [_transfer(kind, row, receipts[row.transaction_id], head) for row in rows]
+    return ActionReply.rows(records, "No transactions found")
 
 
 def balances(query: Query, *, collections: bool) -> ActionReply:
     """Return an address's token balances: ERC-20 amounts, or the numbers of NFTs."""
     _need_index(query)
-    wanted = query.range(count=100)
-    part, rest = tokens.balances_of(
+    range_ = query.range(count=100)
+    part, next_key = tokens.balances_of(
         query.site.evm,
         query.address(),
         kinds=_COLLECTIONS if collections else (TokenStandard.ERC20,),
-        first=wanted.skip,
-        count=wanted.most,
+        first=range_.skip,
+        count=range_.maximum,
     )
-    if rest is not None and len(part) < wanted.most:
+    if next_key is not None and len(part) < range_.maximum:
         raise TooMuch
     return ActionReply.rows([_balance(balance) for balance in part], "No tokens found")
 
@@ -95,17 +95,17 @@ def tokeninfo(query: Query) -> ActionReply:
 
 def tokenholderlist(query: Query) -> ActionReply:
     """Return the holders of a token, the largest first."""
-    wanted = query.range()
+    range_ = query.range()
     token = _token(query)
-    found = tokens.holders(query.site.evm, token, first=wanted.skip, count=wanted.most)
-    listed = [
+    balances = tokens.holders(query.site.evm, token, first=range_.skip, count=range_.maximum)
+    records = [
         {
             "TokenHolderAddress": text_of(balance.holder),
             "TokenHolderQuantity": str(balance.amount),
         }
-        for balance in found
+        for balance in balances
     ]
-    return ActionReply.rows(listed, "No token holder found")
+    return ActionReply.rows(records, "No token holder found")
 
 
 def tokenholdercount(query: Query) -> ActionReply:
@@ -126,15 +126,15 @@ def _need_index(query: Query) -> None:
 def _token(query: Query) -> TokenRow:
     address = query.address("contractaddress")
     _need_index(query)
-    found = tokens.token(query.site.evm, address)
-    if found is None:
+    row = tokens.token(query.site.evm, address)
+    if row is None:
         raise NoToken
-    return found
+    return row
 
 
 def _transfer(kind: TokenStandard, row: TransferRow, receipt: Any, head: int) -> dict[str, str]:
     sent, token = row.transaction, row.contract
-    moved = {
+    fields = {
         TokenStandard.ERC20: {"value": str(row.value), "tokenDecimal": _text(token.decimals)},
         TokenStandard.ERC721: {"tokenID": _text(row.token_id), "tokenDecimal": "0"},
         TokenStandard.ERC1155: {"tokenID": _text(row.token_id), "tokenValue": str(row.value)},
@@ -150,7 +150,7 @@ def _transfer(kind: TokenStandard, row: TransferRow, receipt: Any, head: int) ->
         "to": text_of(row.to),
         "tokenName": token.name or "",
         "tokenSymbol": token.symbol or "",
-        **moved,
+        **fields,
         "transactionIndex": str(sent.index),
         "gas": str(sent.gas),
         "gasPrice": str(receipt.effective_gas_price),
@@ -163,13 +163,13 @@ def _transfer(kind: TokenStandard, row: TransferRow, receipt: Any, head: int) ->
 
 def _balance(balance: BalanceRow) -> dict[str, str]:
     token = balance.contract
-    found = {
+    fields = {
         "TokenAddress": text_of(token.address),
         "TokenName": token.name or "",
         "TokenSymbol": token.symbol or "",
         "TokenQuantity": str(balance.amount),
     }
-    return found | (
+    return fields | (
         {"TokenDivisor": _text(token.decimals)} if balance.kind == TokenStandard.ERC20 else {}
     )
 

@@ -41,28 +41,30 @@ class MalformedAbi(Exception):
     """The JSON is not an ABI, or the ABI is larger than any contract's can be."""
 
 
-def read_abi(given: Any) -> Abi:
+def read_abi(abi: Any) -> Abi:
     """Read an ABI: its functions, events and errors.
 
     Args:
-        given: The decoded JSON, a list of objects.
+        abi: The decoded JSON, a list of objects.
 
     Raises:
         MalformedAbi: The value is not an ABI.
     """
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > MAX_ENTRIES:
+    if not isinstance(abi, Sequence) or isinstance(abi, str) or len(abi) > MAX_ENTRIES:
         raise MalformedAbi("an ABI is a list of objects")
-    found: dict[str, list[Declaration]] = {"function": [], "event": [], "error": []}
-    for entry in given:
+    declarations: dict[str, list[Declaration]] = {"function": [], "event": [], "error": []}
+    for entry in abi:
         type_ = _type_of(entry)
         declaration = Declaration(str(entry.get("name", "")), read_parameters(entry.get("inputs")))
-        if type_ in found and not entry.get("anonymous"):
+        if type_ in declarations and not entry.get("anonymous"):
             _verify_name(declaration.name)
-            found[type_].append(declaration)
-    return Abi(tuple(found["function"]), tuple(found["event"]), tuple(found["error"]))
+            declarations[type_].append(declaration)
+    return Abi(
+        tuple(declarations["function"]), tuple(declarations["event"]), tuple(declarations["error"])
+    )
 
 
-def read_parameters(given: Any) -> tuple[Parameter, ...]:
+def read_parameters(parameters: Any) -> tuple[Parameter, ...]:
     """Read the inputs or outputs of an entry; null counts as an empty list.
 
     Unspecified: names longer than 200 characters are truncated.
@@ -70,7 +72,7 @@ def read_parameters(given: Any) -> tuple[Parameter, ...]:
     Raises:
         MalformedAbi: The value is not a list of parameters.
     """
-    return tuple(_parameters([] if given is None else given, 0))
+    return tuple(_parameters([] if parameters is None else parameters, 0))
 
 
 def _type_of(entry: Any) -> str:
@@ -91,12 +93,16 @@ def _verify_name(name: str) -> None:
         raise MalformedAbi("an entry has no name")
 
 
-def _parameters(given: Any, depth: int) -> Iterator[Parameter]:
-    if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > _MAX_PARAMETERS:
+def _parameters(entries: Any, depth: int) -> Iterator[Parameter]:
+    if (
+        not isinstance(entries, Sequence)
+        or isinstance(entries, str)
+        or len(entries) > _MAX_PARAMETERS
+    ):
         raise MalformedAbi("parameters are a list of objects")
     if depth > _DEEPEST:
         raise MalformedAbi("tuples are nested too deeply")
-    for entry in given:
+    for entry in entries:
         if not isinstance(entry, Mapping):
             raise MalformedAbi("a parameter is no object")
         type_, members = _typed(entry, depth)
@@ -105,25 +111,25 @@ def _parameters(given: Any, depth: int) -> Iterator[Parameter]:
         yield Parameter(type_, short, members, bool(entry.get("indexed")))
 
 
-def _typed(given: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, ...]]:
+def _typed(entry: Mapping[str, Any], depth: int) -> tuple[str, tuple[Parameter, ...]]:
     """Return a parameter's type as in signatures, and the members if it is a tuple."""
-    type_ = given.get("type")
+    type_ = entry.get("type")
     if not isinstance(type_, str) or len(type_) > _LONGEST_TYPE:
         raise MalformedAbi("a parameter has no type")
-    found = _TYPE.fullmatch(type_)
-    if found is None and _OF_LIBRARY.fullmatch(type_):
+    match = _TYPE.fullmatch(type_)
+    if match is None and _OF_LIBRARY.fullmatch(type_):
         return type_, ()
-    if found is None or not _has_size(found):
+    if match is None or not _has_size(match):
         raise MalformedAbi(f"there is no type {type_}")
-    arrays = found["arrays"].count("[")
+    arrays = match["arrays"].count("[")
     if depth + arrays > _DEEPEST:
         raise MalformedAbi("arrays are nested too deeply")
-    if not found["tuple"]:
+    if not match["tuple"]:
         return type_, ()
-    members = tuple(_parameters(given.get("components", []), depth + arrays + 1))
+    members = tuple(_parameters(entry.get("components", []), depth + arrays + 1))
     if not members:
         raise MalformedAbi("a tuple has no components")
-    return f"({','.join(member.type for member in members)}){found['arrays']}", members
+    return f"({','.join(member.type for member in members)}){match['arrays']}", members
 
 
 def _has_size(type_: re.Match[str]) -> bool:

@@ -40,7 +40,11 @@ class NameBook:
     def load(cls) -> Self:
         """Load the lists that come with the node."""
         return cls(
-            Abi(tuple(listed("functions")), tuple(listed("events")), tuple(listed("errors")))
+            Abi(
+                tuple(listed("functions")),
+                tuple(listed("events")),
+                tuple(listed("errors")),
+            )
         )
 
     def method(self, data: bytes, abi: Abi = NO_ABI) -> str:
@@ -56,9 +60,9 @@ class NameBook:
     def function(self, data: bytes, abi: Abi = NO_ABI) -> Declaration | None:
         """Return the function that is probably called, without checking its arguments; None if it is unknown."""
         selector = bytes(data[:SELECTOR_BYTES])
-        known = (*abi.functions, *self._functions.get(selector, ()))
+        functions = (*abi.functions, *self._functions.get(selector, ()))
         return next(
-            (declaration for declaration in known if declaration.selector == selector), None
+            (declaration for declaration in functions if declaration.selector == selector), None
         )
 
     def call(self, data: bytes, abi: Abi = NO_ABI) -> DecodedCall | None:
@@ -78,9 +82,9 @@ class NameBook:
             (self._events.get(bytes(topics[0]), ()), True),
         ):
             for declaration in declarations:
-                found = decode_event(declaration, topics, data, guess=guess)
-                if found is not None:
-                    return found
+                decoded = decode_event(declaration, topics, data, guess=guess)
+                if decoded is not None:
+                    return decoded
         return None
 
 
@@ -89,14 +93,14 @@ def _first(
 ) -> DecodedCall | None:
     for declarations, guess in ((own, False), (common, True)):
         for declaration in declarations:
-            found = decode_call(declaration, data, guess=guess)
-            if found is not None:
-                return found
+            decoded = decode_call(declaration, data, guess=guess)
+            if decoded is not None:
+                return decoded
     return None
 
 
 def _by_selector(declarations: Iterable[Declaration]) -> dict[bytes, list[Declaration]]:
-    found: defaultdict[bytes, list[Declaration]] = defaultdict(list)
+    by_selector: defaultdict[bytes, list[Declaration]] = defaultdict(list)
     for declaration in declarations:
-        found[declaration.selector].append(declaration)
-    return dict(found)
+        by_selector[declaration.selector].append(declaration)
+    return dict(by_selector)

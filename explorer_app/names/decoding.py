@@ -83,9 +83,9 @@ def arguments_of(parameters: Sequence[Parameter], data: bytes) -> tuple[DecodedA
     # Imported here, because the import takes a fifth of a second, and many processes show no page.
     from cchain_app.transaction_log import bounded_abi
 
-    found = bounded_abi.decode([parameter.type for parameter in parameters], data, most=MAX_BYTES)
+    values = bounded_abi.decode([parameter.type for parameter in parameters], data, most=MAX_BYTES)
     return tuple(
-        _argument(parameter, value) for parameter, value in zip(parameters, found, strict=True)
+        _argument(parameter, value) for parameter, value in zip(parameters, values, strict=True)
     )
 
 
@@ -94,23 +94,23 @@ def count(arguments: Sequence[DecodedArgument]) -> int:
     return sum(1 + count(argument.parts) for argument in arguments)
 
 
-def first(arguments: Sequence[DecodedArgument], most: int) -> tuple[DecodedArgument, ...]:
+def first(arguments: Sequence[DecodedArgument], maximum: int) -> tuple[DecodedArgument, ...]:
     """Return the first arguments that fit into `most` lines (`count`); the last one may be truncated."""
-    return _first(arguments, most)[0]
+    return _first(arguments, maximum)[0]
 
 
 def _first(
     arguments: Sequence[DecodedArgument], left: int
 ) -> tuple[tuple[DecodedArgument, ...], int]:
-    found: list[DecodedArgument] = []
+    kept_arguments: list[DecodedArgument] = []
     for argument in arguments:
         if left <= 0:
             break
         parts, left = _first(argument.parts, left - 1)
         if argument.parts and not parts:  # without its parts it would look like an empty array
             break
-        found.append(replace(argument, value=parts) if parts else argument)
-    return tuple(found), left
+        kept_arguments.append(replace(argument, value=parts) if parts else argument)
+    return tuple(kept_arguments), left
 
 
 def is_canonical(parameters: Sequence[Parameter], data: bytes) -> bool:
@@ -179,8 +179,8 @@ def _of_topic(parameter: Parameter, word: bytes) -> DecodedArgument:
     type_ = parameter.type
     if type_ in _DYNAMIC or type_.endswith((")", "]")):
         return DecodedArgument(parameter.name, type_, "0x" + word.hex(), is_hash=True)
-    (found,) = arguments_of((parameter._replace(indexed=False),), word)
-    return found
+    (argument,) = arguments_of((parameter._replace(indexed=False),), word)
+    return argument
 
 
 def _argument(parameter: Parameter, value: object) -> DecodedArgument:

@@ -73,22 +73,22 @@ def encode_call(declaration: Declaration, texts: Sequence[str]) -> bytes:
         raise BadFields({0: "and the other fields have types that are too long to be encoded here"})
     if sum(map(len, texts)) > MAX_TEXT:
         raise BadFields({0: f"has more than {MAX_TEXT:,} characters, with the other fields"})
-    listed = [
+    nested = [
         text for field, text in zip(declaration.parameters, texts, strict=True) if _is_nested(field)
     ]
-    if sum(_STRING.sub("", text).count(",") for text in listed) >= MAX_VALUES:
+    if sum(_STRING.sub("", text).count(",") for text in nested) >= MAX_VALUES:
         raise BadFields({0: f"has more than {MAX_VALUES:,} values, with the other fields"})
-    found: list[Any] = []
+    values: list[Any] = []
     reasons: dict[int, str] = {}
     for place, (parameter, text) in enumerate(zip(declaration.parameters, texts, strict=True)):
         try:
-            found.append(read_value(parameter, text))
+            values.append(read_value(parameter, text))
         except BadText as error:
             reasons[place] = str(error)
     if reasons:
         raise BadFields(reasons)
     try:
-        return declaration.selector + bounded_abi.encode(declaration.types, found)
+        return declaration.selector + bounded_abi.encode(declaration.types, values)
     except Unencodable as error:
         raise BadFields({0: "cannot be encoded: the ABI has a type that does not exist"}) from error
 
@@ -121,10 +121,10 @@ def read_value(parameter: Parameter, text: str) -> Any:
         raise BadText(f"is nested deeper than {_DEEPEST}")
     try:
         # Numbers remain texts, because they may be larger than JSON parsers represent exactly.
-        given = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
+        parsed = json.loads(text, parse_int=str, parse_float=str, parse_constant=str)
     except ValueError as error:
         raise BadText(f"must be JSON for {parameter.type}, such as {example(parameter)}") from error
-    return _nested(parameter, given)
+    return _nested(parameter, parsed)
 
 
 def read_coins(text: str) -> int:
@@ -134,10 +134,10 @@ def read_coins(text: str) -> int:
         BadText: The text is not an amount, or has more decimals than wei can represent.
     """
     stripped = text.strip()
-    found = _COINS.fullmatch(stripped)
-    if len(stripped) > _MAX_DIGITS + _COIN_DECIMALS or found is None or stripped == ".":
+    match = _COINS.fullmatch(stripped)
+    if len(stripped) > _MAX_DIGITS + _COIN_DECIMALS or match is None or stripped == ".":
         raise BadText("must be an amount, such as 0.5")
-    whole, part = found[1] or "0", found[2] or ""
+    whole, part = match[1] or "0", match[2] or ""
     if len(part.rstrip("0")) > _COIN_DECIMALS:
         raise BadText(f"has more than {_COIN_DECIMALS} decimals")
     amount = int(whole) * 10**_COIN_DECIMALS + int(part[:_COIN_DECIMALS].ljust(_COIN_DECIMALS, "0"))
@@ -171,46 +171,46 @@ def _quoted(parameter: Parameter) -> str:
     return f'"{text}"' if is_text else text
 
 
-def _nested(parameter: Parameter, given: Any) -> Any:
+def _nested(parameter: Parameter, value: Any) -> Any:
     """Return the value of decoded JSON for an array, a tuple, or an element of one."""
     array = _ARRAY.fullmatch(parameter.type)
     if array:
-        return _elements(parameter._replace(type=array[1]), array[2], given, parameter.type)
+        return _elements(parameter._replace(type=array[1]), array[2], value, parameter.type)
     if parameter.type.endswith(")"):
-        return _members(parameter, given)
-    if isinstance(given, bool) and parameter.type == "bool":
-        return given
-    if not isinstance(given, str):
+        return _members(parameter, value)
+    if isinstance(value, bool) and parameter.type == "bool":
+        return value
+    if not isinstance(value, str):
         raise BadText(f"must be a value for {parameter.type}")
-    return _plain(parameter.type, given)
+    return _plain(parameter.type, value)
 
 
-def _elements(element: Parameter, count: str, given: Any, type_: str) -> list[Any]:
-    if not isinstance(given, list):
+def _elements(element: Parameter, count: str, value: Any, type_: str) -> list[Any]:
+    if not isinstance(value, list):
         raise BadText(f"must be a list for {type_}")
-    if count and str(len(given)) != count:
-        raise BadText(f"must have {count} elements for {type_}, not {len(given)}")
-    found = []
-    for place, item in enumerate(given):
+    if count and str(len(value)) != count:
+        raise BadText(f"must have {count} elements for {type_}, not {len(value)}")
+    items = []
+    for place, item in enumerate(value):
         with _within(f"[{place}]"):
-            found.append(_nested(element, item))
-    return found
+            items.append(_nested(element, item))
+    return items
 
 
-def _members(parameter: Parameter, given: Any) -> tuple[Any, ...]:
+def _members(parameter: Parameter, value: Any) -> tuple[Any, ...]:
     members = parameter.members
     names = [member.name for member in members]
-    if isinstance(given, dict):
-        if sorted(given) != sorted(names):
+    if isinstance(value, dict):
+        if sorted(value) != sorted(names):
             raise BadText(f"must be an object with {', '.join(names)}")
-        given = [given[name] for name in names]
-    if not isinstance(given, list) or len(given) != len(members):
+        value = [value[name] for name in names]
+    if not isinstance(value, list) or len(value) != len(members):
         raise BadText(f"must be a list of {len(members)} for {parameter.type}")
-    found = []
-    for place, (member, item) in enumerate(zip(members, given, strict=True)):
+    items = []
+    for place, (member, item) in enumerate(zip(members, value, strict=True)):
         with _within(f".{member.name or place}"):
-            found.append(_nested(member, item))
-    return tuple(found)
+            items.append(_nested(member, item))
+    return tuple(items)
 
 
 @contextmanager
@@ -277,10 +277,10 @@ def _address(text: str) -> str:
 def _bytes(text: str, size: int | None = None) -> bytes:
     if not _BYTES.fullmatch(text):
         raise BadText("must be 0x and an even number of digits")
-    found = bytes.fromhex(text[2:])
-    if size is not None and len(found) != size:
+    data = bytes.fromhex(text[2:])
+    if size is not None and len(data) != size:
         raise BadText(f"must be 0x and {2 * size} digits")
-    return found
+    return data
 
 
 def _depth(text: str) -> int:

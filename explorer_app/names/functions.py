@@ -56,30 +56,30 @@ class Function:
         return self.only_reads and not self.parameters and bool(self.outputs)
 
 
-def read_functions(given: Any) -> tuple[Function, ...]:
+def read_functions(abi: Any) -> tuple[Function, ...]:
     """Read the functions of an ABI, without duplicates, in its order.
 
     Args:
-        given: The decoded JSON, a list of objects.
+        abi: The decoded JSON, a list of objects.
 
     Raises:
         MalformedAbi: The value is not an ABI.
     """
-    declarations = iter(read_abi(given).functions)
-    found: dict[str, Function] = {}
-    for entry in given:
+    declarations = iter(read_abi(abi).functions)
+    functions: dict[str, Function] = {}
+    for entry in abi:
         if entry.get("type", "function") == "function" and not entry.get("anonymous"):
             outputs = read_parameters(entry.get("outputs"))
             function = Function(next(declarations), outputs, _mutability(entry))
-            found.setdefault(function.selector, function)
-    return tuple(found.values())
+            functions.setdefault(function.selector, function)
+    return tuple(functions.values())
 
 
 def _mutability(entry: Any) -> Mutability:
     """Return an entry's mutability; compilers before 0.4.16 wrote booleans, `constant` and `payable`, instead."""
-    told = entry.get("stateMutability")
-    if isinstance(told, str) and told in set(Mutability):
-        return Mutability(told)
+    mutability = entry.get("stateMutability")
+    if isinstance(mutability, str) and mutability in set(Mutability):
+        return Mutability(mutability)
     if entry.get("constant") is True:
         return Mutability.VIEW
     return Mutability.PAYABLE if entry.get("payable") is True else Mutability.NONPAYABLE

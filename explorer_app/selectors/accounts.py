@@ -54,11 +54,11 @@ class Creator(NamedTuple):
 def account(chain: EvmChain, address: Address) -> AccountInfo:
     """Return an account at the head; an empty one if the chain never touched it."""
     state = state_at(chain, blocks.head(chain).number)
-    found = state.account(address)
-    if found is None:
+    state_account = state.account(address)
+    if state_account is None:
         return AccountInfo(address, 0, 0, b"", exists=False)
-    code = b"" if found.code_hash == EMPTY_HASH else state.code(found.code_hash)
-    return AccountInfo(address, found.balance, found.nonce, code, exists=True)
+    code = b"" if state_account.code_hash == EMPTY_HASH else state.code(state_account.code_hash)
+    return AccountInfo(address, state_account.balance, state_account.nonce, code, exists=True)
 
 
 def creator(chain: EvmChain, address: Address) -> Creator | None:
@@ -71,8 +71,8 @@ def creator(chain: EvmChain, address: Address) -> Creator | None:
     direct = max(found_rows[:SLOTS], default=None)
     if direct is not None:
         return Creator(direct[0], HexBytes(bytes(direct[1])))
-    found = calls.creation_of(chain, address)
-    return None if found is None else Creator(found.transaction, HexBytes(found.creator))
+    creation = calls.creation_of(chain, address)
+    return None if creation is None else Creator(creation.transaction, HexBytes(creation.creator))
 
 
 def inner_calls(
@@ -89,11 +89,11 @@ def inner_calls(
     rows = rows.select_related("transaction__block").defer(
         "transaction__raw", "transaction__block__header"
     )
-    found: dict[int, Call] = {}
+    calls_by_key: dict[int, Call] = {}
     for side in ("sender", "to"):
         for row in rows.filter(**{side: address}).order_by("-transaction_id", "-index")[:count]:
-            found[row.pk] = row
-    return [found[key] for key in sorted(found, reverse=True)[:count]]
+            calls_by_key[row.pk] = row
+    return [calls_by_key[key] for key in sorted(calls_by_key, reverse=True)[:count]]
 
 
 def slots(chain: EvmChain, address: Address) -> list[tuple[bytes, bytes]]:

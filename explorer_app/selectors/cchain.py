@@ -132,8 +132,8 @@ def block(chain: EvmChain, number: int) -> models.Block | None:
 
 def number_of(chain: EvmChain, block_hash: Hash) -> int | None:
     """Return the height of the block with a hash, or None."""
-    found = chain.db.objects(models.Block).filter(hash=block_hash)
-    return found.values_list("number", flat=True).first()
+    blocks_with_hash = chain.db.objects(models.Block).filter(hash=block_hash)
+    return blocks_with_hash.values_list("number", flat=True).first()
 
 
 def transactions(
@@ -183,8 +183,8 @@ def history(
     if received:
         branches.append(rows.filter(to=address))
         branches.append(rows.filter(id__in=_creations(chain, address)))
-    found = {row.id: row for branch in branches for row in _page(branch, before, count)}
-    return [found[key] for key in sorted(found, reverse=True)[:count]]
+    rows_by_id = {row.id: row for branch in branches for row in _page(branch, before, count)}
+    return [rows_by_id[key] for key in sorted(rows_by_id, reverse=True)[:count]]
 
 
 def neighbours(chain: EvmChain, row: TransactionRow) -> tuple[Hash | None, ...]:
@@ -207,9 +207,9 @@ def logs_of(chain: EvmChain, row: TransactionRow, *, count: int) -> list[models.
     return list(rows.order_by("id")[:count])
 
 
-def first_topics(chain: EvmChain, address: Address, most: int) -> list[bytes]:
+def first_topics(chain: EvmChain, address: Address, maximum: int) -> list[bytes]:
     """Return the first topics of an address's logs, sorted; at most `most` of them."""
-    return [bytes(row[0]) for row in chain.db.rows(_TOPICS, (address, address, most))]
+    return [bytes(row[0]) for row in chain.db.rows(_TOPICS, (address, address, maximum))]
 
 
 def logs_by(
@@ -226,8 +226,8 @@ def logs_by(
     places: list[Any] = []
     for topic in topics:
         places += [address, topic, last, count]
-    found = chain.db.rows(" UNION ALL ".join(parts), [*places, address, last, count])
-    keys = sorted((key for (key,) in found), reverse=True)[:count]
+    key_rows = chain.db.rows(" UNION ALL ".join(parts), [*places, address, last, count])
+    keys = sorted((key for (key,) in key_rows), reverse=True)[:count]
     rows = chain.db.objects(models.Log).filter(id__in=keys).select_related("transaction")
     by_key = {row.pk: row for row in rows.defer("transaction__raw").order_by()}
     return [by_key[key] for key in keys if key in by_key]

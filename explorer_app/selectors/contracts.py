@@ -105,10 +105,10 @@ class Contracts:
             raise DetailsUnavailable(str(error)) from error
 
     def _signs(self, address: Address) -> bool:
-        found = self._state.account(address)
-        if found is None or found.code_hash == EMPTY_HASH:
+        account = self._state.account(address)
+        if account is None or account.code_hash == EMPTY_HASH:
             return True
-        return self._state.code(found.code_hash).startswith(DELEGATION_PREFIX)
+        return self._state.code(account.code_hash).startswith(DELEGATION_PREFIX)
 
     @property
     def _seconds(self) -> float:

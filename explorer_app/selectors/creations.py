@@ -21,13 +21,13 @@ class ContractOrigin(NamedTuple):
 
 def creation(chain: EvmChain, address: Address) -> ContractOrigin | None:
     """Return the latest creation of a contract; None for genesis contracts, and if there is no row for it."""
-    found = accounts.creator(chain, address)
-    if found is None:
+    origin = accounts.creator(chain, address)
+    if origin is None:
         return None
-    row = cchain.transactions_by_keys(chain, [found.transaction]).get(found.transaction)
+    row = cchain.transactions_by_keys(chain, [origin.transaction]).get(origin.transaction)
     if row is None:
         return None
-    creator = Address(bytes(found.creator))
+    creator = Address(bytes(origin.creator))
     return ContractOrigin(row, None if creator == row.sender and row.to is None else creator)
 
 
@@ -35,7 +35,7 @@ def init_code(
     chain: EvmChain,
     places: Semaphore,
     address: Address,
-    found: ContractOrigin | None,
+    origin: ContractOrigin | None,
     *,
     waits: bool = False,
 ) -> bytes | None:
@@ -46,11 +46,11 @@ def init_code(
     Raises:
         Busy: All places are taken; not raised if the caller `waits` for one.
     """
-    if found is None:
+    if origin is None:
         return None
-    if found.factory is None:
-        return found.transaction.data
-    number, position = found.transaction.number, found.transaction.position
+    if origin.factory is None:
+        return origin.transaction.data
+    number, position = origin.transaction.number, origin.transaction.position
     trace = traces.traced_in_turn(chain, places, number, position, waits=waits).trace
     if trace is None:
         return None
@@ -62,5 +62,5 @@ def init_code(
 
 def is_of_genesis(chain: EvmChain, address: Address) -> bool:
     """Return whether a contract is part of the genesis."""
-    found = chain.genesis.alloc.get(address)
-    return found is not None and bool(found.code)
+    account = chain.genesis.alloc.get(address)
+    return account is not None and bool(account.code)

@@ -53,28 +53,34 @@ def interfaces(chain: EvmChain, address: Address) -> list[ContractInterface]:
     Unspecified: an implementation that the contract merely claims to have comes after the contract's own functions.
     Implementations are included while their ABIs have together at most `MAX_ABI` characters.
     """
-    found: list[ContractInterface] = []
-    taken: set[str] = set()
+    parts: list[ContractInterface] = []
+    selectors: set[str] = set()
     left = verified.MAX_ABI
     targets, is_claimed = _targets(chain, address)
-    for known in _known(chain, (address, *targets) if is_claimed else (*targets, address)):
-        if known.abi_text is None:
+    for code_info in _known(chain, (address, *targets) if is_claimed else (*targets, address)):
+        if code_info.abi_text is None:
             continue
-        left -= len(known.abi_text)
-        if left < 0 and known.address != address:
+        left -= len(code_info.abi_text)
+        if left < 0 and code_info.address != address:
             continue
         functions = [
-            function for function in _functions(known.abi_text) if function.selector not in taken
+            function
+            for function in _functions(code_info.abi_text)
+            if function.selector not in selectors
         ]
-        taken.update(function.selector for function in functions)
-        name = known.contract.name if known.contract else known.supplied and known.supplied.name
-        found.append(
+        selectors.update(function.selector for function in functions)
+        name = (
+            code_info.contract.name
+            if code_info.contract
+            else code_info.supplied and code_info.supplied.name
+        )
+        parts.append(
             ContractInterface(
-                known.address, name or "", known.contract is not None, tuple(functions),
-                is_claimed=is_claimed and known.address != address,
+                code_info.address, name or "", code_info.contract is not None, tuple(functions),
+                is_claimed=is_claimed and code_info.address != address,
             )
         )  # fmt: skip
-    return found
+    return parts
 
 
 def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
@@ -85,10 +91,10 @@ def storage_layout(chain: EvmChain, address: Address) -> StorageLayout | None:
     """
     targets, _ = _targets(chain, address)
     parts = _known(chain, (*targets, address))
-    found = [layout for known in parts if (layout := _layout(known)) is not None]
-    usable = [known for known in found if known.layout.variables]
-    if {known.address for known in found}.issuperset(targets):
-        usable = usable or found
+    layouts = [layout for code_info in parts if (layout := _layout(code_info)) is not None]
+    usable = [layout for layout in layouts if layout.layout.variables]
+    if {layout.address for layout in layouts}.issuperset(targets):
+        usable = usable or layouts
     return next(iter(usable), None)
 
 
@@ -111,13 +117,13 @@ def slots_reader(chain: EvmChain, address: Address) -> Fetch:
 
 def _targets(chain: EvmChain, address: Address) -> proxies.FollowedProxy:
     """Return the implementations of a proxy, up to the limit."""
-    found = proxies.followed(chain, address)
-    return found._replace(implementations=found.implementations[: MAX_PARTS - 1])
+    proxy = proxies.followed(chain, address)
+    return proxy._replace(implementations=proxy.implementations[: MAX_PARTS - 1])
 
 
 def _known(chain: EvmChain, addresses: Iterable[Address]) -> Iterator[CodeInfo]:
-    found = (verified.known(chain, address) for address in addresses)
-    return (contract for contract in found if contract is not None)
+    infos = (verified.code_info(chain, address) for address in addresses)
+    return (contract for contract in infos if contract is not None)
 
 
 def _functions(text: str) -> tuple[Function, ...]:
@@ -127,16 +133,16 @@ def _functions(text: str) -> tuple[Function, ...]:
         return ()
 
 
-def _layout(known: CodeInfo) -> StorageLayout | None:
+def _layout(code_info: CodeInfo) -> StorageLayout | None:
     """Return the layout from the compiler's output; compilers before 0.5.13 do not write one."""
-    if known.contract is None:
+    if code_info.contract is None:
         return None
-    given = msgspec.json.decode(known.contract.artifacts).get("storageLayout")
+    layout_json = msgspec.json.decode(code_info.contract.artifacts).get("storageLayout")
     try:
         return (
             None
-            if given is None
-            else StorageLayout(known.address, known.contract.name, read_layout(given))
+            if layout_json is None
+            else StorageLayout(code_info.address, code_info.contract.name, read_layout(layout_json))
         )
     except MalformedLayout:
         return None

@@ -10,7 +10,7 @@ from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
 from primitives.keys import DEV_KEYS, PLATFORM_DEV_KEYS, address_of, format_private_key
 
-MOST: Final = 20
+MAX_LISTED: Final = 20
 """Limit of accounts that are shown."""
 
 
@@ -26,15 +26,15 @@ def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
             if address in chain.genesis.alloc:
                 yield checksum_address(address), key
         return
-    known = are_known(node.mnemonic, node.derivation_path)
-    for address in keyring.addresses[:MOST]:
-        public = known or address == EWOQ
-        key = f"0x{keyring.key_of(address).hex()}" if public else "its key is NODE_MNEMONIC's"
-        poor = "" if address in chain.genesis.alloc else " (no coins: the chain began without it)"
+    are_public = are_known(node.mnemonic, node.derivation_path)
+    for address in keyring.addresses[:MAX_LISTED]:
+        public = are_public or address == EWOQ
+        key = f"0x{keyring.key_of(address).hex()}" if public else "derived from NODE_MNEMONIC"
+        poor = "" if address in chain.genesis.alloc else " (no coins: not in the genesis)"
         yield checksum_address(address), key + poor
-    if len(keyring) > MOST:
-        listed = ": eth_accounts lists them" if chain.has_development_methods else ""
-        yield "…", f"{len(keyring) - MOST} more{listed}"
+    if len(keyring) > MAX_LISTED:
+        listed = ", listed by eth_accounts" if chain.has_development_methods else ""
+        yield "…", f"{len(keyring) - MAX_LISTED} more{listed}"
 
 
 def of_platform(chain: PlatformChain) -> Iterator[tuple[str, str]]:

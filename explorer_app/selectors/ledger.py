@@ -57,7 +57,7 @@ class Span(NamedTuple):
     last: int
     """Height of the last block, inclusive."""
     skip: int
-    most: int
+    maximum: int
     descending: bool = False
 
     @property
@@ -151,16 +151,16 @@ def transactions_of(chain: EvmChain, address: Address, span: Span) -> list[Liste
         ],
         span,
     )
-    found: list[ListedTransaction] = []
+    transactions: list[ListedTransaction] = []
     size = 0
     for start in range(0, len(keys), _AT_ONCE):
         part = rows.filter(id__in=keys[start : start + _AT_ONCE]).values_list(*_LISTED)
         for row in part.iterator():
-            found.append(ListedTransaction(*row))
-            size += len(found[-1].raw)
+            transactions.append(ListedTransaction(*row))
+            size += len(transactions[-1].raw)
             if size > MAX_BYTES:
                 raise ListTooLong
-    return sorted(found, key=lambda row: row.id, reverse=span.descending)
+    return sorted(transactions, key=lambda row: row.id, reverse=span.descending)
 
 
 def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]:
@@ -171,8 +171,8 @@ def calls_of(chain: EvmChain, address: Address | None, span: Span) -> list[Call]
     rows = _inner_calls(chain)
     branches = [rows] if address is None else [rows.filter(sender=address), rows.filter(to=address)]
     keys = merged_keys(branches, span)
-    found = _with_blocks(chain.db.objects(Call).filter(id__in=keys))
-    return sorted(found, key=lambda row: row.pk, reverse=span.descending)
+    calls = _with_blocks(chain.db.objects(Call).filter(id__in=keys))
+    return sorted(calls, key=lambda row: row.pk, reverse=span.descending)
 
 
 def calls_in(chain: EvmChain, transaction: int) -> list[Call]:
@@ -190,16 +190,16 @@ def logs(chain: EvmChain, search: LogSearch, span: Span) -> list[ListedLog]:
     """
     rows = chain.db.objects(models.Log)
     keys = merged_keys(_log_branches(chain, search, span), span)
-    found: list[ListedLog] = []
+    logs: list[ListedLog] = []
     size = 0
     for start in range(0, len(keys), _AT_ONCE):
         part = rows.filter(id__in=keys[start : start + _AT_ONCE]).order_by("id")
         for row in part.values_list(*_LOGGED).iterator(chunk_size=_LONG_ROWS):
-            found.append(ListedLog(*row))
-            size += len(found[-1].data)
+            logs.append(ListedLog(*row))
+            size += len(logs[-1].data)
             if size > MAX_BYTES:
                 raise ListTooLong
-    return found
+    return logs
 
 
 def _log_branches(chain: EvmChain, search: LogSearch, span: Span) -> list[QuerySet[models.Log]]:
@@ -227,12 +227,12 @@ def _log_branches(chain: EvmChain, search: LogSearch, span: Span) -> list[QueryS
 def block_at(chain: EvmChain, timestamp: int, *, before: bool) -> int | None:
     """Return the height of the last block up to a time, or of the first block at or after it; None if it is missing."""
     rows = chain.db.objects(models.Block)
-    found = (
+    rows = (
         rows.filter(timestamp__lte=timestamp).order_by("-timestamp", "-number")
         if before
         else rows.filter(timestamp__gte=timestamp).order_by("timestamp", "number")
     )
-    return found.values_list("number", flat=True).first()
+    return rows.values_list("number", flat=True).first()
 
 
 def receipt(chain: EvmChain, tx_hash: Hash) -> tuple[int, bool] | None:
@@ -244,13 +244,13 @@ def receipt(chain: EvmChain, tx_hash: Hash) -> tuple[int, bool] | None:
 def merged_keys(branches: Sequence[QuerySet[Any]], span: Span) -> list[int]:
     """Return a range of the keys of several lists merged into one."""
     first, stop = span.keys
-    end = span.skip + span.most
-    found: set[int] = set()
+    end = span.skip + span.maximum
+    row_keys: set[int] = set()
     for branch in branches:
         rows = branch.filter(id__gte=first, id__lt=stop)
         ordered = rows.order_by("-id" if span.descending else "id")
-        found.update(ordered.values_list("id", flat=True)[:end])
-    return sorted(found, reverse=span.descending)[span.skip : end]
+        row_keys.update(ordered.values_list("id", flat=True)[:end])
+    return sorted(row_keys, reverse=span.descending)[span.skip : end]
 
 
 def _inner_calls(chain: EvmChain) -> QuerySet[Call]:

@@ -28,7 +28,7 @@ def mined_by(chain: EvmChain, miner: Address, head: int, span: Span) -> list[tup
         number__gte=first, number__lte=span.last, miner=miner
     )
     ordered = rows.order_by("-number" if span.descending else "number")
-    return list(ordered.values_list("number", "timestamp")[span.skip : span.skip + span.most])
+    return list(ordered.values_list("number", "timestamp")[span.skip : span.skip + span.maximum])
 
 
 def tips(chain: EvmChain, heights: Iterable[int]) -> dict[int, int]:

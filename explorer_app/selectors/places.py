@@ -13,7 +13,7 @@ class Busy(Exception):
     """All places were taken for as long as the request waited."""
 
     def __init__(self) -> None:
-        super().__init__("Others have something executed: try again in a moment.")
+        super().__init__("Too many executions are running. Try again in a moment.")
 
 
 @contextmanager

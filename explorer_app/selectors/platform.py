@@ -100,50 +100,52 @@ def forms_of(chain: PlatformChain, address: ShortID) -> Portfolio:
 
 def blocks(chain: PlatformChain, *, before: int | None = None, count: int = PAGE) -> list[Block]:
     """Return blocks below a height, or from the tip if none is given, the latest first."""
-    found = chain.db.objects(Block).defer("raw").order_by("-height")
+    rows = chain.db.objects(Block).defer("raw").order_by("-height")
     if before is not None:
-        found = found.filter(height__lt=before)
-    return list(found[:count])
+        rows = rows.filter(height__lt=before)
+    return list(rows[:count])
 
 
-def block(chain: PlatformChain, wanted: int | ID) -> Block | None:
+def block(chain: PlatformChain, height_or_id: int | ID) -> Block | None:
     """Return a block by its height or ID."""
-    found = chain.db.objects(Block).defer("raw")
+    rows = chain.db.objects(Block).defer("raw")
     chosen = (
-        found.filter(height=wanted) if isinstance(wanted, int) else found.filter(block_id=wanted)
+        rows.filter(height=height_or_id)
+        if isinstance(height_or_id, int)
+        else rows.filter(block_id=height_or_id)
     )
     return chosen.first()
 
 
 def txs(chain: PlatformChain, *, before: int | None = None, count: int = PAGE) -> list[TxRow]:
     """Return transactions before a key, the latest first."""
-    found = chain.db.objects(Tx).order_by("-id")
+    rows = chain.db.objects(Tx).order_by("-id")
     if before is not None:
-        found = found.filter(id__lt=before)
-    return _rows(chain, found[:count])
+        rows = rows.filter(id__lt=before)
+    return _rows(chain, rows[:count])
 
 
 def txs_of_block(
     chain: PlatformChain, height: int, *, first: int = 0, count: int = PAGE
 ) -> list[TxRow]:
     """Return transactions of a block in its order, starting at an index."""
-    found = chain.db.objects(Tx).filter(id__gte=row_id(height, first), id__lt=row_id(height + 1))
-    return _rows(chain, found.order_by("id")[:count])
+    rows = chain.db.objects(Tx).filter(id__gte=row_id(height, first), id__lt=row_id(height + 1))
+    return _rows(chain, rows.order_by("id")[:count])
 
 
 def tx(chain: PlatformChain, tx_id: ID) -> tuple[TxRow, bytes] | None:
     """Return an accepted transaction and its bytes, or None."""
-    found = chain.db.objects(Tx).filter(tx_id=tx_id).first()
-    if found is None:
+    accepted = chain.db.objects(Tx).filter(tx_id=tx_id).first()
+    if accepted is None:
         return None
-    (row,) = _rows(chain, [found])
-    return row, bytes(found.raw)
+    (row,) = _rows(chain, [accepted])
+    return row, bytes(accepted.raw)
 
 
 def undecided(chain: PlatformChain, tx_id: ID) -> tuple[str, str] | None:
     """Return state and reason of a transaction that is in no block: `waits` or `dropped`; None if it is unknown."""
     if chain.db.objects(MempoolTx).filter(tx_id=tx_id).exists():
-        return "waits", "It waits for a block."
+        return "waits", "The transaction waits for a block."
     reason = (
         chain.db.objects(DroppedTx).filter(tx_id=tx_id).values_list("reason", flat=True).first()
     )
@@ -163,11 +165,11 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     spent = rows.inputs_of(signed)[:MAX_OUTPUTS]
     imported = len(getattr(signed.unsigned, "imported_inputs", ()))
     own = len(rows.inputs_of(signed)) - imported
-    made = _made_by(chain, {entry.tx_id for entry in spent[:own]})
+    outputs_by_id = _outputs_created_by(chain, {entry.tx_id for entry in spent[:own]})
     asset = chain.network().asset_id
     flows = []
     for place, entry in enumerate(spent):
-        output = made.get((entry.tx_id, entry.output_index))
+        output = outputs_by_id.get((entry.tx_id, entry.output_index))
         owners = None if output is None else inner_output(output.output).owners
         flows.append(
             Flow(
@@ -187,15 +189,15 @@ def inputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     return flows
 
 
-def made(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
+def created_outputs(chain: PlatformChain, signed: SignedTx) -> list[Flow]:
     """Return the outputs of a transaction and their states."""
-    found = list(_outputs_of(signed))[:MAX_OUTPUTS]
-    keys = [utxo_id(signed.tx_id, place) for place in range(len(found))]
+    purposes_and_outputs = list(_outputs_of(signed))[:MAX_OUTPUTS]
+    keys = [utxo_id(signed.tx_id, place) for place in range(len(purposes_and_outputs))]
     unspent = _present(chain, UTXO, keys)
     exported = _present(chain, SharedUTXO, keys)
     asset = chain.network().asset_id
     flows = []
-    for place, (purpose, output) in enumerate(found):
+    for place, (purpose, output) in enumerate(purposes_and_outputs):
         inner = inner_output(output.output)
         key = keys[place]
         state = "unspent" if key in unspent else "exported" if key in exported else "spent"
@@ -236,19 +238,19 @@ def subnet(chain: PlatformChain, subnet_id: ID) -> Subnet | None:
 
 def control_keys(chain: PlatformChain, subnet_id: ID) -> list[str]:
     """Return the addresses that control a subnet."""
-    found = chain.db.objects(SubnetOwner).filter(subnet_id=subnet_id).order_by("address")
+    rows = chain.db.objects(SubnetOwner).filter(subnet_id=subnet_id).order_by("address")
     return [
         text_of(chain, ShortID(bytes(address)))
-        for address in found.values_list("address", flat=True)
+        for address in rows.values_list("address", flat=True)
     ]
 
 
 def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Blockchain]:
     """Return blockchains of one subnet or of all, in the order of their creation."""
-    found = chain.db.objects(Blockchain).order_by("position")
+    rows = chain.db.objects(Blockchain).order_by("position")
     if subnet_id is not None:
-        found = found.filter(subnet_id=subnet_id)
-    return list(found[: 10 * PAGE])
+        rows = rows.filter(subnet_id=subnet_id)
+    return list(rows[: 10 * PAGE])
 
 
 def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:
@@ -258,23 +260,23 @@ def blockchain(chain: PlatformChain, blockchain_id: ID) -> Blockchain | None:
 
 def nodes_beginning(chain: PlatformChain, text: str, *, count: int) -> list[str]:
     """Return the NodeIDs of stakers that begin with a text, which includes `NodeID-`."""
-    found = chain.db.objects(Staker).filter(
+    rows = chain.db.objects(Staker).filter(
         is_delegator__in=[False], phase__in=[1, 2], node__startswith=text
     )
-    return sorted(set(found.values_list("node", flat=True)[: 4 * count]))[:count]
+    return sorted(set(rows.values_list("node", flat=True)[: 4 * count]))[:count]
 
 
-def _rows(chain: PlatformChain, found: Iterable[Tx]) -> list[TxRow]:
+def _rows(chain: PlatformChain, txs: Iterable[Tx]) -> list[TxRow]:
     """Return rows with their blocks' times, which takes one more statement."""
-    listed = list(found)
-    heights = {row.height for row in listed}
+    rows = list(txs)
+    heights = {row.height for row in rows}
     times = dict(chain.db.objects(Block).filter(pk__in=heights).values_list("height", "time"))
     return [
         TxRow(
             row.pk, row.tx_id, row.height, row.index, times[row.height],
             str(row.get_kind_display()), row.status == Tx.COMMITTED, row.burned,
         )
-        for row in listed
+        for row in rows
     ]  # fmt: skip
 
 
@@ -286,13 +288,13 @@ def _outputs_of(signed: SignedTx) -> Iterable[tuple[str, TransferableOutput]]:
     yield from (("export", output) for output in getattr(unsigned, "exported_outputs", ()))
 
 
-def _made_by(
+def _outputs_created_by(
     chain: PlatformChain, tx_ids: Collection[ID]
 ) -> dict[tuple[ID, int], TransferableOutput]:
     """Return the outputs of transactions, by transaction ID and index."""
-    found = chain.db.objects(Tx).filter(tx_id__in=list(tx_ids)).values_list("tx_id", "raw")
+    rows = chain.db.objects(Tx).filter(tx_id__in=list(tx_ids)).values_list("tx_id", "raw")
     outputs_by_place = {}
-    for tx_id, raw in found:
+    for tx_id, raw in rows:
         signed = read(bytes(raw))
         for place, (_, output) in enumerate(() if signed is None else _outputs_of(signed)):
             outputs_by_place[ID(bytes(tx_id)), place] = output
@@ -300,8 +302,8 @@ def _made_by(
 
 
 def _present(chain: PlatformChain, model: Any, keys: Sequence[ID]) -> set[ID]:
-    found = chain.db.objects(model).filter(pk__in=keys) if keys else ()
-    return {row.pk for row in found}
+    rows = chain.db.objects(model).filter(pk__in=keys) if keys else ()
+    return {row.pk for row in rows}
 
 
 def _texts(chain: PlatformChain, owners: OutputOwners | None) -> list[str]:
@@ -312,5 +314,5 @@ def stakes_of(chain: PlatformChain, address: ShortID, *, count: int = PAGE) -> l
     """Return stakers whose stake an address owns, including those that start in the future."""
     owned = chain.db.objects(StakeOutput).filter(address=address).order_by("address", "staker_id")
     keys = set(owned.values_list("staker_id", flat=True)[: 4 * count])
-    found = chain.db.objects(Staker).filter(pk__in=keys).order_by("pk")
-    return sorted(found, key=lambda row: -row.position)[:count]
+    rows = chain.db.objects(Staker).filter(pk__in=keys).order_by("pk")
+    return sorted(rows, key=lambda row: -row.position)[:count]

@@ -73,18 +73,18 @@ def implementations(chain: EvmChain, address: Address) -> tuple[Address, ...]:
 def followed(chain: EvmChain, address: Address) -> FollowedProxy:
     """Return the implementations, and whether they are only claimed."""
     contracts = _Contracts(chain)
-    found = FollowedProxy()
-    wanted = address
+    proxy = FollowedProxy()
+    next_address = address
     for _ in range(MAX_STEPS):
-        step = contracts.proxy(wanted)
+        step = contracts.proxy(next_address)
         if step is None:
             break
-        is_claimed = found.is_claimed or step.kind is ProxyKind.CLAIMED
-        found = FollowedProxy(step.implementations, is_claimed)
+        is_claimed = proxy.is_claimed or step.kind is ProxyKind.CLAIMED
+        proxy = FollowedProxy(step.implementations, is_claimed)
         if len(step.implementations) != 1 or step.implementations[0] == address:
             break
-        (wanted,) = step.implementations
-    return found
+        (next_address,) = step.implementations
+    return proxy
 
 
 class _Contracts:
@@ -131,12 +131,12 @@ class _Contracts:
 
     def _contract(self, word: bytes) -> Address | None:
         """Return the contract at the address in a word, or None."""
-        found = address_of(word)
-        return found if found is not None and self._has_code(found) else None
+        address = address_of(word)
+        return address if address is not None and self._has_code(address) else None
 
     def _has_code(self, address: Address) -> bool:
-        found = self._state.account(address)
-        return found is not None and found.code_hash != EMPTY_HASH
+        account = self._state.account(address)
+        return account is not None and account.code_hash != EMPTY_HASH
 
     def _admin(self, address: Address) -> Address | None:
         return address_of(self._state.storage(address, ADMIN_SLOT))
@@ -147,7 +147,7 @@ class _Contracts:
         free = env if env.base_fee is None else replace(env, base_fee=0)
         message = CallMessage(ZERO_ADDRESS, to, GAS + _INTRINSIC, 0, 0, question)
         try:
-            found = self._chain.engine.call(free, message, self._state, time_limit=SECONDS)
+            result = self._chain.engine.call(free, message, self._state, time_limit=SECONDS)
         except (CallRejected, CallInterrupted, UpstreamError):
             return b""
-        return b"" if found.error is not None else bytes(found.output)
+        return b"" if result.error is not None else bytes(result.output)

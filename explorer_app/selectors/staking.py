@@ -34,7 +34,7 @@ class ValidatorRow(NamedTuple):
     """A current validator."""
 
     rank: int
-    """By stake, from 1."""
+    """Rank by stake, from 1."""
     validator: ValidatorRecord
     node: str
     """Its NodeID."""
@@ -68,7 +68,7 @@ def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list
     """Return the current validators, ordered by stake, the largest first."""
     current = stakers.current_validators(chain, subnet_id)
     primary = subnet_id == PRIMARY_NETWORK_ID
-    seen = stakers.uptimes(chain) if primary else {}
+    uptimes = stakers.uptimes(chain) if primary else {}
     since = stakers.tracked_since(chain) if primary else None
     now = clock.now()
     ordered = sorted(
@@ -80,7 +80,9 @@ def validators(chain: PlatformChain, subnet_id: ID = PRIMARY_NETWORK_ID) -> list
             validator,
             str(validator.node_id),
             _stake(validator),
-            seen[validator.node_id].observed(now, since) if validator.node_id in seen else None,
+            uptimes[validator.node_id].observed(now, since)
+            if validator.node_id in uptimes
+            else None,
             _capacity(chain, validator) if primary else 0,
         )
         for rank, validator in enumerate(ordered, 1)
@@ -98,14 +100,14 @@ def periods(
 ) -> list[StakingPeriod]:
     """Return a node's periods as a validator, or those of its delegators, the latest first."""
     rows = chain.db.objects(Staker).filter(node_id=node_id, is_delegator__in=[delegators])
-    listed = list(rows.order_by("-position")[:count])
-    return _with_rewards(chain, listed)
+    stakers = list(rows.order_by("-position")[:count])
+    return _with_rewards(chain, stakers)
 
 
-def period_of(chain: PlatformChain, tx_id: ID) -> StakingPeriod | None:
+def period_started_by(chain: PlatformChain, tx_id: ID) -> StakingPeriod | None:
     """Return the staking period that a transaction started."""
-    found = chain.db.objects(Staker).filter(pk=tx_id).first()
-    return None if found is None else _with_rewards(chain, [found])[0]
+    staker = chain.db.objects(Staker).filter(pk=tx_id).first()
+    return None if staker is None else _with_rewards(chain, [staker])[0]
 
 
 def supply(chain: PlatformChain) -> int:
@@ -159,12 +161,12 @@ def _stake(validator: ValidatorRecord) -> int:
 
 def _capacity(chain: PlatformChain, validator: ValidatorRecord) -> int:
     config = chain.config
-    most = min(config.max_validator_stake, validator.weight * config.max_weight_factor)
-    return max(0, most - _stake(validator))
+    maximum = min(config.max_validator_stake, validator.weight * config.max_weight_factor)
+    return max(0, maximum - _stake(validator))
 
 
-def _with_rewards(chain: PlatformChain, listed: Sequence[Staker]) -> list[StakingPeriod]:
-    past = [period.pk for period in listed if period.phase == Phase.PAST]
+def _with_rewards(chain: PlatformChain, stakers: Sequence[Staker]) -> list[StakingPeriod]:
+    past = [period.pk for period in stakers if period.phase == Phase.PAST]
     paid = _paid(chain, past)
     return [
         StakingPeriod(
@@ -173,14 +175,14 @@ def _with_rewards(chain: PlatformChain, listed: Sequence[Staker]) -> list[Stakin
             "" if period.outcome is None else str(period.get_outcome_display()),
             paid.get(period.pk),
         )
-        for period in listed
+        for period in stakers
     ]
 
 
 def _paid(chain: PlatformChain, tx_ids: Iterable[ID]) -> dict[ID, int]:
     sums = dict.fromkeys(tx_ids, 0)
     if sums:
-        found = chain.db.objects(RewardUTXO).filter(tx_id__in=list(sums))
-        for tx_id, amount in found.values_list("tx_id", "amount"):
+        rows = chain.db.objects(RewardUTXO).filter(tx_id__in=list(sums))
+        for tx_id, amount in rows.values_list("tx_id", "amount"):
             sums[ID(bytes(tx_id))] += amount
     return sums

@@ -27,10 +27,10 @@ def total(chain: EvmChain) -> int:
     if chain.fork is not None:
         raise OnlyPart
     rows = chain.db.objects(models.Account).order_by("address")
-    found = list(rows.values_list("balance", flat=True)[: MAX_ROWS + 1])
-    if len(found) > MAX_ROWS:
+    balances = list(rows.values_list("balance", flat=True)[: MAX_ROWS + 1])
+    if len(balances) > MAX_ROWS:
         raise TooManyRows
-    return sum(found)
+    return sum(balances)
 
 
 def burnt(chain: EvmChain) -> int:
@@ -38,7 +38,7 @@ def burnt(chain: EvmChain) -> int:
     if chain.fork is not None:
         raise OnlyPart
     rows = chain.db.objects(models.Block).filter(gas_used__gt=0, base_fee__isnull=False)
-    found = list(rows.order_by("number").values_list("gas_used", "base_fee")[: MAX_ROWS + 1])
-    if len(found) > MAX_ROWS:
+    blocks = list(rows.order_by("number").values_list("gas_used", "base_fee")[: MAX_ROWS + 1])
+    if len(blocks) > MAX_ROWS:
         raise TooManyRows
-    return sum(gas * (base_fee or 0) for gas, base_fee in found)
+    return sum(gas * (base_fee or 0) for gas, base_fee in blocks)

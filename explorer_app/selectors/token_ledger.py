@@ -41,18 +41,18 @@ def transfers(
         if address is None
         else [rows.filter(sender=address), rows.filter(to=address)]
     )
-    wanted = Q(kind=kind, contract__kind__isnull=False)
+    condition = Q(kind=kind, contract__kind__isnull=False)
     if contract is not None:
-        wanted &= Q(contract=contract)
+        condition &= Q(contract=contract)
     looked_at = _looked_at(branches, span)
-    keys = merged_keys([branch.filter(looked_at, wanted) for branch in branches], span)
-    if looked_at and len(keys) < span.most:
+    keys = merged_keys([branch.filter(looked_at, condition) for branch in branches], span)
+    if looked_at and len(keys) < span.maximum:
         raise ListTooLong
-    found = chain.db.objects(TokenTransfer).filter(id__in=keys)
-    listed = found.select_related("contract", "transaction__block").defer(
+    rows = chain.db.objects(TokenTransfer).filter(id__in=keys)
+    transfers = rows.select_related("contract", "transaction__block").defer(
         "transaction__raw", "transaction__block__header"
     )
-    return sorted(listed, key=lambda transfer: transfer.id, reverse=span.descending)
+    return sorted(transfers, key=lambda transfer: transfer.id, reverse=span.descending)
 
 
 def _looked_at(branches: Iterable[QuerySet[TokenTransfer]], span: Span) -> Q:

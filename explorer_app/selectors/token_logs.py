@@ -76,17 +76,17 @@ class BalanceQuery(NamedTuple):
     """Whether the contract is a token of this kind; otherwise its answer would be meaningless."""
 
 
-def next_logs(chain: EvmChain, first: int, before: int, most: int) -> list[TransferLog]:
+def next_logs(chain: EvmChain, first: int, before: int, maximum: int) -> list[TransferLog]:
     """Return the next logs that may contain transfers, in order.
 
     Args:
         chain: The chain.
         first: The lowest key.
         before: The upper limit of keys, exclusive.
-        most: Limit of logs.
+        maximum: Limit of logs.
     """
-    params = [value for topic in TOPICS for value in (topic, first, before, most)]
-    return [_log(row) for row in chain.db.rows(_LOGS, [*params, most])]
+    params = [value for topic in TOPICS for value in (topic, first, before, maximum)]
+    return [_log(row) for row in chain.db.rows(_LOGS, [*params, maximum])]
 
 
 def beside(chain: EvmChain, logs: Sequence[TransferLog]) -> set[WrappedCoins]:
@@ -113,8 +113,8 @@ def beside(chain: EvmChain, logs: Sequence[TransferLog]) -> set[WrappedCoins]:
 
 def signers(chain: EvmChain, transactions: Iterable[int]) -> dict[int, Address]:
     """Return the senders of transactions, by the transactions' keys."""
-    found = chain.db.rows_by_keys(_SIGNERS, sorted(set(transactions)))
-    return {key: Address(bytes(sender)) for key, sender in found}
+    rows = chain.db.rows_by_keys(_SIGNERS, sorted(set(transactions)))
+    return {key: Address(bytes(sender)) for key, sender in rows}
 
 
 def rooms(chain: EvmChain, transactions: Iterable[int]) -> dict[int, int]:
@@ -134,10 +134,10 @@ def known_kinds(
     chain: EvmChain, contracts: Iterable[Address]
 ) -> dict[Address, TokenStandard | None]:
     """Return the kinds of contracts that have been queried; None if a contract is not a token."""
-    found = chain.db.rows_by_keys(_KINDS, sorted(set(contracts)))
+    rows = chain.db.rows_by_keys(_KINDS, sorted(set(contracts)))
     return {
         Address(bytes(address)): None if kind is None else TokenStandard(kind)
-        for address, kind in found
+        for address, kind in rows
     }
 
 
@@ -156,7 +156,7 @@ def to_ask(chain: EvmChain, now: int) -> ToAsk | None:
     return None if row is None else ToAsk(Address(bytes(row[0])), row[1] is not None, row[2])
 
 
-def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[BalanceQuery]:
+def balances_to_ask(chain: EvmChain, after: bytes, maximum: int) -> list[BalanceQuery]:
     """Return at most `most` balances that have changed since they were last queried, after a key.
 
     Balances of contracts that have not been queried themselves are omitted.
@@ -170,7 +170,7 @@ def balances_to_ask(chain: EvmChain, after: bytes, most: int) -> list[BalanceQue
             bytes(key), Address(bytes(contract)), Address(bytes(holder)), token_id, kind == own
         )
         for key, contract, holder, token_id, kind, own in due.order_by("key").values_list(*columns)[
-            :most
+            :maximum
         ]
     ]
 

@@ -9,7 +9,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from explorer_app.models import Token, TokenBalance, TokenItem, TokenTransfer
 from explorer_app.selectors.cchain import PAGE
-from explorer_app.store import tokens as rows
+from explorer_app.store import tokens as token_rows
 from explorer_app.store.token_holdings import item_key
 from explorer_app.store.tokens import TransferIndexProgress
 from explorer_app.tokens.events import TokenStandard
@@ -42,7 +42,7 @@ class TransferPage(NamedTuple):
     """A part of a list of transfers."""
 
     rows: list[TokenTransfer]
-    rest: int | None
+    next_key: int | None
     """The key before which the list continues although the page is not full; None if no further rows are known."""
 
 
@@ -50,7 +50,7 @@ class BalancePage(NamedTuple):
     """A part of a list of balances."""
 
     rows: list[TokenBalance]
-    rest: bytes | None
+    next_key: bytes | None
     """The key after which the list continues; None at the end."""
 
 
@@ -60,14 +60,14 @@ NATIVE: Final = ("AVAX", "Avalanche")
 
 def progress(chain: EvmChain) -> TransferIndexProgress | None:
     """Return the progress of the transfer index; None if it was never started."""
-    return rows.progress(chain.db)
+    return token_rows.progress(chain.db)
 
 
 def how_far(chain: EvmChain) -> str:
     """Return a text about the progress of the transfer index."""
     written = progress(chain)
     if written is None:
-        return "no rows: NODE_TOKEN_INDEX was never on"
+        return "empty: NODE_TOKEN_INDEX was never enabled"
     return f"rows up to block {written.height:,} of {blocks.head(chain).number:,}"
 
 
@@ -87,20 +87,22 @@ def tokens(
         count: Limit of tokens.
     """
     everything = chain.db.objects(Token)
-    found = everything.filter(kind__isnull=False) if kind is None else everything.filter(kind=kind)
+    matching = (
+        everything.filter(kind__isnull=False) if kind is None else everything.filter(kind=kind)
+    )
     if before is not None:
-        found = found.filter(first_log__lt=before)
-    listed = list(found.order_by("-first_log")[:count])
-    _mark(chain, listed)
-    return listed
+        matching = matching.filter(first_log__lt=before)
+    listed_tokens = list(matching.order_by("-first_log")[:count])
+    _mark(chain, listed_tokens)
+    return listed_tokens
 
 
 def token(chain: EvmChain, address: Address) -> Token | None:
     """Return a token, with `is_copy`; None if there is no contract at the address or it is not a token."""
-    found = chain.db.objects(Token).filter(address=address, kind__isnull=False).first()
-    if found is not None:
-        _mark(chain, [found])
-    return found
+    row = chain.db.objects(Token).filter(address=address, kind__isnull=False).first()
+    if row is not None:
+        _mark(chain, [row])
+    return row
 
 
 def named(chain: EvmChain, text: str, *, count: int) -> list[Token]:
@@ -116,7 +118,7 @@ def named(chain: EvmChain, text: str, *, count: int) -> list[Token]:
     key = search_key(text)
     if key is None:
         return []
-    found: dict[bytes, Token] = {}
+    by_address: dict[bytes, Token] = {}
     for column in ("symbol_key", "name_key"):
         alike = {
             f"{column}__gte": key,
@@ -124,10 +126,10 @@ def named(chain: EvmChain, text: str, *, count: int) -> list[Token]:
         }  # 0xff does not occur in UTF-8
         rows = chain.db.objects(Token).filter(**alike).order_by(column, "first_log")[:count]
         for row in rows:
-            found.setdefault(bytes(row.address), row)
-    listed = list(found.values())
-    _mark(chain, listed)
-    return listed
+            by_address.setdefault(bytes(row.address), row)
+    listed_tokens = list(by_address.values())
+    _mark(chain, listed_tokens)
+    return listed_tokens
 
 
 def transfers_of_token(
@@ -179,19 +181,19 @@ def transfers_of(
     sides = [shown.filter(sender=address), shown.filter(to=address)]
     end = max(_looked_at(branch, before) for branch in sides)
     of_tokens = [branch.filter(id__gte=end, contract__kind__isnull=False) for branch in sides]
-    found = _page(of_tokens, before, count)
-    _mark(chain, [transfer.contract for transfer in found])
-    return TransferPage(found, end if end and len(found) < count else None)
+    transfers = _page(of_tokens, before, count)
+    _mark(chain, [transfer.contract for transfer in transfers])
+    return TransferPage(transfers, end if end and len(transfers) < count else None)
 
 
 def transfers_in(
     chain: EvmChain, transaction: int, *, count: int = MAX_HELD
 ) -> list[TokenTransfer]:
     """Return the token transfers in a transaction, by its key, in order."""
-    found = _transfers(chain).filter(transaction_id=transaction, contract__kind__isnull=False)
-    listed = list(found.order_by("id")[:count])
-    _mark(chain, [row.contract for row in listed])
-    return listed
+    matching = _transfers(chain).filter(transaction_id=transaction, contract__kind__isnull=False)
+    transfers = list(matching.order_by("id")[:count])
+    _mark(chain, [row.contract for row in transfers])
+    return transfers
 
 
 def balances_of(
@@ -216,60 +218,60 @@ def balances_of(
         count: Limit of balances.
     """
     own = chain.db.objects(TokenBalance).filter(holder=address, key__gt=after).order_by("key")
-    held = own.filter(amount__gt=0, contract__kind=F("kind"), kind__in=kinds)
+    balances = own.filter(amount__gt=0, contract__kind=F("kind"), kind__in=kinds)
     # The key of the last row to examine, and whether there are more rows.
     ends = list(own.values_list("key", flat=True)[MAX_LOOKED_AT - 1 : MAX_LOOKED_AT + 1])
     goes_on = len(ends) > 1
     if goes_on:
-        held = held.filter(key__lte=ends[0])
-    listed = list(held.select_related("contract")[first : first + count + 1])
-    _mark(chain, [row.contract for row in listed])
-    if len(listed) > count:
-        return BalancePage(listed[:count], bytes(listed[count - 1].key))
-    return BalancePage(listed, bytes(ends[0]) if goes_on else None)
+        balances = balances.filter(key__lte=ends[0])
+    rows = list(balances.select_related("contract")[first : first + count + 1])
+    _mark(chain, [row.contract for row in rows])
+    if len(rows) > count:
+        return BalancePage(rows[:count], bytes(rows[count - 1].key))
+    return BalancePage(rows, bytes(ends[0]) if goes_on else None)
 
 
 def holders(
     chain: EvmChain, token: Token, *, token_id: int | None = None, first: int = 0, count: int = PAGE
 ) -> list[TokenBalance]:
     """Return the holders of a token (or of a token ID), the largest first; at most `MAX_COUNTED` are shown."""
-    found = _held(chain, token, token_id).order_by("-amount", "-key")
+    balances = _held(chain, token, token_id).order_by("-amount", "-key")
     last = min(first + count, MAX_COUNTED)
-    return list(found[min(first, last) : last])
+    return list(balances[min(first, last) : last])
 
 
 def inventory(
     chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE
 ) -> list[TokenItem]:
     """Return tokens of an ERC-721 that have an owner, ordered by ID, after a given ID."""
-    found = chain.db.objects(TokenItem).filter(contract=token.address, owner__isnull=False)
+    items = chain.db.objects(TokenItem).filter(contract=token.address, owner__isnull=False)
     if after is not None:
-        found = found.filter(token_id__gt=after)
-    return list(found.order_by("token_id")[:count])
+        items = items.filter(token_id__gt=after)
+    return list(items.order_by("token_id")[:count])
 
 
 def ids(chain: EvmChain, token: Token, *, after: int | None = None, count: int = PAGE) -> list[int]:
     """Return token IDs of an ERC-1155 that have a holder, after a given ID."""
-    found = chain.db.objects(TokenBalance).filter(
+    balances = chain.db.objects(TokenBalance).filter(
         contract=token.address, token_id__isnull=False, amount__gt=0
     )
     if after is not None:
-        found = found.filter(token_id__gt=after)
-    rows = found.order_by("token_id").values_list("token_id", flat=True).distinct()[:count]
+        balances = balances.filter(token_id__gt=after)
+    rows = balances.order_by("token_id").values_list("token_id", flat=True).distinct()[:count]
     return [row for row in rows if row is not None]
 
 
 def owner(chain: EvmChain, token: Token, token_id: int) -> Address | None:
     """Return the owner of an ERC-721 token; the zero address if it was burned, None if no owner was ever recorded."""
     key = item_key(Address(bytes(token.address)), token_id)
-    found = chain.db.objects(TokenItem).filter(key=key).first()
-    return None if found is None else Address(bytes(found.owner or ZERO_ADDRESS))
+    item = chain.db.objects(TokenItem).filter(key=key).first()
+    return None if item is None else Address(bytes(item.owner or ZERO_ADDRESS))
 
 
 def count_transfers(chain: EvmChain, token: Token) -> int:
     """Return the number of a token's transfers, counted up to `MAX_COUNTED` plus one."""
-    found = chain.db.objects(TokenTransfer).filter(contract=token.address)
-    return found.order_by("-id")[: MAX_COUNTED + 1].count()
+    transfers = chain.db.objects(TokenTransfer).filter(contract=token.address)
+    return transfers.order_by("-id")[: MAX_COUNTED + 1].count()
 
 
 def count_holders(chain: EvmChain, token: Token, token_id: int | None = None) -> int:
@@ -277,19 +279,19 @@ def count_holders(chain: EvmChain, token: Token, token_id: int | None = None) ->
 
     A holder of several token IDs of an ERC-1155 counts once per ID.
     """
-    found = _held(chain, token, token_id).order_by("amount")
-    return found[: MAX_COUNTED + 1].count()
+    balances = _held(chain, token, token_id).order_by("amount")
+    return balances[: MAX_COUNTED + 1].count()
 
 
 def _held(chain: EvmChain, token: Token, token_id: int | None) -> QuerySet[TokenBalance]:
     assert token.kind is not None
-    found = chain.db.objects(TokenBalance).filter(
+    balances = chain.db.objects(TokenBalance).filter(
         contract=token.address, kind=token.kind, amount__gt=0
     )
-    return found if token_id is None else found.filter(token_id=token_id)
+    return balances if token_id is None else balances.filter(token_id=token_id)
 
 
-def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
+def _mark(chain: EvmChain, tokens_to_mark: Sequence[Token]) -> None:
     """Set `is_copy` of tokens that have the name or symbol of an earlier token or of the chain's own coin."""
     everything = chain.db.objects(Token)
     earlier = everything.filter(first_log__lt=OuterRef("first_log"), kind__isnull=False)
@@ -303,9 +305,9 @@ def _mark(chain: EvmChain, found: Sequence[Token]) -> None:
         | Q(name_likeness__in=native)
         | Q(symbol_likeness__in=native)
     )
-    own = everything.filter(alike, address__in={bytes(token.address) for token in found})
+    own = everything.filter(alike, address__in={bytes(token.address) for token in tokens_to_mark})
     copies = {bytes(address) for address in own.order_by().values_list("address", flat=True)}
-    for token in found:
+    for token in tokens_to_mark:
         token.is_copy = bytes(token.address) in copies
 
 
@@ -315,8 +317,8 @@ def _is_in(row: TokenTransfer, token_id: int) -> bool:
 
 
 def _transfers(chain: EvmChain) -> QuerySet[TokenTransfer]:
-    found = chain.db.objects(TokenTransfer).select_related("contract", "transaction__block")
-    return found.defer("transaction__raw", "transaction__block__header")
+    transfers = chain.db.objects(TokenTransfer).select_related("contract", "transaction__block")
+    return transfers.defer("transaction__raw", "transaction__block__header")
 
 
 def _looked_at(branch: QuerySet[TokenTransfer], before: int | None) -> int:
@@ -330,8 +332,8 @@ def _looked_at(branch: QuerySet[TokenTransfer], before: int | None) -> int:
 def _page(
     branches: Sequence[QuerySet[TokenTransfer]], before: int | None, count: int
 ) -> list[TokenTransfer]:
-    found: dict[int, TokenTransfer] = {}
+    by_key: dict[int, TokenTransfer] = {}
     for branch in branches:
         earlier = branch if before is None else branch.filter(id__lt=before)
-        found.update((row.id, row) for row in earlier.order_by("-id")[:count])
-    return [found[key] for key in sorted(found, reverse=True)[:count]]
+        by_key.update((row.id, row) for row in earlier.order_by("-id")[:count])
+    return [by_key[key] for key in sorted(by_key, reverse=True)[:count]]

@@ -62,7 +62,7 @@ def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> 
     block = blocks.by_number(chain, number)
     if block is None or index >= len(block.transactions):
         return TracedTransaction(
-            None, "The chain has gone back, and the transaction is in no block."
+            None, "The transaction is no longer in a block, because the chain was rewound."
         )
     recording = Recording(frames=True, state=state, most_bytes=MAX_BYTES)
     try:
@@ -71,9 +71,11 @@ def traced(chain: EvmChain, number: int, index: int, *, state: bool = False) -> 
         )
     except (TraceTimedOut, TraceTooLarge):
         return TracedTransaction(
-            None, "It does too much to be executed again in the time of a page."
+            None, "Executing the transaction again takes longer than the time limit of the page."
         )
     except HistoryPruned:
-        return TracedTransaction(None, "The state before it was given up (NODE_HISTORY_STATE).")
+        return TracedTransaction(
+            None, "The state before the transaction was deleted (NODE_HISTORY_STATE)."
+        )
     except (TraceDiffers, InvalidTransaction, GenesisNotTraceable):
-        return TracedTransaction(None, "It cannot be executed again.")
+        return TracedTransaction(None, "The transaction cannot be executed again.")

@@ -66,29 +66,29 @@ class CodeInfo(NamedTuple):
         return NO_ABI if self.abi_text is None else read_abi_text(self.abi_text)
 
 
-def known(chain: EvmChain, address: Address) -> CodeInfo | None:
+def code_info(chain: EvmChain, address: Address) -> CodeInfo | None:
     """Return the sources or ABI of the contract that is currently at an address; None if there is no code."""
-    found = accounts.account(chain, address)
-    if not found.is_contract:
+    account = accounts.account(chain, address)
+    if not account.is_contract:
         return None
-    return known_code(chain, address, Hash(keccak256(found.code)))
+    return code_info_of(chain, address, Hash(keccak256(account.code)))
 
 
-def known_code(chain: EvmChain, address: Address, code_hash: Hash) -> CodeInfo:
+def code_info_of(chain: EvmChain, address: Address, code_hash: Hash) -> CodeInfo:
     """Return the sources or ABI for an address and the hash of its code."""
     rows = chain.db.objects(VerifiedContract).filter(code_hash=code_hash)
     contract = rows.filter(address=address).first() or _best(chain, code_hash)
     supplied = None
     if contract is None:
-        given = chain.db.objects(SuppliedAbi).filter(address=address, code_hash=code_hash)
-        supplied = given.first()
+        abis = chain.db.objects(SuppliedAbi).filter(address=address, code_hash=code_hash)
+        supplied = abis.first()
     return CodeInfo(address, code_hash, contract, supplied)
 
 
 def own_contract(chain: EvmChain, address: Address) -> VerifiedContract | None:
     """Return the sources that were verified at this address itself; None if there are none."""
-    found = known(chain, address)
-    return None if found is None or found.similar is not None else found.contract
+    info = code_info(chain, address)
+    return None if info is None or info.similar is not None else info.contract
 
 
 def abi_of(chain: EvmChain, address: Address) -> Abi:
@@ -131,12 +131,12 @@ def own_names(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, st
 def _abi_texts(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, str]:
     """Return the ABIs of contracts as JSON, with the same number of statements for several as for one."""
     hashes = _code_hashes(chain, addresses)
-    found = _column(chain.db.objects(VerifiedContract), hashes, "abi")
-    others = {at: code for at, code in hashes.items() if at not in found}
+    abis = _column(chain.db.objects(VerifiedContract), hashes, "abi")
+    others = {at: code for at, code in hashes.items() if at not in abis}
     best = _best_abis(chain, set(others.values()))
-    found |= {at: best[code] for at, code in others.items() if code in best}
-    others = {at: code for at, code in others.items() if at not in found}
-    return found | _column(chain.db.objects(SuppliedAbi), others, "abi")
+    abis |= {at: best[code] for at, code in others.items() if code in best}
+    others = {at: code for at, code in others.items() if at not in abis}
+    return abis | _column(chain.db.objects(SuppliedAbi), others, "abi")
 
 
 def _best_abis(chain: EvmChain, hashes: Collection[Hash]) -> dict[Hash, str]:
@@ -145,8 +145,8 @@ def _best_abis(chain: EvmChain, hashes: Collection[Hash]) -> dict[Hash, str]:
     exact = Min("id", filter=Q(runtime_match=Match.EXACT.value))
     any_ = Min("id", filter=Q(runtime_match__isnull=False))
     keys = rows.order_by().values("code_hash").annotate(key=Coalesce(exact, any_))
-    found = chain.db.objects(VerifiedContract).filter(id__in=keys.values("key"))
-    return {Hash(bytes(code)): text for code, text in found.values_list("code_hash", "abi")}
+    rows = chain.db.objects(VerifiedContract).filter(id__in=keys.values("key"))
+    return {Hash(bytes(code)): text for code, text in rows.values_list("code_hash", "abi")}
 
 
 def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address, Hash]:
@@ -154,10 +154,10 @@ def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address,
     head = blocks.head(chain).number
     prefetch_accounts(chain, addresses, head)
     state = state_at(chain, head)
-    found = {address: state.account(address) for address in addresses}
+    accounts_at = {address: state.account(address) for address in addresses}
     return {
         at: Hash(account.code_hash)
-        for at, account in found.items()
+        for at, account in accounts_at.items()
         if account is not None and account.code_hash != EMPTY_HASH
     }
 
@@ -165,11 +165,11 @@ def _code_hashes(chain: EvmChain, addresses: Sequence[Address]) -> dict[Address,
 def _column(rows: QuerySet[Any], hashes: Mapping[Address, Hash], name: str) -> dict[Address, str]:
     """Return a column of the rows for addresses with these code hashes."""
     near = rows.filter(address__in=list(hashes), code_hash__in=set(hashes.values()))
-    found: dict[Address, str] = {}
+    values: dict[Address, str] = {}
     for at, code, value in near.values_list("address", "code_hash", name):
         if hashes[Address(bytes(at))] == bytes(code):
-            found[Address(bytes(at))] = value
-    return found
+            values[Address(bytes(at))] = value
+    return values
 
 
 def contracts(
@@ -217,7 +217,7 @@ class _CompilerInput(msgspec.Struct):
     settings: dict[str, Any] = {}
 
 
-def listed(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
+def listed_contracts(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
     """Return contracts with sources, the last verified first. Only one input is in memory at a time.
 
     Raises:
@@ -225,16 +225,20 @@ def listed(chain: EvmChain, *, skip: int, count: int) -> list[ListedContract]:
     """
     rows = chain.db.objects(VerifiedContract).order_by("-id")
     columns = rows.values_list("address", "name", "compiler", "abi", "input")
-    found: list[ListedContract] = []
+    contracts: list[ListedContract] = []
     size = 0
-    for address, name, compiler, abi, given in columns[skip : skip + count].iterator(chunk_size=1):
-        size += len(abi) + len(given)
+    for address, name, compiler, abi, input_json in columns[skip : skip + count].iterator(
+        chunk_size=1
+    ):
+        size += len(abi) + len(input_json)
         if size > MAX_LISTED:
             raise ContractsTooLong
-        optimizer = msgspec.json.decode(given, type=_CompilerInput).settings.get("optimizer") or {}
+        optimizer = (
+            msgspec.json.decode(input_json, type=_CompilerInput).settings.get("optimizer") or {}
+        )
         is_optimized = bool(optimizer.get("enabled"))
-        found.append(ListedContract(Address(bytes(address)), name, compiler, abi, is_optimized))
-    return found
+        contracts.append(ListedContract(Address(bytes(address)), name, compiler, abi, is_optimized))
+    return contracts
 
 
 class VerificationProgress(NamedTuple):

@@ -109,8 +109,8 @@ class SocketCompilers:
                 connection.connect(str(self._path))
                 connection.sendall(msgspec.msgpack.encode(request))
                 connection.shutdown(socket.SHUT_WR)
-                found = _read(connection, _MAX_ANSWER, time.monotonic() + seconds)
-            return msgspec.msgpack.decode(found, type=_CompilerAnswer)
+                answer = _read(connection, _MAX_ANSWER, time.monotonic() + seconds)
+            return msgspec.msgpack.decode(answer, type=_CompilerAnswer)
         except (OSError, msgspec.DecodeError, BadSubmission) as error:
             raise CompilersAway from error
 
@@ -167,8 +167,8 @@ class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         connection: socket.socket = self.request
         try:
-            found = _read(connection, _MAX_REQUEST, time.monotonic() + ENOUGH_SECONDS)
-            request = msgspec.msgpack.decode(found, type=_CompilerRequest)
+            data = _read(connection, _MAX_REQUEST, time.monotonic() + ENOUGH_SECONDS)
+            request = msgspec.msgpack.decode(data, type=_CompilerRequest)
         except (OSError, msgspec.DecodeError) as error:
             _log.warning("a request for a compiler cannot be read: %s", error)
             return
@@ -178,18 +178,18 @@ class _Handler(socketserver.BaseRequestHandler):
             connection.sendall(answer)
 
 
-def _read(connection: socket.socket, most: int, until: float) -> bytearray:
+def _read(connection: socket.socket, maximum: int, until: float) -> bytearray:
     """Return all that a peer sends before it stops writing.
 
     Raises:
         OSError: The peer sends too much or takes too long.
     """
-    found = bytearray()
+    received = bytearray()
     while True:
         connection.settimeout(max(until - time.monotonic(), 0.001))
         piece = connection.recv(_PIECE)
         if not piece:
-            return found
-        found += piece
-        if len(found) > most:
-            raise OSError(f"it has more than {most} bytes")
+            return received
+        received += piece
+        if len(received) > maximum:
+            raise OSError(f"it has more than {maximum} bytes")

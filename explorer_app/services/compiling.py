@@ -82,8 +82,8 @@ class NpmCompilers:
             UnknownCompiler: The version is not installed, or there is no Node.js to run it.
         """
         if self._node() is not None:
-            for found, package in self._packages():
-                if found.number == version.number:
+            for package_name, package in self._packages():
+                if package_name.number == version.number:
                     return package
         raise UnknownCompiler(version.short)
 
@@ -113,9 +113,9 @@ class NpmCompilers:
             return
         for manifest in sorted(self._directory.glob(f"node_modules/{_PACKAGE}*/package.json")):
             with suppress(OSError, ValueError, KeyError, TypeError, MalformedVersion):
-                found = json.loads(manifest.read_text())
-                if found["name"] == _PACKAGE:
-                    yield CompilerVersion.parse(found["version"]), manifest.parent
+                fields = json.loads(manifest.read_text())
+                if fields["name"] == _PACKAGE:
+                    yield CompilerVersion.parse(fields["version"]), manifest.parent
 
 
 def output_of(answer: bytes, version: CompilerVersion) -> CompilerOutput:
@@ -131,8 +131,8 @@ def output_of(answer: bytes, version: CompilerVersion) -> CompilerOutput:
     """
     try:
         json_limits.verify(answer, values=MAX_VALUES + len(answer) // _BYTES_FOR_VALUE)
-        found = msgspec.json.decode(answer)
-        output = CompilerOutput(CompilerVersion.parse(found["version"]), found["output"])
+        decoded = msgspec.json.decode(answer)
+        output = CompilerOutput(CompilerVersion.parse(decoded["version"]), decoded["output"])
     except (
         ValueError, KeyError, TypeError, RecursionError, MalformedVersion, TooManyValues, TooDeep
     ) as error:  # fmt: skip
@@ -146,13 +146,13 @@ def _run(command: list[str], text: bytes, limits: CompilationLimits, until: floa
     """Run a program on an input and return its output. Raises `CompilerStopped`."""
     until = min(until, time.monotonic() + limits.seconds)
     # The input is a file, not a pipe: after a timeout `communicate` loses input that it has not yet written.
-    with tempfile.TemporaryFile() as given:
-        given.write(text)
-        given.seek(0)
+    with tempfile.TemporaryFile() as input_file:
+        input_file.write(text)
+        input_file.seek(0)
         # The environment is empty: variables may make Node.js load other files, or contain secrets.
         process = subprocess.Popen(  # noqa: S603  # the command is this module's
             command,
-            stdin=given,
+            stdin=input_file,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env={"PATH": os.environ.get("PATH", "")},

@@ -27,7 +27,7 @@ from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
 from chaindb.locks import Lock
 from explorer_app.site import SiteContext
-from explorer_app.store import faucet as rows
+from explorer_app.store import faucet as faucet_rows
 from explorer_app.store.faucet import RecentPayments
 from platform_app.chain import PlatformChain
 from platform_app.selectors import coins
@@ -130,12 +130,12 @@ class Faucet:
         Raises:
             FaucetError: No coins were sent; the text says why.
         """
-        found = parse_term(text).address
-        if found is not None and self._evm is not None:
-            to = Address(found)
+        address = parse_term(text).address
+        if address is not None and self._evm is not None:
+            to = Address(address)
             return self._in_turn(b"C" + to, client, text, lambda: self._on_cchain(to))
         short_id = read_term(text).address
-        if short_id is None or found is not None:
+        if short_id is None or address is not None:
             raise NoAddress
         return self._in_turn(b"P" + short_id, client, text, lambda: self._on_platform(short_id))
 
@@ -146,7 +146,7 @@ class Faucet:
                 return SiteContext(key[:1].decode(), text, pay(), self.coins)
             except BaseException:
                 with self._platform.db.atomic(durable=True):
-                    rows.remove(self._platform.db, payment)
+                    faucet_rows.remove(self._platform.db, payment)
                 raise
 
     def count(self, recipient: bytes, client: str, now: datetime) -> int:
@@ -166,9 +166,9 @@ class Faucet:
         with db.atomic(durable=True):
             db.acquire(Lock.FAUCET)
             # Clocks of machines differ, and a wrong clock must not block the faucet for long.
-            rows.forget_outside(db, now - HOUR, now + HOUR)
-            self._verify(rows.recent(db, recipient, client), now)
-            return rows.add(db, recipient, client, self.coins, now)
+            faucet_rows.forget_outside(db, now - HOUR, now + HOUR)
+            self._verify(faucet_rows.recent(db, recipient, client), now)
+            return faucet_rows.add(db, recipient, client, self.coins, now)
 
     def _verify(self, recent: RecentPayments, now: datetime) -> None:
         if recent.of_recipient is not None and recent.of_recipient + PAUSE > now:

@@ -10,7 +10,7 @@ from explorer_app.names.abi_json import MalformedAbi
 from explorer_app.names.functions import read_functions
 from explorer_app.services.verification import code_hash_at
 from explorer_app.site import Explorer
-from explorer_app.store import contracts as rows
+from explorer_app.store import contracts as contract_rows
 from explorer_app.verification.errors import HasAbi, HasSources, NoAbi, TooManyAbis
 from primitives import json_limits
 from primitives.evm import Address
@@ -40,14 +40,14 @@ def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -
     db = site.evm.db
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)
-        if rows.contract(db, address, code_hash) is not None:
+        if contract_rows.contract(db, address, code_hash) is not None:
             raise HasSources
-        there = rows.is_supplied(db, address, code_hash)
+        there = contract_rows.is_supplied(db, address, code_hash)
         if there and site.settings.network_id != LOCAL:
             raise HasAbi
-        if not there and rows.count_supplied(db) >= MAX_ABIS:
+        if not there and contract_rows.count_supplied(db) >= MAX_ABIS:
             raise TooManyAbis(MAX_ABIS)
-        rows.supply(
+        contract_rows.supply(
             db,
             address,
             code_hash,
@@ -62,12 +62,12 @@ def _abi(text: str) -> Any:
         raise NoAbi(f"it has more than {MAX_ABI} characters")
     try:
         json_limits.verify(text.encode("utf-8", "surrogatepass"))
-        found = msgspec.json.decode(text)
-        read_functions(found)
+        abi = msgspec.json.decode(text)
+        read_functions(abi)
     except MalformedAbi as error:
         raise NoAbi(str(error)) from error
     except (TooManyValues, TooDeep) as error:
         raise NoAbi(f"it has more than {MAX_VALUES} values, or {MAX_DEPTH} levels") from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
         raise NoAbi("it is not JSON") from error
-    return found
+    return abi

@@ -57,10 +57,10 @@ def is_collection(contracts: Contracts, address: Address) -> bool:
         return False
 
 
-def read_balance(contracts: Contracts, held: BalanceQuery) -> int | None:
+def read_balance(contracts: Contracts, query: BalanceQuery) -> int | None:
     """Return the balance that a contract reports; None if it reports none. Raises as `ask_contract`."""
-    question = questions.balance(held.holder, held.token_id)
-    return _read(contracts, held.contract, question, strings.read_number)
+    question = questions.balance(query.holder, query.token_id)
+    return _read(contracts, query.contract, question, strings.read_number)
 
 
 def _facts(contracts: Contracts, token: ToAsk) -> TokenMetadata:

@@ -24,7 +24,7 @@ from explorer_app.services.token_facts import (
     read_balance,
 )
 from explorer_app.store import token_rewinding
-from explorer_app.store import tokens as rows
+from explorer_app.store import tokens as token_rows
 from explorer_app.store.tokens import (
     BalanceAnswer,
     PlacedTransfer,
@@ -79,7 +79,7 @@ def index_tokens(chain: EvmChain, *, seconds: float, now: int) -> int:
     """
     began = time.monotonic()
     # In this order: if the head were reverted before the progress is read, its logs would count as indexed.
-    before = written = rows.begin(chain.db)
+    before = written = token_rows.begin(chain.db)
     head = blocks.catch_up(chain)
     contracts = Contracts(chain, head)
     try:
@@ -128,39 +128,39 @@ class _Part:
 
     def write(self, now: int) -> TransferIndexProgress:
         """Write the transfers in the logs; return the new progress. Raises as `rows.write_transfers`."""
-        found, next_log = self._read()
-        return rows.write_transfers(
-            self._chain.db, list(self._placed(found)), self._before, next_log, now
+        pairs, next_log = self._read()
+        return token_rows.write_transfers(
+            self._chain.db, list(self._placed(pairs)), self._before, next_log, now
         )
 
     def _read(self) -> tuple[list[tuple[TransferLog, Transfer]], int]:
         """Return the transfers, and the key after the last log that they come from."""
-        found: list[tuple[TransferLog, Transfer]] = []
-        size, asked = 0, False
+        pairs: list[tuple[TransferLog, Transfer]] = []
+        size, was_asked = 0, False
         for log in self._logs:
             if is_unindexed(log.topics) and log.address not in self._collections:
-                if asked:
-                    return found, log.key  # at most one contract per batch is queried
-                asked = True
+                if was_asked:
+                    return pairs, log.key  # at most one contract per batch is queried
+                was_asked = True
                 self._collections[log.address] = is_collection(self._contracts, log.address)
             transfers = self._transfers(log)
             size += sum(1 + len(transfer.token_ids) for transfer in transfers)
-            if found and size > ROWS_AT_ONCE:
-                return found, log.key
-            found += [(log, transfer) for transfer in transfers]
+            if pairs and size > ROWS_AT_ONCE:
+                return pairs, log.key
+            pairs += [(log, transfer) for transfer in transfers]
         whole = len(self._logs) < LOGS_AT_ONCE
-        return found, self._end if whole else self._logs[-1].key + 1
+        return pairs, self._end if whole else self._logs[-1].key + 1
 
     def _transfers(self, log: TransferLog) -> Sequence[Transfer]:
         collection = self._collections.get(log.address, False)
-        found = read_transfers(log.topics, log.data, is_collection=collection)
+        transfers = read_transfers(log.topics, log.data, is_collection=collection)
         if is_range(log.topics):
-            return [self._within_room(log.transaction, transfer) for transfer in found]
+            return [self._within_room(log.transaction, transfer) for transfer in transfers]
         if not is_wrapping(log.topics):
-            return found
+            return transfers
         return [
             transfer
-            for transfer in found
+            for transfer in transfers
             if WrappedCoins(
                 log.transaction, log.address, transfer.sender, transfer.to, transfer.value
             )
@@ -173,23 +173,23 @@ class _Part:
         self._rooms[transaction] -= noted
         return transfer._replace(noted=noted)
 
-    def _placed(self, found: Sequence[tuple[TransferLog, Transfer]]) -> Iterator[PlacedTransfer]:
-        accounts = self._that_sign(found)
-        for log, transfer in found:
+    def _placed(self, pairs: Sequence[tuple[TransferLog, Transfer]]) -> Iterator[PlacedTransfer]:
+        accounts = self._that_sign(pairs)
+        for log, transfer in pairs:
             signed = transfer.sender == self._signers.get(log.transaction)
             hidden = not transfer.value or (transfer.sender in accounts and not signed)
             yield PlacedTransfer(
                 log.key, log.transaction, log.address, transfer, hidden, is_of_erc20(log.topics)
             )
 
-    def _that_sign(self, found: Sequence[tuple[TransferLog, Transfer]]) -> set[Address]:
+    def _that_sign(self, pairs: Sequence[tuple[TransferLog, Transfer]]) -> set[Address]:
         """Return the senders that can sign transactions: a transfer that such a sender did not sign is suspicious.
 
         Unspecified: if this could not be determined, no sender is returned, so that their transfers are shown.
         """
         senders = {
             transfer.sender
-            for log, transfer in found
+            for log, transfer in pairs
             if transfer.sender != self._signers.get(log.transaction)
         } - {ZERO_ADDRESS}
         try:
@@ -206,12 +206,12 @@ def _ask_tokens(
 ) -> None:
     while (token := token_logs.to_ask(chain, now)) is not None:
         try:
-            asked = ask_contract(contracts, token, now)
+            answers = ask_contract(contracts, token, now)
         except DetailsUnavailable as error:
             _log.warning("token 0x%s is asked later: %s", token.address.hex(), error)
-            rows.put_off(chain.db, token.address, *next_attempt(token, now), written)
+            token_rows.put_off(chain.db, token.address, *next_attempt(token, now), written)
         else:
-            rows.write_facts(chain.db, token.address, asked, written)
+            token_rows.write_facts(chain.db, token.address, answers, written)
         if time.monotonic() >= until:
             return
 
@@ -220,9 +220,9 @@ def _ask_for_balances(
     contracts: Contracts, chain: EvmChain, written: TransferIndexProgress, until: float
 ) -> None:
     after = b""
-    while held := token_logs.balances_to_ask(chain, after, BALANCES_AT_ONCE):
+    while queries := token_logs.balances_to_ask(chain, after, BALANCES_AT_ONCE):
         answers: list[BalanceAnswer] = []
-        for holding in held:
+        for holding in queries:
             after = holding.key
             try:
                 amount = read_balance(contracts, holding) if holding.is_asked else None
@@ -233,6 +233,6 @@ def _ask_for_balances(
                 )
             if time.monotonic() >= until:
                 break
-        rows.write_balances(chain.db, answers, contracts.height, written)
+        token_rows.write_balances(chain.db, answers, contracts.height, written)
         if time.monotonic() >= until:
             return

@@ -18,7 +18,7 @@ from cchain_app.forking.errors import UpstreamError
 from chaindb.locks import Lock
 from explorer_app.selectors import accounts, creations
 from explorer_app.site import VERIFY, Explorer
-from explorer_app.store import contracts as rows
+from explorer_app.store import contracts as contract_rows
 from explorer_app.store.contracts import Job
 from explorer_app.verification.attempts import VerificationResult, verify
 from explorer_app.verification.comparing import Match, OnChain
@@ -81,19 +81,21 @@ def submit(
     site.compilers.require(submission.version)
     _verify_worth(site, submission.address, code_hash, both=both)
     digest = _digest(submission, code_hash)
-    db, most, now = site.evm.db, site.settings.verifications, datetime.now(UTC)
+    db, maximum, now = site.evm.db, site.settings.verifications, datetime.now(UTC)
     key = uuid.uuid4().hex
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)
-        rows.forget_before(db, now - KEPT)
-        waiting = rows.open_with(db, digest)
+        contract_rows.forget_before(db, now - KEPT)
+        waiting = contract_rows.open_with(db, digest)
         if waiting is not None:
             raise SubmittedAlready(waiting)
-        if rows.count_open(db) >= most:
-            raise TooManyWaiting(most)
-        if rows.count_open(db, client) >= max(1, most // 10):
-            raise TooManyOfClient(max(1, most // 10))
-        rows.add(db, key, submission, digest=digest, code_hash=code_hash, client=client, now=now)
+        if contract_rows.count_open(db) >= maximum:
+            raise TooManyWaiting(maximum)
+        if contract_rows.count_open(db, client) >= max(1, maximum // 10):
+            raise TooManyOfClient(max(1, maximum // 10))
+        contract_rows.add(
+            db, key, submission, digest=digest, code_hash=code_hash, client=client, now=now
+        )
         transaction.on_commit(_request_work, using=db.alias, robust=True)
     return key
 
@@ -116,14 +118,14 @@ def work(site: Explorer, *, seconds: float) -> int:
 
 def code_hash_at(site: Explorer, address: Address) -> Hash:
     """Return the code hash of the contract that is currently at an address. Raises `NotDeployed`."""
-    found = accounts.account(site.evm, address)
-    if not found.is_contract:
+    account = accounts.account(site.evm, address)
+    if not account.is_contract:
         raise NotDeployed
-    return Hash(keccak256(found.code))
+    return Hash(keccak256(account.code))
 
 
 def _verify_worth(site: Explorer, address: Address, code_hash: Hash, *, both: bool) -> None:
-    there = rows.contract(site.evm.db, address, code_hash)
+    there = contract_rows.contract(site.evm.db, address, code_hash)
     if there is None:
         return
     exact = [match == Match.EXACT for match in (there.runtime_match, there.creation_match)]
@@ -155,28 +157,28 @@ def _request_work() -> None:
 def _take(site: Explorer) -> Job | None:
     """Take the next verification, unless another process is working on one."""
     db, now = site.evm.db, datetime.now(UTC)
-    if not rows.has_open(db):  # the usual case: most ticks take no lock and write nothing
+    if not contract_rows.has_open(db):  # the usual case: most ticks take no lock and write nothing
         return None
     lease = timedelta(seconds=site.settings.solc_seconds) + _SLACK
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)
         if site.settings.profile == "production":
-            rows.give_back(db, started_before=now - lease)
+            contract_rows.give_back(db, started_before=now - lease)
         else:  # there is only one process, and only this thread verifies (`Explorer.verifying`)
-            rows.give_back(db)
-        if rows.count_running(db):
+            contract_rows.give_back(db)
+        if contract_rows.count_running(db):
             return None
-        return rows.take(db, site.worker, now)
+        return contract_rows.take(db, site.worker, now)
 
 
 def _do(site: Explorer, job: Job) -> bool:
     """Process a verification. Return False if the next one cannot be processed now either."""
-    if rows.tries_of(site.evm.db, job.id) > MAX_TRIES:
+    if contract_rows.tries_of(site.evm.db, job.id) > MAX_TRIES:
         _fail(site, job, GivenUp())
         return True
-    found = _Run(site, job)
+    run = _Run(site, job)
     try:
-        verified = found.verify()
+        verified = run.verify()
     except UpstreamError as error:
         _put_back(site, job, error)
         return False
@@ -186,7 +188,7 @@ def _do(site: Explorer, job: Job) -> bool:
         _log.exception("a verification failed for a reason of the node's own")
         _fail(site, job, GivenUp())
     else:
-        _write(site, job, verified, found.version)
+        _write(site, job, verified, run.version)
     return True
 
 
@@ -206,17 +208,17 @@ class _Run:
 
     def _on_chain(self) -> OnChain:
         evm, address = self._site.evm, self._job.submission.address
-        found = accounts.account(evm, address)
-        if not found.is_contract or keccak256(found.code) != self._job.code_hash:
+        account = accounts.account(evm, address)
+        if not account.is_contract or keccak256(account.code) != self._job.code_hash:
             raise NotDeployed
         creation = creations.creation(evm, address)
         code = creations.init_code(evm, self._site.executing, address, creation, waits=True)
-        return OnChain(found.code, code)
+        return OnChain(account.code, code)
 
     def _compile(self, text: bytes) -> Any:
-        made = self._site.compilers.compile(self._job.submission.version, text, until=self._until)
-        self.version = made.version
-        return made.output
+        output = self._site.compilers.compile(self._job.submission.version, text, until=self._until)
+        self.version = output.version
+        return output.output
 
 
 def _put_back(site: Explorer, job: Job, error: UpstreamError) -> None:
@@ -226,12 +228,12 @@ def _put_back(site: Explorer, job: Job, error: UpstreamError) -> None:
         return
     _log.warning("a verification waits for the remote node of the fork: %s", error)
     with site.evm.db.atomic(durable=True):
-        rows.put_back(site.evm.db, job.id)
+        contract_rows.put_back(site.evm.db, job.id)
 
 
 def _fail(site: Explorer, job: Job, refusal: Refusal) -> None:
     with site.evm.db.atomic(durable=True):
-        rows.fail(site.evm.db, job.id, refusal, datetime.now(UTC))
+        contract_rows.fail(site.evm.db, job.id, refusal, datetime.now(UTC))
 
 
 def _write(
@@ -241,12 +243,12 @@ def _write(
     db, now = site.evm.db, datetime.now(UTC)
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)
-        there = rows.contract(db, job.submission.address, job.code_hash)
+        there = contract_rows.contract(db, job.submission.address, job.code_hash)
         if there is not None and _rank(there) >= verified.comparison.rank:
-            rows.fail(db, job.id, AlreadyVerified(), now)
+            contract_rows.fail(db, job.id, AlreadyVerified(), now)
             return
-        contract = rows.write_contract(db, job, verified, version, now)
-        rows.succeed(db, job.id, contract, now)
+        contract = contract_rows.write_contract(db, job, verified, version, now)
+        contract_rows.succeed(db, job.id, contract, now)
 
 
 def _rank(there: Any) -> tuple[int, int]:

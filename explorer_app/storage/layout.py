@@ -70,10 +70,10 @@ class Type:
     @property
     def count(self) -> int | None:
         """The length of an array of a fixed length; None for other types."""
-        found = _COUNT.search(self.label)
+        match = _COUNT.search(self.label)
         return (
-            int(found[1])
-            if self.encoding is StorageEncoding.INPLACE and self.base and found
+            int(match[1])
+            if self.encoding is StorageEncoding.INPLACE and self.base and match
             else None
         )
 
@@ -95,28 +95,28 @@ class VariableLayout:
 
         If there are more than `MAX_KEYS`, one more than that is returned.
         """
-        found: list[Type] = []
+        types: list[Type] = []
         type_ = self.types[mapping]
         while type_.encoding is StorageEncoding.MAPPING and type_.key and type_.value:
-            if len(found) > MAX_KEYS:
+            if len(types) > MAX_KEYS:
                 break
-            found.append(self.types[type_.key])
+            types.append(self.types[type_.key])
             type_ = self.types[type_.value]
-        return found
+        return types
 
 
-def read_layout(given: Any) -> VariableLayout:
+def read_layout(layout_json: Any) -> VariableLayout:
     """Read a layout.
 
     Args:
-        given: The decoded JSON: an object with `storage` and `types`, which are null if they are empty.
+        layout_json: The decoded JSON: an object with `storage` and `types`, which are null if they are empty.
 
     Raises:
         MalformedLayout: The value is not a layout, or a type is missing.
     """
     try:
-        types = {key: _type(type_json) for key, type_json in (given["types"] or {}).items()}
-        layout = VariableLayout(_variables(given["storage"] or ()), types)
+        types = {key: _type(type_json) for key, type_json in (layout_json["types"] or {}).items()}
+        layout = VariableLayout(_variables(layout_json["storage"] or ()), types)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise MalformedLayout("it has another shape") from error
     missing = set(_named(layout)) - set(types)
@@ -125,22 +125,22 @@ def read_layout(given: Any) -> VariableLayout:
     return layout
 
 
-def _type(given: Mapping[str, Any]) -> Type:
-    size = int(given["numberOfBytes"])
-    found = Type(
-        str(given["label"]), StorageEncoding(given["encoding"]), size, given.get("base"), given.get("key"),
-        given.get("value"), _variables(given.get("members", ())),
+def _type(type_json: Mapping[str, Any]) -> Type:
+    size = int(type_json["numberOfBytes"])
+    type_ = Type(
+        str(type_json["label"]), StorageEncoding(type_json["encoding"]), size, type_json.get("base"), type_json.get("key"),
+        type_json.get("value"), _variables(type_json.get("members", ())),
     )  # fmt: skip
-    if size < 1 or (found.is_plain and size > 32):
+    if size < 1 or (type_.is_plain and size > 32):
         raise MalformedLayout("a type has no size of a value")
-    if found.encoding is StorageEncoding.INPLACE and found.base and found.count is None:
+    if type_.encoding is StorageEncoding.INPLACE and type_.base and type_.count is None:
         raise MalformedLayout("an array has no length")
-    if found.encoding is StorageEncoding.ARRAY and not found.base:
+    if type_.encoding is StorageEncoding.ARRAY and not type_.base:
         raise MalformedLayout("an array has no elements")
-    return found
+    return type_
 
 
-def _variables(given: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
+def _variables(variables_json: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
     return tuple(
         Variable(
             str(variable["label"])[:LONGEST_NAME],
@@ -148,7 +148,7 @@ def _variables(given: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
             int(variable["slot"]),
             int(variable["offset"]),
         )
-        for variable in given
+        for variable in variables_json
     )
 
 

@@ -79,23 +79,25 @@ def look_up(
     for key_text in keys:
         place = _hashed(key_text, place)
         key = layout.types[key].value or key
-    (found,) = _read(fetch, lambda words: [_Traversal(layout, words).variable("value", key, place)])
-    return found
+    (variable,) = _read(
+        fetch, lambda words: [_Traversal(layout, words).variable("value", key, place)]
+    )
+    return variable
 
 
 def _read(fetch: Fetch, walk: Callable[["_Words"], list[StoredVariable]]) -> list[StoredVariable]:
     """Repeat the traversal until all words are known, or until the limit of slots is reached."""
     words = _Words()
-    found = walk(words)
+    variables = walk(words)
     goes_on = True
     while goes_on and words.missed and len(words.known) < MAX_SLOTS:
-        wanted = [_slot(word) for word in words.missed][: MAX_SLOTS - len(words.known)]
-        fetched = fetch(wanted)
+        slots = [_slot(word) for word in words.missed][: MAX_SLOTS - len(words.known)]
+        fetched = fetch(slots)
         words.known.update((int.from_bytes(slot, "big"), word) for slot, word in fetched.items())
-        goes_on = len(fetched) == len(wanted)
+        goes_on = len(fetched) == len(slots)
         words.missed.clear()
-        found = walk(words)
-    return found
+        variables = walk(words)
+    return variables
 
 
 class _Words:
@@ -113,9 +115,9 @@ class _Words:
 
     def run(self, slot: int, length: int) -> bytes | None:
         """Return bytes from the start of a slot; None unless all words are known."""
-        found = [self.at(slot + place) for place in range(-(-length // WORD))]
-        known = [variable for variable in found if variable is not None]
-        return b"".join(known)[:length] if len(known) == len(found) else None
+        words = [self.at(slot + place) for place in range(-(-length // WORD))]
+        known_words = [variable for variable in words if variable is not None]
+        return b"".join(known_words)[:length] if len(known_words) == len(words) else None
 
 
 class _Traversal:
@@ -132,15 +134,15 @@ class _Traversal:
         self, variables: Iterable[Variable], slot: int, depth: int = 0
     ) -> list[StoredVariable]:
         """Return the variables of a contract, or of a struct that starts at a slot."""
-        found = []
+        read_variables = []
         for candidate in variables:
             if self._lines >= MAX_LINES:
                 break
             place = slot + candidate.slot
-            found.append(
+            read_variables.append(
                 self.variable(candidate.name, candidate.type, place, candidate.offset, depth)
             )
-        return found
+        return read_variables
 
     def variable(
         self, name: str, key: str, slot: int, offset: int = 0, depth: int = 0
@@ -167,7 +169,7 @@ class _Traversal:
             return replace(bare, remark="nested too deeply to be looked up")
         self._inputs += len(keys)
         if self._inputs > MAX_INPUTS:
-            return replace(bare, remark="there are more mappings than a page can look up")
+            return replace(bare, remark="the page has too many mappings to look up")
         return replace(bare, mapping=key, keys=tuple(values.hint(key_type) for key_type in keys))
 
     def _nested(self, bare: StoredVariable, type_: Type, slot: int, depth: int) -> StoredVariable:
@@ -191,13 +193,15 @@ class _Traversal:
         try:
             length = values.length_of_bytes(word)
         except Corrupt:
-            return replace(bare, value="0x" + word.hex(), remark="not as a compiler stores it")
+            return replace(bare, value="0x" + word.hex(), remark="not a valid encoding")
         if values.is_short(length):
             return replace(bare, value=values.bytes_as_text(type_, word[:length]))
         data = self._words.run(_hashed(b"", slot), min(length, MAX_TEXT))
         if data is None:
             return _unread(bare)
-        remark = f"the first {MAX_TEXT:,} of {length:,} bytes" if length > MAX_TEXT else ""
+        remark = (
+            f"the first {MAX_TEXT:,} of {length:,} bytes are shown" if length > MAX_TEXT else ""
+        )
         return replace(bare, value=values.bytes_as_text(type_, data), remark=remark)
 
     def _array(self, bare: StoredVariable, type_: Type, slot: int, depth: int) -> StoredVariable:
@@ -213,18 +217,22 @@ class _Traversal:
         """Return an array whose elements start at a slot; several elements share a slot if they fit."""
         assert type_.base is not None
         size = self._types[type_.base].size
-        found: list[StoredVariable] = []
+        elements: list[StoredVariable] = []
         for place in range(min(count, MAX_ITEMS)):
             if self._lines >= MAX_LINES:
                 break
             if size <= WORD:
-                step, rest = divmod(place, WORD // size)
-                at, offset = slot + step, rest * size
+                step, index = divmod(place, WORD // size)
+                at, offset = slot + step, index * size
             else:
                 at, offset = slot + place * -(-size // WORD), 0
-            found.append(self.variable(str(place), type_.base, at, offset, depth + 1))
-        remark = f"the first {len(found)} of {count:,}" if len(found) < count else ""
-        return replace(bare, parts=tuple(found), remark=remark or ("" if count else "empty"))
+            elements.append(self.variable(str(place), type_.base, at, offset, depth + 1))
+        remark = (
+            f"the first {len(elements)} of {count:,} elements are shown"
+            if len(elements) < count
+            else ""
+        )
+        return replace(bare, parts=tuple(elements), remark=remark or ("" if count else "empty"))
 
 
 def _hashed(key: bytes, slot: int) -> int:
@@ -237,4 +245,4 @@ def _slot(number: int) -> Slot:
 
 
 def _unread(bare: StoredVariable) -> StoredVariable:
-    return replace(bare, remark="not read: there is more than a page can read")
+    return replace(bare, remark="not read: the limit of slots for a page is reached")

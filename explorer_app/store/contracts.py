@@ -77,8 +77,8 @@ def open_with(db: Database, digest: bytes) -> str | None:
 
 def count_open(db: Database, client: str | None = None) -> int:
     """Return the number of unfinished verifications, in total or of one client."""
-    found = _open(db)
-    return found.count() if client is None else found.filter(client=client[:64]).count()
+    open_jobs = _open(db)
+    return open_jobs.count() if client is None else open_jobs.filter(client=client[:64]).count()
 
 
 def forget_before(db: Database, moment: datetime) -> None:
@@ -113,10 +113,10 @@ def give_back(db: Database, *, started_before: datetime | None = None) -> None:
         db: The database.
         started_before: Only verifications that a process took before this time; None for all.
     """
-    found = _open(db).filter(state=VerificationState.RUNNING)
+    running = _open(db).filter(state=VerificationState.RUNNING)
     if started_before is not None:
-        found = found.filter(started_at__lt=started_before)
-    found.update(state=VerificationState.WAITING)
+        running = running.filter(started_at__lt=started_before)
+    running.update(state=VerificationState.WAITING)
 
 
 def put_back(db: Database, key: str) -> None:
@@ -127,8 +127,8 @@ def put_back(db: Database, key: str) -> None:
 
 def tries_of(db: Database, key: str) -> int:
     """Return the number of attempts at a verification."""
-    found = db.objects(Verification).filter(pk=key).values_list("tries", flat=True).first()
-    return found or 0
+    tries = db.objects(Verification).filter(pk=key).values_list("tries", flat=True).first()
+    return tries or 0
 
 
 def fail(db: Database, key: str, refusal: Refusal, now: datetime) -> None:
@@ -214,9 +214,9 @@ def _open(db: Database) -> QuerySet[Verification]:
     return db.objects(Verification).filter(state__lt=_OPEN)
 
 
-def printable(text: str, most: int = _MAX_WORDS) -> str:
+def printable(text: str, maximum: int = _MAX_WORDS) -> str:
     """Return a text that every database accepts: without NUL and lone surrogates, and limited in length."""
-    return text[:most].encode("utf-8", "replace").decode().replace("\0", "")
+    return text[:maximum].encode("utf-8", "replace").decode().replace("\0", "")
 
 
 def _json(value: object) -> str:

@@ -42,17 +42,17 @@ def add(db: Database, changed: Iterable[tuple[Address, BalanceChange]]) -> None:
         key = balance_key(contract, change)
         added[key] += change.amount
         whose[key] = contract, change
-    known = sums(db, list(added))
+    sums_before = sums(db, list(added))
     rows: list[Row] = []
     for key, amount in added.items():
         contract, change = whose[key]
-        summed, shown = known.get(key, (0, 0))
+        summed, shown = sums_before.get(key, (0, 0))
         rows.append((
             key, contract, change.holder, change.kind, change.token_id, (summed + amount) % MODULUS,
             min(max(shown + amount, 0), MODULUS - 1), False, True,
         ))  # fmt: skip
-    db.insert(models.TokenBalance, _BALANCE, (row for row in rows if row[0] not in known))
-    old = ((*row[5:7], True, row[0]) for row in rows if row[0] in known)
+    db.insert(models.TokenBalance, _BALANCE, (row for row in rows if row[0] not in sums_before))
+    old = ((*row[5:7], True, row[0]) for row in rows if row[0] in sums_before)
     db.update(models.TokenBalance, ("key",), ("summed", "amount", "to_ask"), old)
 
 
@@ -73,5 +73,5 @@ def known_items(db: Database, contract: Address, token_ids: range) -> list[int]:
 
 def sums(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
     """Return sums and amounts of balances by key."""
-    found = db.rows_by_keys(_BALANCES, keys)
-    return {bytes(key): (int(summed), int(amount)) for key, summed, amount in found}
+    rows = db.rows_by_keys(_BALANCES, keys)
+    return {bytes(key): (int(summed), int(amount)) for key, summed, amount in rows}

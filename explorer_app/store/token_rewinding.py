@@ -81,8 +81,8 @@ def _transfers_from(db: Database, first: int) -> Iterator[tuple[Address, Transfe
     """Yield the transfers from a key on whose contracts emitted earlier transfers."""
     rows = db.objects(models.TokenTransfer).filter(id__gte=first, contract__first_log__lt=first)
     columns = ("contract_id", "kind", "sender", "to", "value", "token_id", "last_token_id", "noted")
-    found = rows.order_by("id").values_list(*columns)
-    for contract, kind, sender, to, *numbers, noted in found.iterator(_ROWS_AT_ONCE):
+    transfers = rows.order_by("id").values_list(*columns)
+    for contract, kind, sender, to, *numbers, noted in transfers.iterator(_ROWS_AT_ONCE):
         parties = Address(bytes(sender)), Address(bytes(to))
         transfer = Transfer(TokenStandard(kind), *parties, *numbers)
         yield (
@@ -93,13 +93,13 @@ def _transfers_from(db: Database, first: int) -> Iterator[tuple[Address, Transfe
 
 def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None:
     """Subtract transfers from the sums, which serve as balances until the contracts are queried again."""
-    taken = [
+    removed = [
         (contract, change._replace(amount=-change.amount))
         for contract, transfer in undone
         for change in changes(transfer)
     ]
-    token_holdings.add(db, taken)
-    keys = list({token_holdings.balance_key(*balance) for balance in taken})
+    token_holdings.add(db, removed)
+    keys = list({token_holdings.balance_key(*balance) for balance in removed})
     for start in range(0, len(keys), _KEYS_AT_ONCE):
         _trust_sums(db, Q(key__in=keys[start : start + _KEYS_AT_ONCE]))
 
@@ -115,10 +115,10 @@ def _trust_sums(db: Database, which: Q) -> None:
 
 def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None:
     """Restore the previous owners of NFTs."""
-    moved: defaultdict[Address, set[int]] = defaultdict(set)
+    moved_ids: defaultdict[Address, set[int]] = defaultdict(set)
     for contract, transfer in undone:
-        moved[contract].update(transfer.token_ids)
-    for contract, token_ids in moved.items():
+        moved_ids[contract].update(transfer.token_ids)
+    for contract, token_ids in moved_ids.items():
         owners = _owners(db, contract, token_ids)
         gone = (
             (token_holdings.item_key(contract, token_id),) for token_id in token_ids - owners.keys()
@@ -131,20 +131,22 @@ def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
 
 def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, Address]:
     """Return the last recipients of NFTs according to the remaining transfers."""
-    wanted = sorted(token_ids)
-    keys = [_number(db, balance) for balance in wanted]
-    found = db.rows_by_keys(_OF_ITEMS, keys, [contract, TokenStandard.ERC721])
-    for first, last in _neighbours(wanted):
+    sorted_ids = sorted(token_ids)
+    keys = [_number(db, balance) for balance in sorted_ids]
+    rows = db.rows_by_keys(_OF_ITEMS, keys, [contract, TokenStandard.ERC721])
+    for first, last in _neighbours(sorted_ids):
         # Ranges that start earlier have no recorded owners for these token IDs.
         ends = _number(db, max(first - MAX_OWNERS + 1, 0)), _number(db, last)
-        found += db.rows(_OF_RANGES, [contract, *ends])
+        rows += db.rows(_OF_RANGES, [contract, *ends])
     owners: dict[int, Address] = {}
-    for _, token_id, noted, to, is_range in sorted(found, key=itemgetter(0)):
+    for _, token_id, noted, to, is_range in sorted(rows, key=itemgetter(0)):
         owner, start = Address(bytes(to)), int(token_id)
-        moved = wanted[bisect_left(wanted, start) : bisect_left(wanted, start + noted)]
+        ids_in_range = sorted_ids[
+            bisect_left(sorted_ids, start) : bisect_left(sorted_ids, start + noted)
+        ]
         burns_range = is_range and owner == ZERO_ADDRESS
         owners.update(
-            (token_id, owner) for token_id in moved if token_id in owners or not burns_range
+            (token_id, owner) for token_id in ids_in_range if token_id in owners or not burns_range
         )
     return owners
 

@@ -134,19 +134,19 @@ class BalanceAnswer(NamedTuple):
 
 def progress(db: Database) -> TransferIndexProgress | None:
     """Return the progress of the index, or None if it was never started."""
-    found = db.row(_READ, [_ONLY])
-    return None if found is None else TransferIndexProgress(*found)
+    row = db.row(_READ, [_ONLY])
+    return None if row is None else TransferIndexProgress(*row)
 
 
 def begin(db: Database) -> TransferIndexProgress:
     """Start the index unless it was started before; return its progress."""
-    found = progress(db)
-    if found is None:
+    current = progress(db)
+    if current is None:
         with db.atomic():
             db.execute(_BEGIN, (_ONLY, FIRST, FIRST))
-            found = progress(db)
-            assert found is not None
-    return found
+            current = progress(db)
+            assert current is not None
+    return current
 
 
 def write_transfers(
@@ -193,29 +193,29 @@ def write_transfers(
 
 
 def write_facts(
-    db: Database, address: Address, asked: MetadataQuery, before: TransferIndexProgress
+    db: Database, address: Address, query: MetadataQuery, before: TransferIndexProgress
 ) -> None:
     """Write a contract's own token data.
 
     Args:
         db: The chain's database.
         address: The contract.
-        asked: The answers, and the time of the next query.
+        query: The answers, and the time of the next query.
         before: The progress before the contract was queried.
 
     Raises:
         TransferProgressMoved: The progress has changed meanwhile; nothing is written.
     """
-    facts = asked.facts
+    facts = query.facts
     row = (
         facts.kind, facts.name, facts.symbol, likeness(facts.name), likeness(facts.symbol),
-        search_key(facts.name), search_key(facts.symbol), facts.decimals, facts.total_supply, asked.height, asked.asks_at, asked.attempts,
+        search_key(facts.name), search_key(facts.symbol), facts.decimals, facts.total_supply, query.height, query.asks_at, query.attempts,
     )  # fmt: skip
     with db.atomic():
         hold(db, before)
-        known = db.row(_KIND, [address])
+        kind_row = db.row(_KIND, [address])
         db.update(models.Token, ("address",), _FACTS, [(*row, address)])
-        if known is not None and known[0] != facts.kind:
+        if kind_row is not None and kind_row[0] != facts.kind:
             # Balances could not be queried before the contract became a token of this kind.
             db.execute(_ASK_HOLDERS, [True, address, facts.kind, MAX_ASKED_AGAIN])
 
@@ -251,14 +251,14 @@ def write_balances(
     """
     with db.atomic():
         hold(db, before)
-        known = token_holdings.sums(db, [answer.key for answer in answers])
-        told = [
-            (answer.amount, height, answer.amount != known[answer.key][0], False, answer.key)
+        sums = token_holdings.sums(db, [answer.key for answer in answers])
+        changed = [
+            (answer.amount, height, answer.amount != sums[answer.key][0], False, answer.key)
             for answer in answers
-            if answer.amount is not None and answer.key in known
+            if answer.amount is not None and answer.key in sums
         ]
         columns = ("amount", "asked_height", "differs", "to_ask")
-        db.update(models.TokenBalance, ("key",), columns, told)
+        db.update(models.TokenBalance, ("key",), columns, changed)
         silent = [(False, answer.key) for answer in answers if answer.amount is None]
         db.update(models.TokenBalance, ("key",), ("to_ask",), silent)
 
@@ -297,10 +297,10 @@ def _keys(placed: Iterable[PlacedTransfer], first: int) -> Iterator[int]:
 
 
 def _transfer_row(key: int, transfer: PlacedTransfer) -> Row:
-    found = transfer.transfer
+    event = transfer.transfer
     return (
-        key, transfer.transaction, transfer.contract, transfer.log - row_id(height_of(transfer.log)), found.kind, found.sender,
-        found.to, found.token_id, found.last_token_id, found.noted if found.is_range else None, found.value,
+        key, transfer.transaction, transfer.contract, transfer.log - row_id(height_of(transfer.log)), event.kind, event.sender,
+        event.to, event.token_id, event.last_token_id, event.noted if event.is_range else None, event.value,
         transfer.hidden,
     )  # fmt: skip
 
@@ -309,27 +309,31 @@ def _note_tokens(db: Database, placed: Sequence[PlacedTransfer], now: int) -> No
     """Add contracts that emitted their first transfer, and schedule queries of known ones with news."""
     first_logs = _first_logs(placed)
     first_erc20_logs = _first_logs(entry for entry in placed if entry.is_of_erc20)
-    known = {
+    first_keys = {
         Address(bytes(address)): log for address, log in db.rows_by_keys(_TOKENS, list(first_logs))
     }
     new = [
         (address, log, first_erc20_logs.get(address), "", "", now, 0)
         for address, log in first_logs.items()
-        if address not in known
+        if address not in first_keys
     ]
     db.insert(models.Token, _TOKEN, new)
     news = _with_news(
-        placed, {contract for contract in known if known[contract] is None} & set(first_erc20_logs)
+        placed,
+        {contract for contract in first_keys if first_keys[contract] is None}
+        & set(first_erc20_logs),
     )
     again = [
         (
-            first_erc20_logs.get(contract) if known[contract] is None else known[contract],
+            first_erc20_logs.get(contract)
+            if first_keys[contract] is None
+            else first_keys[contract],
             now,
             0,
             contract,
         )
         for contract in news
-        if contract in known
+        if contract in first_keys
     ]
     db.update(models.Token, ("address",), _ASKED_AGAIN, again)
 
@@ -341,7 +345,7 @@ def _with_news(placed: Iterable[PlacedTransfer], become_erc20: Collection[Addres
 
 
 def _first_logs(placed: Iterable[PlacedTransfer]) -> dict[Address, int]:
-    found: dict[Address, int] = {}
+    first_logs: dict[Address, int] = {}
     for entry in placed:
-        found.setdefault(entry.contract, entry.log)
-    return found
+        first_logs.setdefault(entry.contract, entry.log)
+    return first_logs

@@ -64,7 +64,7 @@ def wei(amount: int | None, *, exact: bool = False) -> SafeString:
     """Return an amount of wei in coins, gwei or wei, truncated after six decimals unless `exact`; tooltip in wei."""
     if amount is None:
         return NOTHING
-    size, unit = next((size, unit) for least, size, unit in _WEI_UNITS if amount >= least)
+    size, unit = next((size, unit) for minimum, size, unit in _WEI_UNITS if amount >= minimum)
     shown = _decimal(amount, size, exact=exact)
     return format_html(
         '<span class="num" title="{} wei">{}</span>', f"{amount:,}", f"{shown} {unit}".rstrip()
@@ -97,10 +97,10 @@ def coins(context: Any, amount: int | None, *, exact: bool = False) -> SafeStrin
 def age(context: Any, seconds: int) -> SafeString:
     """Return how long ago a time was, with the time as tooltip."""
     # Once per template and not per row of a list, because the clock queries the database.
-    kept = context.render_context
-    if "now" not in kept:
-        kept["now"] = clock.now()
-    since = formats.format_age(max(0, kept["now"] - seconds))
+    cache = context.render_context
+    if "now" not in cache:
+        cache["now"] = clock.now()
+    since = formats.format_age(max(0, cache["now"] - seconds))
     return format_html(
         '<time datetime="{}" title="{}">{} ago</time>',
         formats.format_iso(seconds), formats.format_time(seconds), since,

@@ -18,7 +18,7 @@ _MAX_SHOWN: Final = 24
 """Limit of characters of a name in a list."""
 
 _ALIKE: Final = mark_safe(
-    '<span class="badge bad" title="An earlier token, or the coin of the chain, has this name or symbol">alike</span>'
+    '<span class="badge bad" title="An older token, or the native coin of the chain, has this name or symbol">lookalike</span>'
 )
 
 
@@ -36,10 +36,10 @@ def token_amount(amount: int, token: TokenRow, *, exact: bool = False) -> SafeSt
 def token_name(token: TokenRow, *, full: bool = False) -> SafeString:
     """Return a token's symbol, or with `full` its name and symbol, as text and never as a link, with warnings."""
     texts = [token.name, token.symbol] if full else [token.symbol or token.name]
-    said = [text for text in texts if text is not None]
-    shown = format_html_join(" ", "{}", ((_said(text, cut=not full),) for text in said))
+    present = [text for text in texts if text is not None]
+    shown = format_html_join(" ", "{}", ((_said(text, cut=not full),) for text in present))
     mark = _ALIKE if token.is_copy else ""
-    return format_html("{} {}", shown, mark) if said else format_html("{}", mark)
+    return format_html("{} {}", shown, mark) if present else format_html("{}", mark)
 
 
 @register.simple_tag
@@ -68,5 +68,5 @@ def capped(count: int) -> str:
 
 def _said(text: str, *, cut: bool) -> SafeString:
     short = f"{text[:_MAX_SHOWN]}…" if cut and len(text) > _MAX_SHOWN else text
-    kind = "said wary" if looks_like_a_link(text) else "said"
+    kind = "claimed wary" if looks_like_a_link(text) else "claimed"
     return format_html('<bdi class="{}" title="{}">{}</bdi>', kind, text, short)

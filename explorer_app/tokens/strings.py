@@ -23,32 +23,32 @@ _DROPPED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _LINK: Final = re.compile(r"://|\bwww\.|\w\.[a-z]{2,}\b", re.IGNORECASE)
 
 
-def read_text(output: bytes, most: int) -> str | None:
+def read_text(output: bytes, maximum: int) -> str | None:
     """Return a text in a contract's answer, cleaned; None if it is empty or not a text.
 
     The answer is an ABI-encoded string, or exactly 32 bytes up to the first zero, as in contracts without strings.
 
     Args:
         output: The answer.
-        most: Limit of bytes (UTF-8) that are kept.
+        maximum: Limit of bytes (UTF-8) that are kept.
     """
     if len(output) == _WORD:
-        return cleaned(output.partition(b"\0")[0], most)
+        return cleaned(output.partition(b"\0")[0], maximum)
     if len(output) < 2 * _WORD or _number(output[:_WORD]) != _WORD:
         return None
     size = _number(output[_WORD : 2 * _WORD])
     if size > len(output) - 2 * _WORD:
         return None
-    return cleaned(output[2 * _WORD : 2 * _WORD + size], most)
+    return cleaned(output[2 * _WORD : 2 * _WORD + size], maximum)
 
 
-def cleaned(text: bytes, most: int) -> str | None:
+def cleaned(text: bytes, maximum: int) -> str | None:
     """Return untrusted bytes as a single line of visible text; None if nothing is left."""
     decoded = text.decode("utf-8", "replace")
     shown = "".join(
         character for character in decoded if unicodedata.category(character) not in _DROPPED
     ).strip()
-    return shown.encode()[:most].decode("utf-8", "ignore").strip() or None
+    return shown.encode()[:maximum].decode("utf-8", "ignore").strip() or None
 
 
 def likeness(text: str | None) -> str:
@@ -79,14 +79,14 @@ def read_number(output: bytes) -> int | None:
 
 def read_decimals(output: bytes) -> int | None:
     """Return a token's decimals; None if the answer is not a number, or is too large to display amounts."""
-    found = read_number(output)
-    return found if found is not None and found <= MAX_DECIMALS else None
+    number = read_number(output)
+    return number if number is not None and number <= MAX_DECIMALS else None
 
 
 def read_bool(output: bytes) -> bool | None:
     """Return a boolean; None if the answer is not a boolean."""
-    found = read_number(output)
-    return None if found is None or found > 1 else bool(found)
+    number = read_number(output)
+    return None if number is None or number > 1 else bool(number)
 
 
 def _number(word: bytes) -> int:

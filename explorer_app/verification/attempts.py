@@ -52,11 +52,11 @@ def verify(submission: Submission, chain: OnChain, run: Compile) -> Verification
     Raises:
         VerificationFailed: The code does not match or cannot be compiled; the class says why.
     """
-    found = _first(submission, chain, run)
-    if found.comparison.is_exact or not _has_hash(found, chain):
-        return found
+    result = _first(submission, chain, run)
+    if result.comparison.is_exact or not _has_hash(result, chain):
+        return result
     better = _attempts(submission, chain, run, alternatives(submission))
-    return max((found, *better), key=lambda attempt: attempt.comparison.rank)
+    return max((result, *better), key=lambda attempt: attempt.comparison.rank)
 
 
 def _first(submission: Submission, chain: OnChain, run: Compile) -> VerificationResult:
@@ -65,10 +65,10 @@ def _first(submission: Submission, chain: OnChain, run: Compile) -> Verification
     except OtherArguments:
         raise
     except (NoMatch, CompilerErrors):
-        found = _attempts(submission, chain, run, other_rules(submission), exact=False)
-        if not found:
+        result = _attempts(submission, chain, run, other_rules(submission), exact=False)
+        if not result:
             raise
-        return found[0]
+        return result[0]
 
 
 def _attempts(
@@ -80,15 +80,15 @@ def _attempts(
     exact: bool = True,
 ) -> list[VerificationResult]:
     """Return the matches among some attempts, up to the first exact one, or up to the first one if not `exact`."""
-    found: list[VerificationResult] = []
+    results: list[VerificationResult] = []
     for attempt in attempts:
         try:
-            found.append(_attempt(submission, chain, run, attempt))
+            results.append(_attempt(submission, chain, run, attempt))
         except VerificationFailed:
             continue  # earlier matches remain valid
-        if found[-1].comparison.is_exact or not exact:
+        if results[-1].comparison.is_exact or not exact:
             break
-    return found
+    return results
 
 
 def _attempt(
@@ -96,23 +96,25 @@ def _attempt(
 ) -> VerificationResult:
     compiled = _compiled(submission, run, attempt.input)
     try:
-        comparison = compare(compiled, chain, given=submission.arguments)
+        comparison = compare(compiled, chain, submitted_arguments=submission.arguments)
     except OtherArguments:
         raise
     except NoMatch:
         if not may_need_twin(compiled):
             raise
         twin = _compiled(submission, run, with_other_texts(attempt.input))
-        comparison = compare(compiled, chain, given=submission.arguments, twin=twin)
+        comparison = compare(compiled, chain, submitted_arguments=submission.arguments, twin=twin)
     return VerificationResult(comparison, compiled, attempt.input, attempt.what)
 
 
-def _compiled(submission: Submission, run: Compile, given: Mapping[str, Any]) -> CompilationResult:
+def _compiled(
+    submission: Submission, run: Compile, input_json: Mapping[str, Any]
+) -> CompilationResult:
     path, name = submission.path, submission.name
-    return read_output(run(prepared(given, submission.version, path, name)), path, name)
+    return read_output(run(prepared(input_json, submission.version, path, name)), path, name)
 
 
-def _has_hash(found: VerificationResult, chain: OnChain) -> bool:
+def _has_hash(result: VerificationResult, chain: OnChain) -> bool:
     """Return whether both codes contain a hash of metadata, so that another input may match better."""
-    sections = section_of(found.compiled.runtime.code), section_of(chain.runtime)
+    sections = section_of(result.compiled.runtime.code), section_of(chain.runtime)
     return all(section is not None and section.hash for section in sections)

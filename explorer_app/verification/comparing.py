@@ -85,7 +85,7 @@ def compare(
     compiled: CompilationResult,
     chain: OnChain,
     *,
-    given: bytes | None = None,
+    submitted_arguments: bytes | None = None,
     twin: CompilationResult | None = None,
 ) -> Comparison:
     """Compare a compiled contract with the code on the chain.
@@ -93,7 +93,7 @@ def compare(
     Args:
         compiled: The compiled contract.
         chain: The code at the address.
-        given: Submitted constructor arguments; None to take those on the chain.
+        submitted_arguments: Submitted constructor arguments; None to take those on the chain.
         twin: The contract compiled from sources with an additional blank: the codes differ exactly at hashes of
             metadata. Without it only the hash at the end of the code may differ from the chain's.
 
@@ -107,12 +107,16 @@ def compare(
     creation, arguments = None, None
     linked = {} if filled is None else filled.libraries
     if chain.creation is not None:
-        found = _creation(compiled, chain.creation, twin)
-        if found is not None:
-            creation, arguments, linked = found
+        creation_parts = _creation(compiled, chain.creation, twin)
+        if creation_parts is not None:
+            creation, arguments, linked = creation_parts
     if runtime is None and creation is None:
         raise _reason(compiled, chain)
-    if given is not None and arguments is not None and given != arguments:
+    if (
+        submitted_arguments is not None
+        and arguments is not None
+        and submitted_arguments != arguments
+    ):
         raise OtherArguments
     immutables = {} if filled is None or runtime is None else filled.immutables
     return Comparison(runtime, creation, arguments, linked, immutables)
@@ -201,7 +205,7 @@ def _fill_places(filled: bytearray, theirs: bytes, places: Sequence[CodeRange]) 
 def _hash_places(code: CompiledCode, twin: CompiledCode | None) -> list[CodeRange]:
     """Return the places of metadata hashes: at the end, and inside the code if the twin differs there."""
     ours = code.code
-    found = []
+    differences = []
     end = len(ours) - _tail(ours)
     for start, stop in hashes_in(ours):
         at_end = start >= end
@@ -211,8 +215,8 @@ def _hash_places(code: CompiledCode, twin: CompiledCode | None) -> list[CodeRang
             and twin.code[start:stop] != ours[start:stop]
         )
         if at_end or shown:
-            found.append(CodeRange(start, stop - start))
-    return found
+            differences.append(CodeRange(start, stop - start))
+    return differences
 
 
 def _with_their_hashes(ours: bytes, theirs: bytes, places: Sequence[CodeRange]) -> bytes:
@@ -235,8 +239,8 @@ def _without_tail(code: bytes) -> bytes:
     length = _tail(code)
     if not length:
         return code
-    rest = code[:-length]
-    return rest[:-1] if rest[-1:] == bytes([_INVALID]) else rest
+    before = code[:-length]
+    return before[:-1] if before[-1:] == bytes([_INVALID]) else before
 
 
 def _reason(compiled: CompilationResult, chain: OnChain) -> NoMatch:

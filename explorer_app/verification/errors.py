@@ -141,15 +141,17 @@ class MalformedArguments(BadSubmission):
 class SubmissionTooLarge(BadSubmission):
     """The submission is larger than allowed."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"The submission is longer than {most} bytes")
+    def __init__(self, maximum: int) -> None:
+        super().__init__(f"The submission is longer than {maximum} bytes")
 
 
 class TooManyStrings(BadSubmission):
     """The JSON has more strings than any submission needs."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"The submission has more than {most} names and texts: too many sources")
+    def __init__(self, maximum: int) -> None:
+        super().__init__(
+            f"The submission has more than {maximum} names and texts: too many sources"
+        )
 
 
 class TooManyWaiting(BadSubmission):
@@ -157,8 +159,8 @@ class TooManyWaiting(BadSubmission):
 
     code = "too_many_requests"
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"{most} verifications are waiting already: try again later")
+    def __init__(self, maximum: int) -> None:
+        super().__init__(f"{maximum} verifications are waiting already: try again later")
 
 
 class TooManyOfClient(BadSubmission):
@@ -166,8 +168,8 @@ class TooManyOfClient(BadSubmission):
 
     code = "too_many_requests"
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"{most} of your verifications are waiting already: try again later")
+    def __init__(self, maximum: int) -> None:
+        super().__init__(f"{maximum} of your verifications are waiting already: try again later")
 
 
 class SubmittedAlready(BadSubmission):
@@ -204,8 +206,8 @@ class HasAbi(BadSubmission):
 class TooManyAbis(BadSubmission):
     """The limit of supplied ABIs is reached."""
 
-    def __init__(self, most: int) -> None:
-        super().__init__(f"{most} ABIs were given already: verify the contract")
+    def __init__(self, maximum: int) -> None:
+        super().__init__(f"{maximum} ABIs were given already: verify the contract")
 
 
 class VerificationFailed(Refusal):
@@ -249,8 +251,8 @@ class WrongCommit(VerificationFailed):
 
     code = "invalid_compiler_version"
 
-    def __init__(self, wanted: str, installed: str) -> None:
-        super().__init__(f"The compiler {wanted} is asked for, and {installed} is installed")
+    def __init__(self, requested: str, installed: str) -> None:
+        super().__init__(f"The compiler {requested} is asked for, and {installed} is installed")
 
 
 class CompilerErrors(VerificationFailed):

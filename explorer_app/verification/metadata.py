@@ -38,9 +38,9 @@ class Section(NamedTuple):
     def hash(self) -> bytes:
         """The hash of the metadata; empty if the section has none."""
         for name in _HASHES:
-            found = self.values.get(name)
-            if isinstance(found, bytes):
-                return found
+            value = self.values.get(name)
+            if isinstance(value, bytes):
+                return value
         return b""
 
 
@@ -59,11 +59,11 @@ def section_of(code: bytes) -> Section | None:
 
 def hashes_in(code: bytes) -> list[tuple[int, int]]:
     """Return where hashes of metadata may be in a code, as (start, end); other data may look the same."""
-    found = []
+    hashes = []
     for mark in _MARKS.finditer(code):
         group = 1 if mark[1] is not None else 2
-        found.append(mark.span(group))
-    return found
+        hashes.append(mark.span(group))
+    return hashes
 
 
 def _read_map(data: bytes) -> dict[str, Value]:

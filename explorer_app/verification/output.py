@@ -87,27 +87,29 @@ def read_output(output: Any, path: str, name: str) -> CompilationResult:
         raise NoCompilerOutput from error
 
 
-def _compiled(path: str, name: str, found: Mapping[str, Any]) -> CompilationResult:
-    evm = found["evm"]
+def _compiled(path: str, name: str, contract: Mapping[str, Any]) -> CompilationResult:
+    evm = contract["evm"]
     creation, runtime = _code(evm["bytecode"]), _code(evm["deployedBytecode"])
     if not creation.code:
         raise NothingCompiled
-    others = {key: found[key] for key in ("devdoc", "userdoc", "storageLayout") if found.get(key)}
+    others = {
+        key: contract[key] for key in ("devdoc", "userdoc", "storageLayout") if contract.get(key)
+    }
     others["methodIdentifiers"] = evm.get("methodIdentifiers", {})
     return CompilationResult(
-        path, name, creation, runtime, found.get("abi", []), found.get("metadata", ""), others
+        path, name, creation, runtime, contract.get("abi", []), contract.get("metadata", ""), others
     )
 
 
-def _code(found: Mapping[str, Any]) -> CompiledCode:
-    digits = _LIBRARY.sub("0" * 40, found["object"])
+def _code(bytecode: Mapping[str, Any]) -> CompiledCode:
+    digits = _LIBRARY.sub("0" * 40, bytecode["object"])
     links = {
         f"{path}:{name}": _places(places)
-        for path, libraries in found.get("linkReferences", {}).items()
+        for path, libraries in bytecode.get("linkReferences", {}).items()
         for name, places in libraries.items()
     }
     immutables = {
-        key: _places(places) for key, places in found.get("immutableReferences", {}).items()
+        key: _places(places) for key, places in bytecode.get("immutableReferences", {}).items()
     }
     return CompiledCode(bytes.fromhex(digits), links, immutables)
 

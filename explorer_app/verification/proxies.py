@@ -101,8 +101,10 @@ def addresses_of(data: bytes) -> list[Address]:
     words = [data[at : at + 32] for at in range(64, len(data), 32)]
     if not 0 < count <= len(words):
         return []
-    found = dict.fromkeys(map(address_of, words[:count]))
-    return [facet for facet in found if facet is not None][:MAX_FACETS] if None not in found else []
+    facets = dict.fromkeys(map(address_of, words[:count]))
+    return (
+        [facet for facet in facets if facet is not None][:MAX_FACETS] if None not in facets else []
+    )
 
 
 def delegates(code: bytes) -> bool:
@@ -139,9 +141,9 @@ def _clone(code: bytes) -> ProxyTarget | None:
     for start, end in _CLONES:
         stop = len(start) + _ADDRESS
         if code.startswith(start) and code[stop : stop + len(end)] == end:
-            rest = code[stop + len(end) :]
-            kind = ProxyKind.CLONE if rest else ProxyKind.MINIMAL
-            return ProxyTarget(kind, Address(code[len(start) : stop]), rest)
+            remainder = code[stop + len(end) :]
+            kind = ProxyKind.CLONE if remainder else ProxyKind.MINIMAL
+            return ProxyTarget(kind, Address(code[len(start) : stop]), remainder)
     if code.startswith(_WITH_ARGUMENTS):
         return _clone_with_arguments(code)
     return None

@@ -27,30 +27,32 @@ class Attempt(NamedTuple):
     """How it differs from the submission; empty if it does not."""
 
 
-def prepared(given: Mapping[str, Any], version: CompilerVersion, path: str, name: str) -> bytes:
+def prepared(
+    input_json: Mapping[str, Any], version: CompilerVersion, path: str, name: str
+) -> bytes:
     """Return the text for the compiler: the submitted input with our own output selection.
 
     The output selection is not part of the metadata, and a small one saves work.
     """
-    wanted = list(_ALWAYS)
+    outputs = list(_ALWAYS)
     if version.number >= _SINCE_LAYOUT:
-        wanted.append("storageLayout")
+        outputs.append("storageLayout")
     if version.number >= _SINCE_IMMUTABLES:
-        wanted.append("evm.deployedBytecode.immutableReferences")
-    selection = {path or "*": {name: wanted}}
-    settings = {**given.get("settings", {}), "outputSelection": selection}
-    return msgspec.json.encode({**given, "settings": settings})
+        outputs.append("evm.deployedBytecode.immutableReferences")
+    selection = {path or "*": {name: outputs}}
+    settings = {**input_json.get("settings", {}), "outputSelection": selection}
+    return msgspec.json.encode({**input_json, "settings": settings})
 
 
-def with_other_texts(given: Mapping[str, Any]) -> dict[str, Any]:
+def with_other_texts(input_json: Mapping[str, Any]) -> dict[str, Any]:
     """Return an input with changed sources but the same code: the compiled codes differ only in hashes of metadata.
 
     Yul has no comments that a compiler would hash; its code has no metadata either.
     """
     sources = {
-        path: {"content": source["content"] + " "} for path, source in given["sources"].items()
+        path: {"content": source["content"] + " "} for path, source in input_json["sources"].items()
     }
-    return {**given, "sources": sources}
+    return {**input_json, "sources": sources}
 
 
 def alternatives(submission: Submission) -> Iterator[Attempt]:
@@ -58,36 +60,39 @@ def alternatives(submission: Submission) -> Iterator[Attempt]:
 
     First without the addresses of libraries, which many tools link afterwards; then with other line endings.
     """
-    given = submission.input
+    input_json = submission.input
     if submission.libraries:
-        settings = {key: value for key, value in given["settings"].items() if key != "libraries"}
-        yield Attempt({**given, "settings": settings}, "without the addresses of libraries")
-    contents = [source["content"] for source in given["sources"].values()]
+        settings = {
+            key: value for key, value in input_json["settings"].items() if key != "libraries"
+        }
+        yield Attempt({**input_json, "settings": settings}, "without the addresses of libraries")
+    contents = [source["content"] for source in input_json["sources"].values()]
     if any("\r\n" in content for content in contents):
-        yield Attempt(_changed(given, _unix), "with LF at the ends of lines")
+        yield Attempt(_changed(input_json, _unix), "with LF at the ends of lines")
     elif any("\n" in content for content in contents):
-        yield Attempt(_changed(given, _dos), "with CRLF at the ends of lines")
+        yield Attempt(_changed(input_json, _dos), "with CRLF at the ends of lines")
     if all(content.endswith("\n") for content in contents):
-        yield Attempt(_changed(given, _open), "without the last end of line")
+        yield Attempt(_changed(input_json, _open), "without the last end of line")
     else:
-        yield Attempt(_changed(given, _closed), "with an end of line at the end")
+        yield Attempt(_changed(input_json, _closed), "with an end of line at the end")
 
 
 def other_rules(submission: Submission) -> Iterator[Attempt]:
     """Yield inputs for other EVM versions, if a single file was submitted without one."""
     if not submission.is_single_file or submission.knows_evm_version:
         return
-    given = submission.input
+    input_json = submission.input
     for name in submission.version.evm_versions()[1 : MAX_EVM_VERSIONS + 1]:
-        settings = {**given["settings"], "evmVersion": name}
-        yield Attempt({**given, "settings": settings}, f"for the rules of {name}")
+        settings = {**input_json["settings"], "evmVersion": name}
+        yield Attempt({**input_json, "settings": settings}, f"for the rules of {name}")
 
 
-def _changed(given: Mapping[str, Any], change: Any) -> dict[str, Any]:
+def _changed(input_json: Mapping[str, Any], change: Any) -> dict[str, Any]:
     sources = {
-        path: {"content": change(source["content"])} for path, source in given["sources"].items()
+        path: {"content": change(source["content"])}
+        for path, source in input_json["sources"].items()
     }
-    return {**given, "sources": sources}
+    return {**input_json, "sources": sources}
 
 
 def _unix(text: str) -> str:

@@ -68,8 +68,8 @@ class Submission:
     @property
     def libraries(self) -> Mapping[str, Any]:
         """The addresses of libraries in the settings."""
-        found = self.input.get("settings", {}).get("libraries") or {}
-        return found if isinstance(found, Mapping) else {}
+        libraries = self.input.get("settings", {}).get("libraries") or {}
+        return libraries if isinstance(libraries, Mapping) else {}
 
 
 class _SubmittedSource(msgspec.Struct):
@@ -109,7 +109,7 @@ def read_json(text: str | bytes, type_: Any = Any) -> Any:
         raise NoJson from error
 
 
-def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submission:
+def from_form(address: Address, form: Mapping[str, str], *, maximum: int) -> Submission:
     """Parse Etherscan's form of a submission (explorer.md 2, 3 and 8).
 
     Unspecified: `sourceCode` in double braces, as in Etherscan's answers, is accepted too. The default is no
@@ -118,14 +118,14 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
     Args:
         address: The contract's address.
         form: The form's fields.
-        most: Size limit of the source in bytes.
+        maximum: Size limit of the source in bytes.
 
     Raises:
         BadSubmission: The submission cannot be parsed; the class says why.
     """
     source = form.get("sourceCode", "")
-    if len(source) > most:
-        raise SubmissionTooLarge(most)
+    if len(source) > maximum:
+        raise SubmissionTooLarge(maximum)
     if not source.strip():
         raise NoSources
     code_format = form.get("codeformat", SINGLE_FILE).strip().lower()
@@ -136,12 +136,12 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
     version = CompilerVersion.parse(form.get("compilerversion", "").strip())
     path, name = split_name(form.get("contractname", ""))
     arguments = read_arguments(form)
-    rest = (version, path, name, arguments)
+    common = (version, path, name, arguments)
     if code_format == STANDARD_JSON:
         text = source.strip()
         if text.startswith("{{") and text.endswith("}}"):
             text = text[1:-1]
-        return Submission(address, read_input(text), *rest, license=_license(form))
+        return Submission(address, read_input(text), *common, license=_license(form))
     path = path or f"{name}.sol"
     evm_version = form.get("evmversion", form.get("evmVersion", "")).strip().lower()
     return Submission(
@@ -157,19 +157,19 @@ def from_form(address: Address, form: Mapping[str, str], *, most: int) -> Submis
     )
 
 
-def from_sourcify(address: Address, body: bytes, *, most: int) -> Submission:
+def from_sourcify(address: Address, body: bytes, *, maximum: int) -> Submission:
     """Parse Sourcify's form of a submission (explorer.md 5). Raises as `from_form`."""
-    if len(body) > most:
-        raise SubmissionTooLarge(most)
+    if len(body) > maximum:
+        raise SubmissionTooLarge(maximum)
     request: _SourcifyRequest = read_json(body, _SourcifyRequest)
-    given = bytes(request.std_json_input)
-    if given.startswith(b'"'):
-        given = read_json(given, str).encode()
-    if given == b"null":
+    input_text = bytes(request.std_json_input)
+    if input_text.startswith(b'"'):
+        input_text = read_json(input_text, str).encode()
+    if input_text == b"null":
         raise NoSources
     version = CompilerVersion.parse(request.compiler_version)
     path, name = split_name(request.contract_identifier)
-    return Submission(address, read_input(given), version, path, name)
+    return Submission(address, read_input(input_text), version, path, name)
 
 
 class _Compiler(msgspec.Struct, frozen=True):
@@ -188,7 +188,7 @@ class _WithMetadata(msgspec.Struct):
     sources: dict[str, str] = {}
 
 
-def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
+def from_metadata(address: Address, body: bytes, *, maximum: int) -> Submission:
     """Parse a contract's metadata with its sources, in Sourcify's form.
 
     The metadata's settings are a compiler's, except for the compilation target, which names the contract.
@@ -196,8 +196,8 @@ def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
     Raises:
         BadSubmission: The submission cannot be parsed; the class says why.
     """
-    if len(body) > most:
-        raise SubmissionTooLarge(most)
+    if len(body) > maximum:
+        raise SubmissionTooLarge(maximum)
     request: _WithMetadata = read_json(body, _WithMetadata)
     metadata: _Metadata = _read_bounded(request.metadata, _Metadata, "the metadata")
     target = metadata.settings.get("compilationTarget")
@@ -209,14 +209,14 @@ def from_metadata(address: Address, body: bytes, *, most: int) -> Submission:
     }
     if isinstance(settings.get("libraries"), dict):
         settings["libraries"] = _nested(settings["libraries"])
-    given = {
+    input_json = {
         "language": metadata.language,
         "sources": {path: {"content": request.sources.get(path)} for path in metadata.sources},
         "settings": settings,
     }
     version = CompilerVersion.parse(metadata.compiler.version)
     path, name = split_name(f"{path}:{name}")
-    return Submission(address, read_input(msgspec.json.encode(given)), version, path, name)
+    return Submission(address, read_input(msgspec.json.encode(input_json)), version, path, name)
 
 
 def read_input(text: str | bytes) -> Mapping[str, Any]:
@@ -230,22 +230,22 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
         NoSources: The input has no source.
         SourceElsewhere: A source has no content.
     """
-    found: _SubmittedInput = read_json(text, _SubmittedInput)
-    if found.language not in LANGUAGES:
-        raise UnsupportedLanguage(found.language)
-    if not found.sources:
+    submitted: _SubmittedInput = read_json(text, _SubmittedInput)
+    if submitted.language not in LANGUAGES:
+        raise UnsupportedLanguage(submitted.language)
+    if not submitted.sources:
         raise NoSources
-    if len(found.sources) > MAX_SOURCES:
+    if len(submitted.sources) > MAX_SOURCES:
         raise NotAnObject(f"more than {MAX_SOURCES} sources")
     sources = {}
-    for path, source in found.sources.items():
+    for path, source in submitted.sources.items():
         if source.content is None:
             raise SourceElsewhere(path)
         sources[path] = {"content": source.content}
-    settings = _read_bounded(found.settings, dict[str, Any], "the settings")
+    settings = _read_bounded(submitted.settings, dict[str, Any], "the settings")
     if not isinstance(settings.get("libraries", {}), dict):
         raise NotAnObject("the libraries are no object")
-    return {"language": found.language, "sources": sources, "settings": settings}
+    return {"language": submitted.language, "sources": sources, "settings": settings}
 
 
 def _read_bounded(raw: msgspec.Raw, type_: Any, what: str) -> Any:
@@ -318,8 +318,8 @@ def _single_file(
 
 def _nested(libraries: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Convert the metadata's map of `file:Name` to address into the form of settings."""
-    found: dict[str, dict[str, Any]] = {}
+    nested: dict[str, dict[str, Any]] = {}
     for full_name, address in libraries.items():
         path, _, name = full_name.rpartition(":")
-        found.setdefault(path, {})[name] = address
-    return found
+        nested.setdefault(path, {})[name] = address
+    return nested

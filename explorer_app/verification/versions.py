@@ -35,10 +35,10 @@ class CompilerVersion(NamedTuple):
         Raises:
             MalformedVersion: The text is not a version.
         """
-        found = _VERSION.fullmatch(text) if len(text) <= _MOST else None
-        if found is None:
+        match = _VERSION.fullmatch(text) if len(text) <= _MOST else None
+        if match is None:
             raise MalformedVersion(text)
-        return cls(int(found[1]), int(found[2]), int(found[3]), found[4] or "")
+        return cls(int(match[1]), int(match[2]), int(match[3]), match[4] or "")
 
     @property
     def number(self) -> tuple[int, int, int]:

@@ -24,7 +24,7 @@ from explorer_app.views.page import (
     rendered,
     shown_of,
 )
-from explorer_app.views.tokens import transfer_lines
+from explorer_app.views.tokens import transfer_rows
 from primitives.evm import Address
 from primitives.ids import ShortID
 
@@ -40,7 +40,7 @@ _LONGEST_KEY: Final = 74
 MAX_CODE: Final = 24 * 1024
 """Limit of bytes of code on a page: the maximum size of a contract."""
 
-_NO_ADDRESS: Final = "This is no address of the C-Chain: one is 0x and 40 hexadecimal digits."
+_NO_ADDRESS: Final = "Not a C-Chain address. An address is 0x followed by 40 hexadecimal digits."
 
 
 class LoggedEvent(NamedTuple):
@@ -58,11 +58,11 @@ class LoggedEvent(NamedTuple):
 def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show an address: `?tab=` selects a tab, `?show=` filters transactions, `?before=` selects the page of a list."""
     tab = request.GET.get("tab", "")
-    found, context = framed(site, text, tab)
+    account, context = framed(site, text, tab)
     show = {
         "": _transactions, "tokens": _tokens, "inner": _inner, "events": _events, "contract": _contract,
     }[tab]  # fmt: skip
-    return rendered(site, request, "address.html", {**context, **show(site, request, found)})
+    return rendered(site, request, "address.html", {**context, **show(site, request, account)})
 
 
 def framed(site: Explorer, text: str, tab: str) -> tuple[AccountInfo, dict[str, Any]]:
@@ -71,76 +71,82 @@ def framed(site: Explorer, text: str, tab: str) -> tuple[AccountInfo, dict[str, 
     Raises:
         Http404: The text is not an address, or there is no such tab.
     """
-    wanted = parse_term(text).address
-    if wanted is None:
+    wanted_address = parse_term(text).address
+    if wanted_address is None:
         raise Http404(_NO_ADDRESS)
-    found = accounts.account(site.evm, Address(wanted))
-    tabs = _tabs(found)
+    account = accounts.account(site.evm, Address(wanted_address))
+    tabs = _tabs(account)
     if tab not in tabs:
         raise Http404(NO_PART)
-    return found, {
-        "account": found,
+    return account, {
+        "account": account,
         "looked_at": text,
-        "address": Address(wanted),
-        "platform_forms": platform.forms_of(site.platform, ShortID(wanted)),
+        "address": Address(wanted_address),
+        "platform_forms": platform.forms_of(site.platform, ShortID(wanted_address)),
         "unit": site.platform.network().unit,
         "tab": tab,
         "tabs": tabs.items(),
-        **_creator(site, found),
+        **_creator(site, account),
     }
 
 
-def _tabs(found: AccountInfo) -> dict[str, str]:
-    tabs = {"": "Transactions", "tokens": "Tokens", "inner": "Inside of transactions"}
-    return {**tabs, "events": "Events", "contract": "Contract"} if found.is_contract else tabs
+def _tabs(account: AccountInfo) -> dict[str, str]:
+    tabs = {"": "Transactions", "tokens": "Tokens", "inner": "Internal transactions"}
+    return {**tabs, "events": "Events", "contract": "Contract"} if account.is_contract else tabs
 
 
-def _creator(site: Explorer, found: AccountInfo) -> dict[str, Any]:
+def _creator(site: Explorer, account: AccountInfo) -> dict[str, Any]:
     """Return the creator of a contract, and the transaction of the creation."""
-    made = accounts.creator(site.evm, found.address) if found.is_contract else None
-    if made is None:
+    creation = accounts.creator(site.evm, account.address) if account.is_contract else None
+    if creation is None:
         return {}
-    rows = cchain.transactions_by_keys(site.evm, [made.transaction])
-    row = rows.get(made.transaction)
-    return {"creator": made.creator, "created_by": row}
+    rows = cchain.transactions_by_keys(site.evm, [creation.transaction])
+    row = rows.get(creation.transaction)
+    return {"creator": creation.creator, "created_by": row}
 
 
-def _transactions(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
+def _transactions(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
     show = request.GET.get("show", "")
     if show not in SHOWN:
         raise Http404(NO_PART)
-    listed = cchain.history(
+    transactions = cchain.history(
         site.evm,
-        found.address,
+        account.address,
         sent=show != "received",
         received=show != "sent",
         before=read_number(request.GET.get("before")),
         count=PAGE + 1,
     )
-    rows, goes_on = shown_of(listed, PAGE)
-    sent, received = cchain.counts(site.evm, found.address)
+    rows, goes_on = shown_of(transactions, PAGE)
+    sent, received = cchain.counts(site.evm, account.address)
     more = list_pages(request, rows, lambda row: row.id, goes_on=goes_on)
     return {
         "show": show,
         "shown": SHOWN.items(),
-        "rows": lines(site, rows, found.address),
+        "rows": lines(site, rows, account.address),
         "sent": sent,
         "received": received,
         **more,
     }
 
 
-def _tokens(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
+def _tokens(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    listed, rest = tokens.transfers_of(site.evm, found.address, before=before, count=PAGE + 1)
-    rows, goes_on = shown_of(listed, PAGE)
-    held = tokens.balances_of(site.evm, found.address, after=_read_key(request.GET.get("held")))
+    transfers, next_key = tokens.transfers_of(
+        site.evm, account.address, before=before, count=PAGE + 1
+    )
+    rows, goes_on = shown_of(transfers, PAGE)
+    balances = tokens.balances_of(
+        site.evm, account.address, after=_read_key(request.GET.get("held"))
+    )
     return {
-        "balances": held.rows,
-        "transfers": transfer_lines(rows, found.address),
+        "balances": balances.rows,
+        "transfers": transfer_rows(rows, account.address),
         "how_far": tokens.how_far(site.evm),
-        **further_pages(request, "held", None if held.rest is None else held.rest.hex()),
-        **list_pages(request, rows, lambda row: row.id, goes_on=goes_on, rest=rest),
+        **further_pages(
+            request, "held", None if balances.next_key is None else balances.next_key.hex()
+        ),
+        **list_pages(request, rows, lambda row: row.id, goes_on=goes_on, next_key=next_key),
     }
 
 
@@ -152,19 +158,19 @@ def _read_key(text: str | None) -> bytes:
         return b""
 
 
-def _inner(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
+def _inner(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    listed = accounts.inner_calls(site.evm, found.address, before=before, count=PAGE + 1)
-    rows, goes_on = shown_of(listed, PAGE)
+    calls = accounts.inner_calls(site.evm, account.address, before=before, count=PAGE + 1)
+    rows, goes_on = shown_of(calls, PAGE)
     more = list_pages(request, rows, lambda row: row.pk, goes_on=goes_on)
     return {"inner": rows, "how_far": chain_calls.how_far(site.evm), **more}
 
 
-def _events(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
+def _events(site: Explorer, request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    listed = cchain.logs_by(site.evm, found.address, before=before, count=PAGE + 1)
-    rows, goes_on = shown_of(listed, PAGE)
-    abi = verified.abi_of(site.evm, found.address)
+    logs = cchain.logs_by(site.evm, account.address, before=before, count=PAGE + 1)
+    rows, goes_on = shown_of(logs, PAGE)
+    abi = verified.abi_of(site.evm, account.address)
     events = []
     for row in rows:
         words = (row.topic0, row.topic1, row.topic2, row.topic3)
@@ -175,24 +181,24 @@ def _events(site: Explorer, request: HttpRequest, found: AccountInfo) -> dict[st
     return {"events": events, **list_pages(request, rows, lambda row: row.pk, goes_on=goes_on)}
 
 
-def _contract(site: Explorer, _request: HttpRequest, found: AccountInfo) -> dict[str, Any]:
-    slots = accounts.slots(site.evm, found.address)
-    known = verified.known(site.evm, found.address)
+def _contract(site: Explorer, _request: HttpRequest, account: AccountInfo) -> dict[str, Any]:
+    slots = accounts.slots(site.evm, account.address)
+    info = verified.code_info(site.evm, account.address)
     return {
-        "known": known,
-        "sources": _sources(known),
-        "proxy": proxies.proxy(site.evm, found.address),
-        "code": found.code[:MAX_CODE],
+        "known": info,
+        "sources": _sources(info),
+        "proxy": proxies.proxy(site.evm, account.address),
+        "code": account.code[:MAX_CODE],
         "slots": slots[: accounts.SLOTS],
         "has_more_slots": len(slots) > accounts.SLOTS,
     }
 
 
-def _sources(known: CodeInfo | None) -> list[tuple[str, str]]:
+def _sources(info: CodeInfo | None) -> list[tuple[str, str]]:
     """Return the files of a verified contract: paths and contents, each truncated."""
-    if known is None or known.contract is None:
+    if info is None or info.contract is None:
         return []
-    given = loads(known.contract.input).get("sources", {})
-    return [(path, str(source.get("content", ""))[:MAX_SOURCE]) for path, source in given.items()][
-        :MAX_FILES
-    ]
+    sources = loads(info.contract.input).get("sources", {})
+    return [
+        (path, str(source.get("content", ""))[:MAX_SOURCE]) for path, source in sources.items()
+    ][:MAX_FILES]

@@ -40,11 +40,11 @@ class ReadResult(NamedTuple):
     remark: str = ""
     """How many of the values are included, if not all."""
 
-    def cut(self, most: int) -> "ReadResult":
+    def cut(self, maximum: int) -> "ReadResult":
         """Return the same answer with at most `most` values, or arguments of the error."""
-        if self.lines <= most:
+        if self.lines <= maximum:
             return self
-        shown = first(self._told, most)
+        shown = first(self._told, maximum)
         remark = f"the first {count(shown):,} of {self.lines:,} values"
         if self.error is None:
             return self._replace(values=shown, remark=remark)
@@ -87,17 +87,19 @@ class Asker:
         """
         left = self._until - time.monotonic()
         if left <= 0:
-            return ReadResult(trouble="There was no time left to ask.")
+            return ReadResult(
+                trouble="The function was not called because the time limit of the page was reached."
+            )
         try:
             result = self._contracts.call(self._address, data, self._gas, left)
         except CallInterrupted:
-            return ReadResult(trouble="It took longer than a page may take.")
+            return ReadResult(trouble="The call took longer than the time limit of the page.")
         except CallRejected as error:
-            return ReadResult(trouble=f"It could not begin: {error}.")
+            return ReadResult(trouble=f"The call could not start: {error}.")
         if result.reverted:
             return failed(self._site, self._address, result.output)
         if result.error is not None:
-            return ReadResult(trouble=f"It failed: {result.error}.")
+            return ReadResult(trouble=f"The call failed: {result.error}.")
         return _decoded(function, result)
 
 
@@ -110,15 +112,15 @@ def failed(site: Explorer, address: Address, output: bytes) -> ReadResult:
         output: The revert data.
     """
     if not output:
-        return ReadResult(trouble="It reverted without a reason.")
+        return ReadResult(trouble="The call reverted without a reason.")
     reason = reason_of(output)
     if reason is not None and output.startswith((ERROR_SELECTOR, PANIC_SELECTOR)):
-        return ReadResult(trouble=f"It reverted: {reason}")
+        return ReadResult(trouble=f"The call reverted: {reason}")
     error = site.names.error(output, verified.abi_of(site.evm, address))
     if error is not None:
-        return ReadResult(trouble=f"It reverted with {error.name}.", error=error)
+        return ReadResult(trouble=f"The call reverted with {error.name}.", error=error)
     cut = "…" if len(output) > _MAX_SHOWN else ""
-    return ReadResult(trouble=f"It reverted with 0x{output[:_MAX_SHOWN].hex()}{cut}")
+    return ReadResult(trouble=f"The call reverted with 0x{output[:_MAX_SHOWN].hex()}{cut}")
 
 
 def ask(
@@ -135,13 +137,13 @@ def ask(
 
 def fitted(answers: Sequence[ReadResult]) -> list[ReadResult]:
     """Return answers with at most `MAX_VALUES` values in total; longer answers are truncated."""
-    found = []
+    results = []
     room = MAX_VALUES
     for later, answer in zip(reversed(range(len(answers))), answers, strict=True):
         cut = answer.cut(room - later * _KEPT_FREE)
         room -= cut.lines
-        found.append(cut)
-    return found
+        results.append(cut)
+    return results
 
 
 def _decoded(function: Function, result: CallResult) -> ReadResult:
@@ -151,5 +153,5 @@ def _decoded(function: Function, result: CallResult) -> ReadResult:
         types = ", ".join(output.type for output in function.outputs)
         size = len(result.output)
         return ReadResult(
-            trouble=f"It answered {size:,} bytes that are not an encoding of ({types})."
+            trouble=f"The call returned {size:,} bytes that do not decode as ({types})."
         )

@@ -17,7 +17,9 @@ from primitives.evm import Address, Hash
 
 _HASH_DIGITS = 66
 _MAX_WAITING = 200
-_NO_BLOCK: Final = "The C-Chain has no block of this height or hash: its head may be below."
+_NO_BLOCK: Final = (
+    "The C-Chain has no block with this height or hash. It may not have reached this height yet."
+)
 
 
 class TransactionLine(NamedTuple):
@@ -62,25 +64,25 @@ def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
 def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
     """Show a block by its height or hash, with its transactions starting at an index (`?before=`)."""
     number = _number(site, height)
-    found = None if number is None else cchain.block(site.evm, number)
-    if found is None:
+    block = None if number is None else cchain.block(site.evm, number)
+    if block is None:
         raise Http404(_NO_BLOCK)
     first = read_number(request.GET.get("before")) or 0
     rows, goes_on = shown_of(
-        cchain.transactions_of_block(site.evm, found.number, first=first, count=PAGE + 1), PAGE
+        cchain.transactions_of_block(site.evm, block.number, first=first, count=PAGE + 1), PAGE
     )
     more = list_pages(request, rows, lambda row: row.position + 1, goes_on=goes_on)
     context = {
         "section": "blocks",
-        "found": found,
-        "looked_at": str(found.hash),
+        "found": block,
+        "looked_at": str(block.hash),
         "first": site.evm.first_number,
         "head": chain_blocks.head(site.evm).number,
-        "burned": None if found.base_fee is None else found.base_fee * found.gas_used,
-        "proposer": outer.proposer(site.evm.db, "C", found.number),
-        "header": _header(site, bytes(found.header)),
+        "burned": None if block.base_fee is None else block.base_fee * block.gas_used,
+        "proposer": outer.proposer(site.evm.db, "C", block.number),
+        "header": _header(site, bytes(block.header)),
         "rows": lines(site, rows),
-        "nothing": "There are none in it.",
+        "nothing": "The block has no transactions.",
         **more,
     }
     return rendered(site, request, "block.html", context)
@@ -94,13 +96,13 @@ def pool(site: Explorer, request: HttpRequest) -> HttpResponse:
     fee = chain_blocks.base_fee_after(site.evm, head) or 0
     pending = [
         _waiting(site, tx, _pending_reason(tx, fee))
-        for listed in content.pending.values()
-        for tx in listed
+        for txs in content.pending.values()
+        for tx in txs
     ]
     queued = [
         _waiting(site, tx, _queued_reason(tx, content.pending.get(sender, ())))
-        for sender, listed in content.queued.items()
-        for tx in listed
+        for sender, txs in content.queued.items()
+        for tx in txs
     ]
     context = {
         "section": "pool",
@@ -173,11 +175,11 @@ def _waiting(site: Explorer, tx: Transaction, reason: str) -> PendingRow:
 
 def _pending_reason(tx: Transaction, base_fee: int) -> str:
     if tx.max_fee_per_gas < base_fee:
-        return "its fee cap is below the next block's base fee"
-    return "goes into the next block that has room"
+        return "the fee cap is below the base fee of the next block"
+    return "goes into the next block with enough gas left"
 
 
 def _queued_reason(tx: Transaction, pending: Sequence[Transaction]) -> str:
     if pending and tx.nonce == pending[-1].nonce + 1:
-        return "its sender cannot pay for it together with those before it"
-    return f"waits for a transaction with a lower nonce than {tx.nonce:,} from its sender"
+        return "the sender's balance does not cover this transaction and those before it"
+    return f"waits for a transaction of the sender with a nonce below {tx.nonce:,}"

@@ -38,7 +38,7 @@ def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
     context = {
         "section": "connect",
         "host": site.base_url.partition("://")[2],
-        "doors": [*(_CCHAIN if site.has_cchain else ()), *_ALWAYS],
+        "endpoints": [*(_CCHAIN if site.has_cchain else ()), *_ALWAYS],
         "network_id": site.settings.network_id,
         "node_id": site.node_id(),
         "chain_id": site.evm.config.chain_id if site.has_cchain else None,

@@ -100,14 +100,14 @@ class Getters(NamedTuple):
 @cchain_form_page
 def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show the view functions of a contract; `?values` calls those without arguments, a POST calls the submitted one."""
-    found, context = framed(site, text, "contract")
-    parts = interfaces.interfaces(site.evm, found.address)
+    account, context = framed(site, text, "contract")
+    parts = interfaces.interfaces(site.evm, account.address)
     getters = list(islice(_functions(parts, lambda function: function.is_getter), MAX_GETTERS))
     is_asked = "values" in request.GET
     answers: Sequence[ReadResult | None] = [None] * len(getters)
     if is_asked:
         answers = ask(
-            site, found.address, [(getter, getter.declaration.selector) for getter in getters]
+            site, account.address, [(getter, getter.declaration.selector) for getter in getters]
         )
     context |= {
         "part": "read",
@@ -118,7 +118,7 @@ def read(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         return rendered(site, request, "_contract_values.html", context)
 
     def answered(form: FunctionForm, data: bytes) -> FunctionForm:
-        (answer,) = ask(site, found.address, [(form.function, data)])
+        (answer,) = ask(site, account.address, [(form.function, data)])
         return form._replace(answer=answer)
 
     groups = _groups(parts, lambda function: function.only_reads and function not in getters)
@@ -131,12 +131,12 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 
     If sending fails because the transaction would revert, the script requests the meaning of the data by `?reverted=`.
     """
-    found, context = framed(site, text, "contract")
+    account, context = framed(site, text, "contract")
     if is_part(request) and "reverted" in request.GET:
-        answer = failed(site, found.address, _bytes(request.GET["reverted"]))
+        answer = failed(site, account.address, _bytes(request.GET["reverted"]))
         context = {"answer": answer.cut(MAX_VALUES)}
         return rendered(site, request, "_trouble.html", context)
-    parts = interfaces.interfaces(site.evm, found.address)
+    parts = interfaces.interfaces(site.evm, account.address)
     chain_name = f"{NAME} {name_of(site.settings.network_id)}"
     context |= {
         "part": "write",
@@ -227,21 +227,21 @@ def _getters(
     parts: Sequence[ContractInterface], answers: Mapping[Function, ReadResult | None]
 ) -> list[Getters]:
     """Return functions with their answers, grouped by ABI; ABIs without such functions are omitted."""
-    found = [
+    groups = [
         Getters(
             part,
             [(function, answers[function]) for function in part.functions if function in answers],
         )
         for part in parts
     ]
-    return [group for group in found if group.rows]
+    return [group for group in groups if group.rows]
 
 
 def _groups(
     parts: Sequence[ContractInterface], is_meant: Callable[[Function], bool]
 ) -> list[Group]:
     """Return empty forms for some functions, up to the limit of inputs; ABIs without such functions are omitted."""
-    found: list[Group] = []
+    groups: list[Group] = []
     room = MAX_INPUTS
     for part in parts:
         forms: list[FunctionForm] = []
@@ -250,8 +250,8 @@ def _groups(
             if room >= 0:
                 forms.append(_form(function))
         if forms:
-            found.append(Group(part, forms))
-    return found
+            groups.append(Group(part, forms))
+    return groups
 
 
 def _form(function: Function) -> FunctionForm:
@@ -262,5 +262,5 @@ def _form(function: Function) -> FunctionForm:
         for place, parameter in enumerate(function.parameters)
     ]
     if function.is_payable:
-        fields.append(FormField(_COINS, "Coins to send", "", "0"))
+        fields.append(FormField(_COINS, "Value to send", "", "0"))
     return FunctionForm(function, fields)

@@ -17,8 +17,8 @@ from explorer_app.views.page import cchain_page, is_part, rendered
 from primitives.evm import Slot
 
 _SLOT: Final = 32
-_NO_MAPPING: Final = "The contract has no such mapping, or it has too many keys."
-_NO_SLOT: Final = "This is no storage slot: one is 0x and 64 hexadecimal digits."
+_NO_MAPPING: Final = "The contract has no such mapping, or the mapping has too many keys."
+_NO_SLOT: Final = "Not a storage slot. A slot is 0x followed by 64 hexadecimal digits."
 
 
 class LookedUp(NamedTuple):
@@ -40,18 +40,18 @@ class LookedUp(NamedTuple):
 @cchain_page
 def storage(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show the variables of a contract; `?mapping=` with `slot` and keys `k0`, `k1` … looks a value up."""
-    found, context = framed(site, text, "contract")
-    told = interfaces.storage_layout(site.evm, found.address)
-    context |= {"part": "storage", "told": told}
-    if told is None:
+    account, context = framed(site, text, "contract")
+    layout = interfaces.storage_layout(site.evm, account.address)
+    context |= {"part": "storage", "layout": layout}
+    if layout is None:
         return _shown(site, request, context)
     try:
         with place(site.executing):
-            fetch = interfaces.slots_reader(site.evm, found.address)
+            fetch = interfaces.slots_reader(site.evm, account.address)
             if "mapping" in request.GET:
-                context["looked_up"] = _looked_up(request, told.layout, fetch)
+                context["looked_up"] = _looked_up(request, layout.layout, fetch)
             if not is_part(request):
-                context["variables"] = read_all(told.layout, fetch)
+                context["variables"] = read_all(layout.layout, fetch)
     except Busy as error:
         context["trouble"] = str(error)
     return _shown(site, request, context)
@@ -83,9 +83,9 @@ def _looked_up(request: HttpRequest, layout: VariableLayout, fetch: Fetch) -> Lo
     texts = [request.GET.get(f"k{place}", "") for place in range(len(types))]
     result = LookedUp(type_.short, texts)
     keys = []
-    for key_type, given in zip(types, texts, strict=True):
+    for key_type, key_text in zip(types, texts, strict=True):
         try:
-            keys.append(encode_key(abi_type(key_type), given))
+            keys.append(encode_key(abi_type(key_type), key_text))
         except BadText as error:
             return result._replace(error=f"The key of type {key_type.short} {error}.")
     return result._replace(found=look_up(layout, key, slot, keys, fetch))
@@ -93,9 +93,9 @@ def _looked_up(request: HttpRequest, layout: VariableLayout, fetch: Fetch) -> Lo
 
 def _slot(text: str) -> Slot:
     try:
-        found = bytes.fromhex(text.removeprefix("0x"))
+        slot = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
         raise Http404(_NO_SLOT) from None
-    if len(found) != _SLOT:
+    if len(slot) != _SLOT:
         raise Http404(_NO_SLOT)
-    return Slot(found)
+    return Slot(slot)

@@ -42,7 +42,7 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
     try:
         if site.faucet.is_private:
             _verify_page(site, request)
-        given = site.faucet.give(address, site.rpc().gate.client(read_head(request)))
+        payment = site.faucet.give(address, site.rpc().gate.client(read_head(request)))
     except FaucetError as error:
         status = _STATUS[type(error)]
         if wants_json:
@@ -54,8 +54,8 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
             response["Retry-After"] = str(error.seconds)
         return response
     if wants_json:
-        return JsonResponse(given._asdict())
-    return rendered(site, request, "faucet.html", {**context, "given": given})
+        return JsonResponse(payment._asdict())
+    return rendered(site, request, "faucet.html", {**context, "given": payment})
 
 
 def _verify_page(site: Explorer, request: HttpRequest) -> None:
@@ -76,8 +76,8 @@ def _address(request: HttpRequest, *, wants_json: bool) -> str:
     if not wants_json:
         return request.POST.get("address", "").strip()[:_MAX_TEXT]
     try:
-        found = loads(request.body)
+        fields = loads(request.body)
     except (JSONDecodeError, UnicodeDecodeError, RecursionError):
         return ""
-    text = found.get("address", "") if isinstance(found, dict) else ""
+    text = fields.get("address", "") if isinstance(fields, dict) else ""
     return text.strip()[:_MAX_TEXT] if isinstance(text, str) else ""

@@ -69,23 +69,23 @@ def _create_chain(tx: Any, _unit: int) -> str:
 
 
 def _transfer_ownership(tx: Any, _unit: int) -> str:
-    return f"Gives the subnet {tx.subnet_id} to other owners"
+    return f"Transfers the ownership of the subnet {tx.subnet_id}"
 
 
 def _reward(tx: Any, _unit: int) -> str:
-    return f"Ends the stake of {tx.tx_id}, and says whether it is rewarded"
+    return f"Ends the staking period of {tx.tx_id} and decides whether its reward is paid"
 
 
 def _advance(tx: Any, _unit: int) -> str:
-    return f"Moves the chain's time to {format_time(tx.time)}"
+    return f"Advances the chain time to {format_time(tx.time)}"
 
 
 def _transform(tx: Any, _unit: int) -> str:
-    return f"Lets everybody stake the asset {tx.asset_id} on the subnet {tx.subnet_id}"
+    return f"Makes the subnet {tx.subnet_id} permissionless with the staking asset {tx.asset_id}"
 
 
 def _convert(tx: Any, _unit: int) -> str:
-    return f"Makes the subnet {tx.subnet_id} an L1 with {_count(len(tx.validators), 'validator')}"
+    return f"Converts the subnet {tx.subnet_id} to an L1 with {_count(len(tx.validators), 'validator')}"
 
 
 def _count(number: int, thing: str) -> str:

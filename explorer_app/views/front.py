@@ -18,15 +18,15 @@ from health_app.result import CheckResult
 
 _LISTED: Final = 8
 _GWEI: Final = 10**9
-_MAX_WORDS: Final = 300
+_MAX_MESSAGE: Final = 300
 
 _ACTIONS: Final = {
-    "C": "Look at the log and at the free disk space; restart the node if blocks do not come.",
-    "P": "See whether enough of the stake is connected; look at the log; restart the node if blocks do not come.",
-    "X": "Nothing: the X-Chain has no blocks here.",
-    "bootstrapped": "Wait: the node fetches what it has missed. Look at its peers if the heights stand still.",
-    "network": "Check the firewall and the peer port (9651), and what bandwidth and latency are like.",
-    "router": "Ask less of its APIs, or give the node more processors.",
+    "C": "Check the log and the free disk space. Restart the node if no blocks arrive.",
+    "P": "Check the share of connected stake and the log. Restart the node if no blocks arrive.",
+    "X": "None: the X-Chain has no blocks on this node.",
+    "bootstrapped": "Wait until the node has fetched the missing blocks. Check its peers if the heights do not change.",
+    "network": "Check the firewall, the staking port (9651), bandwidth and latency.",
+    "router": "Send fewer API requests, or add processors to the node.",
 }
 """Recommended actions for an operator, by check: specification 7."""
 
@@ -36,7 +36,7 @@ class CheckText(NamedTuple):
 
     name: str
     passes: bool
-    words: str
+    message: str
     action: str
 
 
@@ -83,7 +83,7 @@ def _block_charts(rows: Sequence[BlockRow]) -> list[Chart]:
     last = ordered[-1]
     times = [later.timestamp - earlier.timestamp for earlier, later in pairwise(ordered)]
     return [
-        _chart("Transactions a block", ordered, lambda block: block.transaction_count, f"{last.transaction_count:,}"),
+        _chart("Transactions per block", ordered, lambda block: block.transaction_count, f"{last.transaction_count:,}"),
         _chart("Gas used", ordered, lambda block: block.gas_used / block.gas_limit, f"{100 * last.gas_used / last.gas_limit:.1f} %"),
         _chart("Base fee", ordered, lambda block: (block.base_fee or 0) / _GWEI, _gwei(last.base_fee)),
         Chart("Time between blocks", format_age(times[-1]) if times else "–", times, f"of the last {len(ordered)} blocks"),
@@ -109,10 +109,10 @@ def _platform(site: Explorer) -> dict[str, Any]:
     rows = staking.validators(chain)
     total = sum(row.stake for row in rows)
     points = staking.stake_over_time(chain)[-CHARTED:]
-    seen = [row.uptime for row in rows if row.uptime is not None]
+    uptimes = [row.uptime for row in rows if row.uptime is not None]
     weighted = sum(row.stake * row.uptime for row in rows if row.uptime is not None)
-    watched = sum(row.stake for row in rows if row.uptime is not None)
-    uptime = f"{100 * weighted / watched:.1f} %" if watched else "–"
+    observed_stake = sum(row.stake for row in rows if row.uptime is not None)
+    uptime = f"{100 * weighted / observed_stake:.1f} %" if observed_stake else "–"
     return {
         "unit": unit,
         "platform_head": {"height": tip.height, "time": tip.timestamp},
@@ -124,19 +124,19 @@ def _platform(site: Explorer) -> dict[str, Any]:
                 f"Stake of {len(rows):,} validator{'' if len(rows) == 1 else 's'}",
                 format_whole(total, unit),
                 [point.value for point in points],
-                "Stake after its last changes",
+                "Stake after each recent change",
             ),
             Chart(
-                "Uptime by stake", uptime, sorted(seen), "Uptime of each validator, the least first"
+                "Uptime by stake", uptime, sorted(uptimes), "Uptime of each validator, lowest first"
             ),
         ],
     }
 
 
 def _check(name: str, result: CheckResult) -> CheckText:
-    words = result.error or _short(result.message)
+    message = result.error or _short(result.message)
     return CheckText(
-        name, result.healthy, words[:_MAX_WORDS], _ACTIONS.get(name, "Look at the log.")
+        name, result.healthy, message[:_MAX_MESSAGE], _ACTIONS.get(name, "Check the log.")
     )
 
 

@@ -29,10 +29,10 @@ def _page_without_slash(path: str) -> str | None:
     if not path.endswith("/"):
         return None
     try:
-        found = resolve(path.rstrip("/"))
+        match = resolve(path.rstrip("/"))
     except Resolver404:
         return None
-    if found.app_names != ["explorer"] or found.url_name is None:
+    if match.app_names != ["explorer"] or match.url_name is None:
         return None
     # Built from its parts, so that the redirect cannot lead to another host.
-    return reverse(found.view_name, args=found.args, kwargs=found.kwargs)
+    return reverse(match.view_name, args=match.args, kwargs=match.kwargs)

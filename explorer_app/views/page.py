@@ -30,8 +30,8 @@ _SCRIPT: Final = "HX-Request"
 """The header that htmx sends with its requests."""
 
 _NO_PAGE: Final = "There is no page at this address."
-NO_PART: Final = "There is a page of this, but it has no such part."
-_NO_CCHAIN: Final = "This node takes no part in the C-Chain."
+NO_PART: Final = "The page has no such tab or filter."
+_NO_CCHAIN: Final = "This node does not run the C-Chain."
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,9 +71,9 @@ def _with_headers(response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _missing(site: Explorer, request: HttpRequest, words: str = "") -> HttpResponse:
+def _missing(site: Explorer, request: HttpRequest, message: str = "") -> HttpResponse:
     """Return the page that says why nothing was found."""
-    context = {"words": words or _NO_PAGE}
+    context = {"message": message or _NO_PAGE}
     return rendered(site, request, "not_found.html", context, HTTPStatus.NOT_FOUND)
 
 
@@ -82,9 +82,9 @@ def no_page(request: HttpRequest) -> HttpResponse:
     return _with_headers(_missing(explorer(), request))
 
 
-def _not_now(words: str) -> HttpResponse:
+def _not_now(message: str) -> HttpResponse:
     response = HttpResponse(
-        f"{words}\n", "text/plain; charset=utf-8", HTTPStatus.SERVICE_UNAVAILABLE
+        f"{message}\n", "text/plain; charset=utf-8", HTTPStatus.SERVICE_UNAVAILABLE
     )
     response["Retry-After"] = "1"
     return response
@@ -92,8 +92,8 @@ def _not_now(words: str) -> HttpResponse:
 
 def form_page(show: Shown[P]) -> View:
     """Make a page that also accepts a POST from any site, because it needs no permission of the visitor."""
-    made: View = csrf_exempt(require_http_methods(["GET", "HEAD", "POST"])(_view(show)))
-    return made
+    view: View = csrf_exempt(require_http_methods(["GET", "HEAD", "POST"])(_view(show)))
+    return view
 
 
 def cchain_page(show: Shown[P]) -> View:
@@ -163,7 +163,7 @@ def list_pages(
     key: Callable[[R], int],
     *,
     goes_on: bool,
-    rest: int | None = None,
+    next_key: int | None = None,
 ) -> dict[str, str]:
     """Return the query strings of the links to older and newest rows, for the template `_pages.html`.
 
@@ -172,10 +172,10 @@ def list_pages(
         rows: The rows on the page.
         key: Returns the key of a row; the next page starts before the last row's key.
         goes_on: Whether there are more rows.
-        rest: The key before which the list continues although no further rows were found; None at the end.
+        next_key: The key before which the list continues although no further rows were found; None at the end.
     """
     others = {name: value for name, value in request.GET.items() if name != "before"}
-    last = key(rows[-1]) if goes_on else rest
+    last = key(rows[-1]) if goes_on else next_key
     older = "" if last is None else urlencode({**others, "before": last})
     newest = urlencode(others) or "before=" if "before" in request.GET else ""
     return {"older": older, "newest": newest}

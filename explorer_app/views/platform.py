@@ -16,12 +16,14 @@ from platform_app.txs.render import render_tx
 from primitives.ids import ID
 
 MAX_JSON: Final = 64 * 1024
-_NO_BLOCK: Final = "The P-Chain has no block of this height or ID: its head may be below."
-_NO_ID: Final = (
-    "This is no transaction's ID of the P-Chain: one is some 50 letters and digits (CB58)."
+_NO_BLOCK: Final = (
+    "The P-Chain has no block with this height or ID. It may not have reached this height yet."
 )
-_NO_TRANSACTION: Final = "No transaction of the P-Chain has this ID here: it was not sent to this node, or was forgotten."
-_NO_ADDRESS: Final = "This is no address of the P-Chain: one is P- and a text in Bech32."
+_NO_ID: Final = (
+    "Not a P-Chain transaction ID. An ID is a CB58 string of about 50 letters and digits."
+)
+_NO_TRANSACTION: Final = "This node knows no P-Chain transaction with this ID. It was never sent to this node, or has expired."
+_NO_ADDRESS: Final = "Not a P-Chain address. An address is P- followed by a Bech32 string."
 
 
 @page
@@ -48,24 +50,24 @@ def txs(site: Explorer, request: HttpRequest) -> HttpResponse:
 def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show a block by its height or ID, with its transactions starting at an index (`?before=`)."""
     term = read_term(text)
-    wanted = term.number if term.id is None else term.id
-    found = None if wanted is None else platform.block(site.platform, wanted)
-    if found is None:
+    height_or_id = term.number if term.id is None else term.id
+    block = None if height_or_id is None else platform.block(site.platform, height_or_id)
+    if block is None:
         raise Http404(_NO_BLOCK)
     first = read_number(request.GET.get("before")) or 0
     rows, goes_on = shown_of(
-        platform.txs_of_block(site.platform, found.height, first=first, count=PAGE + 1), PAGE
+        platform.txs_of_block(site.platform, block.height, first=first, count=PAGE + 1), PAGE
     )
     more = list_pages(request, rows, lambda row: row.position + 1, goes_on=goes_on)
     tip = site.platform.tip()
     context = _with_unit(
         site,
         section="p-txs",
-        found=found,
+        found=block,
         tip=tip.height,
-        proposer=outer.proposer(site.platform.db, "P", found.height),
+        proposer=outer.proposer(site.platform.db, "P", block.height),
         rows=rows,
-        looked_at=str(found.block_id),
+        looked_at=str(block.block_id),
         **more,
     )
     return rendered(site, request, "p_block.html", context)
@@ -74,25 +76,25 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 @page
 def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show a transaction by its ID: a description, its inputs and outputs; also a transaction that is not in a block."""
-    wanted = read_term(text).id
-    if wanted is None:
+    tx_id = read_term(text).id
+    if tx_id is None:
         raise Http404(_NO_ID)
-    found = platform.tx(site.platform, wanted)
-    if found is None:
-        return _undecided(site, request, wanted)
-    row, raw = found
+    row_and_bytes = platform.tx(site.platform, tx_id)
+    if row_and_bytes is None:
+        return _undecided(site, request, tx_id)
+    row, raw = row_and_bytes
     signed = platform.read(raw)
     context = _with_unit(
-        site, section="p-txs", row=row, raw=raw[:MAX_JSON], size=len(raw), looked_at=str(wanted),
-        period=staking.period_of(site.platform, wanted),
+        site, section="p-txs", row=row, raw=raw[:MAX_JSON], size=len(raw), looked_at=str(tx_id),
+        period=staking.period_started_by(site.platform, tx_id),
     )  # fmt: skip
     if signed is not None:
         shown = render_tx(signed, lambda address: platform.text_of(site.platform, address))
         context |= {
-            "words": sentence(signed, context["unit"]),
+            "summary": sentence(signed, context["unit"]),
             "memo": _memo(getattr(signed.unsigned, "memo", b"")),
-            "spends": platform.inputs(site.platform, signed),
-            "makes": platform.made(site.platform, signed),
+            "inputs": platform.inputs(site.platform, signed),
+            "outputs": platform.created_outputs(site.platform, signed),
             "json": dumps(shown, indent=2, ensure_ascii=False)[:MAX_JSON],
         }
     return rendered(site, request, "p_tx.html", context)
@@ -101,30 +103,30 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 @page
 def address(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show the balances of an address on both chains, and its UTXOs in pages (`?after=`, an ID)."""
-    wanted = read_term(text).address
-    if wanted is None:
+    address = read_term(text).address
+    if address is None:
         raise Http404(_NO_ADDRESS)
     after = read_term(request.GET.get("after", "")).id
-    listed = platform.utxos(site.platform, wanted, after=after, count=PAGE + 1)
-    found, goes_on = shown_of(listed, PAGE)
+    outputs = platform.utxos(site.platform, address, after=after, count=PAGE + 1)
+    utxos, goes_on = shown_of(outputs, PAGE)
     context = _with_unit(
         site,
-        portfolio=platform.forms_of(site.platform, wanted),
-        evm_form="0x" + bytes(wanted).hex(),
-        utxos=found,
-        stakes=platform.stakes_of(site.platform, wanted),
-        older=f"after={found[-1].pk}" if goes_on else "",
+        portfolio=platform.forms_of(site.platform, address),
+        evm_form="0x" + bytes(address).hex(),
+        utxos=utxos,
+        periods=platform.stakes_of(site.platform, address),
+        older=f"after={utxos[-1].pk}" if goes_on else "",
         newest="after=" if after else "",
     )
     return rendered(site, request, "p_address.html", context)
 
 
-def _undecided(site: Explorer, request: HttpRequest, wanted: ID) -> HttpResponse:
-    found = platform.undecided(site.platform, wanted)
-    if found is None:
+def _undecided(site: Explorer, request: HttpRequest, tx_id: ID) -> HttpResponse:
+    decision = platform.undecided(site.platform, tx_id)
+    if decision is None:
         raise Http404(_NO_TRANSACTION)
-    state, reason = found
-    context = {"section": "p-txs", "tx_id": wanted, "state": state, "reason": reason}
+    state, reason = decision
+    context = {"section": "p-txs", "tx_id": tx_id, "state": state, "reason": reason}
     return rendered(site, request, "p_tx_undecided.html", context)
 
 

@@ -45,11 +45,11 @@ class Hit(NamedTuple):
 def search(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Redirect to the item that the text refers to; list the items if there are several or none."""
     query = request.GET.get("q", "").strip()[:_MAX_TEXT]
-    found = hits(site, query)
-    if len(found) == 1 and not found[0].address:
-        return HttpResponseRedirect(found[0].page)
-    context = {"query": query, "hits": found}
-    return rendered(site, request, "search.html", context, 200 if found or not query else 404)
+    results = hits(site, query)
+    if len(results) == 1 and not results[0].address:
+        return HttpResponseRedirect(results[0].page)
+    context = {"query": query, "hits": results}
+    return rendered(site, request, "search.html", context, 200 if results or not query else 404)
 
 
 @page
@@ -63,13 +63,13 @@ def hits(site: Explorer, query: str) -> list[Hit]:
     """Return all items that a text refers to, else items whose names begin with it. Needs few queries, each by key."""
     if not query:
         return []
-    found: list[Hit] = []
+    results: list[Hit] = []
     if site.has_cchain:
-        found += _on_cchain(site, query)
-    found += _on_platform(site, query)
-    if site.has_cchain and not found and len(query) >= _SHORTEST_NAME:
+        results += _on_cchain(site, query)
+    results += _on_platform(site, query)
+    if site.has_cchain and not results and len(query) >= _SHORTEST_NAME:
         return _by_name(site, query)
-    return found
+    return results
 
 
 def _on_cchain(site: Explorer, query: str) -> list[Hit]:
@@ -87,22 +87,22 @@ def _on_cchain(site: Explorer, query: str) -> list[Hit]:
     return []
 
 
-def _by_hash(site: Explorer, wanted: HexBytes) -> list[Hit]:
-    text = str(wanted)
-    if cchain.number_of(site.evm, Hash(wanted)) is not None:
+def _by_hash(site: Explorer, hash_bytes: HexBytes) -> list[Hit]:
+    text = str(hash_bytes)
+    if cchain.number_of(site.evm, Hash(hash_bytes)) is not None:
         return [Hit("C-Chain block", text, reverse("explorer:block", args=[text]))]
-    row = cchain.transaction(site.evm, Hash(wanted))
-    waits = row is None and Hash(wanted) in site.evm.memory.transactions
+    row = cchain.transaction(site.evm, Hash(hash_bytes))
+    waits = row is None and Hash(hash_bytes) in site.evm.memory.transactions
     if row is not None or waits:
         return [Hit("C-Chain transaction", text, reverse("explorer:tx", args=[text]))]
     return []
 
 
 def _by_name(site: Explorer, query: str) -> list[Hit]:
-    found = [
+    token_hits = [
         _named(
             "Token",
-            " ".join(_cut(said) for said in (token.symbol, token.name) if said),
+            " ".join(_cut(name) for name in (token.symbol, token.name) if name),
             "explorer:token",
             token.address,
             is_copy=token.is_copy,
@@ -110,7 +110,7 @@ def _by_name(site: Explorer, query: str) -> list[Hit]:
         for token in tokens.named(site.evm, query, count=_NAMED)
     ]
     contracts = verified.named(site.evm, query, count=_NAMED)
-    return found + [
+    return token_hits + [
         _named("Verified contract", _cut(contract.name), "explorer:address", contract.address)
         for contract in contracts
     ]
@@ -145,17 +145,20 @@ def _on_platform(site: Explorer, query: str) -> list[Hit]:
     return []
 
 
-def _by_id(site: Explorer, wanted: ID) -> list[Hit]:
-    chain, text = site.platform, str(wanted)
-    if wanted == PRIMARY_NETWORK_ID:
+def _by_id(site: Explorer, wanted_id: ID) -> list[Hit]:
+    chain, text = site.platform, str(wanted_id)
+    if wanted_id == PRIMARY_NETWORK_ID:
         return [Hit("Subnet", "Primary Network", reverse("explorer:p-validators"))]
-    if platform.subnet(chain, wanted) is not None:
+    if platform.subnet(chain, wanted_id) is not None:
         return [Hit("Subnet", text, reverse("explorer:p-subnet", args=[text]))]
-    blockchain = platform.blockchain(chain, wanted)
+    blockchain = platform.blockchain(chain, wanted_id)
     if blockchain is not None:
         return [Hit("Blockchain", blockchain.name, reverse("explorer:p-tx", args=[text]))]
-    if platform.tx(chain, wanted) is not None or platform.undecided(chain, wanted) is not None:
+    if (
+        platform.tx(chain, wanted_id) is not None
+        or platform.undecided(chain, wanted_id) is not None
+    ):
         return [Hit("P-Chain transaction", text, reverse("explorer:p-tx", args=[text]))]
-    if platform.block(chain, wanted) is not None:
+    if platform.block(chain, wanted_id) is not None:
         return [Hit("P-Chain block", text, reverse("explorer:p-block", args=[text]))]
     return []

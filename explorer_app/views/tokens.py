@@ -7,7 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from adminkit.terms import parse_term
 from explorer_app.selectors import contracts
-from explorer_app.selectors import tokens as rows
+from explorer_app.selectors import tokens as token_rows
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.tokens import TokenRow, TransferRow
 from explorer_app.site import Explorer
@@ -28,15 +28,17 @@ KINDS: Final = {"": "All", "20": "ERC-20", "721": "ERC-721", "1155": "ERC-1155"}
 
 _MAX_DIGITS: Final = 78
 _MAX_ID: Final = 2**256 - 1
-_NOT_INDEXED: Final = "No token is known at this address: nothing there has told of a transfer that this node has indexed."
+_NOT_INDEXED: Final = (
+    "No token is known at this address: this node has indexed no transfer event from it."
+)
 _NO_ITEM: Final = (
-    "The token has nothing of this ID: none was ever moved, or its units are all alike."
+    "The token has no such ID: no transfer of the ID was indexed, or the token is an ERC-20."
 )
 
 Tab = Callable[[Explorer, HttpRequest, TokenRow], dict[str, Any]]
 
 
-class TransferLine(NamedTuple):
+class ListedTransfer(NamedTuple):
     """A transfer in a list; `_transfers.html` shows it."""
 
     transfer: TransferRow
@@ -60,20 +62,20 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
     kind = request.GET.get("kind", "")
     if kind not in KINDS:
         raise Http404(NO_PART)
-    listed = rows.tokens(
+    listed_tokens = token_rows.tokens(
         site.evm,
         TokenStandard(int(kind)) if kind else None,
         before=read_number(request.GET.get("before")),
         count=PAGE + 1,
     )
-    found, goes_on = shown_of(listed, PAGE)
+    page_rows, goes_on = shown_of(listed_tokens, PAGE)
     context = {
         "section": "tokens",
         "kind": kind,
         "kinds": KINDS.items(),
-        "rows": found,
-        "how_far": rows.how_far(site.evm),
-        **list_pages(request, found, lambda row: row.first_log, goes_on=goes_on),
+        "rows": page_rows,
+        "how_far": token_rows.how_far(site.evm),
+        **list_pages(request, page_rows, lambda row: row.first_log, goes_on=goes_on),
     }
     return rendered(site, request, "tokens.html", context)
 
@@ -81,20 +83,20 @@ def tokens(site: Explorer, request: HttpRequest) -> HttpResponse:
 @cchain_page
 def token(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show a token: `?tab=` selects a tab, `?before=`, `?after=` or `?from=` the page of its list."""
-    found = _token(site, text)
+    row = _token(site, text)
     tab = request.GET.get("tab", "")
-    tabs = _tabs(site, found)
+    tabs = _tabs(site, row)
     if tab not in tabs:
         raise Http404(NO_PART)
     show: dict[str, Tab] = {"": _transfers, "holders": _holders, "inventory": _inventory}
     context = {
         "section": "tokens",
-        "token": found,
-        "kind_name": KINDS[str(found.kind)],
+        "token": row,
+        "kind_name": KINDS[str(row.kind)],
         "tab": tab,
         "tabs": [(key, *words) for key, words in tabs.items()],
-        "how_far": rows.how_far(site.evm),
-        **show[tab](site, request, found),
+        "how_far": token_rows.how_far(site.evm),
+        **show[tab](site, request, row),
     }
     return rendered(site, request, "token.html", context)
 
@@ -102,40 +104,40 @@ def token(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 @cchain_page
 def item(site: Explorer, request: HttpRequest, text: str, token_id: str) -> HttpResponse:
     """Show a token ID of an ERC-721 or ERC-1155."""
-    found, number = _token(site, text), read_id(token_id)
-    if number is None or found.kind == TokenStandard.ERC20:
+    row, number = _token(site, text), read_id(token_id)
+    if number is None or row.kind == TokenStandard.ERC20:
         raise Http404(_NO_ITEM)
     before = read_number(request.GET.get("before"))
-    listed = rows.transfers_of_token(
-        site.evm, found, token_id=number, before=before, count=PAGE + 1
+    listed_transfers = token_rows.transfers_of_token(
+        site.evm, row, token_id=number, before=before, count=PAGE + 1
     )
-    transfers, goes_on = shown_of(listed, PAGE)
+    transfers, goes_on = shown_of(listed_transfers, PAGE)
     if not transfers and before is None:
         raise Http404(_NO_ITEM)
-    is_collection = found.kind == TokenStandard.ERC721
+    is_collection = row.kind == TokenStandard.ERC721
     uri = contracts.uri_of(
-        site.evm, Address(bytes(found.address)), number, is_collection=is_collection
+        site.evm, Address(bytes(row.address)), number, is_collection=is_collection
     )
     context = {
         "section": "tokens",
-        "token": found,
-        "kind_name": KINDS[str(found.kind)],
+        "token": row,
+        "kind_name": KINDS[str(row.kind)],
         "token_id": number,
-        "owner": rows.owner(site.evm, found, number) if is_collection else None,
+        "owner": token_rows.owner(site.evm, row, number) if is_collection else None,
         "zero": ZERO_ADDRESS,
-        "holders": [] if is_collection else rows.holders(site.evm, found, token_id=number),
+        "holders": [] if is_collection else token_rows.holders(site.evm, row, token_id=number),
         "described": None if uri is None else described(uri),
-        "transfers": transfer_lines(transfers),
+        "transfers": transfer_rows(transfers),
         **list_pages(request, transfers, lambda row: row.id, goes_on=goes_on),
     }
     return rendered(site, request, "token_item.html", context)
 
 
-def transfer_lines(
+def transfer_rows(
     transfers: Sequence[TransferRow], address: Address | None = None
-) -> list[TransferLine]:
+) -> list[ListedTransfer]:
     """Return transfers with the columns of `_transfers.html`; on the page of an address with their directions."""
-    return [TransferLine(transfer, _direction(transfer, address)) for transfer in transfers]
+    return [ListedTransfer(transfer, _direction(transfer, address)) for transfer in transfers]
 
 
 def read_id(text: str | None) -> int | None:
@@ -154,46 +156,48 @@ def _direction(transfer: TransferRow, address: Address | None) -> str:
 
 def _token(site: Explorer, text: str) -> TokenRow:
     address = parse_term(text).address
-    found = None if address is None else rows.token(site.evm, Address(address))
-    if found is None:
+    row = None if address is None else token_rows.token(site.evm, Address(address))
+    if row is None:
         raise Http404(_NOT_INDEXED)
-    return found
+    return row
 
 
 def _tabs(site: Explorer, token: TokenRow) -> dict[str, tuple[str, int | None]]:
     """Return the tabs of a token's page with their titles and numbers of rows."""
     tabs: dict[str, tuple[str, int | None]] = {
-        "": ("Transfers", rows.count_transfers(site.evm, token)),
-        "holders": ("Holders", rows.count_holders(site.evm, token)),
+        "": ("Transfers", token_rows.count_transfers(site.evm, token)),
+        "holders": ("Holders", token_rows.count_holders(site.evm, token)),
     }
     return tabs if token.kind == TokenStandard.ERC20 else {**tabs, "inventory": ("Inventory", None)}
 
 
 def _transfers(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     before = read_number(request.GET.get("before"))
-    listed = rows.transfers_of_token(site.evm, token, before=before, count=PAGE + 1)
-    found, goes_on = shown_of(listed, PAGE)
-    more = list_pages(request, found, lambda row: row.id, goes_on=goes_on)
-    return {"transfers": transfer_lines(found), **more}
+    listed_transfers = token_rows.transfers_of_token(site.evm, token, before=before, count=PAGE + 1)
+    transfers, goes_on = shown_of(listed_transfers, PAGE)
+    more = list_pages(request, transfers, lambda row: row.id, goes_on=goes_on)
+    return {"transfers": transfer_rows(transfers), **more}
 
 
 def _holders(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     first = read_number(request.GET.get("from")) or 0
-    found, goes_on = shown_of(rows.holders(site.evm, token, first=first, count=PAGE + 1), PAGE)
-    more = further_pages(request, "from", first + len(found) if goes_on else None)
-    return {"holders": found, "first_rank": first, **more}
+    holders, goes_on = shown_of(
+        token_rows.holders(site.evm, token, first=first, count=PAGE + 1), PAGE
+    )
+    more = further_pages(request, "from", first + len(holders) if goes_on else None)
+    return {"holders": holders, "first_rank": first, **more}
 
 
 def _inventory(site: Explorer, request: HttpRequest, token: TokenRow) -> dict[str, Any]:
     after = read_id(request.GET.get("after"))
     if token.kind == TokenStandard.ERC721:
-        items = rows.inventory(site.evm, token, after=after, count=PAGE + 1)
-        listed = [(item.token_id, item.owner) for item in items]
+        items = token_rows.inventory(site.evm, token, after=after, count=PAGE + 1)
+        ids_and_owners = [(item.token_id, item.owner) for item in items]
     else:
-        ids = rows.ids(site.evm, token, after=after, count=PAGE + 1)
-        listed = [(token_id, None) for token_id in ids]
-    found, goes_on = shown_of(listed, PAGE)
+        ids = token_rows.ids(site.evm, token, after=after, count=PAGE + 1)
+        ids_and_owners = [(token_id, None) for token_id in ids]
+    page_items, goes_on = shown_of(ids_and_owners, PAGE)
     return {
-        "items": found,
-        **further_pages(request, "after", found[-1][0] if goes_on else None),
+        "items": page_items,
+        **further_pages(request, "after", page_items[-1][0] if goes_on else None),
     }

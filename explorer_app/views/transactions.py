@@ -24,7 +24,7 @@ from explorer_app.site import Explorer
 from explorer_app.views.abis import Abis
 from explorer_app.views.cchain import method
 from explorer_app.views.page import NO_PART, cchain_page, rendered
-from explorer_app.views.tokens import transfer_lines
+from explorer_app.views.tokens import transfer_rows
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 
@@ -38,10 +38,8 @@ _HASH_BYTES: Final = 32
 _MAX_INPUT: Final = 16 * 1024
 _MOVING_NOTHING: Final = {"DELEGATECALL", "CALLCODE"}
 """Calls that transfer no value, because they run another contract's code in the caller's context."""
-_NO_HASH: Final = "This is no transaction's hash: one is 0x and 64 hexadecimal digits."
-_NO_TRANSACTION: Final = (
-    "No transaction has this hash here: it was not sent to this node, or was dropped or replaced."
-)
+_NO_HASH: Final = "Not a transaction hash. A hash is 0x followed by 64 hexadecimal digits."
+_NO_TRANSACTION: Final = "This node knows no transaction with this hash. It was never sent to this node, or was dropped or replaced."
 _TYPES: Final = ("legacy", "access list", "dynamic fee", "blob", "set code")
 
 
@@ -49,14 +47,14 @@ class Event(NamedTuple):
     """A log with its decoded event."""
 
     address: bytes
-    place: int
+    position: int
     """Index among the logs of its block."""
     topics: Sequence[bytes]
     data: bytes
     decoded: DecodedCall | None
 
 
-class CallLine(NamedTuple):
+class CallRow(NamedTuple):
     """A frame in the tree of calls."""
 
     frame: Frame
@@ -93,10 +91,10 @@ class AccountDifference(NamedTuple):
 @cchain_page
 def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
     """Show a transaction by its hash: `?tab=` selects a tab; also a pending transaction."""
-    wanted = _hash(tx_hash)
-    row = cchain.transaction(site.evm, wanted)
+    hash_ = _hash(tx_hash)
+    row = cchain.transaction(site.evm, hash_)
     if row is None:
-        return _waiting(site, request, wanted)
+        return _pending(site, request, hash_)
     tab = request.GET.get("tab", "")
     if tab not in TABS:
         raise Http404(NO_PART)
@@ -109,20 +107,20 @@ def tx(site: Explorer, request: HttpRequest, tx_hash: str) -> HttpResponse:
 
 def _hash(text: str) -> Hash:
     try:
-        found = bytes.fromhex(text.removeprefix("0x"))
+        hash_bytes = bytes.fromhex(text.removeprefix("0x"))
     except ValueError:
         raise Http404(_NO_HASH) from None
-    if len(found) != _HASH_BYTES:
+    if len(hash_bytes) != _HASH_BYTES:
         raise Http404(_NO_HASH)
-    return Hash(found)
+    return Hash(hash_bytes)
 
 
-def _waiting(site: Explorer, request: HttpRequest, wanted: Hash) -> HttpResponse:
-    found = chain_pool.transaction(site.evm, wanted)
-    if found is None:
+def _pending(site: Explorer, request: HttpRequest, hash_: Hash) -> HttpResponse:
+    tx = chain_pool.transaction(site.evm, hash_)
+    if tx is None:
         raise Http404(_NO_TRANSACTION)
-    context = {"section": "pool", "tx": found, "decoded": site.names.call(found.data)}
-    return rendered(site, request, "tx_waiting.html", context)
+    context = {"section": "pool", "tx": tx, "decoded": site.names.call(tx.data)}
+    return rendered(site, request, "tx_pending.html", context)
 
 
 def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
@@ -145,29 +143,29 @@ def _overview(site: Explorer, row: TransactionRow) -> dict[str, Any]:
         "confirmations": head.number - row.number + 1,
         **({} if row.succeeded else _failure(site, abis, row)),
         "events": events,
-        **_tokens_moved(site, row, events),
+        **_token_transfers(site, row, events),
         "before": before,
         "after": after,
     }
 
 
 def _calls(site: Explorer, row: TransactionRow) -> dict[str, Any]:
-    found = _traced(site, row)
-    frames = found.trace.frames if found.trace else ()
+    traced = _traced(site, row)
+    frames = traced.trace.frames if traced.trace else ()
     return {
-        "trouble": found.trouble,
-        "calls": list(_call_lines(site, frames[:MAX_CALLS])),
-        "moved": list(islice(_moving(frames), MAX_CALLS)),
+        "trouble": traced.trouble,
+        "calls": list(_call_rows(site, frames[:MAX_CALLS])),
+        "transfers": list(islice(_value_transfers(frames), MAX_CALLS)),
         "left_out": max(0, len(frames) - MAX_CALLS),
     }
 
 
 def _state(site: Explorer, row: TransactionRow) -> dict[str, Any]:
-    found = _traced(site, row, state=True)
-    touched = found.trace.state if found.trace else None
+    traced = _traced(site, row, state=True)
+    touched = traced.trace.state if traced.trace else None
     changes = list(_changes(touched)) if touched else []
     return {
-        "trouble": found.trouble,
+        "trouble": traced.trouble,
         "changes": changes[:MAX_CHANGES],
         "left_out": max(0, len(changes) - MAX_CHANGES),
     }
@@ -209,10 +207,10 @@ def _text(data: bytes) -> str:
 
 def _failure(site: Explorer, abis: Abis, row: TransactionRow) -> dict[str, Any]:
     """Return why a transaction failed: as text, and as an error that its contract declares."""
-    found = _traced(site, row)
-    frames = found.trace.frames if found.trace else ()
+    traced = _traced(site, row)
+    frames = traced.trace.frames if traced.trace else ()
     named = failure_of(frames, site.known) if frames else None
-    failure = named or FailureText(found.trouble or "It failed.")
+    failure = named or FailureText(traced.trouble or "The transaction failed.")
     return {"failure": failure, "error": _declared(site, abis, frames)}
 
 
@@ -221,18 +219,20 @@ def _declared(site: Explorer, abis: Abis, frames: Sequence[Frame]) -> DecodedCal
     for frame in frames:
         if frame.error != failures.REVERTED or frame.output != frames[0].output:
             return None
-        found = site.names.error(frame.output, abis.of(frame.to))
-        if found is not None and not found.is_guess:
-            return found
+        error = site.names.error(frame.output, abis.of(frame.to))
+        if error is not None and not error.is_guess:
+            return error
     return None
 
 
-def _tokens_moved(site: Explorer, row: TransactionRow, events: Sequence[Event]) -> dict[str, Any]:
+def _token_transfers(
+    site: Explorer, row: TransactionRow, events: Sequence[Event]
+) -> dict[str, Any]:
     """Return token transfers from the index; for a block that is not indexed yet, the Transfer events."""
     written = tokens.progress(site.evm)
     if written is None or written.height < row.number:
-        return {"told": [event for event in events if _is_transfer(event)]}
-    return {"transfers": transfer_lines(tokens.transfers_in(site.evm, row.id))}
+        return {"transfer_events": [event for event in events if _is_transfer(event)]}
+    return {"transfers": transfer_rows(tokens.transfers_in(site.evm, row.id))}
 
 
 def _topics(log: Any) -> list[bytes]:
@@ -251,13 +251,13 @@ def _is_transfer(event: Event) -> bool:
     return event.decoded is not None and event.decoded.name.startswith("Transfer")
 
 
-def _call_lines(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallLine]:
+def _call_rows(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallRow]:
     abis = Abis(site)
     for place, frame in enumerate(frames):
         creates = frame.type.startswith("CREATE")
         abi = NO_ABI if creates else abis.of(frame.to)
         failed = failure_of(_alone(frames, place), site.known) if frame.error else None
-        yield CallLine(
+        yield CallRow(
             frame,
             min(frame.depth, _DEEPEST),
             None if creates else site.names.call(frame.input, abi),
@@ -266,7 +266,7 @@ def _call_lines(site: Explorer, frames: Sequence[Frame]) -> Iterator[CallLine]:
         )
 
 
-def _moving(frames: Iterable[Frame]) -> Iterator[Frame]:
+def _value_transfers(frames: Iterable[Frame]) -> Iterator[Frame]:
     """Yield the frames that moved coins; a failed frame undoes everything inside it."""
     failed: int | None = None
     for frame in frames:

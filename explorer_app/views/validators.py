@@ -11,12 +11,12 @@ from explorer_app.views.page import page, read_number, rendered, shown_of
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID
 
-MOST: Final = 100
+MAX_ROWS: Final = 100
 """Limit of rows in a list of validators."""
 
-_NO_NODE_ID: Final = "This is no node's ID: one is NodeID- and a text in CB58."
-_NO_VALIDATOR: Final = "No node of this ID has ever validated here."
-_NO_SUBNET: Final = "There is no subnet of this ID."
+_NO_NODE_ID: Final = "Not a node ID. A node ID is NodeID- followed by a CB58 string."
+_NO_VALIDATOR: Final = "No node with this ID has ever been a validator."
+_NO_SUBNET: Final = "There is no subnet with this ID."
 
 
 @page
@@ -31,7 +31,7 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     node_id = read_term(text).node_id
     if node_id is None:
         raise Http404(_NO_NODE_ID)
-    periods = staking.periods(site.platform, node_id, delegators=False, count=MOST)
+    periods = staking.periods(site.platform, node_id, delegators=False, count=MAX_ROWS)
     if not periods:
         raise Http404(_NO_VALIDATOR)
     rows = {row.validator.node_id: row for row in staking.validators(site.platform)}
@@ -43,7 +43,7 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         "is_own": str(node_id) == site.node_id(),
         "total": stakers.current_validators(site.platform).weight,
         "periods": periods,
-        "delegators": staking.periods(site.platform, node_id, delegators=True, count=MOST),
+        "delegators": staking.periods(site.platform, node_id, delegators=True, count=MAX_ROWS),
         "unit": site.platform.network().unit,
     }
     return rendered(site, request, "validator.html", context)
@@ -53,8 +53,8 @@ def validator(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
 def calendar(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show the stakers whose periods end next, with their rewards, starting at an offset (`?after=`)."""
     after = read_number(request.GET.get("after")) or 0
-    listed = staking.ending(site.platform, after=after, count=staking.PAGE + 1)
-    rows, goes_on = shown_of(listed, staking.PAGE)
+    stakers_by_end = staking.ending(site.platform, after=after, count=staking.PAGE + 1)
+    rows, goes_on = shown_of(stakers_by_end, staking.PAGE)
     context = {
         "section": "validators",
         "rows": rows,
@@ -110,12 +110,12 @@ def subnets(site: Explorer, request: HttpRequest) -> HttpResponse:
 def subnet(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     """Show a subnet: its control keys, its blockchains, and its validators starting at a rank (`?after=`)."""
     subnet_id = read_term(text).id
-    found = None if subnet_id is None else platform.subnet(site.platform, subnet_id)
-    if found is None or subnet_id is None:
+    row = None if subnet_id is None else platform.subnet(site.platform, subnet_id)
+    if row is None or subnet_id is None:
         raise Http404(_NO_SUBNET)
     context = {
         "section": "subnets",
-        "subnet": found,
+        "subnet": row,
         "looked_at": str(subnet_id),
         "keys": platform.control_keys(site.platform, subnet_id),
         "chains": platform.blockchains(site.platform, subnet_id),
@@ -131,15 +131,15 @@ def _validators(
     subnet_id: Any = PRIMARY_NETWORK_ID,
 ) -> HttpResponse:
     after = read_number(request.GET.get("after")) or 0
-    found = staking.validators(site.platform, subnet_id)
-    rows = found[after : after + MOST]
-    listed = {
+    all_validators = staking.validators(site.platform, subnet_id)
+    rows = all_validators[after : after + MAX_ROWS]
+    list_context = {
         "validators": rows,
-        "count": len(found),
+        "count": len(all_validators),
         "total": stakers.current_validators(site.platform, subnet_id).weight,
         "is_subnet": subnet_id != PRIMARY_NETWORK_ID,
-        "older": f"after={after + MOST}" if after + MOST < len(found) else "",
+        "older": f"after={after + MAX_ROWS}" if after + MAX_ROWS < len(all_validators) else "",
         "newest": "after=0" if after else "",
         "unit": site.platform.network().unit,
     }
-    return rendered(site, request, template, {**context, **listed})
+    return rendered(site, request, template, {**context, **list_context})

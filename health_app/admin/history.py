@@ -15,7 +15,7 @@ from typing_extensions import override
 from adminkit import display
 from adminkit.actions import ActionTarget, AdminAction, ask
 from adminkit.changelist import ListChoice
-from adminkit.overview import Card, Overview, Panel, Way
+from adminkit.overview import ActionLink, Card, Overview, Panel
 from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app.apps import evm_chains
 from chaindb.chains import title
@@ -48,8 +48,8 @@ def show_error(error: str) -> SafeString:
     """Return an error with its reasons, one per line."""
     if not error:
         return display.NOTHING
-    what, _, reasons = error.partition(" reason: ")
-    lines = [what, *(display.faint(reason) for reason in reasons.split(", ") if reason)]
+    summary, _, reasons = error.partition(" reason: ")
+    lines = [summary, *(display.faint(reason) for reason in reasons.split(", ") if reason)]
     return format_html('<span class="nd-why">{}</span>', display.stack(*lines))
 
 
@@ -57,7 +57,7 @@ def show_error(error: str) -> SafeString:
 class HealthChangeAdmin(ReadOnlyModelAdmin):
     """Changes of checks, the latest first."""
 
-    absent_because = "There was none, or it is older than NODE_HISTORY_HEALTH keeps."
+    absent_because = "It never existed, or is older than NODE_HISTORY_HEALTH."
     list_display = ("when", "check_name", "state", "why")
     ordering = ("-id",)
     search_fields = ("name",)
@@ -68,7 +68,7 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
     )
     fieldsets = (
         (None, {"fields": ("check_name", "state", "when", "why")}),
-        ("What was measured", {"fields": ("measured",)}),
+        ("Measured values", {"fields": ("measured",)}),
     )
 
     @override
@@ -78,11 +78,11 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
 
     @override
     def read_term(self, text: str) -> Any:
-        wanted = text.strip().lower()
+        term = text.strip().lower()
         checks = check_names()
         names = {name.lower(): name for name in checks}
         names |= {title_of(name).lower(): name for name in checks}
-        return names.get(wanted, text.strip())
+        return names.get(term, text.strip())
 
     @override
     def branches(self, term: Any) -> list[Q]:
@@ -113,24 +113,24 @@ class HealthChangeAdmin(ReadOnlyModelAdmin):
         """Return the check's message."""
         if change.message is None:
             return display.faint("Nothing could be measured.")
-        shown = dumps(change.message, indent=2, ensure_ascii=False)
-        return format_html('<pre class="nd-box nd-json" tabindex="0">{}</pre>', shown)
+        text = dumps(change.message, indent=2, ensure_ascii=False)
+        return format_html('<pre class="nd-box nd-json" tabindex="0">{}</pre>', text)
 
 
 CHANGES = 5
 _SECOND: Final = 10**9
-_LOOK: Final = "look at the log"
+_CHECK_LOG: Final = "check the log"
 
 
 def overview(reporter: Reporter) -> Overview:
     """Return the current state of the checks."""
     checks = reporter.health().checks
     failing = [name for name in sorted(checks, key=title_of) if _fails(checks[name])]
-    told = (Panel("What fails, and what to do", _failure_table(failing, checks)),)
+    failures = (Panel("Failing checks", _failure_table(failing, checks)),)
     return Overview(
         name="Health",
         cards=tuple(_card(name, checks[name]) for name in sorted(checks, key=title_of)),
-        panels=(*(told if failing else ()), Panel("Latest changes", _change_table())),
+        panels=(*(failures if failing else ()), Panel("Latest changes", _change_table())),
     )
 
 
@@ -143,26 +143,30 @@ def _failure_table(failing: Sequence[str], checks: Mapping[str, CheckResult]) ->
     rows = []
     for name in failing:
         result = checks[name]
-        known = advice.find(name, result.error)
+        found_advice = advice.find(name, result.error)
         began = (result.first_failure or 0) // _SECOND
         rows.append(
             (
                 title_of(name),
                 show_error(result.error),
                 display.moment(began),
-                display.stack(*(cause.cause for cause in known)) if known else display.NOTHING,
-                display.stack(*(cause.action for cause in known) if known else (_LOOK,)),
+                display.stack(*(entry.cause for entry in found_advice))
+                if found_advice
+                else display.NOTHING,
+                display.stack(
+                    *(entry.action for entry in found_advice) if found_advice else (_CHECK_LOG,)
+                ),
             )
         )
-    return display.prose_table(("Check", "Says", "Since", "Cause", "Action"), rows)
+    return display.prose_table(("Check", "Message", "Since", "Cause", "Action"), rows)
 
 
 def _card(name: str, result: CheckResult) -> Card:
-    way = Way("Run again", reverse("admin_check", args=[name]), RERUN)
+    action = ActionLink("Run again", reverse("admin_check", args=[name]), RERUN)
     if result.ended is None:
-        return Card(title_of(name), display.badge("not yet run", "wait"), way=way)
+        return Card(title_of(name), display.badge("not yet run", "wait"), action=action)
     note = show_error(result.error) if result.error else ""
-    return Card(title_of(name), show_state(healthy=result.healthy), note, way)
+    return Card(title_of(name), show_state(healthy=result.healthy), note, action)
 
 
 RERUN: Final = "health_app.change_healthchange"
@@ -173,16 +177,16 @@ def _run_again(checked: tuple[Reporter, str]) -> str:
     reporter, name = checked
     result = reporter.run_again(name)
     state = f"fails: {result.error}" if result.error else "passes"
-    return f"Ran check {title_of(name)} again: it {state}."
+    return f"The check {title_of(name)} was run again: it {state}."
 
 
 _AGAIN: Final = AdminAction(
     name="again",
     button="Run again",
     question="Run this check again?",
-    consequence="It is run now, in this process, instead of when its turn comes. Other processes of the node have "
-    "checks of their own, which go on as they do. A write that the database refused counts for half a minute or "
-    "more, whatever it takes meanwhile.",
+    consequence="The check runs now in this process, instead of at its next interval. The checks of the node's other "
+    "processes are not affected. A write that the database rejected counts as a failure for at least half a minute, "
+    "even if later writes succeed.",
     permission=RERUN,
     do=_run_again,
 )
@@ -197,15 +201,17 @@ def ask_to_run(request: HttpRequest, reporter: Reporter, name: str) -> HttpRespo
     result = reporter.health().checks.get(name)
     if result is None:
         raise Http404
-    facts = (
+    details = (
         ("Check", title_of(name)),
         ("State", show_state(healthy=result.healthy)),
-        ("Says", show_error(result.error)),
+        ("Message", show_error(result.error)),
         ("Last run", "never" if result.ended is None else display.moment(result.ended // _SECOND)),
     )
     front = reverse("admin:index")
     return ask(
-        request, _AGAIN, ActionTarget((reporter, name), f"health check {name}", facts, front, front)
+        request,
+        _AGAIN,
+        ActionTarget((reporter, name), f"health check {name}", details, front, front),
     )
 
 

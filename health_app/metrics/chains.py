@@ -119,13 +119,13 @@ def _stake(present: CurrentSet, now: int) -> Iterator[Metric]:
 def _uptimes(now: int) -> Iterator[Metric]:
     """Yield the average uptime of all validators, not weighted by stake, and this node's own."""
     tracking = stakers.tracking(platform_chain())
-    seen = {
+    uptimes = {
         node_id: uptime.fraction(now, tracking=tracking)
         for node_id, uptime in stakers.uptimes(platform_chain()).items()
     }
-    if seen:
-        average = sum(seen.values()) / len(seen)
+    if uptimes:
+        average = sum(uptimes.values()) / len(uptimes)
         yield gauge("platform_validator_uptime_ratio", average, of="average")
-    own = seen.get(platform_chain().node_id)
+    own = uptimes.get(platform_chain().node_id)
     if own is not None:
         yield gauge("platform_validator_uptime_ratio", own, of="own")

@@ -78,32 +78,32 @@ class Instruments:
 
     def _of(self, kind: Any, name: str, labels: dict[str, str], **options: Any) -> Any:
         with self._lock:
-            made = self._made.get(name)
-            if made is None:
+            metric = self._made.get(name)
+            if metric is None:
                 options |= {"namespace": NAMESPACE, "registry": self.registry}
-                made = self._made[name] = kind(name, HELP[name], tuple(labels), **options)
-        return made.labels(*labels.values()) if labels else made
+                metric = self._made[name] = kind(name, HELP[name], tuple(labels), **options)
+        return metric.labels(*labels.values()) if labels else metric
 
 
 def gauge(name: str, value: float, /, **labels: str) -> Metric:
     """Return a metric with a value that was read now."""
-    made = GaugeMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
-    made.add_metric(tuple(labels.values()), value)
-    return made
+    family = GaugeMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    family.add_metric(tuple(labels.values()), value)
+    return family
 
 
 def counter(name: str, value: float, /, **labels: str) -> Metric:
     """Return a metric with a value that was read now and only increases."""
-    made = CounterMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
-    made.add_metric(tuple(labels.values()), value)
-    return made
+    family = CounterMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    family.add_metric(tuple(labels.values()), value)
+    return family
 
 
 def summary(name: str, count: int, total: float, /, **labels: str) -> Metric:
     """Return a metric with a number of observations and their sum, read now; both only increase."""
-    made = SummaryMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
-    made.add_metric(tuple(labels.values()), count, total)
-    return made
+    family = SummaryMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    family.add_metric(tuple(labels.values()), count, total)
+    return family
 
 
 def histogram(
@@ -113,20 +113,20 @@ def histogram(
 
     There is one more count than there are bounds: the last one counts observations above the last bound.
     """
-    made = HistogramMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
-    shown: Callable[[float], str] = floatToGoString
-    ends = (*map(shown, bounds), "+Inf")
+    family = HistogramMetricFamily(f"{NAMESPACE}_{name}", HELP[name], labels=tuple(labels))
+    format_bound: Callable[[float], str] = floatToGoString
+    ends = (*map(format_bound, bounds), "+Inf")
     buckets = list(zip(ends, accumulate(counts), strict=True))
-    made.add_metric(tuple(labels.values()), buckets, total)
-    return made
+    family.add_metric(tuple(labels.values()), buckets, total)
+    return family
 
 
 def grouped(metrics: Iterable[Metric]) -> list[Metric]:
     """Return one metric per name with all of its samples, because a name may appear only once on the page."""
-    found: dict[str, Metric] = {}
+    families: dict[str, Metric] = {}
     for metric in metrics:
-        whole = found.setdefault(
+        family = families.setdefault(
             metric.name, Metric(metric.name, metric.documentation, metric.type)
         )
-        whole.samples.extend(metric.samples)
-    return list(found.values())
+        family.samples.extend(metric.samples)
+    return list(families.values())

@@ -110,7 +110,7 @@ def statement_of(sql: Any) -> str:
 
 def _timed(process: ProcessMetrics) -> Callable[[Execute, Any, Any, bool, dict[str, Any]], Any]:
     """Return an `execute_wrappers` function whose helpers are local variables, for speed."""
-    observe, clock, known = process.statements.observe, time.monotonic, statement_of
+    observe, clock, statement = process.statements.observe, time.monotonic, statement_of
 
     def timed(execute: Execute, sql: Any, params: Any, many: bool, context: dict[str, Any]) -> Any:  # noqa: FBT001  # Django's form
         started = clock()
@@ -121,6 +121,6 @@ def _timed(process: ProcessMetrics) -> Callable[[Execute, Any, Any, bool, dict[s
             error = type(failure).__name__
             raise
         finally:
-            observe(known(sql), clock() - started, error)
+            observe(statement(sql), clock() - started, error)
 
     return timed

@@ -111,9 +111,11 @@ def _stake(peers: Sequence[Any]) -> Iterator[Metric]:
 
 def _existing(tracked: Counter[str], primary: str) -> list[str]:
     """Return those of the tracked subnets that exist; only the most tracked ones are considered."""
-    wanted = [ID.parse(text) for text, _ in tracked.most_common(_MAX_SUBNETS)]
-    found = [str(subnet.subnet_id) for subnet in subnets.subnets(platform_chain(), wanted)]
-    return [text for text in found if text != primary]
+    subnet_ids = [ID.parse(text) for text, _ in tracked.most_common(_MAX_SUBNETS)]
+    known_subnets = [
+        str(subnet.subnet_id) for subnet in subnets.subnets(platform_chain(), subnet_ids)
+    ]
+    return [text for text in known_subnets if text != primary]
 
 
 def _since(moment: datetime, now: datetime) -> float:

@@ -70,10 +70,10 @@ class ProcessMetrics:
 
     def block(self, chain: str, seconds: float) -> None:
         """Count a block that was made, or verified and accepted, by the name of its chain."""
-        made = self.instruments.histogram(
+        histogram = self.instruments.histogram(
             "block_processing_duration_seconds", LONG_BOUNDS, chain=chain
         )
-        made.observe(seconds)
+        histogram.observe(seconds)
 
     def router(self) -> tuple[int, float]:
         """Return how many calls this process has not answered, and how long the oldest one has been running.
@@ -90,7 +90,7 @@ class ProcessMetrics:
         """Update the instruments with the counts and with the current state of caches, pools and connections."""
         with self._lock:
             self._update_calls()
-            self._update_doors()
+            self._update_endpoints()
             self._update_database()
             self._update_memory()
 
@@ -117,7 +117,7 @@ class ProcessMetrics:
                 show.counter("api_errors", api=api, method=method, code=str(code)).reach(number)
         show.gauge("api_calls_processing").set(self.router()[0])
 
-    def _update_doors(self) -> None:
+    def _update_endpoints(self) -> None:
         show = self.instruments
         for api, replies in self._replies.copy().items():
             for (method, status), number in replies.read().items():

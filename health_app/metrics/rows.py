@@ -111,21 +111,21 @@ class RowCounts:
 
     def read(self) -> list[Metric]:
         """Read all parts in this thread; once the database does not answer, the remaining parts are skipped."""
-        found: list[Metric] = []
+        metrics: list[Metric] = []
         up = True
         for name, part in self._parts:
             began = time.monotonic()
             error: Exception | None = None
             if up:
                 try:
-                    found += list(part())
+                    metrics += list(part())
                 except Exception as failure:  # after any failure the other parts are shown
                     error = failure
                 self._tell(name, error)
             up = up and not isinstance(error, _AWAY)
-            found.append(gauge("scrape_success", up and error is None, part=name))
-            found.append(gauge("scrape_duration_seconds", time.monotonic() - began, part=name))
-        return [*found, gauge("database_up", up)]
+            metrics.append(gauge("scrape_success", up and error is None, part=name))
+            metrics.append(gauge("scrape_duration_seconds", time.monotonic() - began, part=name))
+        return [*metrics, gauge("database_up", up)]
 
     def _tell(self, name: str, error: Exception | None) -> None:
         """Log that a part cannot be read, if it could be read before."""
@@ -138,9 +138,9 @@ class RowCounts:
 
     def _work(self, reading: "Future[list[Metric]]") -> None:
         try:
-            found = self.read()
+            column_list = self.read()
         finally:
             connections.close_all()
             with self._lock:
                 self._reading = None
-        reading.set_result(found)
+        reading.set_result(column_list)

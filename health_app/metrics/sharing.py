@@ -123,29 +123,31 @@ class SharedProcesses:
 
     def living(self) -> list[Process]:
         """Return the running processes, and remove the live gauges of those that have exited."""
-        found = []
+        processes = []
         for path in self._directory.glob("process_*"):
             with path.open() as place:
                 if _lock(place, fcntl.LOCK_SH):
                     _bury(self._directory, int(path.name.rpartition("_")[2]))
-                elif said := place.read().split():  # empty while a process is reserving the number
-                    found.append(Process(said[0], int(said[1])))
-        return sorted(found, key=lambda process: process.pid)
+                elif (
+                    fields := place.read().split()
+                ):  # empty while a process is reserving the number
+                    processes.append(Process(fields[0], int(fields[1])))
+        return sorted(processes, key=lambda process: process.pid)
 
     def router(self) -> tuple[int, float]:
         """Return how many calls are unanswered, and how many seconds the oldest has been running.
 
         Covers all processes of this node on this machine; values are up to one second old.
         """
-        found = {metric.name: metric for metric in self._read("gauge_live*.db")}
-        calls = _only(found.get(f"{NAMESPACE}_api_calls_processing"), 0.0)
-        return int(calls), _age(found.get(f"{NAMESPACE}_{OLDEST}"))
+        metrics = {metric.name: metric for metric in self._read("gauge_live*.db")}
+        calls = _only(metrics.get(f"{NAMESPACE}_api_calls_processing"), 0.0)
+        return int(calls), _age(metrics.get(f"{NAMESPACE}_{OLDEST}"))
 
     def collect(self) -> Iterator[Metric]:
         """Yield the combined metrics of all processes."""
-        found = {metric.name: metric for metric in self._read("*.db")}
-        oldest = found.pop(f"{NAMESPACE}_{OLDEST}", None)
-        yield from found.values()
+        metrics = {metric.name: metric for metric in self._read("*.db")}
+        oldest = metrics.pop(f"{NAMESPACE}_{OLDEST}", None)
+        yield from metrics.values()
         yield gauge(LONGEST, _age(oldest))
 
     def _read(self, pattern: str) -> Iterable[Metric]:

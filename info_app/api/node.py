@@ -68,14 +68,14 @@ class OwnNode:
     def _shown_id(self) -> Raw:
         """The answer, which never changes once it was computed."""
         node_id, signer = self._identity.node_id, self._identity.signer_key
-        shown = {
+        fields = {
             "nodeID": str(node_id),
             "nodePOP": {
                 "publicKey": encode_data(signer.public_key),
                 "proofOfPossession": encode_data(signer.proof_of_possession),
             },
         }
-        return Raw(msgspec.json.encode(shown))
+        return Raw(msgspec.json.encode(fields))
 
     def get_node_version(self) -> Json:
         """info.getNodeVersion: versions of the node, its database and its virtual machines, and its commit."""
@@ -132,12 +132,12 @@ def get_blockchain_id(alias: str) -> Json:
 
     Unspecified: chains that this node does not take part in have one too, as in the reference's partial sync.
     """
-    found = chain_names.find(platform_chain(), alias)
-    if found is None and (further := _further_chain(alias)) is not None:
-        found = further.blockchain_id
-    if found is None:
+    blockchain_id = chain_names.find(platform_chain(), alias)
+    if blockchain_id is None and (further := _further_chain(alias)) is not None:
+        blockchain_id = further.blockchain_id
+    if blockchain_id is None:
         raise refused(f"there is no ID with alias {shortened(alias)}")
-    return {"blockchainID": str(found)}
+    return {"blockchainID": str(blockchain_id)}
 
 
 def is_bootstrapped(chain_name: str) -> Json:
@@ -156,17 +156,17 @@ def is_bootstrapped(chain_name: str) -> Json:
 
 def _name_of(text: str) -> str | None:
     """Return the name of the chain with an alias or ID, or None."""
-    found = chain_names.find(platform_chain(), text)
-    if found is None:
+    blockchain_id = chain_names.find(platform_chain(), text)
+    if blockchain_id is None:
         further = _further_chain(text)
         return None if further is None else further.name
     network = platform_chain().network()
-    return {network.x_chain_id: "X", network.c_chain_id: C_CHAIN}.get(found, P_CHAIN)
+    return {network.x_chain_id: "X", network.c_chain_id: C_CHAIN}.get(blockchain_id, P_CHAIN)
 
 
 def _further_chain(text: str) -> NodeChain | None:
     """Return the chain besides those of the Primary Network with an alias or ID, or None."""
-    return next((one for one in node_network().evm_chains[1:] if one.is_named(text)), None)
+    return next((chain for chain in node_network().evm_chains[1:] if chain.is_named(text)), None)
 
 
 EXPECTED: Final[tuple[type[Exception], ...]] = (NoIdentity,)

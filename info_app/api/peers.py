@@ -12,18 +12,18 @@ from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 
 def peers(node_ids: Sequence[NodeID]) -> Json:
     """info.peers: the connected peers, all of them or those among the given nodes."""
-    found = selectors.peers(node_ids)
-    return {"numPeers": str(len(found)), "peers": [_to_json(peer) for peer in found]}
+    connected = selectors.peers(node_ids)
+    return {"numPeers": str(len(connected)), "peers": [_to_json(peer) for peer in connected]}
 
 
 def uptime() -> Json:
     """info.uptime: this node's uptime as its peers report it, weighted by their stake, in percent."""
-    found = selectors.uptime()
-    if found is None:
+    uptime = selectors.uptime()
+    if uptime is None:
         raise refused("couldn't get node uptime: node is not a validator")
     return {
-        "rewardingStakePercentage": four_digits(found.rewarding_stake),
-        "weightedAveragePercentage": four_digits(found.weighted_average),
+        "rewardingStakePercentage": four_digits(uptime.rewarding_stake),
+        "weightedAveragePercentage": four_digits(uptime.weighted_average),
     }
 
 

@@ -36,15 +36,15 @@ def tally(peers: Iterable[PeerRecord], weights: Mapping[NodeID, int]) -> dict[st
         for number in peer.objected_acps:
             objectors[number].append(peer.node_id)
     total = sum(weights.values())
-    shown = {}
+    votes = {}
     for number in sorted({*supporters, *objectors}):
         support = sum(weights[supporter] for supporter in supporters[number])
         objection = sum(weights[objector] for objector in objectors[number])
-        shown[str(number)] = {
+        votes[str(number)] = {
             "supportWeight": str(support),
             "supporters": [str(supporter) for supporter in supporters[number]],
             "objectWeight": str(objection),
             "objectors": [str(objector) for objector in objectors[number]],
             "abstainWeight": str(max(0, total - support - objection)),
         }
-    return shown
+    return votes

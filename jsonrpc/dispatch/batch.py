@@ -17,7 +17,7 @@ from jsonrpc.errors import JsonRpcError
 class Batch:
     """The execution of one batch.
 
-    `room` is the number of bytes of results after which no further calls are executed; `expired` returns
+    `free_bytes` is the number of bytes of results after which no further calls are executed; `expired` returns
     whether the time limit has passed. Exceptions in `passing` are raised to the caller.
     """
 
@@ -27,14 +27,14 @@ class Batch:
         calls: Sequence[RpcCall],
         connection: object,
         *,
-        room: int,
+        free_bytes: int,
         expired: Callable[[], bool],
         passing: tuple[type[Exception], ...] = (),
     ) -> None:
         self._executor = executor
         self._calls = calls
         self._connection = connection
-        self._room = room
+        self._free_bytes = free_bytes
         self._expired = expired
         self._passing = passing
         self._answers: list[bytes | None] = [None] * len(calls)
@@ -56,7 +56,7 @@ class Batch:
         return self._answers
 
     def _stopped(self) -> JsonRpcError | None:
-        if self._room < 0:
+        if self._free_bytes < 0:
             return errors.response_too_large()
         return errors.request_timed_out() if self._expired() else None
 
@@ -77,7 +77,7 @@ class Batch:
             answer = executor.run(method, call, self._connection)
         if answer is not None:
             self._answers[position] = answer
-            self._room -= len(answer)
+            self._free_bytes -= len(answer)
         return position + 1
 
     def _run_vector(self, method: Method, start: int) -> int:
@@ -119,19 +119,19 @@ class Batch:
         """Store the outcomes of vectorized calls at the positions of their calls, within the size limit."""
         executor = self._executor
         success = executor.dialect.success
-        room = self._room
+        free_bytes = self._free_bytes
         for (position, identifier), outcome in zip(bound, outcomes, strict=True):
             if not identifier:
                 continue
-            if room < 0:
+            if free_bytes < 0:
                 answer = executor.failure(identifier, errors.response_too_large())
             elif isinstance(outcome, JsonRpcError):
                 answer = executor.failure(identifier, outcome)
             else:
                 answer = success(identifier, outcome)
-                room -= len(outcome)
+                free_bytes -= len(outcome)
             self._answers[position] = answer
-        self._room = room
+        self._free_bytes = free_bytes
 
     def _refuse_from(self, position: int, error: JsonRpcError) -> None:
         """Answer the remaining calls with one error, without executing them."""
@@ -143,5 +143,5 @@ class Batch:
                 self._answers[index] = self._executor.reject(call, own)
             else:
                 self._answers[index] = self._executor.reject(
-                    call, error, LATE if self._room >= 0 else REFUSED
+                    call, error, LATE if self._free_bytes >= 0 else REFUSED
                 )

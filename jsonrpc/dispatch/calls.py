@@ -127,7 +127,7 @@ class CallExecutor:
         if self._observer is not None:
             self._observer(ABANDONED, 0.0, 0)
 
-    def tell(self, names: str | dict[str, int], seconds: float) -> None:
+    def record_calls(self, names: str | dict[str, int], seconds: float) -> None:
         """Report calls that were answered without these methods: one by name, or several with their numbers."""
         counts = {names: 1} if isinstance(names, str) else names
         share = seconds / sum(counts.values())
@@ -215,9 +215,9 @@ class CallExecutor:
             return error
         mapped = self._map_error(error) if isinstance(error, Exception) else None
         if mapped is None:
-            if words := self._outage(error):
+            if outage := self._outage(error):
                 _log.warning("method %s failed", method, exc_info=error)
-                return errors.unavailable(words)
+                return errors.unavailable(outage)
             _log.error("method %s crashed", method, exc_info=error)
             return errors.handler_crashed()
         return mapped

@@ -31,7 +31,7 @@ class Dialect(Protocol):
     def headers(self) -> tuple[tuple[bytes, bytes], ...]:
         """Headers of every JSON answer."""
 
-    def read(self, body: bytes, most: int, /) -> RpcCall | list[RpcCall]:
+    def read(self, body: bytes, maximum: int, /) -> RpcCall | list[RpcCall]:
         """Read a body: one call, or several, of which at most `most` are needed.
 
         Raises a `JsonRpcError` for anything else.
@@ -49,7 +49,7 @@ class Dialect(Protocol):
     def invalid_call(self, call: RpcCall) -> JsonRpcError:
         """Return the error for a request of another version, or without a method."""
 
-    def unknown_method(self, name: str, known: Mapping[str, object]) -> JsonRpcError:
+    def unknown_method(self, name: str, methods: Mapping[str, object]) -> JsonRpcError:
         """Return the error for a method that is not among the known ones."""
 
     def success(self, identifier: bytes, result: bytes) -> bytes:

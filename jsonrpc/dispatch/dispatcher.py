@@ -162,22 +162,22 @@ class Dispatcher:
         the earlier ones have been executed and will be again, so hot methods must be safe to repeat.
         If the time of the loop's turn is used up, only small single calls are answered.
         """
-        asked = body if isinstance(body, Body) else Body(body)
-        if len(asked.text) > self._small and self._is_for_a_thread(asked.text):
+        request_body = body if isinstance(body, Body) else Body(body)
+        if len(request_body.text) > self._small and self._is_for_a_thread(request_body.text):
             return MISS
-        found = None if by_methods else self.answer_by_shortcut(asked.text)
-        if found is not None:
-            return found
-        request = asked.says(self.dialect.read, self.limits.batch)
+        response = None if by_methods else self.answer_by_shortcut(request_body.text)
+        if response is not None:
+            return response
+        request = request_body.says(self.dialect.read, self.limits.batch)
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
             return self._hot_batch(request, connection)
         return self._hot_call(request, connection)
 
-    def tell(self, names: str | dict[str, int], seconds: float) -> None:
+    def record_calls(self, names: str | dict[str, int], seconds: float) -> None:
         """Report calls that were answered elsewhere, like the shortcut's: one by name, or several with numbers."""
-        self._executor.tell(names, seconds)
+        self._executor.record_calls(names, seconds)
 
     def answer_by_shortcut(self, text: bytes) -> bytes | Literal[Miss.MISS] | None:
         """Return the shortcut's answer to a body, on the event loop; None if the methods have to answer it."""
@@ -188,19 +188,19 @@ class Dispatcher:
             return None
         started = self._clock()
         try:
-            found = shortcut(text, self.limits.batch, self.limits.response)
+            response = shortcut(text, self.limits.batch, self.limits.response)
         except STOP:
             raise
         except BaseException as error:
             if not self._outage(error):  # the method fails for the same reason, and logs it
                 _log.exception("the shortcut failed")
             return None
-        if found is None:
+        if response is None:
             return None
-        answer, names = found
+        answer, names = response
         if names is None:
             return MISS
-        self._executor.tell(names, self._clock() - started)
+        self._executor.record_calls(names, self._clock() - started)
         return answer
 
     def answer(self, body: bytes | Body, connection: object = None) -> bytes | None:
@@ -216,29 +216,29 @@ class Dispatcher:
             return None
 
     def _answer(self, body: bytes | Body, connection: object) -> bytes | None:
-        waiting = self._waiting(connection)
-        if not waiting.is_over():
+        call_waits = self._waiting(connection)
+        if not call_waits.is_over():
             with self._running():
-                found = self._ask(self._thread_shortcut, _text(body))
-            if isinstance(found, bytes):
-                return found
+                response = self._ask(self._thread_shortcut, _text(body))
+            if isinstance(response, bytes):
+                return response
         # A thread that reads does not release the interpreter: several threads would not be faster, but
         # the event loop would have to wait for each of them in turn.
         with self._reading if len(_text(body)) > self._small else nullcontext():
-            waiting.is_over()
+            call_waits.is_over()
             request = self._read(body)
         if self._has_untimed(request):
-            waiting.lift()
+            call_waits.lift()
         if isinstance(request, JsonRpcError):
             return self._executor.refuse(NULL, request)
         if isinstance(request, list):
-            return self._batch(request, connection, waiting.is_over)
+            return self._batch(request, connection, call_waits.is_over)
         try:
             method = self._executor.find(request)
         except JsonRpcError as error:
             return self._executor.reject(request, error)
         answer = self._executor.run(method, request, connection)
-        if answer is not None and waiting.is_late():
+        if answer is not None and call_waits.is_late():
             return self._executor.reject(request, errors.request_timed_out(), LATE)
         return answer
 
@@ -267,14 +267,14 @@ class Dispatcher:
         Consecutive calls of one vectorized method are executed together, as in a batch, but each body has its
         own answer and its own size limit.
         """
-        waiting = self._waiting(None)
+        call_waits = self._waiting(None)
         calls = [call for call in map(self._read, bodies) if isinstance(call, RpcCall)]
         batch = Batch(
             self._executor,
             calls,
             None,
-            room=self.limits.response * len(calls),
-            expired=waiting.is_over,
+            free_bytes=self.limits.response * len(calls),
+            expired=call_waits.is_over,
         )
         return batch.run_each()
 
@@ -312,8 +312,8 @@ class Dispatcher:
 
     def is_untimed(self, body: Body) -> bool:
         """Return whether a body was read and has a call of a method without a time limit."""
-        said = body.read
-        return said is not None and self._has_untimed(said)
+        parsed = body.read
+        return parsed is not None and self._has_untimed(parsed)
 
     def _has_untimed(self, request: Said) -> bool:
         if isinstance(request, JsonRpcError):
@@ -323,8 +323,8 @@ class Dispatcher:
         return any(name in methods and methods[name].untimed for name in names)
 
     def _read(self, body: bytes | Body) -> Said:
-        asked = body if isinstance(body, Body) else Body(body)
-        return asked.says(self.dialect.read, self.limits.batch)
+        request_body = body if isinstance(body, Body) else Body(body)
+        return request_body.says(self.dialect.read, self.limits.batch)
 
     def _running(self) -> AbstractContextManager[None]:
         """Return a context that registers a body as running while the thread shortcut tries it."""
@@ -384,7 +384,7 @@ class Dispatcher:
             self._executor,
             calls,
             connection,
-            room=self.limits.response,
+            free_bytes=self.limits.response,
             expired=expired,
             passing=passing,
         )

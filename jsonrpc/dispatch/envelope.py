@@ -81,11 +81,11 @@ class Body:
         """The result of `says`, if it was called before."""
         return self._said
 
-    def says(self, read: Callable[[bytes, int], RpcCall | list[RpcCall]], most: int) -> Said:
+    def says(self, read: Callable[[bytes, int], RpcCall | list[RpcCall]], maximum: int) -> Said:
         """Return the content according to `read`; for a batch with more than `most` calls only a few more."""
         if self._said is None:
             try:
-                self._said = read(self.text, most)
+                self._said = read(self.text, maximum)
             except errors.JsonRpcError as error:
                 self._said = error.with_traceback(None)  # the traceback would keep its frames alive
         return self._said
@@ -104,7 +104,7 @@ _elements: Final = msgspec.json.Decoder(list[Raw])
 _anything: Final = msgspec.json.Decoder(Raw)
 
 
-def read(body: bytes, most: int = MAX_VALUES) -> RpcCall | list[RpcCall]:
+def read(body: bytes, maximum: int = MAX_VALUES) -> RpcCall | list[RpcCall]:
     """Read a body: one call, or the calls of a batch.
 
     A JSON value that is not a request is returned as a `RpcCall` without a method. If a member occurs twice, the last
@@ -118,13 +118,13 @@ def read(body: bytes, most: int = MAX_VALUES) -> RpcCall | list[RpcCall]:
         if not body.isascii():
             body.decode()
         batch = not body.startswith(b"{") and body.lstrip(_SPACE).startswith(b"[")
-        if (batch and body.count(b"{") > _HARMLESS_CALLS * most) or (
+        if (batch and body.count(b"{") > _HARMLESS_CALLS * maximum) or (
             may_hold_more(body, MAX_VALUES)
         ):
-            body = bounded(body, most if batch else None, MAX_DEPTH)
+            body = bounded(body, maximum if batch else None, MAX_DEPTH)
         brackets = body.count(b"[") + body.count(b"{") if len(body) > MAX_DEPTH else 0
         if batch:
-            return _read_batch(body, brackets, most)
+            return _read_batch(body, brackets, maximum)
         if brackets > MAX_DEPTH:
             _check_depth(body)
         return _read_object(body)
@@ -138,7 +138,7 @@ def read(body: bytes, most: int = MAX_VALUES) -> RpcCall | list[RpcCall]:
         raise errors.parse_error() from error
 
 
-def _read_batch(body: bytes, brackets: int, most: int) -> list[RpcCall]:
+def _read_batch(body: bytes, brackets: int, maximum: int) -> list[RpcCall]:
     """Read the elements of an array; the exact depth is counted only if the calls need it."""
     if brackets > _HARMLESS_BRACKETS:
         _check_depth(body)
@@ -149,7 +149,7 @@ def _read_batch(body: bytes, brackets: int, most: int) -> list[RpcCall]:
         if brackets > MAX_DEPTH:
             _check_depth(body)
         # The decoder has stopped at the first element that is not a call, so their number is still unknown.
-        elements = _elements.decode(bounded(body, most, MAX_DEPTH))
+        elements = _elements.decode(bounded(body, maximum, MAX_DEPTH))
         return [_read_object(raw) if bytes(raw).startswith(b"{") else RpcCall() for raw in elements]
     if brackets > MAX_DEPTH:
         # Each call has an object, and another container if it has params; only the remaining brackets can nest.

@@ -118,10 +118,10 @@ class Gate:
         """Return the reply to OPTIONS with the permissions of that origin; without an origin there are none."""
         headers = self._headers(_origin(head))
         if any(name == b"access-control-allow-origin" for name, _ in headers):
-            asked = head.headers.get(b"access-control-request-headers", b"content-type")
+            requested = head.headers.get(b"access-control-request-headers", b"content-type")
             headers += (
                 (b"access-control-allow-methods", _ALLOWED_METHODS),
-                (b"access-control-allow-headers", asked),
+                (b"access-control-allow-headers", requested),
                 (b"access-control-max-age", b"%d" % self.config.cors_max_age),
             )
         return HttpReply(HTTPStatus.NO_CONTENT, headers, b"")
@@ -140,10 +140,10 @@ class Gate:
         nosniff = (b"x-content-type-options", b"nosniff")
         return HttpReply(status, (_TEXT, nosniff, *extra, *headers), f"{text}\n".encode())
 
-    def too_large(self, head: RequestHead, most: int | None = None) -> HttpReply:
+    def too_large(self, head: RequestHead, maximum: int | None = None) -> HttpReply:
         """Return the reply to a body over the limit, by its declared or its real size."""
-        most = self.config.max_body if most is None else most
-        text = f"content length too large (more than {most} bytes)"
+        maximum = self.config.max_body if maximum is None else maximum
+        text = f"content length too large (more than {maximum} bytes)"
         return self.refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text, head)
 
     def too_slow(self, head: RequestHead) -> HttpReply:

@@ -118,16 +118,18 @@ class Gorilla:
         text = "jsonrpc must be 2.0"
         return JsonRpcError(errors.INVALID_REQUEST, text, _request_object(call))
 
-    def unknown_method(self, name: str, known: Mapping[str, object]) -> JsonRpcError:
+    def unknown_method(self, name: str, methods: Mapping[str, object]) -> JsonRpcError:
         """Return the error of gorilla's registry, which shows services and methods with their Go names."""
         service, dot, method = name.partition(".")
         if dot and method[:1] != method[:1].lower():
             return _server_error("method must start with a non-uppercase letter")
-        shown = service + dot + method[:1].upper() + method[1:]
-        if shown.count(".") != 1:
-            return _ill_formed(shown)
-        missing = "method" if any(other.startswith(service + dot) for other in known) else "service"
-        return _server_error(f"rpc: can't find {missing} {_quoted(shown)}")
+        full_name = service + dot + method[:1].upper() + method[1:]
+        if full_name.count(".") != 1:
+            return _ill_formed(full_name)
+        missing = (
+            "method" if any(other.startswith(service + dot) for other in methods) else "service"
+        )
+        return _server_error(f"rpc: can't find {missing} {_quoted(full_name)}")
 
     def success(self, identifier: bytes, result: bytes) -> bytes:
         """Return an answer with a result; it has no `error` member, not even null."""
@@ -153,10 +155,10 @@ def _read_first(body: bytes) -> tuple[RpcCall, bytes]:
     try:
         return _read_object(body), body
     except JsonRpcError as error:
-        found = _TRAILING.search(str(error.__cause__))
-        if found is None:
+        match = _TRAILING.search(str(error.__cause__))
+        if match is None:
             raise
-        text = body[: int(found[1]) - 1]
+        text = body[: int(match[1]) - 1]
         return _read_object(text), text
 
 
@@ -212,8 +214,8 @@ def _check_members(body: bytes) -> None:
 
 
 def _unfit(kind: str, place: str) -> JsonRpcError:
-    wanted = "json2.serverRequest" if place == "value" else "string"
-    return _parse_error(f"json: cannot unmarshal {kind} into Go {place} of type {wanted}")
+    go_type = "json2.serverRequest" if place == "value" else "string"
+    return _parse_error(f"json: cannot unmarshal {kind} into Go {place} of type {go_type}")
 
 
 def _kind(first: bytes) -> str:

@@ -98,5 +98,5 @@ class Replies:
         self._before = {kind: counter.read() for kind, counter in self._counters.items()}
 
     def _counter(self, kind: Kind) -> Counter:
-        found = self._counters.get(kind)
-        return self._counters.setdefault(kind, Counter()) if found is None else found
+        counter = self._counters.get(kind)
+        return self._counters.setdefault(kind, Counter()) if counter is None else counter

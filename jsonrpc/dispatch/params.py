@@ -60,10 +60,10 @@ def bind_positional(params: Sequence[Param], values: Sequence[Any]) -> list[Any]
     except InvalidParam as error:
         text = f"invalid argument {len(arguments)}: {error.text}"
         raise JsonRpcError(INVALID_PARAMS, text) from error
-    given, known = len(values), len(params)
-    if given > known:
-        raise JsonRpcError(INVALID_PARAMS, f"too many arguments, want at most {known}")
-    for param in params[given:]:
+    count, expected = len(values), len(params)
+    if count > expected:
+        raise JsonRpcError(INVALID_PARAMS, f"too many arguments, want at most {expected}")
+    for param in params[count:]:
         if param.default is REQUIRED:
             raise _missing(len(arguments))
         arguments.append(param.default)
@@ -76,10 +76,10 @@ def bind_named(params: Sequence[Param], members: dict[str, Any]) -> list[Any]:
     Raises:
         JsonRpcError: -32000; an unreadable argument is not named (pchain.md 8.1).
     """
-    given = {name.lower(): value for name, value in members.items() if value is not None}
+    by_name = {name.lower(): value for name, value in members.items() if value is not None}
     arguments = []
     for param in params:
-        value = given.get(param.name.lower())
+        value = by_name.get(param.name.lower())
         if value is None:
             if param.default is REQUIRED:
                 raise JsonRpcError(SERVER_ERROR, f"argument '{param.name}' not given")

@@ -132,8 +132,8 @@ class Workers:
 
     def _work_off(self) -> None:
         """Run jobs, oldest first, until none waits."""
-        while (taken := self._take()) is not None:
-            ticket, job = taken
+        while (task := self._take()) is not None:
+            ticket, job = task
             result: Any = None
             failure: BaseException | None = None
             try:

@@ -64,7 +64,7 @@ class Answering:
             answer = None if connection.is_gone() else await give_up(dispatcher, body)
             return endpoint.reply(head, answer)
         except Exception:
-            _log.exception("the door itself failed")
+            _log.exception("answering a request failed")
             return endpoint.reply(head, dispatcher.refuse(b"", handler_crashed()))
 
     async def _answer_in_thread(

@@ -191,26 +191,26 @@ class AsgiRpc:
     ) -> bytes | HttpReply:
         """Return the whole body, or the reply if it must not be read."""
         limit = self._other_body
-        most = limit if isinstance(limit, int) else limit(path)
+        maximum = limit if isinstance(limit, int) else limit(path)
         if not self._takes_body(path):
             return gate.refuse(HTTPStatus.NOT_FOUND, "404 page not found", head)
         length = head.headers.get(b"content-length", b"0")
-        if not length.isdigit() or len(length) > _DIGITS or int(length) > most:
-            return gate.too_large(head, most)
+        if not length.isdigit() or len(length) > _DIGITS or int(length) > maximum:
+            return gate.too_large(head, maximum)
         try:
-            return await self._read(receive, most, share)
+            return await self._read(receive, maximum, share)
         except _BodyTooLarge:
-            return gate.too_large(head, most)
+            return gate.too_large(head, maximum)
         except TimeoutError:
             return gate.too_slow(head)
         except Overloaded:
             return _later(gate, head)
 
-    async def _read(self, receive: Receive, most: int, share: MemoryShare) -> bytes:
+    async def _read(self, receive: Receive, maximum: int, share: MemoryShare) -> bytes:
         """Return the whole body. Usually it has already arrived, and then no timer is set."""
         first = delivery.start(receive())
         if not isinstance(first, delivery.PausedWork) and not first.get("more_body"):
-            part = _part(first, most)
+            part = _part(first, maximum)
             share.grow(len(part))
             return part
         parts: list[bytes] = []
@@ -218,7 +218,7 @@ class AsgiRpc:
         async with asyncio.timeout(self._body_seconds):
             message = await first if isinstance(first, delivery.PausedWork) else first
             while True:
-                parts.append(_part(message, most - size))
+                parts.append(_part(message, maximum - size))
                 size += len(parts[-1])
                 share.grow(size)
                 if not message.get("more_body"):
@@ -280,11 +280,11 @@ def _again(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-def _part(message: Message, most: int) -> bytes:
+def _part(message: Message, maximum: int) -> bytes:
     if message["type"] == "http.disconnect":
         raise _ClientDisconnected
     part: bytes = message.get("body", b"")
-    if len(part) > most:
+    if len(part) > maximum:
         raise _BodyTooLarge
     return part
 

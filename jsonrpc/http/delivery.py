@@ -123,10 +123,10 @@ def text_frames(begin: bytes, middles: Iterable[bytes | memoryview], end: bytes)
     parts: list[bytes | memoryview] = []
     for middle in middles:
         size = len(middle)
-        known = begins.get(size)
-        if known is None:
-            known = begins[size] = _frame_head(around + size) + begin
-        parts += (known, middle, end)
+        cached = begins.get(size)
+        if cached is None:
+            cached = begins[size] = _frame_head(around + size) + begin
+        parts += (cached, middle, end)
     return b"".join(parts)
 
 

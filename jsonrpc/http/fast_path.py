@@ -123,7 +123,7 @@ class DirectProtocol(GuardedProtocol):
 
         Pages that are available immediately, such as liveness, do not wait, and neither do unrelated interfaces.
         """
-        if not self._is_at_rest():
+        if not self._is_idle():
             return False
         if data.startswith(b"GET ") and self.pages is not None:
             return self.pages.get(data.removesuffix(_END)) is None
@@ -138,15 +138,15 @@ class DirectProtocol(GuardedProtocol):
         ends = not self._keep_alive
         try:
             self._decide(data + self._no_longer_waiting())
-            if self._is_at_rest():
+            if self._is_idle():
                 self._go_on_after_answer()
             elif ends and not self._is_awaited:
                 super().shutdown()  # repeated, because before there was no request to mark as the last one
         except STOP:
             raise
         except BaseException:
-            # As in `_see_to_answer`.
-            _log.exception("the direct door failed")
+            # As in `_run_answer`.
+            _log.exception("the fast path failed")
             self.transport.abort()
 
     def _decide(self, data: bytes) -> None:
@@ -159,53 +159,53 @@ class DirectProtocol(GuardedProtocol):
         if self._is_awaited:
             self._let_wait(data)
             return
-        if data.startswith(b"POST ") and self._is_at_rest():
+        if data.startswith(b"POST ") and self._is_idle():
             end = data.find(_END, 0, MAX_HEAD)
-            known = self.heads.read(data[:end]) if end > 0 else None
-            if known is not None and len(data) == end + 4 + known.length:
-                self._respond(data, known, Body(data[end + 4 :]))
+            head = self.heads.read(data[:end]) if end > 0 else None
+            if head is not None and len(data) == end + 4 + head.length:
+                self._respond(data, head, Body(data[end + 4 :]))
                 return
         elif data.startswith(b"GET ") and self._show(data):
             return
         self._pass_on(data)
 
-    def _respond(self, data: bytes, known: ParsedHead, body: Body) -> None:
+    def _respond(self, data: bytes, head: ParsedHead, body: Body) -> None:
         """Answer a complete request, now or later; a long body is passed on to uvicorn."""
-        if self._answer(known, body):
+        if self._answer(head, body):
             return
         if self.answering is None or len(body.text) > SMALL:
             self._pass_on(data, body)
         else:
-            self._answer_later(self.answering, known, body)
+            self._answer_later(self.answering, head, body)
 
-    def _answer_later(self, answering: Answering, known: ParsedHead, body: Body) -> None:
+    def _answer_later(self, answering: Answering, head: ParsedHead, body: Body) -> None:
         """Start an answer that has to wait."""
         self._is_awaited = True
-        task = self.loop.create_task(self._see_to_answer(answering, known, body))
+        task = self.loop.create_task(self._run_answer(answering, head, body))
         self.tasks.add(task)  # the server waits for them before it ends
         task.add_done_callback(self.tasks.discard)
 
-    async def _see_to_answer(self, answering: Answering, known: ParsedHead, body: Body) -> None:
+    async def _run_answer(self, answering: Answering, head: ParsedHead, body: Body) -> None:
         try:
-            await self._answer_in_time(answering, known, body)
+            await self._answer_in_time(answering, head, body)
         except STOP:
             raise
         except BaseException:
             # A panic in a native extension is not an `Exception`. The connection is closed, because later requests
             # would wait for an answer that never arrives.
-            _log.exception("the direct door failed")
+            _log.exception("the fast path failed")
             self.transport.abort()
 
-    async def _answer_in_time(self, answering: Answering, known: ParsedHead, body: Body) -> None:
+    async def _answer_in_time(self, answering: Answering, head: ParsedHead, body: Body) -> None:
         """Wait for an answer and write it, unless the client has left; then continue with later requests."""
-        connection = self._know(known)
-        endpoint = known.endpoint
-        reply = await answering.answer(endpoint, known.head, body, connection, missed=True)
+        connection = self._connection_for(head)
+        endpoint = head.endpoint
+        reply = await answering.answer(endpoint, head.head, body, connection, missed=True)
         if not self.transport.is_closing() and not self._has_room(len(reply.body), connection):
-            reply, self._keep_alive = endpoint.busy(known.head, b""), False
+            reply, self._keep_alive = endpoint.busy(head.head, b""), False
         if not self._keep_alive:
             reply = closing(reply)
-        endpoint.replies.count(known.head.method, reply.status)
+        endpoint.replies.count(head.head.method, reply.status)
         await self._write_in_parts(reply)
         self._is_awaited = False
         self._go_on_after_answer()
@@ -221,7 +221,7 @@ class DirectProtocol(GuardedProtocol):
 
     async def _write_in_parts(self, reply: HttpReply) -> None:
         """Write a reply; cut off a client that takes too long for a part of it."""
-        held, self._unread = self._unread, None
+        share, self._unread = self._unread, None
         start_of = head_of(reply, self.server_state.default_headers)
         part = b"%b%d\r\n\r\n%b" % (start_of, len(reply.body), reply.body[:PART])
         try:
@@ -236,8 +236,8 @@ class DirectProtocol(GuardedProtocol):
         except TimeoutError:
             self.transport.abort()
         finally:
-            if held is not None:
-                held.give_back()
+            if share is not None:
+                share.give_back()
         self._wrote()
 
     def _let_wait(self, data: bytes) -> None:
@@ -251,9 +251,9 @@ class DirectProtocol(GuardedProtocol):
             self.data_received(self._no_longer_waiting())
 
     def _no_longer_waiting(self) -> bytes:
-        waiting, self.flow.waiting = bytes(self.flow.waiting), b""
+        received, self.flow.waiting = bytes(self.flow.waiting), b""
         self.flow.resume_reading()
-        return waiting
+        return received
 
     def _pass_on(self, data: bytes, body: Body | None = None) -> None:
         """Pass bytes on to uvicorn, with the body of a complete request that was read here."""
@@ -302,17 +302,17 @@ class DirectProtocol(GuardedProtocol):
         else:
             super().timeout_keep_alive_handler()
 
-    def _is_served(self, data: bytes, whole: WholeRequests) -> bool:
+    def _is_served(self, data: bytes, requests: WholeRequests) -> bool:
         """Have a request answered as a whole, without parsing it here; return whether that was possible."""
-        if not self._is_at_rest():
+        if not self._is_idle():
             return False
         try:
-            response = whole.serve(data, self.server_state.default_headers, self._number)
+            response = requests.serve(data, self.server_state.default_headers, self._number)
         except STOP:
             raise
         except BaseException:
             # A panic in a native extension is not an `Exception`.
-            _log.exception("the direct door failed")
+            _log.exception("the fast path failed")
             return False
         if response is None:
             return False
@@ -338,26 +338,26 @@ class DirectProtocol(GuardedProtocol):
         except STOP:
             raise
         except BaseException:
-            # As in `_see_to_answer`.
-            _log.exception("the direct door failed")
+            # As in `_run_answer`.
+            _log.exception("the fast path failed")
             self.transport.abort()
 
-    def _answer(self, known: ParsedHead, body: Body) -> bool:
+    def _answer(self, head: ParsedHead, body: Body) -> bool:
         """Answer a body if that is possible immediately; return whether it was."""
-        connection = self._know(known)
-        endpoint = known.endpoint
+        connection = self._connection_for(head)
+        endpoint = head.endpoint
         try:
             answer = endpoint.dispatcher.answer_hot(body, connection)
-            if answer is MISS or endpoint.compresses_long(known.head, answer):
+            if answer is MISS or endpoint.compresses_long(head.head, answer):
                 return False
-            if answer is None or endpoint.is_compressed(known.head, answer):
-                reply = endpoint.reply(known.head, answer)
+            if answer is None or endpoint.is_compressed(head.head, answer):
+                reply = endpoint.reply(head.head, answer)
                 start_of, content = head_of(reply, self.server_state.default_headers), reply.body
             else:
-                start_of, content = known.start(self.server_state.default_headers), answer
+                start_of, content = head.start(self.server_state.default_headers), answer
         except Exception:
             # The later answer meets the same error, and has a reply even then.
-            _log.exception("the direct door failed")
+            _log.exception("the fast path failed")
             return False
         if not self._has_room(len(content), connection):
             return False
@@ -367,8 +367,8 @@ class DirectProtocol(GuardedProtocol):
 
     def _show(self, data: bytes) -> bool:
         """Answer with a page; return whether that was possible immediately."""
-        whole = data.endswith(_END) and len(data) <= MAX_HEAD and data.count(_END) == 1
-        if self.pages is None or not whole or not self._is_at_rest():
+        is_complete = data.endswith(_END) and len(data) <= MAX_HEAD and data.count(_END) == 1
+        if self.pages is None or not is_complete or not self._is_idle():
             return False
         reply = self.pages.get(data[: -len(_END)])
         if reply is None:
@@ -394,21 +394,21 @@ class DirectProtocol(GuardedProtocol):
             self._unread.give_back()
             self._unread = None
 
-    def _know(self, known: ParsedHead) -> HttpConnection:
+    def _connection_for(self, parsed: ParsedHead) -> HttpConnection:
         """Return the connection with a request's own head: a browser sends requests of several pages on one.
 
         Heads are cached for all connections. None of them has an X-Forwarded-For header.
         """
-        if self._http is not None and self._known is known:
+        if self._http is not None and self._known is parsed:
             return self._http
         peer = self.client[0] if self.client else ""
-        head = known.head._replace(peer=peer)
+        head = parsed.head._replace(peer=peer)
         is_gone = partial(has_hung_up, self.transport)
-        self._known = known
-        self._http = HttpConnection(known.endpoint.gate, head, is_gone)
+        self._known = parsed
+        self._http = HttpConnection(parsed.endpoint.gate, head, is_gone)
         return self._http
 
-    def _is_at_rest(self) -> bool:
+    def _is_idle(self) -> bool:
         """Return whether no request is being read or answered, and no output is queued."""
         cycle: RequestResponseCycle | None = self.cycle  # None until the first one
         return (

@@ -48,7 +48,7 @@ def has_hung_up(transport: Any) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class LeastRate:
+class MinimumRate:
     """A peer must read at least `rate` bytes per second of the queued output, on average over `seconds`.
 
     The slowest network connections in use are several times as fast.
@@ -61,17 +61,17 @@ class LeastRate:
 class WriteWatch:
     """Watches one connection while too much output is queued for its peer."""
 
-    def __init__(self, transport: asyncio.Transport, least: LeastRate) -> None:
+    def __init__(self, transport: asyncio.Transport, minimum: MinimumRate) -> None:
         self._transport = transport
-        self._least = least
+        self._least = minimum
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """Start an interval in which nothing else may be written."""
-        least = self._least
-        waiting = self._transport.get_write_buffer_size()
+        minimum = self._least
+        buffered = self._transport.get_write_buffer_size()
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(least.seconds, self._look, waiting)
+        self._timer = loop.call_later(minimum.seconds, self._look, buffered)
 
     def stop(self) -> None:
         """Stop, because the peer has read on or is gone."""
@@ -81,8 +81,8 @@ class WriteWatch:
 
     def _look(self, before: int) -> None:
         """Cut off the connection if its peer has read too little."""
-        taken = before - self._transport.get_write_buffer_size()
-        if taken < max(1, self._least.rate * self._least.seconds):
+        sent = before - self._transport.get_write_buffer_size()
+        if sent < max(1, self._least.rate * self._least.seconds):
             self._transport.abort()
         else:
             self.begin()

@@ -82,8 +82,8 @@ class RequestHeads:
     def _read(self, text: bytes) -> ParsedHead | None:
         """Parse a head without its empty line; return None for anything unusual."""
         line, *lines = text.split(b"\r\n")
-        method, _, rest = line.partition(b" ")
-        path, _, version = rest.partition(b" ")
+        method, _, target_and_version = line.partition(b" ")
+        path, _, version = target_and_version.partition(b" ")
         endpoint = self._endpoints.get(path)
         if endpoint is None or method != b"POST" or version != b"HTTP/1.1":
             return None

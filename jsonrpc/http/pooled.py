@@ -21,8 +21,8 @@ class PooledRequests:
         whole: Provides the responses.
     """
 
-    def __init__(self, whole: WholeRequests) -> None:
-        self._whole = whole
+    def __init__(self, requests: WholeRequests) -> None:
+        self._whole = requests
         self._numbers = itertools.count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
         """The event loop that is notified of responses."""

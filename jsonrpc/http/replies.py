@@ -99,7 +99,7 @@ class Endpoint:
         *,
         gzip_from: int = 4096,
         replies: Replies | None = None,
-        whole: WholeRequests | None = None,
+        requests: WholeRequests | None = None,
         frames: WholeFrames | None = None,
     ) -> None:
         self.paths = tuple(paths)
@@ -107,7 +107,7 @@ class Endpoint:
         self.gate = Gate(config, dispatcher.dialect)
         self.throttle = throttle
         self.replies = replies or Replies()
-        self.whole = whole
+        self.whole = requests
         self.frames = frames
         self.refused_sockets = RecurringWarning(_log)
         self._gzip_from = gzip_from

@@ -26,7 +26,7 @@ class HeadRefused(Exception):
         self.text = text
 
 
-def check(version: str, target: bytes, headers: Headers, most: int | None) -> None:
+def check(version: str, target: bytes, headers: Headers, maximum: int | None) -> None:
     """Refuse heads that two parsers could interpret differently, and heads larger than `most` bytes.
 
     Each request outside of the fast path is checked here.
@@ -37,8 +37,8 @@ def check(version: str, target: bytes, headers: Headers, most: int | None) -> No
     if version not in {"1.0", "1.1"}:
         raise HeadRefused(HTTPStatus.HTTP_VERSION_NOT_SUPPORTED, "HTTP/1.1 is spoken here")
     if (
-        most is not None
-        and len(target) + sum(len(name) + len(value) + 4 for name, value in headers) > most
+        maximum is not None
+        and len(target) + sum(len(name) + len(value) + 4 for name, value in headers) > maximum
     ):
         raise HeadRefused(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _TOO_LARGE)
     names = [name for name, _ in headers]

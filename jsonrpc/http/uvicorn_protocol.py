@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 
 from jsonrpc.http import request_head
-from jsonrpc.http.peer import LeastRate, WriteWatch
+from jsonrpc.http.peer import MinimumRate, WriteWatch
 from jsonrpc.http.request_head import HeadRefused, opens_websocket, without_upgrade
 from jsonrpc.limits.connections import Connections
 
@@ -44,13 +44,13 @@ _INVALID: Final = "Invalid HTTP request received."
 class ReadTimeouts:
     """Limits of a connection outside of requests.
 
-    `head` bytes and `head_seconds` for a request's head, from its first byte on; `least_rate`: how fast a peer must
+    `head` bytes and `head_seconds` for a request's head, from its first byte on; `minimum_rate`: how fast a peer must
     read queued output.
     """
 
     head: int = 65_536
     head_seconds: float = 10.0
-    least_rate: LeastRate = field(default_factory=LeastRate)
+    minimum_rate: MinimumRate = field(default_factory=MinimumRate)
 
 
 class _Responses:
@@ -123,7 +123,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = _Flow(transport)
         self._responses = _Responses(self)
-        self._write_watch = WriteWatch(transport, self.patience.least_rate)
+        self._write_watch = WriteWatch(transport, self.patience.minimum_rate)
         if self.held is not None and not self.held.enter(
             self, self.client[0] if self.client else ""
         ):
@@ -170,16 +170,16 @@ class GuardedProtocol(HttpToolsProtocol):
         else:
             self._read(memoryview(data))
 
-    def _read(self, rest: memoryview) -> None:
+    def _read(self, data: memoryview) -> None:
         """Parse bytes, in slices, until there is a request that cannot be answered yet.
 
         Otherwise a client's whole pipeline would be in memory as requests, thousands in one piece.
         """
-        while rest and not self.pipeline and self._is_open():
-            self._take(rest[:_SLICE])
-            rest = rest[_SLICE:]
-        if rest and self._is_open():
-            self.flow.waiting = rest
+        while data and not self.pipeline and self._is_open():
+            self._take(data[:_SLICE])
+            data = data[_SLICE:]
+        if data and self._is_open():
+            self.flow.waiting = data
             self.flow.pause_reading()
 
     def _is_open(self) -> bool:
@@ -227,8 +227,8 @@ class GuardedProtocol(HttpToolsProtocol):
             cycle: RequestResponseCycle | None = self.cycle
             # While an earlier request is being answered, a WebSocket could not be opened in order.
             free = cycle is None or cycle.response_complete
-            wanted = free and self._should_upgrade()
-            if wanted and opens_websocket(method, *head, self.websocket_paths):
+            is_upgrade = free and self._should_upgrade()
+            if is_upgrade and opens_websocket(method, *head, self.websocket_paths):
                 request_head.check(*head, self.patience.head)
                 self._open_websocket()
                 return
@@ -287,8 +287,8 @@ class GuardedProtocol(HttpToolsProtocol):
             return
         # Only a head that arrived in more bytes than the limit can be too long.
         suspect = self._spans or self._fed > self.patience.head
-        most = self.patience.head if suspect else None
-        request_head.check(self.parser.get_http_version(), self.url, self.headers, most)
+        seconds = self.patience.head if suspect else None
+        request_head.check(self.parser.get_http_version(), self.url, self.headers, seconds)
         self._in_body = True
         self._spans = False
         self._head_size = self._overhead = 0
@@ -320,9 +320,9 @@ class GuardedProtocol(HttpToolsProtocol):
         if self._linger_timer is None:
             super().on_response_complete()
             if self.flow.waiting and not self.pipeline:
-                rest, self.flow.waiting = memoryview(self.flow.waiting), b""
+                received, self.flow.waiting = memoryview(self.flow.waiting), b""
                 self.flow.resume_reading()
-                self._read(rest)
+                self._read(received)
         else:
             self.server_state.total_requests += 1
 

@@ -62,8 +62,10 @@ def client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str:
 
 @lru_cache(maxsize=4096)
 def _client_key(peer: str, forwarded_for: bytes, proxies: TrustedProxies) -> str:
-    line = [part.strip() for part in forwarded_for.decode("latin-1").split(",") if part.strip()]
-    hops = [*line, peer]
+    addresses = [
+        part.strip() for part in forwarded_for.decode("latin-1").split(",") if part.strip()
+    ]
+    hops = [*addresses, peer]
     if proxies.hops:
         return _group(hops[max(0, len(hops) - 1 - proxies.hops)])
     position = len(hops) - 1

@@ -17,7 +17,9 @@ from jsonrpc.limits.recurring import RecurringWarning
 MAX_LOOKED_AT: Final = 32
 """Connections that are checked for being idle before a new one is refused."""
 
-_MAKES_ROOM: Final = "for a new one the oldest idle one is closed, or it is refused"
+_LIMIT_ACTION: Final = (
+    "the oldest idle connection is closed for a new one, or the new one is refused"
+)
 
 _log: Final = logging.getLogger("jsonrpc")
 
@@ -36,7 +38,7 @@ class CountedConnection(Protocol):
 class ConnectionLimits:
     """Maximal number of connections of a process, and of one address."""
 
-    most: int = 16_384
+    maximum: int = 16_384
     of_address: int = 12_288
 
 
@@ -72,18 +74,18 @@ class Connections:
         own = self._of.get(key, {})
         if key and len(own) >= self.limits.of_address:
             self._flood.log(
-                "%s has %d connections, the most that one address may have: %s",
+                "%s has reached the limit of %d connections for one address: %s",
                 key,
                 len(own),
-                _MAKES_ROOM,
+                _LIMIT_ACTION,
             )
             if not self._make_room(own):
                 return False
-        elif len(self._keys) >= self.limits.most:
+        elif len(self._keys) >= self.limits.maximum:
             self._flood.log(
-                "there are %d connections, the most that there may be: %s",
+                "the limit of %d connections is reached: %s",
                 len(self._keys),
-                _MAKES_ROOM,
+                _LIMIT_ACTION,
             )
             if not self._make_room(self._keys):
                 return False

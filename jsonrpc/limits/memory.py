@@ -23,7 +23,7 @@ _PART_TO_FREE: Final = 8
 class MemoryLimits:
     """Bytes of all bodies together, and of the bodies of one client; the same limits hold for queued output."""
 
-    most: int = 128 * 1024 * 1024
+    maximum: int = 128 * 1024 * 1024
     of_client: int = 40 * 1024 * 1024
 
 
@@ -45,7 +45,7 @@ class RequestMemory:
             Overloaded: they exceed the limit; nothing is counted.
         """
         own = self._of.get(client, 0) + size
-        if own > self._limits.of_client or self.held + size > self._limits.most:
+        if own > self._limits.of_client or self.held + size > self._limits.maximum:
             raise Overloaded
         self._of[client] = own
         self.held += size
@@ -143,18 +143,18 @@ class UnreadMemory:
         if is_more and client:
             _relieve(own, self._limits.of_client)
         if is_more:
-            _relieve(self._all, self._limits.most)
+            _relieve(self._all, self._limits.maximum)
         if not own.of:
             self._of.pop(client, None)
 
 
-def _relieve(readers: _MemoryReaders, most: int) -> None:
+def _relieve(readers: _MemoryReaders, maximum: int) -> None:
     """If readers exceed the limit, make those with most bytes drop them, until part of the limit is free."""
-    if readers.held <= most:
+    if readers.held <= maximum:
         return
     slowest = [(-size, place, reader) for place, (reader, size) in enumerate(readers.of.items())]
     heapq.heapify(slowest)
-    while slowest and readers.held > most - most // _PART_TO_FREE:
+    while slowest and readers.held > maximum - maximum // _PART_TO_FREE:
         _, place, reader = heapq.heappop(slowest)
         left = reader.shed()
         if left:

@@ -29,6 +29,6 @@ class RecurringWarning:
         now = self._clock()
         if now < self._next_line:
             return
-        self._log.warning(text + " (%d since the last such line)", *values, self._count)
+        self._log.warning(text + " (%d more since the last such message)", *values, self._count)
         self._next_line = now + SILENCE_SECONDS
         self._count = 0

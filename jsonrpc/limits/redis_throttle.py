@@ -72,11 +72,13 @@ class RedisThrottle:
             wait = await self._script(keys=[self._prefix + key], args=arguments)
         except (RedisError, OSError) as error:
             if self._away_until is None:
-                _log.warning("rate limit counts in this process only: Redis is away (%s)", error)
+                _log.warning(
+                    "Redis is unavailable: the rate limit applies to this process only (%s)", error
+                )
             self._away_until = self._clock() + _RETRY_SECONDS
             return self._local.take_now(key, cost)
         if self._away_until is not None:
-            _log.info("rate limit is shared again: Redis is back")
+            _log.info("Redis is available again: the rate limit is shared by all processes")
             self._away_until = None
         return float(wait)
 

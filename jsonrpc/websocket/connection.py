@@ -105,14 +105,14 @@ class SocketWriter:
         if self._direct is not None and self._direct(delivery.text_frame(text)):
             return
         try:
-            rest = delivery.start(self._send(_message(text)))
+            paused = delivery.start(self._send(_message(text)))
         except Exception:
             # The server reports this itself, with a disconnect message.
             self._drop()
         else:
-            if isinstance(rest, delivery.PausedWork):
+            if isinstance(paused, delivery.PausedWork):
                 self._hold(len(text))
-                self._writer = asyncio.get_running_loop().create_task(self._write(rest))
+                self._writer = asyncio.get_running_loop().create_task(self._write(paused))
 
     def push_all(self, begin: bytes, middles: Sequence[bytes | memoryview], end: bytes) -> None:
         """Send text messages with a common beginning and end, in one write if the peer keeps up."""
@@ -168,7 +168,9 @@ class SocketWriter:
 
     def shed(self) -> int:
         """Close a peer that is too slow, or cut it off if its queue is empty; return the bytes still held."""
-        _log.info("websocket closed: too much waits for slow readers, for this one most")
+        _log.info(
+            "WebSocket closed: the output queued for slow readers exceeds the limit, and this reader has the longest queue"
+        )
         if not self._queue:
             self._in_hand = self._at_server = 0
             self._abandon()
@@ -191,17 +193,19 @@ class SocketWriter:
         limits = self._limits
         full = len(self._queue) >= limits.messages
         if full or (self._queue and self._queued + len(text) > limits.bytes):
-            _log.info("websocket closed: %d messages wait for a slow reader", len(self._queue))
+            _log.info(
+                "WebSocket closed: %d messages are queued for a slow reader", len(self._queue)
+            )
             self._drop()
             return
         self._queue.append(text)
         self._queued += len(text)
         self._count()
 
-    async def _write(self, rest: delivery.PausedWork[None]) -> None:
+    async def _write(self, paused: delivery.PausedWork[None]) -> None:
         """Finish a paused write and the queued messages; close the peer if it is too slow."""
         try:
-            await self._within_limit(rest)
+            await self._within_limit(paused)
             self._hold(0)
             while self._queue:
                 if self._write_waiting():
@@ -262,7 +266,7 @@ class SocketWriter:
             except TimeoutError:
                 self._abandon()
             except Exception as error:
-                _log.debug("a websocket could not be closed: %s", error)
+                _log.debug("a WebSocket could not be closed: %s", error)
                 continue
             return
 

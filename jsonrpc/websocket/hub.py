@@ -231,14 +231,14 @@ class Hub:
 
 def _pieces(results: Iterable[Result]) -> Iterator[tuple[list[Result], int]]:
     """Yield results in pieces that are written together, each with its cost."""
-    most = WORK_OF_FIRST_PIECE
+    work_limit = WORK_OF_FIRST_PIECE
     piece: list[Result] = []
     work = 0
     for result in results:
         more = 1 + len(result) // BYTES_OF_WORK
-        if piece and work + more > most:
+        if piece and work + more > work_limit:
             yield piece, work
-            piece, work, most = [], 0, min(2 * most, WORK_AT_ONCE)
+            piece, work, work_limit = [], 0, min(2 * work_limit, WORK_AT_ONCE)
         piece.append(result)
         work += more
     if piece:

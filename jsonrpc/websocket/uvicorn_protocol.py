@@ -19,7 +19,7 @@ from jsonrpc.dispatch.gate import RequestHead
 from jsonrpc.errors import Overloaded
 from jsonrpc.http.asgi_rpc import read_head
 from jsonrpc.http.current import Current
-from jsonrpc.http.peer import LeastRate, WriteWatch
+from jsonrpc.http.peer import MinimumRate, WriteWatch
 from jsonrpc.http.uvicorn_protocol import LINGER_BYTES, LINGER_SECONDS
 from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter
@@ -66,7 +66,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     memory = RequestMemory()
     message_seconds = 30.0
     """Seconds that a message may take from its first byte to its last."""
-    least_rate = LeastRate()
+    minimum_rate = MinimumRate()
     """How fast a peer must read queued output."""
     client: Any
     client_of: Callable[[RequestHead], str] = staticmethod(lambda head: head.peer)
@@ -126,7 +126,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
-        self._write_watch = WriteWatch(self.transport, self.least_rate)
+        self._write_watch = WriteWatch(self.transport, self.minimum_rate)
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -177,14 +177,14 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
             or self.transport.is_closing()
         )
 
-    def _parse(self, rest: memoryview) -> None:
+    def _parse(self, data: memoryview) -> None:
         """Parse bytes in slices; yield to other tasks after frames, and to the application after a message."""
         self._eventful = False
-        while rest and not self._eventful and not self._is_over():
-            self._take(rest[:_SLICE])
-            rest = rest[_SLICE:]
-        if rest and not self._is_over():
-            self._waiting = rest
+        while data and not self._eventful and not self._is_over():
+            self._take(data[:_SLICE])
+            data = data[_SLICE:]
+        if data and not self._is_over():
+            self._waiting = data
             self.transport.pause_reading()
             self._go_on()
 
@@ -197,8 +197,8 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self._turn = None
         if not self._takes() or self._is_over():
             return
-        rest, self._waiting = memoryview(self._waiting), b""
-        self._parse(rest)
+        received, self._waiting = memoryview(self._waiting), b""
+        self._parse(received)
         if not self._waiting and self._takes() and not self._is_over():
             self.transport.resume_reading()
 

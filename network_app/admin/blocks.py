@@ -32,8 +32,8 @@ class OuterBlockList(KeysetChangeList):
     """The list; without a search it uses existing indexes: by height for one chain, by key for all."""
 
     @override
-    def _asked(self) -> tuple[str, list[Branch]]:
-        order, branches = super()._asked()
+    def _search(self) -> tuple[str, list[Branch]]:
+        order, branches = super()._search()
         if self.query:
             return order, branches
         return ("-height", branches) if len(branches) == 1 else (order, [Q()])

@@ -116,7 +116,7 @@ class PeerAdmin(IdentifierAdmin):
         "short_node", "listed_state", "address", "release", "stake", "measured", "observed",
     )  # fmt: skip
     ordering = ("node_id",)
-    deeds = (
+    row_actions = (
         AdminAction(
             name="ask-again",
             button="Ask again",
@@ -157,7 +157,7 @@ class PeerAdmin(IdentifierAdmin):
             peer.facts = facts
 
     @override
-    def deed_facts(self, row: Peer) -> Sequence[tuple[str, object]]:
+    def action_details(self, row: Peer) -> Sequence[tuple[str, object]]:
         return (("Node", display.full(row.node_id)), ("Benched on", self.bench(row)))
 
     @admin.display(description="Node")

@@ -17,7 +17,7 @@ from django_celery_beat import models as beat
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
-from adminkit.refusals import ToldFilters
+from adminkit.refusals import UnknownFilterMessages
 from nodeproject.admin.chain_choice import chosen_title
 from nodeproject.web.script_prefix import script_prefix
 from primitives.networks import MAINNET, name_of
@@ -43,7 +43,7 @@ def network_label(_request: HttpRequest) -> list[str]:
     return [label, "danger" if network == MAINNET else "info"]
 
 
-class ThemedUserAdmin(ToldFilters, UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs
+class ThemedUserAdmin(UnknownFilterMessages, UserAdmin, ThemedModelAdmin):  # type: ignore[type-arg]  # generic only in the stubs
     """Users of the admin, with the theme's forms."""
 
     form = UserChangeForm
@@ -51,7 +51,7 @@ class ThemedUserAdmin(ToldFilters, UserAdmin, ThemedModelAdmin):  # type: ignore
     change_password_form = AdminPasswordChangeForm
 
 
-class ThemedGroupAdmin(ToldFilters, GroupAdmin, ThemedModelAdmin):
+class ThemedGroupAdmin(UnknownFilterMessages, GroupAdmin, ThemedModelAdmin):
     """Groups of users."""
 
 
@@ -82,7 +82,9 @@ class TaskInline(beat_admin.PeriodicTaskInline, TabularInline):  # type: ignore[
 
 def _themed(base: type[Any], **attributes: Any) -> type[Any]:
     """Return one of beat's admins, rendered by the theme."""
-    return type(f"Themed{base.__name__}", (ToldFilters, base, ThemedModelAdmin), attributes)
+    return type(
+        f"Themed{base.__name__}", (UnknownFilterMessages, base, ThemedModelAdmin), attributes
+    )
 
 
 _THEMED: dict[type[Any], type[Any]] = {

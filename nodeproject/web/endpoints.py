@@ -139,7 +139,7 @@ class Endpoints:
         replies = self._metrics.replies_of(name)
 
         def told(names: str | dict[str, int], seconds: float) -> None:
-            dispatcher.tell(names, seconds)
+            dispatcher.record_calls(names, seconds)
             replies.answered()
 
         # The rate limit must see each call, which the shortcuts for whole requests bypass. Connections answer whole
@@ -149,14 +149,14 @@ class Endpoints:
             if throttle or rpc is not self._evm_rpc
             else whole_requests(rpc.chain, log, told, limits)
         )
-        frames = None if throttle else whole_frames(rpc.chain, log, dispatcher.tell, limits)
+        frames = None if throttle else whole_frames(rpc.chain, log, dispatcher.record_calls, limits)
         return Endpoint(
             http_paths(rpc.chain),
             dispatcher,
             self.gate_config,
             throttle,
             replies=replies,
-            whole=whole,
+            requests=whole,
             frames=frames,
         )
 

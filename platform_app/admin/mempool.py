@@ -38,7 +38,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
     absent_because = "It waits no more: a block has it, or it was dropped; or it never came."
     list_display = ("short_id", "type", "received", "bytes")
     ordering = ("-id",)
-    deeds = (
+    row_actions = (
         AdminAction(
             name="drop",
             button="Drop",
@@ -66,7 +66,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
         return [Q(tx_id=term.id), Q(inputs__utxo_id=term.id)]
 
     @override
-    def deed_facts(self, row: MempoolTx) -> Sequence[tuple[str, object]]:
+    def action_details(self, row: MempoolTx) -> Sequence[tuple[str, object]]:
         return (
             ("ID", display.full(row.tx_id)),
             ("Type", self.type(row)),
@@ -74,7 +74,7 @@ class MempoolTxAdmin(OpenedTxAdmin):
         )
 
     @override
-    def after_deed(self, row: MempoolTx) -> str:
+    def page_after_action(self, row: MempoolTx) -> str:
         return links.list_page("mempooltx")
 
     @admin.display(description="Received")

@@ -58,7 +58,7 @@ export async function operate({ base, password, hash, screenshots }) {
   const { context, page, faults } = await logIn(base, password, { width: 1440, height: 900 })
   const plain = await withoutScripts(base, page)
   const said = {}
-  const deed = async (name, open) => {
+  const action = async (name, open) => {
     await open()
     await page.waitForSelector('.nd-question')
     said[`${name} asked`] = await page.innerText('.nd-question')
@@ -69,13 +69,13 @@ export async function operate({ base, password, hash, screenshots }) {
     await page.waitForURL((url) => !/\/(do|production|check)\//.test(url.pathname))
     said[name] = await page.innerText('body')
   }
-  await deed('pause', () => page.click('a[href="/admin/production/pause/"]'))
-  await deed('resume', () => page.click('a[href="/admin/production/resume/"]'))
-  await deed('check', () => page.click('a[href="/admin/check/X/"]'))
+  await action('pause', () => page.click('a[href="/admin/production/pause/"]'))
+  await action('resume', () => page.click('a[href="/admin/production/resume/"]'))
+  await action('check', () => page.click('a[href="/admin/check/X/"]'))
   await page.goto(`${base}/admin/cchain_app/pooltransaction/?q=${hash}`)
   await page.locator('#result_list tbody th a').first().click()
   await page.waitForURL(/\/change\//)
-  await deed('drop', () => page.click('a[href$="/do/drop/"]'))
+  await action('drop', () => page.click('a[href$="/do/drop/"]'))
   await page.goto(`${base}/admin/cchain_app/block/?height=abc`)
   said.filter = await page.innerText('body')
   await context.close()

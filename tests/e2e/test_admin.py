@@ -59,7 +59,7 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
         assert "Pause the production of blocks?" in said["pause asked"]
         assert "Paused the C-Chain's production of blocks." in said["pause"]
         assert "Resumed the C-Chain's production of blocks." in said["resume"]
-        assert "Ran check X-Chain again: it passes." in said["check"]
+        assert "The check X-Chain was run again: it passes." in said["check"]
         assert waiting in said["drop asked"]
         assert f"Dropped transaction {waiting} from the pool." in said["drop"]
         assert client.call("eth_getTransactionByHash", waiting) is None

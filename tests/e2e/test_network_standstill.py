@@ -26,7 +26,7 @@ def test_every_follower_names_the_producer_that_stands_still(tmp_path: Path) -> 
         for _ in range(2):
             followers[0].rpc("eth_sendRawTransaction", sender.transfer(STRANGER))
 
-        words = f"2 transaction(s) wait for # and {producer.node_id} makes no blocks"
+        words = f"2 transactions pending for #, but {producer.node_id} builds no blocks"
         for node in followers:
             wait_for(lambda node=node: words in told(node), f"{node.node_id} tells of it")
         producer.manage("produce_block")

@@ -3,7 +3,7 @@
 
 /** How wide the axis has to be for its longest number, with its ticks and a gap. */
 function wide(chart, values, axis) {
-  const longest = (values ?? []).reduce((most, text) => (text.length > most.length ? text : most), "");
+  const longest = (values ?? []).reduce((longest, text) => (text.length > longest.length ? text : longest), "");
   chart.ctx.font = chart.axes[axis].font[0];
   return Math.ceil(chart.ctx.measureText(longest).width / devicePixelRatio) + 20;
 }
@@ -23,7 +23,7 @@ document.addEventListener("DOMContentLoaded", async () => {
       {
         width: place.clientWidth, height: 240, legend: { show: false }, cursor: { y: false },
         series: [{}, { stroke: accent, fill: `${accent}22`, width: 2, paths: uPlot.paths.stepped({ align: 1 }) }],
-        axes: [axis, { ...axis, size: wide, values: (_, ticks) => ticks.map((one) => one.toLocaleString("en")) }],
+        axes: [axis, { ...axis, size: wide, values: (_, ticks) => ticks.map((tick) => tick.toLocaleString("en")) }],
       },
       data,
       place,

@@ -1,9 +1,9 @@
 "use strict";
 // Sends transactions that the page has prepared: with a wallet (EIP-1193), or from an account that the node signs for.
 
-const MOST_LOOKS = 90; // at the receipt, one a second
-const MOST_ACCOUNTS = 50;
-const MOST_DIGITS = 4000; // of an address of a page
+const MAX_POLLS = 90; // polls for the receipt, one a second
+const MAX_ACCOUNTS = 50;
+const MAX_DIGITS = 4000; // in the URL of a page
 const UNKNOWN_CHAIN = 4902; // EIP-3326
 
 async function ask(method, params = []) {
@@ -14,35 +14,35 @@ async function ask(method, params = []) {
   return result;
 }
 
-// What a transaction would revert with: nodes and wallets put it into their errors each in a way of its own.
+// Returns the revert data of a failed transaction; nodes and wallets place it differently in their errors.
 function revertedWith(error) {
   const places = [error?.data, error?.data?.data, error?.data?.originalError?.data];
-  return places.find((one) => /^0x([0-9a-f]{2})+$/i.test(one) && one.length <= MOST_DIGITS);
+  return places.find((data) => /^0x([0-9a-f]{2})+$/i.test(data) && data.length <= MAX_DIGITS);
 }
 
-// Why it was not sent: in the contract's own words where it would revert. Wallets may reject with nothing at all.
+// Returns why a transaction was not sent: the decoded revert reason, if there is one. Wallets may give no reason.
 async function reason(error) {
   const data = revertedWith(error);
-  const told = data === undefined ? undefined : await explained(data).catch(() => undefined);
-  return told ?? document.createTextNode(error?.message ?? "No reason was given.");
+  const explanation = data === undefined ? undefined : await explained(data).catch(() => undefined);
+  return explanation ?? document.createTextNode(error?.message ?? "No reason was given.");
 }
 
 async function explained(data) {
   const answer = await fetch(`${location.pathname}?reverted=${data}`, { headers: { "HX-Request": "true" } });
   if (!answer.ok) return undefined;
-  const made = document.createElement("template");
-  made.innerHTML = await answer.text();
-  return made.content;
+  const element = document.createElement("template");
+  element.innerHTML = await answer.text();
+  return element.content;
 }
 
-// Asked once for the page; there are none but on a chain to develop against.
+// Requested once per page; only a development chain has unlocked accounts.
 let unlocked;
 function unlockedAccounts() {
-  unlocked ??= ask("eth_accounts").then((found) => found.slice(0, MOST_ACCOUNTS), () => []);
+  unlocked ??= ask("eth_accounts").then((accounts) => accounts.slice(0, MAX_ACCOUNTS), () => []);
   return unlocked;
 }
 
-async function offer(prepared) {
+async function showButtons(prepared) {
   prepared.dataset.offered = "";
   const send = prepared.querySelector(".send");
   const wallet = send.querySelector('[data-send="wallet"]');
@@ -50,7 +50,7 @@ async function offer(prepared) {
   send.hidden = wallet.hidden;
   const accounts = await unlockedAccounts();
   if (!accounts.length) return;
-  send.querySelector("select").append(...accounts.map((one) => new Option(one)));
+  send.querySelector("select").append(...accounts.map((account) => new Option(account)));
   send.querySelector(".unlocked").hidden = false;
   send.hidden = false;
 }
@@ -73,31 +73,31 @@ async function sendWithWallet(button, transaction) {
 }
 
 async function outcome(hash) {
-  for (let looks = 0; looks < MOST_LOOKS; looks++) {
-    const receipt = await ask("eth_getTransactionReceipt", [hash]).catch(() => null); // the next look may succeed
+  for (let polls = 0; polls < MAX_POLLS; polls++) {
+    const receipt = await ask("eth_getTransactionReceipt", [hash]).catch(() => null); // the next poll may succeed
     if (receipt) {
       const succeeded = receipt.status === "0x1";
       return [succeeded ? "good" : "bad", `${succeeded ? "succeeded" : "failed"} in block ${Number(receipt.blockNumber)}`];
     }
     await new Promise((done) => setTimeout(done, 1000));
   }
-  return ["note", "still waits for a block"];
+  return ["note", "still pending"];
 }
 
-function badge(kind, words) {
-  const made = document.createElement("span");
-  made.className = `badge ${kind}`;
-  made.textContent = words;
-  return made;
+function badge(kind, text) {
+  const element = document.createElement("span");
+  element.className = `badge ${kind}`;
+  element.textContent = text;
+  return element;
 }
 
 async function send(button) {
   const prepared = button.closest(".prepared");
-  const says = prepared.querySelector(".says");
+  const status = prepared.querySelector(".send-status");
   const { to, data, value } = prepared.dataset;
   const buttons = prepared.querySelectorAll("[data-send]");
-  for (const one of buttons) one.disabled = true; // a second press would send it again
-  says.replaceChildren(badge("note", "being sent"));
+  for (const other of buttons) other.disabled = true; // a second press would send it again
+  status.replaceChildren(badge("note", "sending"));
   try {
     const transaction = { to, data, value };
     const from = prepared.querySelector("select").value;
@@ -108,23 +108,23 @@ async function send(button) {
     link.href = `${BASE}/tx/${hash}`;
     link.className = "hex";
     link.textContent = hash;
-    says.replaceChildren(link, " ", badge("note", "sent"));
-    says.lastChild.replaceWith(badge(...(await outcome(hash))));
+    status.replaceChildren(link, " ", badge("note", "sent"));
+    status.lastChild.replaceWith(badge(...(await outcome(hash))));
   } catch (error) {
-    const sent = says.querySelector("a");
-    says.querySelector(".note").remove();
-    says.append(badge("bad", sent ? "nobody knows what became of it" : "not sent"), " ", await reason(error));
+    const sent = status.querySelector("a");
+    status.querySelector(".note").remove();
+    status.append(badge("bad", sent ? "outcome unknown" : "not sent"), " ", await reason(error));
   } finally {
-    for (const one of buttons) one.disabled = false;
+    for (const other of buttons) other.disabled = false;
   }
 }
 
-function offerAll() {
-  for (const one of document.querySelectorAll(".prepared:not([data-offered])")) offer(one);
+function showAllButtons() {
+  for (const prepared of document.querySelectorAll(".prepared:not([data-offered])")) showButtons(prepared);
 }
 
-document.addEventListener("DOMContentLoaded", offerAll);
-document.addEventListener("htmx:afterSettle", offerAll);
+document.addEventListener("DOMContentLoaded", showAllButtons);
+document.addEventListener("htmx:afterSettle", showAllButtons);
 document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-send]");
   if (button) send(button);

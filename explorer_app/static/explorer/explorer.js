@@ -1,7 +1,7 @@
 "use strict";
-// What the pages do beyond links and forms: copy buttons, times that stay true, and live heads.
+// Copy buttons, URLs of this host, and live updates at new heads.
 
-// The path of a proxy with which all of the node's paths begin; mostly empty.
+// The prefix of all paths of the node behind a proxy; usually empty.
 const BASE = document.documentElement.dataset.base;
 
 const copied = new WeakMap();
@@ -16,28 +16,28 @@ document.addEventListener("click", async (event) => {
 });
 
 function show(root) {
-  // Without a clipboard (pages over plain HTTP of another machine) there is nothing to press.
+  // Pages over plain HTTP from another machine have no clipboard; the buttons remain hidden.
   if (navigator.clipboard)
     for (const button of root.querySelectorAll("button.copy")) button.hidden = false;
   const secure = location.protocol === "https:" ? "s" : "";
-  for (const one of root.querySelectorAll("[data-scheme]"))
-    one.textContent = `${one.dataset.scheme}${secure}://${location.host}${one.dataset.path}`;
+  for (const url of root.querySelectorAll("[data-scheme]"))
+    url.textContent = `${url.dataset.scheme}${secure}://${location.host}${url.dataset.path}`;
 }
 
-// New heads come over the node's own WebSocket; whoever shows something live asks for it again then.
+// Subscribes to new heads at the node's WebSocket; live parts of the page reload at each head.
 function follow() {
   const url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${BASE}/ext/bc/C/ws`;
   const socket = new WebSocket(url);
   socket.onopen = () =>
     socket.send('{"jsonrpc":"2.0","id":1,"method":"eth_subscribe","params":["newHeads"]}');
   socket.onmessage = (message) => {
-    if (JSON.parse(message.data).method === "eth_subscription") tell();
+    if (JSON.parse(message.data).method === "eth_subscription") announceHead();
   };
   socket.onclose = () => setTimeout(follow, 3000);
 }
 
-function tell() {
-  // What is drawn anew is no longer selected.
+function announceHead() {
+  // A reload would clear the selection.
   if (!document.hidden && document.getSelection().isCollapsed) document.body.dispatchEvent(new CustomEvent("head"));
 }
 
@@ -45,7 +45,7 @@ document.addEventListener("DOMContentLoaded", () => {
   show(document);
   if (!document.querySelector("[data-live]")) return;
   follow();
-  setInterval(tell, 10_000); // the P-Chain, ages, and health
+  setInterval(announceHead, 10_000); // the P-Chain, ages, and health
 });
 
 const reading = new WeakMap();
@@ -55,23 +55,23 @@ document.addEventListener("htmx:beforeSwap", ({ detail }) => {
 });
 document.addEventListener("htmx:afterSwap", ({ detail }) => {
   reading.get(detail.xhr)?.(document.getElementById(detail.target.id));
-  reading.delete(detail.xhr); // it comes for each part that was swapped in
+  reading.delete(detail.xhr); // the event is sent for each part that was swapped in
 });
 document.addEventListener("htmx:afterSettle", (event) => show(event.target.parentNode || document));
 
-// What the server refuses is not swapped in: a form says so itself, until it is sent again.
-function refused(event) {
+// htmx does not swap in error responses: show the error in the form until it is sent again.
+function showError(event) {
   const { elt, xhr } = event.detail;
   if (!elt.matches("form")) return;
-  const says = document.createElement("p");
-  says.className = "error refused";
-  says.setAttribute("role", "alert");
-  says.textContent = xhr.status ? `The node refused: ${xhr.status} ${xhr.statusText}` : "The node does not answer.";
-  elt.append(says);
+  const message = document.createElement("p");
+  message.className = "error refused";
+  message.setAttribute("role", "alert");
+  message.textContent = xhr.status ? `The node returned an error: ${xhr.status} ${xhr.statusText}` : "The node does not answer.";
+  elt.append(message);
 }
 
-document.addEventListener("htmx:responseError", refused);
-document.addEventListener("htmx:sendError", refused);
+document.addEventListener("htmx:responseError", showError);
+document.addEventListener("htmx:sendError", showError);
 document.addEventListener("htmx:beforeRequest", (event) => event.detail.elt.querySelector(":scope > .refused")?.remove());
 document.addEventListener("keydown", (event) => {
   const typing = /^(input|textarea|select)$/i.test(event.target.tagName);

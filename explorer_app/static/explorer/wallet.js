@@ -1,7 +1,7 @@
 "use strict";
-// Offers the chain to a wallet in the browser (EIP-1193, EIP-3085), where there is one.
+// Adds the chain to a wallet in the browser (EIP-1193, EIP-3085), if there is a wallet.
 
-// What a wallet is told of the chain, by the data of a button.
+// Returns the chain's parameters for the wallet, from the data attributes of a button.
 function chainOf(button) {
   return {
     chainId: "0x" + BigInt(button.dataset.chainId).toString(16),
@@ -15,14 +15,14 @@ function chainOf(button) {
 document.addEventListener("DOMContentLoaded", () => {
   const button = document.getElementById("add-to-wallet");
   if (!button || !window.ethereum) return;
-  const says = document.getElementById("wallet-says");
+  const status = document.getElementById("wallet-status");
   button.hidden = false;
   button.addEventListener("click", async () => {
     try {
       await window.ethereum.request({ method: "wallet_addEthereumChain", params: [chainOf(button)] });
-      says.textContent = "The wallet has it.";
+      status.textContent = "The chain was added to the wallet.";
     } catch (error) {
-      says.textContent = error.message;
+      status.textContent = error.message;
     }
   });
 });

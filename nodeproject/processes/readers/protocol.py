@@ -77,7 +77,7 @@ class ReadingProtocol(DirectProtocol):
     def data_received(self, data: bytes) -> None:
         if self._begun_request:
             data, self._begun_request = self._begun_request + data, b""
-        if self.flow.waiting or not self._is_at_rest():
+        if self.flow.waiting or not self._is_idle():
             self._let_wait(data)
         elif self.reader_head.is_current():
             self._decide(data)
@@ -98,7 +98,7 @@ class ReadingProtocol(DirectProtocol):
     @override
     def resume_writing(self) -> None:
         super().resume_writing()
-        if self.flow.waiting and not self._waits_for_head and self._is_at_rest():
+        if self.flow.waiting and not self._waits_for_head and self._is_idle():
             self._take_up()
 
     @override

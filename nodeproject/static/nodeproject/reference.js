@@ -4,8 +4,8 @@
 const methods = [...document.querySelectorAll('.method')]
 
 /** Only the browser knows the host name by which the page was fetched, and whether over TLS. */
-for (const one of document.querySelectorAll('[data-origin]'))
-  one.textContent = location.origin.replace(/^http/, one.dataset.origin)
+for (const url of document.querySelectorAll('[data-origin]'))
+  url.textContent = location.origin.replace(/^http/, url.dataset.origin)
 
 /** Opens the method or type in the address's fragment, also if the address did not change. */
 function openNamed() {
@@ -22,22 +22,22 @@ addEventListener('hashchange', openNamed)
 
 const filter = document.querySelector('.filter')
 const [typed, counted] = [filter.querySelector('input'), filter.querySelector('output')]
-const texts = methods.map((one) => one.querySelector('summary').textContent.toLowerCase())
+const texts = methods.map((method) => method.querySelector('summary').textContent.toLowerCase())
 
 /** Shows the methods whose name and summary contain all typed words. */
 function choose() {
   const words = typed.value.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = methods.filter((one, index) => {
-    one.hidden = !words.every((word) => texts[index].includes(word))
-    return !one.hidden
+  const matching = methods.filter((method, index) => {
+    method.hidden = !words.every((word) => texts[index].includes(word))
+    return !method.hidden
   })
   for (const space of document.querySelectorAll('.namespace')) {
     space.hidden = !space.querySelector('.method:not([hidden])')
     document.querySelector(`[data-of="${CSS.escape(space.id)}"]`).hidden = space.hidden
   }
-  for (const one of document.querySelectorAll('.interface'))
-    one.hidden = words.length > 0 && !one.querySelector('.method:not([hidden])')
-  counted.textContent = words.length ? `${found.length} of ${methods.length}` : ''
+  for (const section of document.querySelectorAll('.interface'))
+    section.hidden = words.length > 0 && !section.querySelector('.method:not([hidden])')
+  counted.textContent = words.length ? `${matching.length} of ${methods.length}` : ''
 }
 filter.hidden = false
 typed.addEventListener('input', choose)
@@ -60,7 +60,7 @@ function prepare(method) {
   label.append(title, params)
   send.textContent = 'Send'
   warning.className = 'warn'
-  warning.textContent = 'changes' in form.dataset ? 'This changes the node that you look at.' : ''
+  warning.textContent = 'changes' in form.dataset ? 'This call changes the state of this node.' : ''
   got.className = 'got'
   got.hidden = true
   form.append(label, send, warning, got)
@@ -82,14 +82,14 @@ async function ask(method, params) {
   try {
     JSON.parse(call)
   } catch (error) {
-    return { text: `These params are no JSON: ${error.message}`, failed: true }
+    return { text: `The params are not valid JSON: ${error.message}`, failed: true }
   }
   try {
     const answer = await fetch(method.dataset.path, {
       method: 'POST', headers: { 'content-type': 'application/json' }, body: call,
     })
     const text = await answer.text()
-    if (!answer.ok) return { text: `${answer.status}: ${text.slice(0, MOST_SHOWN)}`, failed: true }
+    if (!answer.ok) return { text: `${answer.status}: ${text.slice(0, MAX_SHOWN)}`, failed: true }
     return { text: indented(text), failed: 'error' in JSON.parse(text) }
   } catch (error) {
     return { text: `The node did not answer: ${error.message}`, failed: true }
@@ -97,26 +97,26 @@ async function ask(method, params) {
 }
 
 /** Maximum characters of an answer that are shown, and maximum levels that are indented: a trace may have megabytes. */
-const [MOST_SHOWN, MOST_LEVELS] = [1 << 18, 64]
+const [MAX_SHOWN, MAX_LEVELS] = [1 << 18, 64]
 
 /** JSON with line breaks; numbers stay as they arrived, also those beyond a script's precision. */
 function indented(text) {
   const shown = []
   let depth = 0
   let last = ''
-  for (const [part] of text.slice(0, MOST_SHOWN).matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:\s]+/g)) {
+  for (const [part] of text.slice(0, MAX_SHOWN).matchAll(/"(?:[^"\\]|\\.)*"|[[\]{},:]|[^"[\]{},:\s]+/g)) {
     const [opened, closes] = ['{['.includes(last), '}]'.includes(part)]
     if (closes) depth -= 1
     if (last && (closes ? !opened : opened || last === ','))
-      shown.push('\n', '  '.repeat(Math.min(depth, MOST_LEVELS)))
+      shown.push('\n', '  '.repeat(Math.min(depth, MAX_LEVELS)))
     if ('{['.includes(part)) depth += 1
     shown.push(part === ':' ? ': ' : part)
     last = part
   }
-  const more = text.length - MOST_SHOWN
-  if (more > 0) shown.push(`\n… and ${more} more characters: the call above, in a shell, shows them all`)
+  const more = text.length - MAX_SHOWN
+  if (more > 0) shown.push(`\n… and ${more} more characters; run the call above in a shell to see all`)
   return shown.join('') || text
 }
 
-for (const one of methods) one.addEventListener('toggle', () => one.open && prepare(one))
+for (const method of methods) method.addEventListener('toggle', () => method.open && prepare(method))
 openNamed()

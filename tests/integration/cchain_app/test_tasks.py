@@ -133,7 +133,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
 
     chain.send(signed(nonce=0))
 
-    assert "the broker is away" in caplog.text
+    assert "the broker is unavailable" in caplog.text
     assert models.PoolTransaction.objects.count() == 1
 
 

@@ -72,18 +72,18 @@ def test_the_database_itself_keeps_one_clock() -> None:
 
 
 def test_it_shows_a_moment_and_goes_back_as_far_as_it_may() -> None:
-    assert clock.show(1_700_000_500, least=0) == 500
-    assert clock.show(1_699_999_900, least=1_699_999_950) == -50
+    assert clock.show(1_700_000_500, minimum=0) == 500
+    assert clock.show(1_699_999_900, minimum=1_699_999_950) == -50
     assert clock.now() == 1_699_999_950
-    assert clock.restore(7, least=0) == 7
-    assert clock.restore(-7, least=1_700_000_003) == 3
+    assert clock.restore(7, minimum=0) == 7
+    assert clock.restore(-7, minimum=1_700_000_003) == 3
 
 
 def test_it_says_how_far_ahead_it_is() -> None:
     clock.move(90)
 
     assert str(Clock.objects.get()) == "90 s ahead of wall time"
-    clock.restore(-5, least=0)
+    clock.restore(-5, minimum=0)
     assert str(Clock.objects.get()) == "5 s behind wall time"
 
 

@@ -196,7 +196,7 @@ def test_coins_move_once_and_not_where_it_was_undone(made: TracedChain, browse: 
     table, _, tree = once.partition("<h2>Calls</h2>")
     assert table.count(">7,000 wei<") == tree.count(">7,000 wei<") == 1
     assert ">3 wei<" in never
-    assert "Coins moved" not in never
+    assert "Value transfers" not in never
 
 
 def test_what_cannot_be_executed_any_more_says_why(
@@ -204,8 +204,8 @@ def test_what_cannot_be_executed_any_more_says_why(
 ) -> None:
     path = "/tx/" + made.hash("revert")
     for error, words in (
-        (StatePruned(1, bytes(32)), "was given up"),
-        (TraceTimedOut(), "in the time of a page"),
+        (StatePruned(1, bytes(32)), "was deleted"),
+        (TraceTimedOut(), "than the time limit of the page"),
         (TraceDiffers(made.sent["revert"].hash, "gas"), "cannot be executed again"),
     ):
         monkeypatch.setattr(tracing, "trace_transaction", Mock(side_effect=error))
@@ -226,8 +226,8 @@ def test_strangers_cannot_have_all_threads_execute_transactions(
         busy = browse("/tx/" + made.hash("count"), tab="calls").text
         failed = browse("/tx/" + made.hash("revert")).text
 
-    assert "try again in a moment" in busy
-    assert "try again in a moment" in failed
+    assert "Try again in a moment" in busy
+    assert "Try again in a moment" in failed
     assert "try again" not in browse("/tx/" + made.hash("count"), tab="calls").text
 
 
@@ -254,10 +254,10 @@ def test_a_transaction_that_waits_has_a_page_and_a_reason(
     queued = made.chain.make(to=RECIPIENT, value=2)
     made.chain.send(waiting, queued)
 
-    assert "waits in the pool" in browse("/tx/" + hexed(queued.hash)).text
+    assert "in the pool" in browse("/tx/" + hexed(queued.hash)).text
     pool = browse("/pool").text
     assert "goes into the next block" in pool
-    assert f"waits for a transaction with a lower nonce than {queued.nonce}" in pool
+    assert f"waits for a transaction of the sender with a nonce below {queued.nonce}" in pool
 
 
 def test_an_address_shows_what_it_sent_and_received(made: TracedChain, browse: Browse) -> None:

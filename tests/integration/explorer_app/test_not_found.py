@@ -19,19 +19,19 @@ ID = "11111111111111111111111111111111LpoYY"
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        (f"/tx/{HASH}", "it was not sent to this node, or was dropped or replaced"),
-        ("/tx/0x12", "no transaction&#x27;s hash"),
-        ("/block/9999999", "no block of this height or hash"),
-        ("/address/0x1234", "no address of the C-Chain"),
-        (f"/address/{ADDRESS}?tab=nothing", "no such part"),
+        (f"/tx/{HASH}", "It was never sent to this node, or was dropped or replaced"),
+        ("/tx/0x12", "Not a transaction hash"),
+        ("/block/9999999", "no block with this height or hash"),
+        ("/address/0x1234", "Not a C-Chain address"),
+        (f"/address/{ADDRESS}?tab=nothing", "no such tab"),
         (f"/token/{ADDRESS}", "No token is known at this address"),
-        ("/p/tx/abc", "no transaction&#x27;s ID of the P-Chain"),
-        (f"/p/tx/{ID}", "No transaction of the P-Chain has this ID here"),
-        ("/p/block/9999999", "no block of this height or ID"),
-        ("/p/address/abc", "no address of the P-Chain"),
-        ("/p/validator/abc", "no node&#x27;s ID"),
-        (f"/p/validator/{ADDRESS}", "No node of this ID has ever validated"),
-        (f"/p/subnet/{ID}", "no subnet of this ID"),
+        ("/p/tx/abc", "Not a P-Chain transaction ID"),
+        (f"/p/tx/{ID}", "knows no P-Chain transaction with this ID"),
+        ("/p/block/9999999", "no block with this height or ID"),
+        ("/p/address/abc", "Not a P-Chain address"),
+        ("/p/validator/abc", "Not a node ID"),
+        (f"/p/validator/{ADDRESS}", "No node with this ID has ever been a validator"),
+        (f"/p/subnet/{ID}", "no subnet with this ID"),
         ("/no/such/page", "no page at this address"),
         ("/tx", "no page at this address"),
         ("/tx/0x12/more", "no page at this address"),
@@ -52,7 +52,7 @@ def test_the_page_says_by_kind_why(
 
 @pytest.mark.node_settings(chains=("P",))
 def test_a_node_without_the_c_chain_says_so(pchain: PChain, client: Client) -> None:
-    assert "takes no part in the C-Chain" in client.get("/blocks").content.decode()
+    assert "does not run the C-Chain" in client.get("/blocks").content.decode()
 
 
 @pytest.mark.parametrize(

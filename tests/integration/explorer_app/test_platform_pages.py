@@ -123,7 +123,7 @@ def test_a_past_validator_has_a_page_with_its_outcome(browse: Browse) -> None:
 
 def test_who_was_never_online_is_not_seen_however_long_somebody_looks(browse: Browse) -> None:
     db = this_node().platform_chain.db
-    assert "not seen yet" in browse(f"/p/validator/{past.node(3)}").text
+    assert "not observed yet" in browse(f"/p/validator/{past.node(3)}").text
     now = clock.now()
     since = now - 60
 
@@ -131,8 +131,8 @@ def test_who_was_never_online_is_not_seen_however_long_somebody_looks(browse: Br
     uptime.settle_all(db, since, tracking=False)
     uptime.connect(db, [past.node(4)], since)
 
-    assert "not seen yet" in browse(f"/p/validator/{past.node(3)}").text
-    assert "not seen yet" not in browse(f"/p/validator/{past.node(4)}").text
+    assert "not observed yet" in browse(f"/p/validator/{past.node(3)}").text
+    assert "not observed yet" not in browse(f"/p/validator/{past.node(4)}").text
 
 
 def test_the_calendar_has_what_ends_next_first(browse: Browse) -> None:

@@ -64,7 +64,7 @@ def test_what_means_nothing_is_said_and_shown_as_text(
     page = browse("/search", q=text)
 
     assert page.status == HTTPStatus.NOT_FOUND
-    assert "Nothing is" in page.text
+    assert "Nothing found for" in page.text
     assert "<b>”" not in page.text
 
 
@@ -110,7 +110,7 @@ def test_tokens_are_found_by_the_beginnings_of_symbols_and_names(
     assert page.status == HTTPStatus.OK  # a name alone does not redirect
     assert f'href="/token/{other}"' in page.text
     alike = browse("/search", q="goldcoin").text
-    assert alike.index(gold) < alike.index(">alike<") < alike.index(f'hex">{copy}')
+    assert alike.index(gold) < alike.index(">lookalike<") < alike.index(f'hex">{copy}')
 
 
 def test_names_of_strangers_are_text_cut_off_and_in_the_way_of_nothing(

@@ -37,7 +37,7 @@ def page_of(row: object) -> str:
 
 def test_lists_and_pages_show_rows_and_change_none(tokens: TokenChain, browse: Browse) -> None:
     note = "Tokens: "
-    assert f"{note}no rows: NODE_TOKEN_INDEX was never on." in browse(listing("token")).text
+    assert f"{note}empty: NODE_TOKEN_INDEX was never enabled." in browse(listing("token")).text
     coin, *_ = used(tokens)
     tokens.index()
     sizes = []

@@ -333,7 +333,7 @@ def test_a_question_has_no_more_gas_than_its_limit(tokens: TokenChain, monkeypat
     token_with(tokens, puppet.of_erc20())
 
     assert {limit for *_, limit in asked} == {contracts.SECONDS}
-    gas = {most - 21_000 - 16 * size for most, size, _ in asked}
+    gas = {maximum - 21_000 - 16 * size for maximum, size, _ in asked}
     assert gas == {questions.GAS, questions.GAS_OF_INTERFACES}
 
 

@@ -11,7 +11,7 @@ from chaindb.fields import row_id
 from explorer_app import models, tasks
 from explorer_app.selectors import tokens as found
 from explorer_app.services import tokens as service
-from explorer_app.store import tokens as rows
+from explorer_app.store import tokens as token_rows
 from explorer_app.tokens import events
 from explorer_app.tokens.events import TokenStandard
 from primitives.evm import Address
@@ -149,7 +149,7 @@ def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
     written = everything()
     forget()
     monkeypatch.setattr(service, "LOGS_AT_ONCE", 3)
-    write, parts = rows.write_transfers, []
+    write, parts = token_rows.write_transfers, []
 
     def fatal(*arguments: Any) -> Any:
         if len(parts) == 2:
@@ -157,12 +157,12 @@ def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
         parts.append(arguments)
         return write(*arguments)
 
-    monkeypatch.setattr(rows, "write_transfers", fatal)
+    monkeypatch.setattr(token_rows, "write_transfers", fatal)
     with pytest.raises(KeyboardInterrupt):
         tokens.index()
     assert len(transfers()) == 6
 
-    monkeypatch.setattr(rows, "write_transfers", write)
+    monkeypatch.setattr(token_rows, "write_transfers", write)
     tokens.index()
 
     assert everything() == written
@@ -171,15 +171,15 @@ def test_who_is_killed_in_the_middle_of_a_block_goes_on_there(
 @pytest.mark.parametrize("writes", ["write_transfers", "write_facts", "write_balances"])
 def test_of_two_writers_one_gives_up(tokens: TokenChain, monkeypatch: Any, writes: str) -> None:
     coin, *_ = used(tokens)
-    write = getattr(rows, writes)
+    write = getattr(token_rows, writes)
 
     def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(rows, writes, write)
+        monkeypatch.setattr(token_rows, writes, write)
         tokens.move(coin, RECIPIENT, OTHER, 1)
         tokens.index()
         return write(*arguments)
 
-    monkeypatch.setattr(rows, writes, overtaken)
+    monkeypatch.setattr(token_rows, writes, overtaken)
 
     assert tokens.index() == 0
     written = everything()
@@ -198,13 +198,13 @@ def test_a_log_with_many_transfers_is_written_alone(tokens: TokenChain, monkeypa
     cats = tokens.deploy(puppet.of_erc721())
     ranged = puppet.emit((events.CONSECUTIVE_TRANSFER, 0, NOBODY, SENDER), words(9))
     tokens.call(cats, ranged, ranged)
-    write, sizes = rows.write_transfers, []
+    write, sizes = token_rows.write_transfers, []
 
     def counted(db: Any, placed: Any, *others: Any) -> Any:
         sizes.append(len(placed))
         return write(db, placed, *others)
 
-    monkeypatch.setattr(rows, "write_transfers", counted)
+    monkeypatch.setattr(token_rows, "write_transfers", counted)
     tokens.index()
 
     assert sizes == [1, 3, 1, 1, 1]
@@ -234,13 +234,13 @@ def test_contracts_that_say_what_such_transfers_are_are_asked_one_at_a_time(
     sent = [tokens.chain.make(to=token, data=told, gas=100_000, value=0) for token in made]
     tokens.chain.send(*sent)
     tokens.chain.mine()
-    write, sizes = rows.write_transfers, []
+    write, sizes = token_rows.write_transfers, []
 
     def counted(db: Any, placed: Any, *others: Any) -> Any:
         sizes.append(len(placed))
         return write(db, placed, *others)
 
-    monkeypatch.setattr(rows, "write_transfers", counted)
+    monkeypatch.setattr(token_rows, "write_transfers", counted)
 
     assert tokens.index() == height + 1
     assert sizes == [1, 1, 1]
@@ -399,8 +399,8 @@ def test_transfers_of_nothing_and_of_who_did_not_sign_are_hidden_at_first(
 
 def test_who_lies_with_amounts_breaks_nothing(tokens: TokenChain) -> None:
     coin = tokens.deploy(puppet.of_erc20(TOTAL_SUPPLY=puppet.answering(words(0))))
-    most = 2**256 - 1
-    tokens.call(coin, puppet.put(OTHER, 9), *(erc20(RECIPIENT, OTHER, most) for _ in range(3)))
+    maximum = 2**256 - 1
+    tokens.call(coin, puppet.put(OTHER, 9), *(erc20(RECIPIENT, OTHER, maximum) for _ in range(3)))
     tokens.index()
 
     assert amounts(coin) == {(RECIPIENT, None): 0, (OTHER, None): 9}
@@ -469,4 +469,4 @@ def test_the_task_does_nothing_where_the_setting_says_so(tokens: TokenChain) -> 
     used(tokens)
 
     assert tasks.index_tokens() == {"blocks": 0}
-    assert found.how_far(tokens.chain.evm) == "no rows: NODE_TOKEN_INDEX was never on"
+    assert found.how_far(tokens.chain.evm) == "empty: NODE_TOKEN_INDEX was never enabled"

@@ -11,7 +11,7 @@ from explorer_app import models
 from explorer_app.selectors import token_logs
 from explorer_app.selectors import tokens as found
 from explorer_app.services import tokens as service
-from explorer_app.store import tokens as rows
+from explorer_app.store import tokens as token_rows
 from explorer_app.tokens import events
 from tests.builders import puppet
 from tests.builders.bytecode import words
@@ -192,15 +192,15 @@ def test_what_was_read_before_is_not_written(
     coin = tokens.deploy(puppet.of_erc20())
     nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
     tokens.call(coin, puppet.put(RECIPIENT, 7), erc20(NOBODY, RECIPIENT, 7))
-    write = getattr(rows, writes)
+    write = getattr(token_rows, writes)
 
     def overtaken(*arguments: Any) -> Any:
-        monkeypatch.setattr(rows, writes, write)
+        monkeypatch.setattr(token_rows, writes, write)
         go_back(tokens, rpc, snapshot, nonce)
         tokens.call(coin, puppet.put(RECIPIENT, 9), erc20(NOBODY, RECIPIENT, 9))
         return write(*arguments)
 
-    monkeypatch.setattr(rows, writes, overtaken)
+    monkeypatch.setattr(token_rows, writes, overtaken)
 
     assert tokens.index() == 0
     tokens.index()
@@ -252,15 +252,15 @@ def test_the_head_is_read_after_the_progress(
     nonce, snapshot = tokens.chain.nonce, rpc("evm_snapshot")
     for _ in range(3):
         tokens.chain.mine()
-    begin = rows.begin
+    begin = token_rows.begin
 
     def late(*arguments: Any) -> Any:
         go_back(tokens, rpc, snapshot, nonce)
         return begin(*arguments)
 
-    monkeypatch.setattr(rows, "begin", late)
+    monkeypatch.setattr(token_rows, "begin", late)
     tokens.index()
-    monkeypatch.setattr(rows, "begin", begin)
+    monkeypatch.setattr(token_rows, "begin", begin)
     tokens.move(coin, NOBODY, RECIPIENT, 7)
     tokens.index()
 

@@ -13,7 +13,7 @@ from explorer_app.selectors import tokens as found
 from explorer_app.selectors.ledger import ListTooLong, Span
 from explorer_app.tokens import questions
 from explorer_app.tokens.events import TokenStandard
-from explorer_app.views.tokens import read_id, transfer_lines
+from explorer_app.views.tokens import read_id, transfer_rows
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 from tests.builders import puppet
@@ -48,8 +48,8 @@ class Browser:
         """Return a page's text."""
         page = self._open(path)
         assert page.status == status, path
-        most = MAX_OF_ADDRESS if path.startswith("/address/") else MAX_QUERIES
-        assert len(page.statements) <= most, page.statements
+        maximum = MAX_OF_ADDRESS if path.startswith("/address/") else MAX_QUERIES
+        assert len(page.statements) <= maximum, page.statements
         assert [plan for plan in page.slow_plans() if not plan.startswith(FAST)] == []
         return page.text
 
@@ -75,7 +75,7 @@ def cells(page: str) -> list[list[str]]:
 
 def test_tokens_are_listed_by_kind(tokens: TokenChain, browse: Browser) -> None:
     assert "No tokens yet." in browse("/tokens")
-    assert "no rows: NODE_TOKEN_INDEX was never on" in browse("/tokens")
+    assert "empty: NODE_TOKEN_INDEX was never enabled" in browse("/tokens")
     used(tokens)
     tokens.index()
 
@@ -121,7 +121,7 @@ def test_a_token_has_transfers_and_holders(tokens: TokenChain, browse: Browser) 
 
     page = browse(path)
 
-    assert '<bdi class="said" title="Coin">Coin</bdi>' in page
+    assert '<bdi class="claimed" title="Coin">Coin</bdi>' in page
     assert [row[3:] for row in cells(page)] == [
         ["0x1111…1111", "→", "0x2222…2222", "250,000.5"], ["mint", "→", "0x1111…1111", "1,000,000"],
     ]  # fmt: skip
@@ -129,7 +129,7 @@ def test_a_token_has_transfers_and_holders(tokens: TokenChain, browse: Browser) 
     assert [row[1:] for row in cells(holders)] == [
         ["750,000", "75 %", "differs"], ["250,000", "25 %", "differs"],
     ]  # fmt: skip
-    assert "its transfers add up to 749999500000" in holders
+    assert "the indexed transfers add up to 749999500000" in holders
     browse(f"{path}?tab=inventory", 404)
     browse(f"{path}/1", 404)
 
@@ -158,7 +158,7 @@ def test_a_collection_has_an_inventory_and_pages_of_its_tokens(
     assert [row[0] for row in cells(browse(f"{of_many}?tab=inventory"))] == []
     item_page = browse(f"{of_many}/7")
     assert "https://x.example/{id}" in item_page
-    assert "Nobody holds any." in item_page
+    assert "No holders." in item_page
 
 
 def test_ids_of_erc1155_are_held_apart(tokens: TokenChain, browse: Browser) -> None:
@@ -195,9 +195,9 @@ def test_names_are_text_and_never_links(tokens: TokenChain, browse: Browser) -> 
         assert "<script>alert" not in page
         assert "<b>" not in page
         assert "&lt;script&gt;alert(1)" in page
-        assert 'class="said wary"' in page
+        assert 'class="claimed wary"' in page
         assert 'href="https://gift' not in page
-    assert [page.count(">alike<") for page in pages] == [1, 1, 0]
+    assert [page.count(">lookalike<") for page in pages] == [1, 1, 0]
 
 
 @pytest.mark.parametrize("path", ["/token/0x1", f"/token/0x{'99' * 20}", "/token/x?tab=holders"])
@@ -227,7 +227,7 @@ def test_an_addresss_transfers_and_balances_are_there_for_its_page(tokens: Token
     tokens.index()
     evm = tokens.chain.evm
 
-    lines = transfer_lines(found.transfers_of(evm, SENDER).rows, SENDER)
+    lines = transfer_rows(found.transfers_of(evm, SENDER).rows, SENDER)
     shown = render_to_string("explorer/_transfers.html", {"transfers": lines})
 
     assert [line.direction for line in lines] == ["self", "in"]
@@ -268,7 +268,7 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
 
     assert [transfer.value for transfer in shown] == [8]
     assert [transfer.value for transfer in older.rows] == [1]
-    assert older.rest is None
+    assert older.next_key is None
     assert len(found.transfers_of(evm, RECIPIENT, count=1).rows) == 1
     (link,) = re.findall(
         r'href="(\?tab=tokens&amp;before=\d+)" rel="next"', browse(hexed(RECIPIENT))
@@ -278,14 +278,14 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     with pytest.raises(ListTooLong):
         token_ledger.transfers(evm, TokenStandard.ERC20, RECIPIENT, None, span)
     (transfer,) = token_ledger.transfers(
-        evm, TokenStandard.ERC20, RECIPIENT, None, span._replace(most=1)
+        evm, TokenStandard.ERC20, RECIPIENT, None, span._replace(maximum=1)
     )
     assert transfer.value == 8
     upwards = span._replace(descending=False)
     with pytest.raises(ListTooLong):
         token_ledger.transfers(evm, TokenStandard.ERC20, None, spam, upwards)
     (transfer,) = token_ledger.transfers(
-        evm, TokenStandard.ERC20, RECIPIENT, None, upwards._replace(most=1)
+        evm, TokenStandard.ERC20, RECIPIENT, None, upwards._replace(maximum=1)
     )
     assert transfer.value == 1
     assert (
@@ -327,9 +327,9 @@ def test_balances_of_an_address_are_chosen_and_paged_by_the_database(
     while True:
         page = found.balances_of(evm, RECIPIENT, after=after)
         pages.append(page.rows)
-        if page.rest is None:
+        if page.next_key is None:
             break
-        after = page.rest
+        after = page.next_key
     assert [bytes(balance.contract_id) for page in pages for balance in page] == sorted(
         coins + cats
     )

@@ -193,11 +193,11 @@ def test_a_follower_names_the_producer_that_stands_still(
     assert stakes_apart(checks.measure_p_chain()) == ""
     pchain.now += 22
     assert stakes_apart(checks.measure_p_chain()) == (
-        f"3 transaction(s) wait for 42s and {follower} makes no blocks"
+        f"3 transactions pending for 42s, but {follower} builds no blocks"
     )
     Peer.objects.all().delete()
     assert stakes_apart(checks.measure_p_chain()) == (
-        f"3 transaction(s) wait for 42s and {follower}, which makes the blocks, is not connected"
+        f"3 transactions pending for 42s, but {follower}, which builds all blocks, is not connected"
     )
 
 
@@ -215,7 +215,7 @@ def test_so_it_does_on_the_c_chain_for_what_can_run(
     now += 45
     assert checks.measure_c_chain().error == (
         "consensus is not healthy reason: "
-        f"2 transaction(s) wait for 45s and {follower} makes no blocks"
+        f"2 transactions pending for 45s, but {follower} builds no blocks"
     )
 
 
@@ -229,7 +229,7 @@ def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
     now += 45
-    assert "makes no blocks" in checks.measure_c_chain().error
+    assert "builds no blocks" in checks.measure_c_chain().error
     network_rows.sync(C_CHAIN, phase=SyncPhase.BOOTSTRAPPING)
 
     assert checks.measure_c_chain().error == ""

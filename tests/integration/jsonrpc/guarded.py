@@ -205,7 +205,7 @@ def serve() -> Iterator[Serve]:
                 interpreter = made.interpreter
                 current = current_
                 message_seconds = message_seconds_
-                least_rate = patience.least_rate
+                minimum_rate = patience.minimum_rate
 
             Http.patience = patience
             options = {"timeout_keep_alive": idle, "ws_max_size": 8_000_000}

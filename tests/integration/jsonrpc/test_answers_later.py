@@ -61,7 +61,7 @@ def test_it_is_not_closed_for_being_silent(serve, raw, looked) -> None:
 
 
 def test_it_does_not_make_room_for_others(serve, raw) -> None:
-    served = serve(connections=ConnectionLimits(most=1, of_address=1))
+    served = serve(connections=ConnectionLimits(maximum=1, of_address=1))
     connection = raw(served.port)
     connection.say(SLOW_REQUEST)
     until(lambda: served.called == ["slow"])
@@ -104,13 +104,13 @@ def test_a_connection_whose_answer_fails_altogether_is_ended(
     connection = raw(serve().port)
     connection.say(SLOW_REQUEST)
     assert connection.until_closed() == b""
-    assert "the direct door failed" in caplog.text
+    assert "the fast path failed" in caplog.text
 
 
 def test_an_answer_for_which_there_is_no_room_is_refused_and_ends_the_connection(
     serve, raw
 ) -> None:
-    served = serve(memory=MemoryLimits(most=1_000_000, of_client=1_000_000))
+    served = serve(memory=MemoryLimits(maximum=1_000_000, of_client=1_000_000))
     body = SLOW.replace(b"slow", b"much")
     connection = raw(served.port)
     connection.say(

@@ -293,7 +293,7 @@ def test_a_door_that_fails_leaves_the_request_to_the_other(
     monkeypatch.setattr(Dispatcher, "answer_hot", fail_once)
 
     assert b'"result":"0x10"' in exchange(served, "direct", request())
-    assert "the direct door failed" in caplog.text
+    assert "the fast path failed" in caplog.text
     assert original(Dispatcher(MethodRegistry()), THREAD) is not MISS
 
 

@@ -185,7 +185,7 @@ def test_what_fails_on_one_connection_keeps_none_from_its_own(
     assert connections[2].response()[2] == b"found"
     assert connections[0].response()[2] == b"found"
     assert connections[0].until_closed() == b""
-    assert "the direct door failed" in caplog.text
+    assert "the fast path failed" in caplog.text
     assert "a response that was found was not taken" in caplog.text
 
 
@@ -229,7 +229,7 @@ def test_a_response_that_cannot_be_written_ends_its_connection(
         patched.setattr(DirectProtocol, "_write", fail)
         elsewhere.find()
         assert connection.until_closed() == b""
-    assert "the direct door failed" in caplog.text
+    assert "the fast path failed" in caplog.text
     other = raw(served.port)
     other.say(PLAIN)
     until(lambda: len(elsewhere.asked) == 1)

@@ -40,7 +40,7 @@ class Slow:
     def __init__(self) -> None:
         self.port = 0
         self.free = threading.Event()
-        self.memory = RequestMemory(MemoryLimits(most=3_000_000, of_client=3_000_000))
+        self.memory = RequestMemory(MemoryLimits(maximum=3_000_000, of_client=3_000_000))
         self.most_parsed = 0
         """The most frames that were parsed in one call."""
 

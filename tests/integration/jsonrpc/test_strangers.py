@@ -242,7 +242,7 @@ def test_a_body_that_is_mostly_coding_is_refused(serve, raw) -> None:
 
 
 def test_a_full_address_loses_its_oldest_idle_connection_and_no_other_one(serve) -> None:
-    served = serve(connections=ConnectionLimits(most=20, of_address=5))
+    served = serve(connections=ConnectionLimits(maximum=20, of_address=5))
     with ExitStack() as stay:
         other = stay.enter_context(RawConnection(served.port, "127.0.0.2"))
         lines = [stay.enter_context(RawConnection(served.port)) for _ in range(5)]
@@ -280,11 +280,11 @@ def test_refused_openings_of_websockets_are_one_line_of_the_log(
 
     assert (record.name, record.levelno) == ("jsonrpc", logging.WARNING)
     assert "a WebSocket from 127.0.0.1 was refused: " in record.message
-    assert record.message.endswith("(1 since the last such line)")
+    assert record.message.endswith("(1 more since the last such message)")
 
 
 def test_sockets_are_counted_and_the_rest_is_refused(serve, raw) -> None:
-    served = serve(connections=ConnectionLimits(most=20, of_address=3))
+    served = serve(connections=ConnectionLimits(maximum=20, of_address=3))
     with ExitStack() as stay:
         for _ in range(3):
             stay.enter_context(connect(served.url, open_timeout=SECONDS))
@@ -329,7 +329,7 @@ def test_messages_that_never_pause_are_no_message_without_end(serve) -> None:
 
 
 def test_what_messages_hold_together_has_a_bound(serve) -> None:
-    served = serve(memory=MemoryLimits(most=3_000_000, of_client=3_000_000))
+    served = serve(memory=MemoryLimits(maximum=3_000_000, of_client=3_000_000))
     with ExitStack() as stay:
         sockets = [stay.enter_context(open_socket(served)) for _ in range(4)]
         for ws in sockets[:2]:
@@ -352,7 +352,7 @@ def test_what_messages_hold_together_has_a_bound(serve) -> None:
 
 
 def test_small_fragments_are_counted_with_what_each_needs(serve) -> None:
-    served = serve(memory=MemoryLimits(most=1_000_000, of_client=1_000_000))
+    served = serve(memory=MemoryLimits(maximum=1_000_000, of_client=1_000_000))
     with open_socket(served) as ws:
         ws.socket.sendall(Frame(Opcode.TEXT, b"[", fin=False).serialize(mask=True))
         small = Frame(Opcode.CONT, b" ", fin=False).serialize(mask=True) * 1000

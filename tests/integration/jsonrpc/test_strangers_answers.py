@@ -8,7 +8,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from jsonrpc.http.peer import LeastRate
+from jsonrpc.http.peer import MinimumRate
 from jsonrpc.http.uvicorn_protocol import ReadTimeouts
 from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import (
@@ -52,7 +52,7 @@ def narrow(served: Served, door: str, *, ask: bool = True) -> socket.socket:
 
 @pytest.mark.parametrize("door", ["http", "websocket"])
 def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
-    served = serve(ReadTimeouts(least_rate=LeastRate(seconds=0.3)))
+    served = serve(ReadTimeouts(minimum_rate=MinimumRate(seconds=0.3)))
     with narrow(served, door, ask=False) as peer:
         if door == "websocket":
             pings = Frame(Opcode.PING, b"a" * 125).serialize(mask=True) * 1000
@@ -65,7 +65,7 @@ def test_who_does_not_take_the_answer_is_cut_off(serve, door: str) -> None:
 
 @pytest.mark.parametrize("door", ["direct", "websocket"])
 def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
-    served = serve(ReadTimeouts(least_rate=LeastRate(rate=1_000_000_000, seconds=0.5)))
+    served = serve(ReadTimeouts(minimum_rate=MinimumRate(rate=1_000_000_000, seconds=0.5)))
     received = 0
     with narrow(served, door) as peer, suppress(ConnectionResetError):
         while part := peer.recv(65_536):
@@ -78,7 +78,7 @@ def test_who_takes_the_answer_too_slowly_is_cut_off(serve, door: str) -> None:
 
 @pytest.mark.parametrize("door", ["direct", "http", "websocket"])
 def test_answers_that_nobody_has_read_have_a_bound_together(serve, raw, door: str) -> None:
-    served = serve(memory=MemoryLimits(most=40_000_000, of_client=40_000_000))
+    served = serve(memory=MemoryLimits(maximum=40_000_000, of_client=40_000_000))
     with narrow(served, door), narrow(served, door):
         until(lambda: served.memory.held > 32_000_000)
         http = raw(served.port)

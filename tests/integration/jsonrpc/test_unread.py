@@ -21,7 +21,7 @@ NEWS = b'"%b"' % (b"a" * PIECE)
 
 @pytest.fixture
 def served(serve) -> Served:
-    return serve(memory=MemoryLimits(most=MOST, of_client=MOST))
+    return serve(memory=MemoryLimits(maximum=MOST, of_client=MOST))
 
 
 @contextmanager

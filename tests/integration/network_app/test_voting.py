@@ -175,4 +175,4 @@ def test_health_says_that_the_validators_accept_nothing(
     monkeypatch.setattr(checks, "BEGAN", 0.0)
     voting.wall.seconds += 25
     error = checks.measure_c_chain().error
-    assert "1 transaction(s) wait for 25s and the validators accept none" in error
+    assert "1 transaction pending for 25s, but the validators accept no blocks" in error

@@ -72,7 +72,7 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     assert "1, 2,000,000 coins staked" in shown
     assert "does not answer" in shown
     assert "no rows: NODE_TRACE_INDEX was never on" in shown
-    assert "no rows: NODE_TOKEN_INDEX was never on" in shown
+    assert "empty: NODE_TOKEN_INDEX was never enabled" in shown
     index_calls(chain.evm, seconds=60)
     index_tokens(chain.evm, seconds=60, now=0)
     call_command("node_status")

@@ -33,7 +33,7 @@ def entries(admin_user: User) -> list[LogEntry]:
             (admin_user, None, "production of the C-Chain", CHANGE, PAUSED),
             (admin_user, users, "o'brien", CHANGE, changed),
             (admin_user, users, "<gone>", DELETION, ""),
-            (other, None, "health check X", CHANGE, "Ran check X-Chain again: it passes."),
+            (other, None, "health check X", CHANGE, "The check X-Chain was run again: it passes."),
         )
     ]
 

@@ -81,7 +81,7 @@ def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> 
     ((title, flag, words),) = _logged()
     assert (flag, words) == (DELETION, f"Dropped transaction 0x{hashes[1].hex()} from the pool.")
     assert hashes[1].hex()[:6] in title
-    assert "is not there. It waits no more" in _confirm(admin_client, paths[1])
+    assert "does not exist. It waits no more" in _confirm(admin_client, paths[1])
     assert len(_logged()) == 1
 
 
@@ -102,7 +102,9 @@ def test_what_a_block_has_meanwhile_is_not_dropped(
     # The page has read the row before the block arrives.
     monkeypatch.setattr("cchain_app.admin.mempool.PoolTransactionAdmin.get_object", lambda *_: row)
     scene.mine()
-    assert "Not done: the transaction waits no more" in _confirm(admin_client, paths[0])
+    assert "The action was refused: the transaction waits no more" in _confirm(
+        admin_client, paths[0]
+    )
     assert _logged() == []
 
 
@@ -146,7 +148,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
     front = _text(admin_client, FRONT)
     assert ">paused<" in front.replace("\n", "").replace("  ", "")
     assert f'href="{RESUME}"' in front
-    assert "Not done: production is paused already." in _confirm(admin_client, PAUSE)
+    assert "The action was refused: production is paused already." in _confirm(admin_client, PAUSE)
     assert tasks.produce_blocks() == {"blocks": 0}  # requested before the pause
 
     assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
@@ -205,7 +207,9 @@ def test_what_lets_blocks_be_made_ends_a_pause(
     _confirm(admin_client, PAUSE)
     rpc(*call)
     assert development.mining(scene.chain.evm) == mining
-    assert "Not done: blocks are being made already." in _confirm(admin_client, RESUME)
+    assert "The action was refused: blocks are being made already." in _confirm(
+        admin_client, RESUME
+    )
 
 
 @EMBEDDED
@@ -227,8 +231,10 @@ def test_what_ends_the_making_of_blocks_leaves_a_pause_and_holds_after_it(
     assert "by hand alone" in front
     assert PAUSE not in front
     assert RESUME not in front
-    assert "Not done: production is not paused." in _confirm(admin_client, RESUME)
-    assert "Not done: blocks are made by hand alone already." in _confirm(admin_client, PAUSE)
+    assert "The action was refused: production is not paused." in _confirm(admin_client, RESUME)
+    assert "The action was refused: blocks are made by hand alone already." in _confirm(
+        admin_client, PAUSE
+    )
 
 
 @AUTO
@@ -240,7 +246,7 @@ def test_where_others_rely_on_the_chain_production_is_not_paused(
     asked = _text(admin_client, PAUSE)
     assert words in asked
     assert "nd-sure" not in asked.partition('class="nd-panel')[2]
-    assert f"Not done: {words}" in _confirm(admin_client, PAUSE)
+    assert f"The action was refused: {words}" in _confirm(admin_client, PAUSE)
     monkeypatch.setattr(scene.chain.evm, "node", replace(scene.chain.evm.node, consensus="snowman"))
     assert "others rely on this chain" in _text(admin_client, PAUSE)
     assert _logged() == []
@@ -255,15 +261,15 @@ def test_a_check_is_run_again(
     assert f'href="{path}"' in _text(admin_client, FRONT)
     asked = _text(admin_client, path)
     assert "Run this check again?" in asked
-    assert "refused counts for half a minute or more" in asked
+    assert "rejected counts as a failure for at least half a minute" in asked
     assert reporter.health().checks["X"].ended == before
 
-    assert "Ran check X-Chain again: it passes." in _confirm(admin_client, path)
+    assert "The check X-Chain was run again: it passes." in _confirm(admin_client, path)
 
     after = reporter.health().checks["X"].ended
     assert after is not None
     assert before is None or after > before
-    assert _logged() == [("health check X", CHANGE, "Ran check X-Chain again: it passes.")]
+    assert _logged() == [("health check X", CHANGE, "The check X-Chain was run again: it passes.")]
     assert admin_client.get("/admin/check/Y/").status_code == 404
     assert admin_client.get("/admin/production/stop/").status_code == 404
 
@@ -322,7 +328,7 @@ def test_what_was_done_is_in_the_log_though_there_can_be_no_entry(
     told = _confirm(admin_client, PAUSE)
 
     assert "Paused the C-Chain" in told
-    assert "The database took no entry of it" in told
+    assert "The action was done, but the database did not accept the log entry" in told
     assert development.mining(scene.chain.evm) == "manual"
     (done, failed) = [one for one in caplog.records if one.name == "adminkit.actions"]
     assert "Paused the C-Chain" in done.getMessage()

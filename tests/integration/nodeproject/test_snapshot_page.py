@@ -68,7 +68,7 @@ def test_a_name_that_is_taken_is_asked_about(scene: Scene, admin_client: Client)
 
 
 def test_what_is_refused_is_told_in_words(scene: Scene, admin_client: Client) -> None:
-    assert "is no name for a snapshot" in act(admin_client, "save", "A b")
+    assert "is not a valid snapshot name" in act(admin_client, "save", "A b")
     assert "There is no snapshot b." in act(admin_client, "restore", "b", confirmed="yes")
     assert "There is no snapshot b." in act(admin_client, "delete", "b")
     act(admin_client, "paint", "b")

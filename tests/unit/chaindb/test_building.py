@@ -214,6 +214,6 @@ def test_blocks_are_made_while_the_cache_is_away(
         made.append(5)
         assert shared()
     assert made == [5]
-    assert "a block in the making is not shown: away" in caplog.text
+    assert "a block in progress is not shown: away" in caplog.text
     with pytest.raises(ConnectionError, match="away"):
         building.outstanding()

@@ -30,7 +30,7 @@ def test_text_that_is_not_hex_is_refused() -> None:
 
 
 def test_an_address_has_twenty_bytes() -> None:
-    with pytest.raises(ValidationError, match="20 bytes are needed, not 2"):
+    with pytest.raises(ValidationError, match="expected 20 bytes, got 2"):
         AddressField().to_python("0x01ff")
 
 

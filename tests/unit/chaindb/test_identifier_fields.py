@@ -40,12 +40,12 @@ def test_a_node_is_taken_with_its_prefix() -> None:
 
 def test_an_address_has_twenty_bytes() -> None:
     assert ShortIDField().to_python(str(ShortID(bytes(20)))) == bytes(20)
-    with pytest.raises(ValidationError, match="is no identifier: invalid hash length"):
+    with pytest.raises(ValidationError, match="is not an identifier: invalid hash length"):
         ShortIDField().to_python(TEXT)
     with pytest.raises(ValidationError, match="20 bytes are needed, not 32"):
         ShortIDField().to_python(bytes(32))
 
 
 def test_a_text_with_a_typing_error_is_refused() -> None:
-    with pytest.raises(ValidationError, match="is no identifier: invalid input checksum"):
+    with pytest.raises(ValidationError, match="is not an identifier: invalid input checksum"):
         IDField().to_python(TEXT[:-1] + "Z")

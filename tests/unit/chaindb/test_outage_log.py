@@ -41,7 +41,8 @@ def test_each_reason_has_one_line_a_minute_without_a_traceback() -> None:
     again = record("a task failed", full)
     assert shown(again)
     assert (
-        again.getMessage() == f"a task failed: {FULL} (360 more failures since the last such line)"
+        again.getMessage()
+        == f"a task failed: {FULL} (360 more failures since the last such message)"
     )
     assert not shown(record("method c failed", full))
 

@@ -271,7 +271,10 @@ def test_a_message_that_is_not_sent_is_logged_and_forgiven(
     monkeypatch.setattr(module, "_report", report_and_tell)
     production.send(P_CHAIN, {"type": "p"})
     assert logged.wait(60)
-    assert "a pointer was not sent; followers find the block by their tick: away" in caplog.text
+    assert (
+        "a block announcement was not sent; followers find the block at their next poll: away"
+        in caplog.text
+    )
 
 
 async def test_following_ends_although_the_layer_swallows_that_once(

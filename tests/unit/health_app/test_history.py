@@ -7,7 +7,7 @@ import pytest
 from django.db import OperationalError
 from psycopg.errors import DiskFull
 
-from health_app.history import KEPT, HistoryWriter
+from health_app.history import MAX_PENDING, HistoryWriter
 from health_app.result import CheckResult
 from health_app.writing import Writes
 
@@ -92,13 +92,13 @@ def test_only_so_many_changes_wait() -> None:
     history = HistoryWriter(record, no_probe, writes=Writes(), retry=0)
     history.note("C", CheckResult(error="first"))
     assert begun.wait(60)
-    for number in range(KEPT + 5):
+    for number in range(MAX_PENDING + 5):
         history.note("C", CheckResult(error=str(number)))
     history.note("C", CheckResult(error="last"))
     blocked.set()
 
     assert done.wait(60)
-    assert len(written) == 1 + KEPT
+    assert len(written) == 1 + MAX_PENDING
     assert written[:2] == ["first", "6"]
 
 

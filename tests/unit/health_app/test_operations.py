@@ -88,7 +88,7 @@ def test_a_check_that_breaks_stands_in_the_table() -> None:
         raise KeyError("x")
 
     words = reporter.examine(HealthCheck("C", broken, frozenset())).error
-    assert words == "the check could not be made: KeyError"
+    assert words == "the check raised an exception: KeyError"
     for check in TAGS:
         assert [advice for advice in known(check) if advice.fullmatch(words)]
 
@@ -111,7 +111,7 @@ def test_the_admin_gives_the_same_advice() -> None:
 @pytest.mark.parametrize(("check", "words"), failures())
 def test_of_each_failure_one_piece_of_advice_is_found(check: str, words: str) -> None:
     found = advice.find(check, f"it is not healthy reason: {words}")
-    assert len(found) == 1, [advice.says for advice in found]
+    assert len(found) == 1, [advice.message for advice in found]
 
 
 def test_nothing_is_advised_about_words_that_nobody_foresaw() -> None:

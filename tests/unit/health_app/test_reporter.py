@@ -232,7 +232,7 @@ def test_a_check_that_breaks_is_told_without_insides() -> None:
 
     found = examine(HealthCheck("P", measure, TAG))
 
-    assert found.error == "the check could not be made: ZeroDivisionError"
+    assert found.error == "the check raised an exception: ZeroDivisionError"
     assert isinstance(found.cause, ZeroDivisionError)
 
 
@@ -259,7 +259,7 @@ def test_who_is_told_of_changes_cannot_end_the_checks(
     scene.wait_for(("C", ""))
     scene.findings["C"] = BAD
     scene.wait_for(("C", "it is broken"))
-    assert "a run of check C broke" in caplog.text
+    assert "a run of check C raised an exception" in caplog.text
 
 
 def test_a_check_that_hangs_fails_alone_and_recovers() -> None:

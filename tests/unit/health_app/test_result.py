@@ -104,5 +104,5 @@ def test_words_are(error: str, other: str) -> None:
 
 def test_a_first_result_says_something_new() -> None:
     first = CheckResult(error="not yet run", ended=5)
-    assert not NOT_YET_RUN.says_the_same_as(first)
-    assert first.says_the_same_as(CheckResult(error="not yet run", ended=6))
+    assert not NOT_YET_RUN.is_same_report_as(first)
+    assert first.is_same_report_as(CheckResult(error="not yet run", ended=6))

@@ -171,15 +171,15 @@ def test_requests_that_are_stuck(requests: Outstanding, reason: str) -> None:
     [
         (
             Standstill(3, 42.0, "NodeID-x", connected=True),
-            "3 transaction(s) wait for 42s and NodeID-x makes no blocks",
+            "3 transactions pending for 42s, but NodeID-x builds no blocks",
         ),
         (
             Standstill(0, 42.0, "", connected=False),
-            "the change of a staker waits for 42s and the validators accept none",
+            "a staker change is overdue by 42s, but the validators accept no blocks",
         ),
         (
             Standstill(1, 42.0, "NodeID-x", connected=False),
-            "1 transaction(s) wait for 42s and NodeID-x, which makes the blocks, is not connected",
+            "1 transaction pending for 42s, but NodeID-x, which builds all blocks, is not connected",
         ),
     ],
 )

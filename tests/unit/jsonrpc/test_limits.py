@@ -96,7 +96,7 @@ def test_a_text_is_only_looked_at_as_far_as_it_has_to_be() -> None:
 
 
 def test_bodies_are_counted_together_and_by_client() -> None:
-    memory = RequestMemory(MemoryLimits(most=10 * SMALL, of_client=6 * SMALL))
+    memory = RequestMemory(MemoryLimits(maximum=10 * SMALL, of_client=6 * SMALL))
     first, second, third = (MemoryShare(memory, lambda name=name: name) for name in ("a", "a", "b"))
     first.grow(SMALL)
     assert memory.held == 0
@@ -138,7 +138,7 @@ class Slow:
 
 @pytest.mark.parametrize(("client", "most"), [("a", 100), ("", 160)])
 def test_who_reads_slowest_sheds_what_waits_first(client: str, most: int) -> None:
-    memory = UnreadMemory(MemoryLimits(most=160, of_client=100))
+    memory = UnreadMemory(MemoryLimits(maximum=160, of_client=100))
     slow, slowest, slower = (Slow(memory, client) for _ in range(3))
     slow.wait(10)
     slowest.wait(most - 30)
@@ -155,7 +155,7 @@ def test_who_reads_slowest_sheds_what_waits_first(client: str, most: int) -> Non
 
 
 def test_what_waits_for_other_clients_is_left_alone() -> None:
-    memory = UnreadMemory(MemoryLimits(most=160, of_client=100))
+    memory = UnreadMemory(MemoryLimits(maximum=160, of_client=100))
     first, second, other = (Slow(memory, client) for client in ("a", "a", "b"))
     other.wait(60)
     first.wait(50)
@@ -165,7 +165,7 @@ def test_what_waits_for_other_clients_is_left_alone() -> None:
 
 
 def test_an_eighth_of_the_room_is_made_free() -> None:
-    memory = UnreadMemory(MemoryLimits(most=80, of_client=80))
+    memory = UnreadMemory(MemoryLimits(maximum=80, of_client=80))
     readers = [Slow(memory, "") for _ in range(41)]
     for reader in readers:
         reader.wait(2)
@@ -174,7 +174,7 @@ def test_an_eighth_of_the_room_is_made_free() -> None:
 
 
 def test_who_keeps_most_after_all_is_asked_again_before_others() -> None:
-    memory = UnreadMemory(MemoryLimits(most=100, of_client=100))
+    memory = UnreadMemory(MemoryLimits(maximum=100, of_client=100))
     slow, slowest = Slow(memory, "a"), Slow(memory, "a", kept=85)
     slow.wait(15)
     slowest.wait(86)
@@ -196,7 +196,7 @@ class Line:
 
 
 def test_the_oldest_idle_connection_of_an_address_makes_room(clock) -> None:
-    connections = Connections(ConnectionLimits(most=100, of_address=3), clock)
+    connections = Connections(ConnectionLimits(maximum=100, of_address=3), clock)
     other = Line()
     assert connections.enter(other, "192.0.2.1")
     busy, idle, last = Line(idle=False), Line(), Line()
@@ -208,7 +208,7 @@ def test_the_oldest_idle_connection_of_an_address_makes_room(clock) -> None:
 
 
 def test_a_trusted_proxy_has_no_limit_of_an_address(clock) -> None:
-    limits, proxies = ConnectionLimits(most=6, of_address=2), TrustedProxies.of("10.0.0.0/8")
+    limits, proxies = ConnectionLimits(maximum=6, of_address=2), TrustedProxies.of("10.0.0.0/8")
     connections = Connections(limits, clock, proxies)
     lines = [Line(idle=False) for _ in range(9)]
     assert [connections.enter(line, "10.0.0.1") for line in lines[:4]] == [True] * 4
@@ -220,7 +220,7 @@ def test_a_trusted_proxy_has_no_limit_of_an_address(clock) -> None:
 
 
 def test_where_all_are_busy_the_new_one_is_refused_and_others_are_not(clock) -> None:
-    connections = Connections(ConnectionLimits(most=100, of_address=3), clock)
+    connections = Connections(ConnectionLimits(maximum=100, of_address=3), clock)
     lines = [Line(idle=False) for _ in range(3)]
     for line in lines:
         assert connections.enter(line, "2001:db8::1")
@@ -232,7 +232,7 @@ def test_where_all_are_busy_the_new_one_is_refused_and_others_are_not(clock) -> 
 
 
 def test_a_full_process_takes_room_from_anybody(clock) -> None:
-    connections = Connections(ConnectionLimits(most=3, of_address=2), clock)
+    connections = Connections(ConnectionLimits(maximum=3, of_address=2), clock)
     first = Line()
     assert connections.enter(first, "192.0.2.1")
     assert connections.enter(Line(idle=False), "192.0.2.2")
@@ -244,7 +244,7 @@ def test_a_full_process_takes_room_from_anybody(clock) -> None:
 
 
 def test_busy_ones_do_not_hide_an_idle_one_for_ever(clock) -> None:
-    limits = ConnectionLimits(most=1000, of_address=3 * MAX_LOOKED_AT + 1)
+    limits = ConnectionLimits(maximum=1000, of_address=3 * MAX_LOOKED_AT + 1)
     connections = Connections(limits, clock)
     for _ in range(3 * MAX_LOOKED_AT):
         connections.enter(Line(idle=False), "192.0.2.1")
@@ -256,7 +256,7 @@ def test_busy_ones_do_not_hide_an_idle_one_for_ever(clock) -> None:
 
 
 def test_a_connection_that_speaks_another_protocol_is_still_one(clock) -> None:
-    connections = Connections(ConnectionLimits(most=10, of_address=10), clock)
+    connections = Connections(ConnectionLimits(maximum=10, of_address=10), clock)
     http, socket = Line(), Line()
     connections.enter(http, "192.0.2.1")
     connections.replace(http, socket)
@@ -269,11 +269,11 @@ def test_a_connection_that_speaks_another_protocol_is_still_one(clock) -> None:
 
 
 def test_a_flood_is_a_line_a_minute(clock, caplog: pytest.LogCaptureFixture) -> None:
-    connections = Connections(ConnectionLimits(most=10, of_address=1), clock)
+    connections = Connections(ConnectionLimits(maximum=10, of_address=1), clock)
     for _ in range(1001):
         connections.enter(Line(), "192.0.2.1")
     assert len(caplog.records) == 1
-    assert "192.0.2.1 has 1 connections, the most that one address may have" in caplog.text
+    assert "192.0.2.1 has reached the limit of 1 connections for one address" in caplog.text
     clock.now += SILENCE_SECONDS
     connections.enter(Line(), "192.0.2.1")
     assert len(caplog.records) == 2
@@ -281,7 +281,7 @@ def test_a_flood_is_a_line_a_minute(clock, caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_connections_without_an_address_are_only_counted_in_all(clock) -> None:
-    connections = Connections(ConnectionLimits(most=5, of_address=2), clock)
+    connections = Connections(ConnectionLimits(maximum=5, of_address=2), clock)
     assert all(connections.enter(Line(idle=False), "") for _ in range(5))
 
 

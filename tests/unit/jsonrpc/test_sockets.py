@@ -366,7 +366,7 @@ TOO_SLOW = [(1013, "too slow: messages wait for too long")]
 
 
 def bounded(most: int) -> UnreadMemory:
-    return UnreadMemory(MemoryLimits(most=most, of_client=most))
+    return UnreadMemory(MemoryLimits(maximum=most, of_client=most))
 
 
 def share(memory: UnreadMemory, *peers: Peer) -> list[SocketWriter]:

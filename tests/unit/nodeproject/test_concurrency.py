@@ -275,7 +275,7 @@ async def test_a_download_that_nobody_reads_is_cut_off_and_its_turn_ends() -> No
 async def test_pages_that_wait_to_be_read_have_a_bound_together() -> None:
     pages = Pages(b"x" * 3 * PART)
     pages.may_end.set()
-    memory = RequestMemory(MemoryLimits(most=7 * PART, of_client=7 * PART))
+    memory = RequestMemory(MemoryLimits(maximum=7 * PART, of_client=7 * PART))
     app = limit(pages, waiting=0, memory=memory)
     readers = [Reader() for _ in range(2)]
     slow = [asyncio.create_task(app(SCOPE, nothing_more, one.send)) for one in readers]  # type: ignore[arg-type]

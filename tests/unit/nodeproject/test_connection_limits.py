@@ -23,20 +23,20 @@ def test_a_whole_backlog_and_files_find_descriptors_beside_all_connections(
     for asked in (0, 1_000_000_000):
         limits = process.connection_limits(asked, 0)
         if number > 400:
-            assert 200 <= limits.most + process.backlog() <= (number % (1 << 40)) - 256
-        assert 1 <= limits.of_address <= max(1, limits.most * 3 // 4)
+            assert 200 <= limits.maximum + process.backlog() <= (number % (1 << 40)) - 256
+        assert 1 <= limits.of_address <= max(1, limits.maximum * 3 // 4)
 
 
 def test_ten_thousand_sockets_of_one_developer_fit_where_descriptors_do(descriptors) -> None:
     descriptors(524_288)
     limits = process.connection_limits(0, 0)
-    assert (limits.most, limits.of_address) == (16_384, 12_288)
+    assert (limits.maximum, limits.of_address) == (16_384, 12_288)
 
 
 def test_what_an_operator_says_holds(descriptors) -> None:
     descriptors(524_288)
     limits = process.connection_limits(100_000, 50)
-    assert (limits.most, limits.of_address) == (100_000, 50)
+    assert (limits.maximum, limits.of_address) == (100_000, 50)
     assert process.connection_limits(10, 50).of_address == 10
 
 

@@ -98,5 +98,5 @@ def test_the_box_says_when_there_is_nothing(admin_client: Client, text: str) -> 
     answer = admin_client.get(JUMP, {"q": text}, follow=True)
     assert answer.redirect_chain == [(ADMIN, 302)]
     shown = answer.content.decode()
-    assert "Nothing is exactly" in shown
+    assert "Nothing found for" in shown
     assert "<script>:" not in shown

@@ -19,7 +19,7 @@ def test_a_list_is_empty(admin_client: Client, model: str) -> None:
     answer = admin_client.get(listing(model))
     assert answer.status_code == 200
     assert answer.context["cl"].result_list == []
-    assert "Nothing here yet." in answer.content.decode()
+    assert "No rows yet." in answer.content.decode()
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def test_what_was_fetched_is_found_by_account_and_by_number(browse: Browse) -> N
 def test_what_is_not_there_is_an_empty_list(browse: Browse, model: str, text: str) -> None:
     page = browse(listing(model), q=text)
     assert (page.status, page.rows) == (200, [])
-    assert f"Nothing is exactly “{escape(text)}”." in page.text
+    assert f"Nothing found for “{escape(text)}”." in page.text
 
 
 def test_a_null_byte_is_refused_with_a_word(browse: Browse) -> None:

@@ -96,12 +96,12 @@ class Served:
 
         def told(names: str | dict[str, int], seconds: float) -> None:
             self.by_whole += 1
-            dispatcher.tell(names, seconds)
+            dispatcher.record_calls(names, seconds)
             endpoint.replies.answered()
 
         node = this_node()
         made = whole_requests(node.evm_chain, node.transaction_log, told, limits) if whole else None
-        self.endpoint = endpoint = Endpoint(["/rpc"], dispatcher, whole=made)
+        self.endpoint = endpoint = Endpoint(["/rpc"], dispatcher, requests=made)
         self.pooled = None if made is None else PooledRequests(made)
         self.state = ServerState()
         self.tick()
@@ -486,4 +486,4 @@ def test_a_failure_leaves_the_request_to_the_door(both, caplog) -> None:
 
     (response,) = asyncio.run(ask())
     assert json.loads(response.partition(b"\r\n\r\n")[2])["result"].startswith("0x")
-    assert "the direct door failed" in caplog.text
+    assert "the fast path failed" in caplog.text

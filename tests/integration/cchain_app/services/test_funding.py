@@ -16,7 +16,7 @@ from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.local_genesis import local_text
 from cchain_app.selectors import blocks, state
 from cchain_app.services import genesis as service
-from explorer_app.selectors.known_accounts import MOST, of_cchain
+from explorer_app.selectors.known_accounts import MAX_LISTED, of_cchain
 from nodeproject.apps import this_node
 from nodeproject.startup.initialise import initialise_or_explain
 from primitives.evm import Address
@@ -182,7 +182,7 @@ def test_the_banner_shows_the_known_accounts_with_their_keys(begin: Any) -> None
 def test_the_banner_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
     shown = dict(of_cchain(begin(mnemonic=OTHER, accounts=2)))
 
-    assert shown[checksum_address(derived(OTHER, 0))] == "its key is NODE_MNEMONIC's"
+    assert shown[checksum_address(derived(OTHER, 0))] == "derived from NODE_MNEMONIC"
     assert shown[checksum_address(EWOQ)].startswith("0x56289e99")
 
 
@@ -190,9 +190,7 @@ def test_the_banner_is_bounded_and_says_who_has_no_coins(begin: Any) -> None:
     begin()
     shown = dict(of_cchain(begin(accounts=40)))
 
-    assert len(shown) == MOST + 1
-    assert shown["…"] == "21 more: eth_accounts lists them"
-    poor = [
-        text for text in shown.values() if text.endswith("(no coins: the chain began without it)")
-    ]
+    assert len(shown) == MAX_LISTED + 1
+    assert shown["…"] == "21 more, listed by eth_accounts"
+    poor = [text for text in shown.values() if text.endswith("(no coins: not in the genesis)")]
     assert len(poor) == 10

@@ -138,7 +138,7 @@ def test_a_failure_has_the_name_that_the_contract_gave_it(
     named = sent(explored, url, function=selector(text, "open"), a0="7").content.decode()
     panicked = sent(explored, url, function=selector(text, "drawer"), a0="9").content.decode()
 
-    assert "It reverted with Locked." in named
+    assert "The call reverted with Locked." in named
     assert "until" in named
     assert str(checksum_address(SENDER)) in named
     assert "out-of-bounds access of an array" in panicked
@@ -155,9 +155,15 @@ def test_what_does_not_end_is_ended(
         raise CallInterrupted
 
     monkeypatch.setattr(explored.site.evm.engine, "call", interrupted)
-    assert "longer than a page may take" in sent(explored, url, function=endless).content.decode()
+    assert (
+        "longer than the time limit of the page"
+        in sent(explored, url, function=endless).content.decode()
+    )
     monkeypatch.setattr(answers, "SECONDS", 0)
-    assert "no time left" in sent(explored, url, function=endless).content.decode()
+    assert (
+        "the time limit of the page was reached"
+        in sent(explored, url, function=endless).content.decode()
+    )
 
 
 def test_strangers_cannot_have_all_threads_ask(
@@ -210,9 +216,9 @@ def test_a_script_asks_why_a_transaction_would_revert(explored: Explored, cabine
     error = bytes.fromhex("08c379a0") + (32).to_bytes(32, "big") + (4).to_bytes(32, "big") + b"<no>"
 
     for data, words in (
-        ("0x" + locked.hex(), "It reverted with Locked."),
-        ("0x" + error.hex().ljust(200, "0"), "It reverted: &lt;no&gt;"),
-        ("0x12345678", "It reverted with 0x12345678"),
+        ("0x" + locked.hex(), "The call reverted with Locked."),
+        ("0x" + error.hex().ljust(200, "0"), "The call reverted: &lt;no&gt;"),
+        ("0x12345678", "The call reverted with 0x12345678"),
         ("0x", "without a reason"),
         ("<b>", "without a reason"),
     ):
@@ -227,7 +233,7 @@ def test_coins_that_are_none_are_refused(explored: Explored, cabinet: Address) -
     refused = sent(explored, url, function=selector(text, "fill"), a0="[]", a1="0", coins="-1")
 
     assert refused.status_code == HTTPStatus.BAD_REQUEST
-    assert "Coins to send must be an amount" in refused.content.decode()
+    assert "Value to send must be an amount" in refused.content.decode()
     assert "data-data" not in refused.content.decode()
 
 
@@ -239,7 +245,7 @@ def test_a_proxy_is_spoken_to_by_its_implementations_functions(explored: Explore
     write = explored.client.get(path(proxy, "write")).content.decode()
 
     assert "<dt>number</dt>" in read
-    assert "by the code of" in write
+    assert "implemented by" in write
     assert str(checksum_address(address)) in write
     assert selector(write, "setNumber") == "3fb5c1cb"
 
@@ -252,8 +258,8 @@ def test_a_given_abi_has_forms_too_and_is_marked(explored: Explored) -> None:
     given = explored.client.get(path(address, "write")).content.decode()
     odd = sent(explored, path(address, "write"), function=selector(given, "poke"), a0="1")
 
-    assert "No functions are known" in bare
-    assert "not proven" in given
+    assert "No functions that change the state are known" in bare
+    assert "not verified" in given
     assert "&lt;i&gt;Mine" in given
     assert odd.status_code == HTTPStatus.BAD_REQUEST
     assert "x has a type that cannot be given here: fixed8x1" in odd.content.decode()
@@ -330,7 +336,10 @@ def test_an_error_that_the_contracts_abi_does_not_have_is_marked(
         for payload in (data, own)
     ]
 
-    assert ["by its selector" in response.content.decode() for response in texts] == [True, False]
+    assert ["guessed from the selector" in response.content.decode() for response in texts] == [
+        True,
+        False,
+    ]
 
 
 def test_what_an_implementation_is_only_claimed_for_comes_last_and_is_marked(
@@ -351,7 +360,8 @@ def test_what_an_implementation_is_only_claimed_for_comes_last_and_is_marked(
 
     for shown in (text, values):
         places = [
-            shown.index(part) for part in ("not proven", "<dt>mine", "only claims", "<dt>number")
+            shown.index(part)
+            for part in ("not verified", "<dt>mine", "claimed implementation", "<dt>number")
         ]
         assert places == sorted(places)
 

@@ -34,12 +34,12 @@ def test_a_contract_has_its_sources_and_its_calls_have_their_names(
     after = page(explored, f"/address/{address}", tab="contract")
     named = page(explored, f"/tx/0x{sent.hash.hex()}")
 
-    assert "Nobody has verified its sources" in before
-    assert "by its selector" in unnamed
+    assert "The source code is not verified" in before
+    assert "guessed from the selector" in unnamed
     assert ">verified<" in after
     assert "function setNumber" in after
     assert "called <b>setNumber</b> of" in named
-    assert "by its selector" not in named
+    assert "guessed from the selector" not in named
     assert "setNumber" in page(explored, f"/tx/0x{sent.hash.hex()}", tab="calls")
 
 

@@ -12,7 +12,7 @@ from cchain_app.forking.errors import UpstreamAway
 from explorer_app.api import waiting
 from explorer_app.models import Verification, VerificationState, VerifiedContract
 from explorer_app.services import verification
-from explorer_app.store import contracts as rows
+from explorer_app.store import contracts as contract_rows
 from nodeproject.apps import this_node
 from tests.builders.compilers import RecordedCompilers
 from tests.integration.explorer_app.contracts.conftest import PASSED, Explored, refused
@@ -46,7 +46,9 @@ def test_a_verification_whose_outcome_could_not_be_written_is_begun_again(
     monkeypatch.setattr(this_node().explorer, "compilers", RecordedCompilers())
     guid = explored.post(**explored.form(explored.deploy("counter")))["result"]
     with monkeypatch.context() as broken:
-        broken.setattr(rows, "succeed", Mock(side_effect=OperationalError("disk I/O error")))
+        broken.setattr(
+            contract_rows, "succeed", Mock(side_effect=OperationalError("disk I/O error"))
+        )
         with pytest.raises(OperationalError):
             explored.work()
     assert Verification.objects.get(pk=guid).state == VerificationState.RUNNING

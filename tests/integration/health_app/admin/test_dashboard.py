@@ -58,7 +58,7 @@ def test_what_fails_comes_with_cause_and_action(db: None) -> None:
     text = str(failures.body)
     assert text.count("<tr>") == 3
     for words in (
-        "no peer is connected", "see NODE_BOOTSTRAP, NODE_PUBLIC_IP", "the moon &lt;is&gt; full", "look at the log",
+        "no peer is connected", "check NODE_BOOTSTRAP, NODE_PUBLIC_IP", "the moon &lt;is&gt; full", "check the log",
         " UTC",
     ):  # fmt: skip
         assert words in text, words

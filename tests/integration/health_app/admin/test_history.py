@@ -58,7 +58,7 @@ def test_a_check_is_found_by_name_or_title(browse: Browse, text: str, name: str)
 def test_what_is_no_check_is_not_found(browse: Browse) -> None:
     page = browse(PATH, q="nonsense")
     assert page.rows == []
-    assert "Nothing is exactly “nonsense”." in page.text
+    assert "Nothing found for “nonsense”." in page.text
 
 
 @pytest.mark.usefixtures("history")
@@ -81,7 +81,7 @@ def test_a_change_without_a_measurement_says_so(browse: Browse) -> None:
 
 
 def test_an_empty_history_says_so(browse: Browse) -> None:
-    assert "Nothing here yet." in browse(PATH).text
+    assert "No rows yet." in browse(PATH).text
 
 
 @pytest.mark.usefixtures("long_history")

@@ -160,7 +160,7 @@ def test_a_peer_is_found_by_node_and_address(browse: Browse, text: str, number: 
 def test_a_part_of_an_address_finds_nothing(browse: Browse, text: str) -> None:
     page = browse(listing("peer"), q=text)
     assert page.rows == []
-    assert f"Nothing is exactly “{escape(text)}”." in page.text
+    assert f"Nothing found for “{escape(text)}”." in page.text
 
 
 def test_a_search_stays_within_the_chosen_part(browse: Browse) -> None:

@@ -63,7 +63,7 @@ def test_health_gives_the_reason_why_bootstrappers_are_not_connected(
         ("bootstrapped", checks.measure_bootstrapped().error),
         ("network", checks.measure_network().error),
     ):
-        assert "bootstrapper …: …" in [known.says for known in advice.find(check, error)]
+        assert "bootstrapper …: …" in [known.message for known in advice.find(check, error)]
 
     # A bootstrapped chain needs no bootstrapper; one connected peer is enough.
     write(SyncState(True))

@@ -125,4 +125,4 @@ def test_a_height_that_both_chains_have_is_asked_about(browse: Browse) -> None:
 def test_the_box_says_when_there_is_nothing(admin_client: Client, text: object) -> None:
     answer = admin_client.get(JUMP, {"q": str(text)}, follow=True)
     assert answer.redirect_chain == [(ADMIN, 302)]
-    assert f"Nothing is exactly: {escape(str(text))}" in answer.content.decode()
+    assert f"Nothing found for: {escape(str(text))}" in answer.content.decode()

@@ -53,7 +53,7 @@ def test_a_file_has_all_of_the_chosen_part_in_order(
 def test_pages_of_any_size_make_the_same_file(
     admin_client: Client, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(changelist, "WALKED", size)
+    monkeypatch.setattr(changelist, "EXPORT_PAGE", size)
     rows = _export(admin_client, "validator", show="all")
     assert [row["tx_id"] for row in rows] == _stakers(is_delegator=False)
 

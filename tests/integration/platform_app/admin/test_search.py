@@ -154,7 +154,7 @@ def test_keystore_users_are_found_by_their_whole_name(browse: Browse) -> None:
 def test_what_is_not_there_is_an_empty_list(browse: Browse, model: str, text: str) -> None:
     page = browse(listing(model), q=text)
     assert (page.status, page.rows) == (200, [])
-    assert f"Nothing is exactly “{escape(text)}”." in page.text
+    assert f"Nothing found for “{escape(text)}”." in page.text
 
 
 @pytest.mark.parametrize("model", MODELS)

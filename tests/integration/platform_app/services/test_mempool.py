@@ -493,6 +493,9 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
     with django_capture_on_commit_callbacks(execute=True):
         pchain.issue(tx)
 
-    assert "the broker is away; the next tick makes the block: nobody there" in caplog.text
+    assert (
+        "the broker is unavailable; the block is built at the next tick: nobody there"
+        in caplog.text
+    )
     assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING
     assert platform_chain().consensus.produce(now=pchain.now) is not None

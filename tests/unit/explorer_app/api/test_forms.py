@@ -39,7 +39,7 @@ def test_a_form_says_what_django_reads_in_it(body: bytes) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(forms, "PIECE", piece)
 
-            assert from_urlencoded(body, most=MOST) == expected
+            assert from_urlencoded(body, maximum=MOST) == expected
 
 
 def test_sources_are_read_as_they_were_written() -> None:
@@ -47,7 +47,7 @@ def test_sources_are_read_as_they_were_written() -> None:
 
     body = urlencode({"sourceCode": source, "a": "b"}).encode()
 
-    assert from_urlencoded(body, most=MOST) == {"sourceCode": source, "a": "b"}
+    assert from_urlencoded(body, maximum=MOST) == {"sourceCode": source, "a": "b"}
 
 
 @pytest.mark.parametrize(
@@ -56,27 +56,27 @@ def test_sources_are_read_as_they_were_written() -> None:
 def test_a_form_costs_no_more_than_a_few_times_its_length(sign: bytes) -> None:
     body = b"a=" + sign * (2_000_000 // len(sign))
 
-    assert peak(lambda: from_urlencoded(body, most=MOST)) < 5 * len(body)
+    assert peak(lambda: from_urlencoded(body, maximum=MOST)) < 5 * len(body)
 
 
 def test_a_value_is_read_no_further_than_it_may_be_long() -> None:
-    assert from_urlencoded(b"a=" + b"%41" * 1000, most=1000) == {"a": "A" * 1000}
+    assert from_urlencoded(b"a=" + b"%41" * 1000, maximum=1000) == {"a": "A" * 1000}
     for body in (b"a=" + b"%41" * 1001, b"a" * 1001 + b"=", b"a=" + b"b" * 2_000_000):
         with pytest.raises(SubmissionTooLarge):
-            from_urlencoded(body, most=1000)
+            from_urlencoded(body, maximum=1000)
 
 
 def test_a_form_has_as_many_fields_as_django_takes() -> None:
     names = [f"a{number}" for number in range(1001)]
     fields = dict.fromkeys(names[:1000], "")
 
-    assert from_urlencoded(urlencode(fields).encode(), most=MOST) == fields
-    assert from_json(msgspec.json.encode(fields), most=MOST) == fields
+    assert from_urlencoded(urlencode(fields).encode(), maximum=MOST) == fields
+    assert from_json(msgspec.json.encode(fields), maximum=MOST) == fields
     fields[names[1000]] = ""
     with pytest.raises(TooManyFieldsSent):
-        from_urlencoded(urlencode(fields).encode(), most=MOST)
+        from_urlencoded(urlencode(fields).encode(), maximum=MOST)
     with pytest.raises(TooManyFieldsSent):
-        from_json(msgspec.json.encode(fields), most=MOST)
+        from_json(msgspec.json.encode(fields), maximum=MOST)
 
 
 def test_nothing_is_made_of_a_json_form_with_too_many_fields() -> None:
@@ -84,7 +84,7 @@ def test_nothing_is_made_of_a_json_form_with_too_many_fields() -> None:
 
     def read() -> None:
         with pytest.raises(TooManyFieldsSent):
-            from_json(body, most=MOST)
+            from_json(body, maximum=MOST)
 
     assert peak(read) < len(body) // 10
 
@@ -92,13 +92,13 @@ def test_nothing_is_made_of_a_json_form_with_too_many_fields() -> None:
 @pytest.mark.parametrize("body", [b"[]", b"{", b'{"a": 1}', b'{"a": {"b": ""}}', b"\xff"])
 def test_a_json_form_is_an_object_of_texts(body: bytes) -> None:
     with pytest.raises(MalformedForm):
-        from_json(body, most=MOST)
+        from_json(body, maximum=MOST)
 
 
 def test_a_json_form_may_be_as_long_as_sources() -> None:
     body = msgspec.json.encode({"sourceCode": '"{,[' * 1000})
 
-    assert from_json(body, most=len(body)) == {"sourceCode": '"{,[' * 1000}
-    assert from_json(b"", most=0) == {}
+    assert from_json(body, maximum=len(body)) == {"sourceCode": '"{,[' * 1000}
+    assert from_json(b"", maximum=0) == {}
     with pytest.raises(SubmissionTooLarge):
-        from_json(body, most=len(body) - 1)
+        from_json(body, maximum=len(body) - 1)

@@ -154,10 +154,10 @@ def test_each_field_says_what_is_wrong_with_it() -> None:
 
 def test_values_are_as_many_as_a_transaction_has_room_for() -> None:
     declaration = Declaration.parse("f(uint8[] a, string[] b)")
-    most = "[" + ",".join(["1"] * MAX_VALUES) + "]"
+    maximum = "[" + ",".join(["1"] * MAX_VALUES) + "]"
 
-    assert len(encode_call(declaration, [most, '["a,b"]'])) > 32 * MAX_VALUES
-    for texts in ([most[:-1] + ",1]", "[]"], [most, '["a", "b"]']):
+    assert len(encode_call(declaration, [maximum, '["a,b"]'])) > 32 * MAX_VALUES
+    for texts in ([maximum[:-1] + ",1]", "[]"], [maximum, '["a", "b"]']):
         with pytest.raises(BadFields) as refusal:
             encode_call(declaration, texts)
         assert "values" in refusal.value.reasons[0]

@@ -140,7 +140,7 @@ def test_of_many_parts_the_first_are_taken_and_none_looks_empty() -> None:
     (rows,) = arguments_of(
         Declaration.parse("f(uint8[][])").parameters, eth_abi.encode(["uint8[][]"], [[[1, 2], [], [3]]])
     )  # fmt: skip
-    sizes = [count(first([rows], most)) for most in range(9)]
+    sizes = [count(first([rows], maximum)) for maximum in range(9)]
 
     assert count([rows]) == 7
     assert sizes == [0, 0, 0, 3, 4, 5, 5, 7, 7]

@@ -184,7 +184,7 @@ def test_a_slot_that_no_compiler_writes_is_shown_as_it_is(word: bytes) -> None:
     (found,) = read_all(layout_of(("string", 0, 0)), Slots({0: word}))
 
     assert found.value == "0x" + word.hex()
-    assert found.remark == "not as a compiler stores it"
+    assert found.remark == "not a valid encoding"
 
 
 def test_whoever_reads_slots_may_have_no_time_for_all() -> None:
@@ -213,7 +213,7 @@ def test_a_page_has_so_many_keys_only() -> None:
 
     assert (first.mapping, first.remark) == ("", "nested too deeply to be looked up")
     assert sum(len(cell.keys) for cell in cells) == reading.MAX_INPUTS
-    assert cells[-1].remark == "there are more mappings than a page can look up"
+    assert cells[-1].remark == "the page has too many mappings to look up"
 
 
 def test_what_is_shown_of_labels_is_cut() -> None:

@@ -42,7 +42,7 @@ FORM = {
 
 
 def read(**changes: str) -> Any:
-    return from_form(ANY, {**FORM, **changes}, most=10_000)
+    return from_form(ANY, {**FORM, **changes}, maximum=10_000)
 
 
 def test_a_form_has_input_name_and_compiler() -> None:
@@ -133,35 +133,35 @@ def test_sourcifys_form_has_the_same_parts() -> None:
         "contractIdentifier": "a.sol:A",
     }
 
-    assert from_sourcify(ANY, json.dumps(body).encode(), most=10_000) == read()
+    assert from_sourcify(ANY, json.dumps(body).encode(), maximum=10_000) == read()
     with pytest.raises(NotAnObject):
-        from_sourcify(ANY, b"[]", most=10_000)
+        from_sourcify(ANY, b"[]", maximum=10_000)
     with pytest.raises(MalformedVersion):
-        from_sourcify(ANY, json.dumps({**body, "compilerVersion": ""}).encode(), most=10_000)
+        from_sourcify(ANY, json.dumps({**body, "compilerVersion": ""}).encode(), maximum=10_000)
     with pytest.raises(NotAnObject):
-        from_sourcify(ANY, json.dumps({**body, "compilerVersion": None}).encode(), most=10_000)
+        from_sourcify(ANY, json.dumps({**body, "compilerVersion": None}).encode(), maximum=10_000)
     with pytest.raises(NoSources):
-        from_sourcify(ANY, b"{}", most=10_000)
+        from_sourcify(ANY, b"{}", maximum=10_000)
     with pytest.raises(SubmissionTooLarge):
-        from_sourcify(ANY, bytes(10_001), most=10_000)
+        from_sourcify(ANY, bytes(10_001), maximum=10_000)
     text = {**body, "stdJsonInput": json.dumps(INPUT)}
-    assert from_sourcify(ANY, json.dumps(text).encode(), most=10_000) == read()
+    assert from_sourcify(ANY, json.dumps(text).encode(), maximum=10_000) == read()
 
 
 @pytest.mark.parametrize("name", ["{}", "{}\\\\"])
 def test_nothing_is_made_of_more_sources_than_there_may_be(name: str) -> None:
-    for most, refusal in ((MAX_SOURCES + 1, NotAnObject), (90_000, TooManyStrings)):
-        sources = ",".join(f'"{name.format(number)}":{{}}' for number in range(most))
+    for maximum, refusal in ((MAX_SOURCES + 1, NotAnObject), (90_000, TooManyStrings)):
+        sources = ",".join(f'"{name.format(number)}":{{}}' for number in range(maximum))
         given = f'{{"sources":{{{sources}}}}}'
         body = f'{{"stdJsonInput":{given},"compilerVersion":"0.8.37","contractIdentifier":"A"}}'
         flat = f'{{"metadata":{{}},{given[1:]}'.replace("{}", '""')
         with pytest.raises(refusal):
             read_input(given)
         with pytest.raises(refusal):
-            from_sourcify(ANY, body.encode(), most=10_000_000)
+            from_sourcify(ANY, body.encode(), maximum=10_000_000)
         if refusal is TooManyStrings:
             with pytest.raises(refusal):
-                from_metadata(ANY, flat.encode(), most=10_000_000)
+                from_metadata(ANY, flat.encode(), maximum=10_000_000)
 
 
 def test_as_many_sources_are_read_as_there_may_be() -> None:
@@ -176,7 +176,9 @@ def test_settings_and_metadata_have_few_values() -> None:
     with pytest.raises(NotAnObject, match="the settings have more than"):
         read_input(json.dumps({**INPUT, "settings": many}))
     with pytest.raises(NotAnObject, match="the metadata have more than"):
-        from_metadata(ANY, json.dumps({"metadata": {"settings": many}}).encode(), most=10_000_000)
+        from_metadata(
+            ANY, json.dumps({"metadata": {"settings": many}}).encode(), maximum=10_000_000
+        )
 
 
 def test_metadata_name_contract_compiler_and_settings() -> None:
@@ -192,7 +194,7 @@ def test_metadata_name_contract_compiler_and_settings() -> None:
     }
     body = {"metadata": metadata, "sources": {"a.sol": "contract A {}", "more.sol": ""}}
 
-    found = from_metadata(ANY, json.dumps(body).encode(), most=10_000)
+    found = from_metadata(ANY, json.dumps(body).encode(), maximum=10_000)
 
     assert found.full_name == "a.sol:A"
     assert found.input["sources"] == INPUT["sources"]
@@ -201,7 +203,7 @@ def test_metadata_name_contract_compiler_and_settings() -> None:
         "evmVersion": "paris",
     }
     with pytest.raises(SourceElsewhere):
-        from_metadata(ANY, json.dumps({**body, "sources": {}}).encode(), most=10_000)
+        from_metadata(ANY, json.dumps({**body, "sources": {}}).encode(), maximum=10_000)
 
 
 @pytest.mark.parametrize(
