@@ -108,7 +108,7 @@ class ChainVM(Protocol[B]):
         Shared reads are batched. Use it for a run of blocks that are already decided, as in bootstrapping.
 
         Args:
-            line: The blocks.
+            blocks: The blocks.
             contexts: The context of each block.
 
         Raises:
