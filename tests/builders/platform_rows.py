@@ -61,7 +61,7 @@ def begin_with(state: MemoryState) -> Block:
 
     def change(diff: Diff) -> None:
         diff.supplies.set(PRIMARY_NETWORK_ID, SUPPLY)
-        diff.clock.set_fee_state(FeeState(state.fees.capacity, state.fees.excess))
+        diff.clock.set_fee_state(FeeState(state.clock.fees.capacity, state.clock.fees.excess))
         for utxo in state.utxos.values():
             diff.utxos.produce(utxo)
 

@@ -115,7 +115,7 @@ def test_supply_is_known_where_something_is_minted() -> None:
 
     assert accepted.supply(platform_chain(), PRIMARY_NETWORK_ID) == 2**64 - 1
     assert accepted.supply(platform_chain(), platform.SUBNET_ID) is None
-    assert platform_chain().state().supply(PRIMARY_NETWORK_ID) == 2**64 - 1
+    assert platform_chain().state().supplies.get(PRIMARY_NETWORK_ID) == 2**64 - 1
 
 
 def test_subnets_come_in_the_order_of_their_creation() -> None:
