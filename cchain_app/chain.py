@@ -55,6 +55,7 @@ from primitives.evm import Hash
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
+from primitives.settings import CommonSettings
 
 FILTERS = "filters"
 """The alias of Django's cache that holds polled filters."""
@@ -99,7 +100,8 @@ class EvmChain:
     Two chains share nothing. Expensive attributes are created on first use.
 
     Args:
-        node: The settings: which network this is, and the limits of the process.
+        node: The settings that the apps of a node share.
+        settings: The settings of the chain.
         db: The database with the chain's rows.
         pointers: Where the node publishes its events; by default the chain publishes its own.
         aliases: The chain's names. The first one is its `name`, in caches, events and rows shared with other
@@ -127,7 +129,8 @@ class EvmChain:
 
     def __init__(
         self,
-        node: EvmSettings,
+        node: CommonSettings,
+        settings: EvmSettings,
         db: Database,
         *,
         pointers: ChainEvents | None = None,
@@ -137,6 +140,7 @@ class EvmChain:
         subnet_id: ID = PRIMARY_NETWORK_ID,
     ) -> None:
         self.node = node
+        self.settings = settings
         self.db = db
         self.aliases = aliases
         self.subnet_id = subnet_id
@@ -201,7 +205,10 @@ class EvmChain:
         """Whether it is a local chain whose blocks this node alone decides; it may have state edits and overrides."""
         node = self.node
         return (
-            node.network_id == LOCAL and node.development and not node.votes and not node.bootstrap
+            node.network_id == LOCAL
+            and self.settings.development
+            and not node.votes
+            and not node.bootstrap
         )
 
     @property
@@ -247,20 +254,16 @@ class EvmChain:
         Raises:
             MalformedForkSetting: The settings name no usable URL.
         """
-        node = self.node
-        if not (node.fork_url and self.has_development_methods):
+        fork = self.settings.fork
+        if not (fork.url and self.has_development_methods):
             return None
-        return upstream_at(node, read_wanted(node.fork_url).urls)
+        return upstream_at(fork, read_wanted(fork.url).urls)
 
     @property
     def call_seconds(self) -> float:
         """Seconds after which a call is aborted; longer on a fork, where it may wait for the remote node."""
-        node = self.node
-        return (
-            node.rpc_call_timeout
-            if self.fork is None
-            else node.rpc_call_timeout + node.fork_timeout
-        )
+        seconds = self.settings.rpc.call_timeout
+        return seconds if self.fork is None else seconds + self.settings.fork.timeout
 
     def is_named(self, name: str) -> bool:
         """Return whether a name means this chain: one of its aliases, or its blockchain ID."""
@@ -278,10 +281,10 @@ class EvmChain:
         Raises:
             GenesisFileError: The file cannot be used.
         """
-        found = load_genesis(self.genesis_file(), min_base_fee=self.node.min_base_fee)
+        found = load_genesis(self.genesis_file(), min_base_fee=self.settings.min_base_fee)
         config = replace(found.config, free_base_fee=self.is_development)
-        if self.node.chain_id:
-            config = replace(config, chain_id=self.node.chain_id)
+        if self.settings.chain_id:
+            config = replace(config, chain_id=self.settings.chain_id)
         return replace(found, config=config)
 
     @cached_property
@@ -296,7 +299,9 @@ class EvmChain:
             return found if chain_id is None else found.with_chain_id(chain_id)
         # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit remains the pin's.
         config = replace(found.config, chain_id=fork.chain_id, min_base_fee=0)
-        return replace(found, config=config, gas_limit=self.node.gas_limit or fork.gas_limit)
+        return replace(
+            found, config=config, gas_limit=self.settings.local.gas_limit or fork.gas_limit
+        )
 
     def go_by(self, chain_id: int | None) -> None:
         """Use the chain ID from the database if it differs from the one this process knows.
@@ -321,8 +326,8 @@ class EvmChain:
         """
         if self._genesis_file is not None:
             return self._genesis_file()
-        if self.node.genesis:
-            return Path(self.node.genesis).read_bytes()
+        if self.settings.genesis:
+            return Path(self.settings.genesis).read_bytes()
         if self.fetched_genesis.exists():
             return self.fetched_genesis.read_bytes()
         network = _NETWORKS.get(self.node.network_id)
@@ -339,7 +344,8 @@ class EvmChain:
         text = local_text(self.local_choices)
         if not self.is_development:
             return text
-        balances = {address: self.node.balance * WEI for address in self.keyring if address != EWOQ}
+        wei = self.settings.local.balance * WEI
+        balances = {address: wei for address in self.keyring if address != EWOQ}
         known = set(DEV_KEYS) - {EWOQ}
         begins_with = {address: one.balance for address, one in load_genesis(text).alloc.items()}
         if balances == {address: begins_with[address] for address in known}:
@@ -349,18 +355,19 @@ class EvmChain:
     @property
     def local_choices(self) -> LocalChoices:
         """Return the settings for a local chain that begins."""
-        node = self.node
+        local = self.settings.local
         return LocalChoices(
-            hardfork=fork_named(node.hardfork) or "",
-            gas_limit=node.gas_limit,
-            base_fee=node.base_fee,
-            min_base_fee=node.min_base_fee,
+            hardfork=fork_named(local.hardfork) or "",
+            gas_limit=local.gas_limit,
+            base_fee=local.base_fee,
+            min_base_fee=self.settings.min_base_fee,
         )
 
     @property
     def is_local_genesis(self) -> bool:
         """Whether the chain uses the local genesis file because no other file is given."""
-        given = self._genesis_file is not None or self.node.genesis or self.fetched_genesis.exists()
+        named = self._genesis_file is not None or self.settings.genesis
+        given = named or self.fetched_genesis.exists()
         return not given and self.node.network_id not in _NETWORKS
 
     @property
@@ -377,18 +384,22 @@ class EvmChain:
         """
         if not self.is_development:
             return NO_KEYS
-        node = self.node
-        return development_keyring(node.mnemonic, node.accounts, node.derivation_path)
+        local = self.settings.local
+        return development_keyring(
+            local.mnemonic,
+            local.accounts,
+            local.derivation_path,
+        )
 
     @property
     def has_private_keys(self) -> bool:
         """Whether the node signs with keys of a mnemonic other than the public one."""
-        return self.has_development_methods and not is_public(self.node.mnemonic)
+        return self.has_development_methods and not is_public(self.settings.local.mnemonic)
 
     @cached_property
     def derivation(self) -> Derivation:
         """Derives the keys of NODE_MNEMONIC's further accounts, which personal_newAccount creates."""
-        return Derivation(self.node.mnemonic, self.node.derivation_path)
+        return Derivation(self.settings.local.mnemonic, self.settings.local.derivation_path)
 
     @property
     def fetched_genesis(self) -> Path:
@@ -418,12 +429,12 @@ class EvmChain:
     @cached_property
     def engine(self) -> TracingEngine:
         """The EVM engine that NODE_ENGINE names."""
-        return select_engine(self.node.engine)
+        return select_engine(self.settings.engine)
 
     @cached_property
     def recover_senders(self) -> RecoverMany:
         """Recovers the senders of many signatures, in parallel where the engine can."""
-        return select_recovery(self.node.engine)
+        return select_recovery(self.settings.engine)
 
     @property
     def rules(self) -> ChainRules:
@@ -441,49 +452,49 @@ class EvmChain:
     @cached_property
     def encode_logs(self) -> EncodeLogs:
         """Encodes the logs of receipts; chosen once, because each call on `pending` needs it."""
-        return select_encode_logs(native=is_native(self.node.engine))
+        return select_encode_logs(native=is_native(self.settings.engine))
 
     @cached_property
     def trie(self) -> StateTrie:
         """The state trie that belongs to the engine; it caches the nodes of the head."""
-        return select_trie(self.node.engine)
+        return select_trie(self.settings.engine)
 
     @cached_property
     def proof_trie(self) -> StateTrie:
         """A trie for proofs, separate from the one that caches the head's nodes for the next block."""
-        return select_trie(self.node.engine)
+        return select_trie(self.settings.engine)
 
     @cached_property
     def memory(self) -> Memory:
         """The in-memory caches of the chain."""
-        node = self.node
+        cache = self.settings.cache
         return make_memory(
-            native=is_native(node.engine),
-            accounts=node.cache_accounts,
-            slots=node.cache_slots,
-            blocks=max(node.cache_blocks, FEW),
+            native=is_native(self.settings.engine),
+            accounts=cache.accounts,
+            slots=cache.slots,
+            blocks=max(cache.blocks, FEW),
         )
 
     @cached_property
     def traces(self) -> KeptTraces:
         """The traces of accepted blocks that this process keeps."""
-        return KeptTraces(self.node.trace_cache)
+        return KeptTraces(self.settings.trace.cache)
 
     @cached_property
     def pool_limits(self) -> PoolLimits:
         """The limits given by the `NODE_POOL_…` settings and the fee cap."""
-        node = self.node
-        fee_cap = self._chosen(node.rpc_tx_fee_cap, 100.0, 0.0)
+        pool = self.settings.pool
+        fee_cap = self._chosen(self.settings.rpc.tx_fee_cap, 100.0, 0.0)
         return PoolLimits(
-            pending_slots=node.pool_slots,
-            queued_slots=node.pool_queue,
-            account_pending_slots=node.pool_account_slots,
-            account_queued=self._chosen(node.pool_account_queue, 64, node.pool_queue),
-            queued_lifetime=node.pool_lifetime,
-            minimum_tip=node.pool_min_tip,
+            pending_slots=pool.slots,
+            queued_slots=pool.queue,
+            account_pending_slots=pool.account_slots,
+            account_queued=self._chosen(pool.account_queue, 64, pool.queue),
+            queued_lifetime=pool.lifetime,
+            minimum_tip=pool.min_tip,
             minimum_fee=self.config.min_base_fee,
             fee_cap=int(fee_cap * WEI) or None,
-            unprotected_allowed=node.pool_unprotected,
+            unprotected_allowed=pool.unprotected,
         )
 
     def gas_cap(self, block_gas_limit: int) -> int:
@@ -495,7 +506,7 @@ class EvmChain:
         Args:
             block_gas_limit: Gas limit of the block that the call runs in.
         """
-        return self._chosen(self.node.rpc_gas_cap, GAS_CAP, max(GAS_CAP, block_gas_limit))
+        return self._chosen(self.settings.rpc.gas_cap, GAS_CAP, max(GAS_CAP, block_gas_limit))
 
     def _chosen(self, given: N, usual: N, to_develop: N) -> N:
         """Return a setting; where it is -1 return its usual value, or its value for a development chain."""
@@ -508,11 +519,11 @@ class EvmChain:
         """The index of all polled filters: of this process, or, with Redis, of all processes."""
         node = self.node
         if node.profile != "production":
-            return MemoryIndex(node.filters, node.filter_lifetime)
+            return MemoryIndex(self.settings.filters, self.settings.filter_lifetime)
         # Imported here because Redis' client takes a fifth of a second to import.
         from redis import Redis
 
         entry = settings.CACHES[FILTERS]
         redis = Redis.from_url(entry["LOCATION"], **entry.get("OPTIONS", {}))
         prefix = f"filter-index-{self.name}:"
-        return RedisIndex(redis, node.filters, node.filter_lifetime, prefix)
+        return RedisIndex(redis, self.settings.filters, self.settings.filter_lifetime, prefix)

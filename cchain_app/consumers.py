@@ -26,6 +26,6 @@ class EthConsumer(JsonRpcConsumer):
             hub=rpc.hub,
             workers=workers,
             gatherers=gatherers,
-            limits=SocketLimits(message=rpc.chain.node.ws_message_limit),
+            limits=SocketLimits(message=rpc.chain.settings.ws.message_limit),
             memory=memory,
         )

@@ -1,252 +1,299 @@
-"""The node's settings that an EVM chain uses; `NodeSettings` documents each of them."""
+"""The settings of an EVM chain and its RPC methods, in groups by subject."""
 
-from pathlib import Path
-from typing import Protocol
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from cchain_app.config import CHOSEN_FORKS, fork_named
+from cchain_app.feemarket import MIN_GAS_LIMIT
+from cchain_app.forking.settings import ForkSettings
+from primitives.flags import TextFormat, flag, group
+from primitives.networks import LOCAL
+
+FEWEST_STATES: Final = 128
+"""States that are always kept: running calls need the head's, and processes that fall behind need time to catch up."""
 
 
-class EvmSettings(Protocol):
-    """Settings of a node, as far as a chain and its entry points need them."""
+def _client_name(text: str) -> None:
+    if not re.fullmatch(r"[!-~]{1,64}", text):
+        raise ValueError
 
-    @property
-    def network_id(self) -> int:
-        """The network's number."""
 
-    @property
-    def profile(self) -> str:
-        """`embedded` or `production`."""
+def _hardfork(text: str) -> None:
+    if fork_named(text) is None:
+        raise ValueError
 
-    @property
-    def directory(self) -> Path:
-        """The data directory."""
 
-    @property
-    def genesis(self) -> str:
-        """The genesis file's path; empty: the network's own."""
+def _gas_limit(number: int) -> None:
+    if not MIN_GAS_LIMIT <= number < 2**63:
+        raise ValueError
 
-    @property
-    def hardfork(self) -> str:
-        """The hard fork with which a new local chain begins; empty: the file's."""
 
-    @property
-    def gas_limit(self) -> int:
-        """Gas limit of a new local chain; 0: the file's."""
+HARDFORK: Final = TextFormat(f"one of {', '.join(CHOSEN_FORKS)}", _hardfork)
+GAS_LIMIT: Final = TextFormat(f"0, or a whole number from {MIN_GAS_LIMIT} to 2**63 - 1", _gas_limit)
+CLIENT_NAME: Final = TextFormat("a name without blanks, of 64 characters at most", _client_name)
 
-    @property
-    def base_fee(self) -> int:
-        """Base fee of a new local chain's first block, in wei for each gas; -1: the file's."""
 
-    @property
-    def client_name(self) -> str:
-        """The start of the client version; empty: this node's own name."""
+@dataclass(frozen=True, slots=True)
+class LocalChainSettings:
+    """The start of a local chain: the funded accounts, for which the node signs, and the rules of the first block."""
 
-    @property
-    def has_built_in_network(self) -> bool:
-        """Whether the network's genesis comes with the node."""
+    accounts: int = flag(
+        10,
+        "Number of accounts of NODE_MNEMONIC that a local network funds and for which the embedded profile signs.",
+        least=0,
+        most=1000,
+        options=("-a",),
+    )
+    mnemonic: str = flag(
+        "test test test test test test test test test test test junk",
+        "Mnemonic (BIP-39) from which the keys of these accounts are derived. With any other than the public "
+        "default, the keys do not sign for web pages (NODE_ALLOWED_ORIGINS).",
+        secret=True,
+        options=("-m",),
+    )
+    derivation_path: str = flag(
+        "m/44'/60'/0'/0/",
+        "Derivation path of these accounts (BIP-32); the account's number is appended.",
+    )
+    balance: int = flag(
+        10_000,
+        "Coins that each of these accounts has at the beginning of a local network.",
+        least=0,
+        most=10**15,
+    )
+    hardfork: str = flag(
+        "",
+        "Hard fork whose rules apply from the first block of a new local chain, from `frontier` to `osaka`. "
+        "Default: the genesis file's.",
+        form=HARDFORK,
+        options=(),
+    )
+    gas_limit: int = flag(
+        0,
+        "Gas limit of the blocks of a new local chain; 0: the genesis file's.",
+        form=GAS_LIMIT,
+        options=(),
+    )
+    base_fee: int = flag(
+        -1,
+        "Base fee of the first block of a new local chain, in wei per gas; if it is below NODE_MIN_BASE_FEE, "
+        "it is also the chain's minimum. -1: the genesis file's.",
+        least=-1,
+        options=("--block-base-fee-per-gas",),
+    )
 
-    @property
-    def chain_id(self) -> int:
-        """Overrides the EVM chain ID of the genesis file when not 0."""
 
-    @property
-    def min_base_fee(self) -> int:
-        """Floor of the base fee in wei for each gas, where the genesis names none."""
+@dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """Limits of the history that a node keeps besides the chain; by default all is kept."""
 
-    @property
-    def engine(self) -> str:
-        """Which EVM engine: `auto`, `native` or `reference`."""
-
-    @property
-    def accounts(self) -> int:
-        """Accounts of the mnemonic that a local network funds and its node signs for."""
-
-    @property
-    def mnemonic(self) -> str:
-        """BIP-39 words from which the keys of these accounts are derived."""
-
-    @property
-    def derivation_path(self) -> str:
-        """The BIP-32 path to these keys, without an account's number."""
-
-    @property
-    def balance(self) -> int:
-        """Coins of each of these accounts when the network begins."""
-
-    @property
-    def mining(self) -> str:
-        """When blocks are made: `auto`, `interval` or `manual`."""
-
-    @property
-    def block_interval(self) -> float:
-        """Seconds between blocks in interval mode."""
-
-    @property
-    def bootstrap(self) -> tuple[str, ...]:
-        """Nodes from which this one downloads the chains."""
-
-    @property
-    def development(self) -> bool:
-        """Whether development methods exist if the network is local and this node alone decides."""
-
-    @property
-    def fork_url(self) -> tuple[str, ...]:
-        """URLs of the remote node of a fork."""
-
-    @property
-    def fork_block_number(self) -> str:
-        """The height of the fork block; empty: the latest block."""
-
-    @property
-    def fork_transaction_hash(self) -> str:
-        """The transaction up to which the block after the fork block is replayed; empty: no replay."""
-
-    @property
-    def fork_headers(self) -> tuple[str, ...]:
-        """HTTP headers of requests to the remote node."""
-
-    @property
-    def fork_url_callers(self) -> str:
-        """Which clients may name another URL: `local` or `any`."""
-
-    @property
-    def allowed_origins(self) -> tuple[str, ...]:
-        """Origins of web pages that may call the node."""
-
-    @property
-    def fork_retries(self) -> int:
-        """Retries of a request that failed."""
-
-    @property
-    def fork_timeout(self) -> float:
-        """Seconds until a request times out."""
-
-    @property
-    def fork_retry_backoff(self) -> float:
-        """Seconds before each retry."""
-
-    @property
-    def fork_chain_id(self) -> int:
-        """The fork's chain ID; 0: that of the remote chain."""
-
-    @property
-    def votes(self) -> bool:
-        """Whether the validators decide on blocks."""
-
-    @property
-    def cache_accounts(self) -> int:
-        """Accounts kept in memory."""
-
-    @property
-    def cache_slots(self) -> int:
-        """Storage slots kept in memory."""
-
-    @property
-    def cache_blocks(self) -> int:
-        """Blocks kept in memory."""
-
-    @property
-    def pool_slots(self) -> int:
-        """Most pending transactions in the pool, in slots of 32 KiB."""
-
-    @property
-    def pool_queue(self) -> int:
-        """Most transactions behind nonce gaps in the pool."""
-
-    @property
-    def pool_account_slots(self) -> int:
-        """Executable transactions guaranteed to each account."""
-
-    @property
-    def pool_account_queue(self) -> int:
-        """Most transactions of an account behind a nonce gap."""
-
-    @property
-    def pool_lifetime(self) -> int:
-        """Seconds after which a queued transaction expires."""
-
-    @property
-    def pool_min_tip(self) -> int:
-        """Lowest tip that the pool accepts, in wei for each gas."""
-
-    @property
-    def pool_unprotected(self) -> bool:
-        """Whether legacy transactions without replay protection are accepted."""
-
-    @property
-    def rpc_tx_fee_cap(self) -> float:
-        """Most coins that a sent transaction may pay in fees; 0: any."""
-
-    @property
-    def rpc_gas_cap(self) -> int:
-        """Most gas that a call may use."""
-
-    @property
-    def rpc_call_timeout(self) -> float:
-        """Seconds after which a call is aborted."""
-
-    @property
-    def trace_timeout(self) -> float:
-        """Seconds after which the trace of a transaction is aborted, whatever timeout a client requests."""
-
-    @property
-    def trace_bytes(self) -> int:
-        """Bytes of the largest response with traces."""
-
-    @property
-    def trace_calls(self) -> int:
-        """Calls that trace at the same time; as many more may wait."""
-
-    @property
-    def trace_cache(self) -> int:
-        """Bytes of responses with traces of accepted blocks that are cached in memory."""
-
-    @property
-    def indexes_calls(self) -> bool:
-        """Whether the internal calls of transactions are written as rows."""
-
-    @property
-    def logs_transactions(self) -> bool:
-        """Whether each transaction and call is logged."""
-
-    @property
-    def logs_block_range(self) -> int:
-        """Most blocks that a search for logs may cover; 0: any."""
-
-    @property
-    def web_workers(self) -> int:
-        """Serving processes, each with its share of the cores."""
-
-    @property
-    def logs_results(self) -> int:
-        """Most logs that a search may return; 0: any."""
+    state: int = flag(
+        0,
+        "Blocks below the head whose states are kept, at least 128; older calls, proofs and traces fail, and "
+        "older snapshots cannot be reverted to. 0: all.",
+        least=0,
+    )
+    calls: int = flag(
+        0,
+        "Blocks below the head whose calls inside of transactions (NODE_TRACE_INDEX) are kept as rows; "
+        "searches in older blocks execute these again or find less. 0: all.",
+        least=0,
+    )
 
     @property
     def kept_states(self) -> int:
         """Blocks below the head whose states are kept; 0: all."""
+        return max(self.state, FEWEST_STATES) if self.state else 0
 
-    @property
-    def history_calls(self) -> int:
-        """Blocks below the head whose calls are kept as rows; 0: all."""
 
-    @property
-    def proof_window(self) -> int:
-        """Most blocks below the head for which proofs are made."""
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """Limits of the pool (docs/protocol/cchain.md, section 9), most of them with geth's defaults."""
 
-    @property
-    def filters(self) -> int:
-        """Most polled filters of all clients."""
+    account_slots: int = flag(16, "Executable transactions guaranteed to each account.", least=1)
+    account_queue: int = flag(
+        -1,
+        "Maximum transactions of an account behind a nonce gap. -1: 64, on a development chain as many as the"
+        " pool.",
+        least=-1,
+    )
+    slots: int = flag(
+        5120, "Maximum executable transactions in the pool (slots of 32 KiB).", least=1
+    )
+    queue: int = flag(1024, "Maximum transactions behind nonce gaps in the pool.", least=0)
+    lifetime: int = flag(10_800, "Seconds after which a pending transaction expires.", least=1)
+    min_tip: int = flag(0, "Minimum tip that the pool accepts, in wei per gas.", least=0)
+    unprotected: bool = flag(
+        False, "Accept legacy transactions without replay protection (EIP-155)."
+    )
 
-    @property
-    def filter_lifetime(self) -> int:
-        """Seconds without a poll after which a filter is dropped."""
 
-    @property
-    def ws_message_limit(self) -> int:
-        """Largest WebSocket message, in bytes."""
+@dataclass(frozen=True, slots=True)
+class CallSettings:
+    """Limits of calls and of submitted transactions."""
 
-    @property
-    def ws_subscriptions(self) -> int:
-        """Most subscriptions of one connection."""
+    gas_cap: int = flag(
+        -1,
+        "Maximum gas of eth_call and eth_estimateGas; 0: unlimited. -1: 50,000,000, on a development chain at"
+        " least a block's gas limit.",
+        least=-1,
+    )
+    call_timeout: float = flag(5.0, "Seconds after which a call is aborted.", least=0.01)
+    tx_fee_cap: float = flag(
+        -1.0,
+        "Maximum fee of a submitted transaction, in coins; 0: unlimited. -1: 100, on a development chain "
+        "unlimited.",
+        least=-1,
+    )
 
-    @property
-    def ws_connections(self) -> int:
-        """Most WebSocket connections of one process."""
+
+@dataclass(frozen=True, slots=True)
+class TraceSettings:
+    """Limits of traces."""
+
+    timeout: float = flag(
+        30.0,
+        "Maximum seconds for the trace of one transaction; a client that names no timeout gets 5.",
+        least=0.01,
+    )
+    bytes: int = flag(
+        32_000_000,
+        "Maximum size of an answer with traces, in bytes; one client may use a quarter of NODE_REQUEST_MEMORY"
+        " for it.",
+        least=1,
+    )
+    calls: int = flag(4, "Tracing calls that run concurrently; the same number may wait.", least=1)
+    cache: int = flag(
+        64_000_000,
+        "Bytes of answers with block traces that each process keeps in memory.",
+        least=0,
+    )
+    index: str = flag(
+        "local",
+        "Whether calls inside of transactions are stored as rows, after their blocks, so that they can be "
+        "searched by address. `local`: only on the local network.",
+        choices=("local", "on", "off"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSettings:
+    """Sizes of the caches of each process for accounts, storage slots and blocks."""
+
+    accounts: int = flag(100_000, "Accounts kept in the memory of each process.", least=0)
+    slots: int = flag(500_000, "Storage slots kept in the memory of each process.", least=0)
+    blocks: int = flag(256, "Blocks kept in the memory of each process.", least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class WebSocketSettings:
+    """Limits of WebSocket connections."""
+
+    message_limit: int = flag(
+        32 * 1024 * 1024, "Maximum size of a WebSocket message, in bytes.", least=1
+    )
+    subscriptions: int = flag(1000, "Maximum subscriptions of one connection.", least=0)
+    connections: int = flag(
+        10_000,
+        "Maximum WebSocket connections of one process; one client may have at most three quarters of them.",
+        least=0,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EvmSettings:
+    """The settings of an EVM chain."""
+
+    local: LocalChainSettings = group(LocalChainSettings)
+    fork: ForkSettings = group(ForkSettings, "fork_")
+    history: HistorySettings = group(HistorySettings, "history_")
+    pool: PoolSettings = group(PoolSettings, "pool_")
+    rpc: CallSettings = group(CallSettings, "rpc_")
+    trace: TraceSettings = group(TraceSettings, "trace_")
+    cache: CacheSettings = group(CacheSettings, "cache_")
+    ws: WebSocketSettings = group(WebSocketSettings, "ws_")
+
+    genesis: str = flag(
+        "",
+        "The C-Chain's genesis file (geth's JSON). Default: the network's built-in genesis.",
+        options=("--init",),
+    )
+    chain_id: int = flag(
+        0,
+        "EVM chain ID that overrides the genesis file's, unless 0.",
+        least=0,
+        most=2**63 - 1,
+        options=(),
+    )
+    client_name: str = flag(
+        "",
+        "First part of web3_clientVersion, for tools that expect a certain name: `anvil/v1.7.1`, "
+        "`HardhatNetwork/3`.",
+        form=CLIENT_NAME,
+        options=(),
+    )
+    engine: str = flag(
+        "auto",
+        "EVM engine; `auto` uses `native` if it is built.",
+        choices=("auto", "native", "reference"),
+    )
+    log_transactions: str = flag(
+        "local",
+        "Whether to log each transaction of the C-Chain, the output of console.log, and calls. `local`: only "
+        "on the local network.",
+        choices=("local", "on", "off"),
+    )
+    mining: str = flag(
+        "auto",
+        "When the C-Chain produces blocks: on a transaction's arrival, by the clock, or on command.",
+        choices=("auto", "interval", "manual"),
+        constants={"--no-mining": "manual"},
+        options=(),
+    )
+    development: bool = flag(
+        True,
+        "Whether development methods (evm_, anvil_, hardhat_, signing for accounts) are available; only in the embedded "
+        "profile, on the local network, and if this node decides alone.",
+    )
+    block_interval: float = flag(
+        2.0,
+        "Seconds between blocks when NODE_MINING is `interval`.",
+        least=0.05,
+        options=("--block-time", "-b"),
+        implies={"mining": "interval"},
+    )
+    min_base_fee: int = flag(
+        1_000_000_000,
+        "Minimum base fee, in wei per gas, if the genesis names none; must be the same on all nodes of a "
+        "network.",
+        least=0,
+    )
+    logs_block_range: int = flag(
+        0, "Maximum blocks that eth_getLogs searches; 0: unlimited.", least=0
+    )
+    logs_results: int = flag(
+        10_000, "Maximum logs that eth_getLogs returns; 0: unlimited.", least=0
+    )
+    proof_window: int = flag(
+        43_200, "Maximum blocks below the head for which eth_getProof answers.", least=0
+    )
+    filters: int = flag(
+        10_000,
+        "Maximum filters of all clients, where each 4 KiB count as one. The client with the most filters "
+        "loses its least recently polled one.",
+        least=1,
+    )
+    filter_lifetime: int = flag(
+        300, "Seconds after which a filter is dropped if it is not polled.", least=1
+    )
+
+    def indexes_calls(self, network_id: int) -> bool:
+        """Return whether the calls inside of transactions are stored as rows."""
+        return self.trace.index == "on" or (self.trace.index == "local" and network_id == LOCAL)
+
+    def logs_transactions(self, network_id: int) -> bool:
+        """Return whether each transaction and call is logged."""
+        return self.log_transactions == "on" or (
+            self.log_transactions == "local" and network_id == LOCAL
+        )

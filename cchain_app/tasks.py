@@ -93,7 +93,10 @@ def index_calls(chain: str | None = None) -> Done:
     """Write the internal calls of some transactions as rows, if NODE_TRACE_INDEX says so."""
 
     def index(chain: EvmChain) -> Done:
-        if not (chain.node.indexes_calls and (seconds := chain.indexing.seconds("calls"))):
+        if not (
+            chain.settings.indexes_calls(chain.node.network_id)
+            and (seconds := chain.indexing.seconds("calls"))
+        ):
             return {"blocks": 0}
         return {"blocks": calls.index_calls(chain, seconds=seconds)}
 

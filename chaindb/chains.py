@@ -23,7 +23,7 @@ MISSING_VOTES = (
 
 def is_left_out(name: str) -> bool:
     """Return whether NODE_CHAINS leaves out a chain, in which this node then does not take part."""
-    return name in {P_CHAIN, C_CHAIN} and name not in settings.NODE.chains
+    return name in {P_CHAIN, C_CHAIN} and name not in settings.NODE.common.chains
 
 
 def absence(name: str) -> str:

@@ -9,10 +9,12 @@ from typing import Final, NamedTuple, Protocol
 from cchain_app.chain import EvmChain
 from cchain_app.transaction_log.known import KnownSignatures
 from explorer_app.names.book import NameBook
+from explorer_app.settings import ExplorerSettings
 from explorer_app.verification.port import Compilers
 from health_app.result import Report
 from jsonrpc.http.replies import Endpoint
 from platform_app.chain import PlatformChain
+from primitives.settings import CommonSettings
 
 EXECUTING: Final = 2
 """Limit of pages per process that execute transactions at the same time; all pages share eight threads."""
@@ -22,66 +24,6 @@ VERIFY: Final = "explorer_app.verify"
 
 HELD: Final = 2
 """Limit of requests per process that wait for a verification to end; further requests return its state immediately."""
-
-
-class SiteSettings(Protocol):
-    """The node's settings that the explorer uses."""
-
-    @property
-    def network_id(self) -> int:
-        """The network's ID; local networks have publicly known keys."""
-
-    @property
-    def profile(self) -> str:
-        """The node's profile: one process (`embedded`) or several (`production`)."""
-
-    @property
-    def indexes_tokens(self) -> bool:
-        """Whether transfers and holders of tokens are indexed."""
-
-    @property
-    def faucet(self) -> int:
-        """Coins that the faucet gives per request; 0 if there is no faucet."""
-
-    @property
-    def faucet_hourly(self) -> int:
-        """Limit of coins that the faucet gives per hour; 0 for no limit."""
-
-    @property
-    def allowed_origins(self) -> tuple[str, ...]:
-        """Origins of web pages that may call the node."""
-
-    @property
-    def faucet_key_file(self) -> str:
-        """The file with the faucet's key; empty for the local network's own key."""
-
-    @property
-    def solc_directory(self) -> str:
-        """The directory of Solidity's compilers; empty if there are none."""
-
-    @property
-    def solc_socket(self) -> str:
-        """The socket of the process that runs the compilers; empty if each process runs them itself."""
-
-    @property
-    def solc_seconds(self) -> float:
-        """Time limit of a verification, including all its compilations."""
-
-    @property
-    def solc_memory(self) -> int:
-        """Memory limit of a compiler in bytes."""
-
-    @property
-    def source_limit(self) -> int:
-        """Size limit of a submission in bytes."""
-
-    @property
-    def verifications(self) -> int:
-        """Limit of pending verifications of all clients."""
-
-    @property
-    def chains(self) -> tuple[str, ...]:
-        """The letters of the chains that the node takes part in."""
 
 
 class SiteContext(NamedTuple):
@@ -116,7 +58,8 @@ class Explorer:
     """Pages about both chains of a node.
 
     Args:
-        settings: The operator's settings.
+        node: The settings that the apps of a node share.
+        settings: The settings of the explorer.
         evm: The C-Chain.
         platform: The P-Chain.
         health: Returns the results of the health checks, from memory.
@@ -133,7 +76,8 @@ class Explorer:
 
     def __init__(
         self,
-        settings: SiteSettings,
+        node: CommonSettings,
+        settings: ExplorerSettings,
         evm: EvmChain,
         platform: PlatformChain,
         *,
@@ -142,6 +86,7 @@ class Explorer:
         base_url: str,
         rpc: Callable[[], Endpoint],
     ) -> None:
+        self.node = node
         self.settings = settings
         self.evm = evm
         self.platform = platform
@@ -163,7 +108,12 @@ class Explorer:
     @property
     def has_cchain(self) -> bool:
         """Whether the node takes part in the C-Chain."""
-        return "C" in self.settings.chains
+        return "C" in self.node.chains
+
+    @property
+    def indexes_tokens(self) -> bool:
+        """Whether transfers and holders of tokens are stored as rows."""
+        return self.settings.indexes_tokens(self.node.network_id)
 
     @cached_property
     def names(self) -> NameBook:

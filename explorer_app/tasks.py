@@ -24,7 +24,7 @@ def index_tokens() -> dict[str, int]:
     On a fork a query may wait for the remote node longer than a block may take, so a separate thread does the work.
     """
     site = explorer()
-    if not (site.settings.indexes_tokens and site.has_cchain):
+    if not (site.indexes_tokens and site.has_cchain):
         return {"blocks": 0}
     if not (seconds := site.evm.indexing.seconds("tokens")):
         return {"blocks": 0}
@@ -50,7 +50,7 @@ def verify() -> dict[str, int]:
     # Imported here, because the modules that read sources and arguments take a tenth of a node's start.
     from explorer_app.services import verification
 
-    if site.settings.profile == "production":
+    if site.node.profile == "production":
         return {"verifications": verification.work(site, seconds=TURN)}
     # Process all of them. A submission that arrives as the thread ends is processed at the next tick.
     _in_thread(

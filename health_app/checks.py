@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import development, figures
@@ -25,10 +25,12 @@ from network_app import selectors as network
 from network_app.consensus.report import ConsensusReport
 from network_app.selectors import HEARTBEAT_TOLERANCE
 from network_app.selectors.network import is_fresh
+from network_app.settings import NetworkSettings
 from platform_app.chain import PlatformChain
 from platform_app.selectors import mempool as platform
 from platform_app.selectors import stakers
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
+from primitives.settings import CommonSettings
 
 APPLICATION: Final = "application"
 """The tag of checks of the node as a whole: they are part of every answer."""
@@ -70,51 +72,12 @@ READINESS: Final = frozenset({"bootstrapped"})
 """The checks that must have passed once before the node is ready."""
 
 
-class HealthSettings(Protocol):
-    """The settings that the checks use; see `NodeSettings` for their meaning."""
-
-    @property
-    def bootstrap(self) -> tuple[str, ...]:
-        """Addresses of the nodes to bootstrap from."""
-
-    @property
-    def chains(self) -> tuple[str, ...]:
-        """The chains that this node takes part in."""
-
-    @property
-    def producer(self) -> str:
-        """The ID of the node that makes all blocks, if one is named."""
-
-    @property
-    def votes(self) -> bool:
-        """Whether the validators vote on blocks."""
-
-    @property
-    def mining(self) -> str:
-        """The mining mode of the C-Chain."""
-
-    @property
-    def block_interval(self) -> float:
-        """Seconds between blocks in interval mode."""
-
-    @property
-    def network(self) -> bool:
-        """Whether this node connects to other nodes."""
-
-    @property
-    def snow_max_processing(self) -> int:
-        """The limit of blocks in processing, if the validators vote."""
-
-    @property
-    def snow_max_time_processing(self) -> float:
-        """The limit of seconds that a block may be in processing."""
-
-
 @dataclass(frozen=True, slots=True)
 class Checks:
     """The measurements of a process's checks."""
 
-    node: HealthSettings
+    node: CommonSettings
+    settings: NetworkSettings
     evms: Sequence[EvmChain]
     """The EVM chains, the C-Chain first."""
     platform: PlatformChain
@@ -233,10 +196,10 @@ class Checks:
 
     def _limits(self) -> ConsensusLimits:
         """Return the limits of undecided blocks; if the validators vote, the settings define them."""
-        node = self.node
+        snow = self.settings.snow
         return (
-            ConsensusLimits(node.snow_max_processing, node.snow_max_time_processing)
-            if node.votes
+            ConsensusLimits(snow.max_processing, snow.max_time_processing)
+            if self.node.votes
             else ConsensusLimits()
         )
 
@@ -275,9 +238,9 @@ class Checks:
         patience = 0.0
         if isinstance(chain, PlatformChain):
             due = platform.due(chain, now)
-        elif node.mining != "manual":
+        elif (mining := chain.settings.mining) != "manual":
             due = cchain.due(chain, now)
-            patience = node.block_interval if node.mining == "interval" else 0.0
+            patience = chain.settings.block_interval if mining == "interval" else 0.0
         if due is None:
             return None
         seconds = min(now - due.since, time.time() - self.began) - patience
@@ -352,7 +315,7 @@ class Checks:
 
     def _too_long(self, silence: float) -> float | None:
         """Return the seconds of silence of the network process if they exceed the tolerance; a fork has no such process."""
-        expected = self.node.network and self.evms[0].fork is None
+        expected = self.settings.network and self.evms[0].fork is None
         return silence if expected and silence > HEARTBEAT_TOLERANCE else None
 
 

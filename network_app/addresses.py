@@ -1,9 +1,12 @@
 """Addresses of nodes in the settings and on display: IP:PORT, [IP]:PORT for IPv6."""
 
 from ipaddress import ip_address
-from typing import NamedTuple, Protocol, Self
+from typing import NamedTuple, Self
 
 from typing_extensions import override
+
+from network_app.settings import NetworkSettings
+from primitives.settings import CommonSettings
 
 
 class MalformedAddress(Exception):
@@ -12,26 +15,6 @@ class MalformedAddress(Exception):
     def __init__(self, setting: str, text: str, wanted: str) -> None:
         super().__init__(f"{setting} has {text!r}, which is not {wanted}")
         self.text = text
-
-
-class AddressSettings(Protocol):
-    """The node's settings for its addresses; see `NodeSettings` for their meanings."""
-
-    @property
-    def bootstrap(self) -> tuple[str, ...]:
-        """Addresses of the nodes that are followed."""
-
-    @property
-    def staking_host(self) -> str:
-        """The address that it listens on."""
-
-    @property
-    def staking_port(self) -> int:
-        """The port that it listens on."""
-
-    @property
-    def public_ip(self) -> str:
-        """The address sent to peers, with or without a port; if empty, the address that it listens on."""
 
 
 class NodeAddress(NamedTuple):
@@ -61,7 +44,7 @@ class NodeAddress(NamedTuple):
         return cls(str(ip), int(port))
 
 
-def bootstrappers(node: AddressSettings) -> list[NodeAddress]:
+def bootstrappers(node: CommonSettings) -> list[NodeAddress]:
     """Return the addresses in NODE_BOOTSTRAP without duplicates.
 
     Raises:
@@ -71,16 +54,16 @@ def bootstrappers(node: AddressSettings) -> list[NodeAddress]:
     return list(dict.fromkeys(named))
 
 
-def listening(node: AddressSettings) -> NodeAddress:
+def listening(peers: NetworkSettings) -> NodeAddress:
     """Return the address on which a node listens for peers.
 
     Raises:
         MalformedAddress: NODE_STAKING_HOST is not an IP.
     """
-    return NodeAddress(_ip("NODE_STAKING_HOST", node.staking_host, "an IP"), node.staking_port)
+    return NodeAddress(_ip("NODE_STAKING_HOST", peers.staking_host, "an IP"), peers.staking_port)
 
 
-def advertised(node: AddressSettings) -> NodeAddress:
+def advertised(peers: NetworkSettings) -> NodeAddress:
     """Return the address that a node sends to its peers.
 
     Unspecified: a node that listens on all addresses of its machine, without a setting for its public one,
@@ -89,13 +72,13 @@ def advertised(node: AddressSettings) -> NodeAddress:
     Raises:
         MalformedAddress: NODE_PUBLIC_IP is neither IP nor IP:PORT, or NODE_STAKING_HOST is not an IP.
     """
-    if node.public_ip.count(":") == 1 or "]:" in node.public_ip:
-        return NodeAddress.parse("NODE_PUBLIC_IP", node.public_ip)
-    if node.public_ip:
+    if peers.public_ip.count(":") == 1 or "]:" in peers.public_ip:
+        return NodeAddress.parse("NODE_PUBLIC_IP", peers.public_ip)
+    if peers.public_ip:
         return NodeAddress(
-            _ip("NODE_PUBLIC_IP", node.public_ip, "IP or IP:PORT"), node.staking_port
+            _ip("NODE_PUBLIC_IP", peers.public_ip, "IP or IP:PORT"), peers.staking_port
         )
-    own = listening(node)
+    own = listening(peers)
     return NodeAddress("127.0.0.1", own.port) if ip_address(own.ip).is_unspecified else own
 
 

@@ -43,7 +43,7 @@ class NobodyAnswers(Exception):
     """
 
     def __init__(self, reasons: Sequence[object] = ()) -> None:
-        names = ", ".join(settings.NODE.bootstrap)
+        names = ", ".join(settings.NODE.common.bootstrap)
         known = "".join(f"\n  {reason}" for reason in reasons)
         super().__init__(
             f"none of {names} has sent the network's genesis within {PATIENCE:.0f} s: check that they "
@@ -72,16 +72,16 @@ def fetch_genesis() -> None:
         OtherConsensus: The network uses another consensus than this node.
     """
     node = settings.NODE
-    is_known = node.platform_genesis or node.has_built_in_network
-    if not node.bootstrap or is_known or node.genesis_directory.exists():
+    is_known = node.common.platform_genesis or node.common.has_built_in_network
+    if not node.common.bootstrap or is_known or node.common.genesis_directory.exists():
         return
     answer = asyncio.run(_ask())
-    if answer.producer and (answer.producer == producer.VALIDATORS) != node.votes:
-        raise OtherConsensus(votes=not node.votes)
+    if answer.producer and (answer.producer == producer.VALIDATORS) != node.common.votes:
+        raise OtherConsensus(votes=not node.common.votes)
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
-    if answer.producer and not node.votes:
+    if answer.producer and not node.common.votes:
         files[node_network().producer.told_path.name] = answer.producer.encode()
-    _write(node.genesis_directory, files)
+    _write(node.common.genesis_directory, files)
     evm_chain().read_genesis_again()
     node_network().producer.read_again()
 
@@ -116,7 +116,7 @@ def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) 
 def _known_chain_id() -> int | None:
     """Return the chain ID from the settings or the network; None if only the genesis specifies it."""
     node = settings.NODE
-    if node.genesis or node.chain_id or node.network_id in {MAINNET, TESTNET}:
+    if node.cchain.genesis or node.cchain.chain_id or node.common.network_id in {MAINNET, TESTNET}:
         return evm_chain().own_genesis.config.chain_id
     return None
 
@@ -135,15 +135,15 @@ class _NoPeersKnown:
 
 async def _ask() -> GenesisAnswer:
     """Connect to the bootstrappers and return the first usable answer."""
-    network_id, chain_id = settings.NODE.network_id, _known_chain_id()
+    network_id, chain_id = settings.NODE.common.network_id, _known_chain_id()
     fetcher = GenesisFetcher(lambda answer: check_genesis(answer, network_id, chain_id))
     network = PeerNetwork(
         node_network().identity,
         NetworkConfig(network_id=network_id, upgrade_time=UPGRADE_TIME),
         _NoPeersKnown(),
         listen=("127.0.0.1", 0),
-        advertised=("127.0.0.1", settings.NODE.staking_port),
-        tracked=bootstrappers(settings.NODE),
+        advertised=("127.0.0.1", settings.NODE.peers.staking_port),
+        tracked=bootstrappers(settings.NODE.common),
     )
     await network.start(fetcher)
     try:

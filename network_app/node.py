@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from cchain_app.chain import EvmChain
 from chaindb.chains import is_left_out
 from chaindb.events import ChainEvents
 from chainvm.port import Block, ChainVM
-from network_app import addresses, ports, producer, selectors
-from network_app.chains import voting
+from network_app import ports, selectors
 from network_app.chains.accepting import Acceptor
 from network_app.chains.backend import ChainBackend
 from network_app.chains.cchain import EvmBackend
@@ -26,6 +25,7 @@ from network_app.producer import ProducerPolicy
 from network_app.proposervm.building import BlockSigner
 from network_app.proposervm.verification import Proposers, Upgrades
 from network_app.proposervm.vm import ProposerVM
+from network_app.settings import NetworkSettings
 from network_app.snowman.parameters import ONE_VOTE, SnowParameters, default_alpha, parameters_of
 from network_app.sync.handler import SharedParts
 from network_app.sync.requests import Requests
@@ -35,6 +35,7 @@ from platform_app.selectors import stakers
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
+from primitives.settings import CommonSettings
 
 LOCAL_EPOCH = 30
 PUBLIC_EPOCH = 300
@@ -43,37 +44,12 @@ PUBLIC_EPOCH = 300
 B = TypeVar("B", bound=Block)
 
 
-class NetworkSettings(
-    addresses.AddressSettings, producer.ProducerSettings, voting.VotingSettings, Protocol
-):
-    """The node's settings that the network reads; see `NodeSettings` for their meanings."""
-
-    @property
-    def network_id(self) -> int:
-        """The network ID."""
-
-    @property
-    def dials_private(self) -> bool:
-        """Whether private addresses that validators claim are dialled."""
-
-    @property
-    def chains(self) -> tuple[str, ...]:
-        """The chains that this node runs."""
-
-    @property
-    def kept_decisions(self) -> int:
-        """Number of decisions on blocks to keep as rows."""
-
-    @property
-    def parameters(self) -> str:
-        """The P-Chain's set of amounts, limits and rules; "avalanchego" is that of the reference."""
-
-
 class NodeNetwork:
     """One node of a network. Parts that are expensive, or impossible before the first start, are created lazily.
 
     Args:
-        node: Its settings.
+        node: The settings that the apps of a node share.
+        settings: The settings of its peers and of voting.
         platform: Its P-Chain.
         evms: Its EVM chains, the C-Chain first.
         proposers: Returns the proposers by P-Chain height; by default this network's block producers.
@@ -81,12 +57,14 @@ class NodeNetwork:
 
     def __init__(
         self,
-        node: NetworkSettings,
+        node: CommonSettings,
+        settings: NetworkSettings,
         platform: PlatformChain,
         evms: Sequence[EvmChain],
         proposers: Proposers | None = None,
     ) -> None:
-        self.settings = self._node = node
+        self.common = node
+        self.settings = settings
         self.platform_chain = self._platform = platform
         self.evm_chains = tuple(evms)
         self._inner: tuple[PlatformChain | EvmChain, ...] = (platform, *self.evm_chains)
@@ -153,7 +131,7 @@ class NodeNetwork:
         for chain in self._inner:
             outer = self._every[chain.name]
             chain.consensus = (
-                self._voted(outer, chain.subnet_id) if self._node.votes else outer.consensus
+                self._voted(outer, chain.subnet_id) if self.common.votes else outer.consensus
             )
 
     def parameters(self) -> SnowParameters:
@@ -163,9 +141,9 @@ class NodeNetwork:
             InvalidParameters: With these parameters no block could be decided, or not safely.
         """
         count = len(stakers.current_validators(self._platform, PRIMARY_NETWORK_ID).by_node)
-        node = self._node
+        node = self.common
         local = node.network_id == LOCAL and node.parameters != "avalanchego"
-        return parameters_of(self._node, default_alpha(count, local=local))
+        return parameters_of(self.settings.snow, default_alpha(count, local=local))
 
     def take_part(self) -> TakePart | None:
         """Return the factory of this node's part in the consensus on each chain; None for a sole producer.

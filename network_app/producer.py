@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from network_app.proposervm.errors import HeightNotReached
 from platform_app.chain import PlatformChain
@@ -11,6 +10,7 @@ from platform_app.selectors import accepted, stakers
 from primitives.bounded_cache import BoundedCache
 from primitives.cb58 import Cb58Error
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError, NodeID
+from primitives.settings import CommonSettings
 
 VALIDATORS = "all"
 """Value sent to joining nodes if the validators vote."""
@@ -24,30 +24,6 @@ class MalformedProducer(Exception):
     def __init__(self, source: str, text: str, reason: Exception) -> None:
         super().__init__(f"{source} is {text!r}, which is no node ID: {reason}")
         self.text = text
-
-
-class ProducerSettings(Protocol):
-    """The node's settings for the block producer; see `NodeSettings` for their meanings."""
-
-    @property
-    def bootstrap(self) -> tuple[str, ...]:
-        """The nodes that this node follows."""
-
-    @property
-    def producer(self) -> str:
-        """The ID of the node that produces all blocks; empty if not configured."""
-
-    @property
-    def votes(self) -> bool:
-        """Whether the validators decide on blocks."""
-
-    @property
-    def platform_genesis(self) -> str:
-        """The genesis file's path; empty without one."""
-
-    @property
-    def genesis_directory(self) -> Path:
-        """Directory in which a genesis from other nodes is stored."""
 
 
 def named(text: str, source: str = "NODE_PRODUCER") -> NodeID:
@@ -66,11 +42,11 @@ class ProducerPolicy:
     """Determines the block producer of a node's network.
 
     Args:
-        node: The node's settings.
+        node: The settings that the apps of a node share.
         chain: Its P-Chain.
     """
 
-    def __init__(self, node: ProducerSettings, chain: PlatformChain) -> None:
+    def __init__(self, node: CommonSettings, chain: PlatformChain) -> None:
         self._node = node
         self._chain = chain
         self._weights: BoundedCache[tuple[ID, int], Mapping[NodeID, int]] = BoundedCache(

@@ -59,16 +59,16 @@ class RunningNetwork:
     """
 
     def __init__(self, node: NodeNetwork) -> None:
-        self._node, settings = node, node.settings
+        self._node, common, settings = node, node.common, node.settings
         config = NetworkConfig(
-            network_id=settings.network_id,
+            network_id=common.network_id,
             upgrade_time=UPGRADE_TIME,
-            dials_private=settings.dials_private,
+            dials_private=settings.dials_private(common.network_id),
         )
         self._directory = ValidatorDirectory(
             node.platform_chain, (one.subnet_id for one in node.evm_chains)
         )
-        self._addresses = addresses.bootstrappers(settings)
+        self._addresses = addresses.bootstrappers(common)
         advertised = addresses.advertised(settings)
         own = node.identity
         self._chains = tuple(node.chains.values())
@@ -85,7 +85,7 @@ class RunningNetwork:
         """Whether the warning about missing votes has been logged."""
         self._serving = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="serving")
         self._bootstrappers = _Bootstrappers(self._addresses, own.node_id)
-        if len(self._addresses) < len(settings.bootstrap):
+        if len(self._addresses) < len(common.bootstrap):
             _log.warning("NODE_BOOTSTRAP names an address more than once: it counts once")
         self._db = node.platform_chain.db
         self._records = DatabaseRecords(self._db, str(advertised), settings.kept_decisions)
@@ -202,7 +202,7 @@ class RunningNetwork:
 
     def _warn_of_missing_votes(self) -> None:
         """Log once if this node's stake counts on a chain that it does not vote on."""
-        settings = self._node.settings
+        settings = self._node.common
         if self._warned or not settings.votes or not is_left_out(C_CHAIN):
             return
         if self._network.node_id in self._directory.validators():

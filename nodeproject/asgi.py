@@ -109,7 +109,7 @@ class Application:
         node.begin_transaction_logs()
         if node.head is not None:
             node.head.begin()
-        if node.settings.profile == "production" and may_make_blocks(node):
+        if node.settings.common.profile == "production" and may_make_blocks(node):
             for chain in node.evm_chains.values():
                 chain.mine_on_arrival()
         raw = AsgiRpc(
@@ -179,7 +179,7 @@ class Application:
 
 def may_make_blocks(node: Node) -> bool:
     """Return whether this process can build blocks beside the producer: with the native engine and the node's keys."""
-    if not is_native(node.settings.engine):
+    if not is_native(node.settings.cchain.engine):
         return False
     try:
         node.network.identity  # noqa: B018  # read once and cached
@@ -192,7 +192,7 @@ def may_make_blocks(node: Node) -> bool:
 def body_limit(settings: NodeSettings, path: str) -> int:
     """Return the maximum body size at a path of Django: more at paths that receive contract sources."""
     if path.startswith(_SOURCE_PATHS) and takes_body(path):
-        return max(source_body_limit(settings.source_limit), settings.page_body_limit)
+        return max(source_body_limit(settings.explorer.source_limit), settings.page_body_limit)
     return settings.page_body_limit
 
 

@@ -81,7 +81,7 @@ def _name_unknown_variables() -> None:
 
     from nodeproject.startup.checks import check_variables
 
-    if settings.NODE.profile == "embedded":
+    if settings.NODE.common.profile == "embedded":
         return
     for message in check_variables():
         _log.log(message.level, message.msg)

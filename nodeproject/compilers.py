@@ -21,18 +21,22 @@ def main() -> None:
     Raises:
         SystemExit: NODE_SOLC_SOCKET is empty or unusable, or a signal arrived.
     """
-    if not NODE.solc_socket:
+    if not NODE.explorer.solc_socket:
         raise SystemExit(
             "NODE_SOLC_SOCKET is empty: it names the socket on which the compilers answer"
         )
     _log_to_stderr()
     os.umask(0o077)
-    directory = Path(NODE.solc_directory) if NODE.solc_directory else None
-    compilers = NpmCompilers(directory, CompilationLimits(NODE.solc_seconds, NODE.solc_memory))
+    directory = Path(NODE.explorer.solc_directory) if NODE.explorer.solc_directory else None
+    compilers = NpmCompilers(
+        directory, CompilationLimits(NODE.explorer.solc_seconds, NODE.explorer.solc_memory)
+    )
     try:
-        server = CompilerServer(Path(NODE.solc_socket), compilers)
+        server = CompilerServer(Path(NODE.explorer.solc_socket), compilers)
     except OSError as error:
-        raise SystemExit(f"NODE_SOLC_SOCKET cannot be used: {NODE.solc_socket}: {error}") from error
+        raise SystemExit(
+            f"NODE_SOLC_SOCKET cannot be used: {NODE.explorer.solc_socket}: {error}"
+        ) from error
     signal.signal(
         signal.SIGTERM, lambda *_: sys.exit()
     )  # the first process of a container has no default handler

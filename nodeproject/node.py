@@ -89,18 +89,28 @@ class Node:
         self.processes = processes or processes_in(None)
         self.identity = files_of(settings)
         """The files of the node's identity. No other code reads them."""
-        self.pointers = ChainEvents(settings.profile)
+        self.pointers = ChainEvents(settings.common.profile)
         """Announces chain events to listeners in this process and in others."""
         self.database = Database()
         """The database of the primary network's chains; their writers in this process take turns."""
         self.platform_chain = compose_platform(
-            PlatformChain(settings, self.database, self.identity, pointers=self.pointers)
+            PlatformChain(
+                settings.common,
+                settings.platform,
+                self.database,
+                self.identity,
+                pointers=self.pointers,
+            )
         )
-        if settings.network_id == LOCAL:
+        if settings.common.network_id == LOCAL:
             self.platform_chain.own = Renewal(self.platform_chain)
         self.evm_chain = compose_cchain(
             EvmChain(
-                settings, self.database, pointers=self.pointers, blockchain_id=self._c_chain_id
+                settings.common,
+                settings.cchain,
+                self.database,
+                pointers=self.pointers,
+                blockchain_id=self._c_chain_id,
             )
         )
         """The C-Chain."""
@@ -113,12 +123,14 @@ class Node:
             chain.least_time = self._least_time
         self.chains = ChainRegistry((self.platform_chain, *self.evm_chains.values()))
         """The chains that the node takes part in, by name."""
-        has_others = settings.profile == "production" and not is_left_out(C_CHAIN)
-        self.head = share_head(self.evm_chain, settings.directory) if has_others else None
+        has_others = settings.common.profile == "production" and not is_left_out(C_CHAIN)
+        self.head = share_head(self.evm_chain, settings.common.directory) if has_others else None
         """Keeps the C-Chain at the head that the machine's other processes have published."""
         self.transaction_logs = {name: TransactionLog(one) for name, one in self.evm_chains.items()}
         """Log the transactions of each EVM chain; started by processes that serve or accept blocks."""
-        self.network = NodeNetwork(settings, self.platform_chain, tuple(self.evm_chains.values()))
+        self.network = NodeNetwork(
+            settings.common, settings.peers, self.platform_chain, tuple(self.evm_chains.values())
+        )
         """The node's part in its peer network."""
         self.turn = LoopTurn()
         """The share of a turn of this process's event loop that all interfaces together may use."""
@@ -172,7 +184,8 @@ class Node:
     def explorer(self) -> Explorer:
         """The block explorer of its chains."""
         made = Explorer(
-            self.settings,
+            self.settings.common,
+            self.settings.explorer,
             self.evm_chain,
             self.platform_chain,
             health=self._health,
@@ -211,7 +224,8 @@ class Node:
     def _further_chain(self, given: FurtherChain) -> EvmChain:
         return compose_cchain(
             EvmChain(
-                self.settings,
+                self.settings.common,
+                self.settings.cchain,
                 Database(given.database),
                 pointers=self.pointers,
                 aliases=given.aliases,

@@ -5,7 +5,6 @@ Each process has one chain, made from the settings; a test can make any number o
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from time import monotonic
 from typing import ClassVar, Final, NamedTuple, Protocol, Self
 
@@ -25,6 +24,7 @@ from platform_app.executor.env import Env
 from platform_app.memory.answers import AnswerMemory, ChainPosition
 from platform_app.memory.stakers import StakerMemories
 from platform_app.memory.versioned import StakerVersion
+from platform_app.settings import PlatformSettings
 from platform_app.state.chain import ChainState
 from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork, Tip
@@ -35,6 +35,7 @@ from platform_app.wallet.keystore_errors import KeystoreBusy
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import PLATFORM_ALIASES
 from primitives.node_identity import IdentityFiles
+from primitives.settings import CommonSettings
 
 PAUSE = 10.0
 """Seconds between two checks of all pending transactions."""
@@ -80,46 +81,6 @@ class KeyDerivation(NamedTuple):
         )
 
 
-class PlatformSettings(Protocol):
-    """The node's settings that the P-Chain uses; see `NodeSettings` for their meaning."""
-
-    @property
-    def network_id(self) -> int:
-        """The network's number."""
-
-    @property
-    def profile(self) -> str:
-        """`embedded` or `production`."""
-
-    @property
-    def parameters(self) -> str:
-        """The parameter set: `specification` or `avalanchego`."""
-
-    @property
-    def platform_genesis(self) -> str:
-        """The genesis file's path; empty if there is no such file."""
-
-    @property
-    def genesis_directory(self) -> Path:
-        """The directory for genesis bytes received from other nodes."""
-
-    @property
-    def votes(self) -> bool:
-        """Whether the validators decide on blocks."""
-
-    @property
-    def allowed_origins(self) -> tuple[str, ...]:
-        """Origins of web pages that may call the node."""
-
-    @property
-    def keystore_users(self) -> int:
-        """The maximum number of keystore users."""
-
-    @property
-    def rpc_threads(self) -> int:
-        """The number of threads for calls."""
-
-
 class OwnTxs(Protocol):
     """Issues the node's own transactions, each in its own block before all pending transactions."""
 
@@ -143,7 +104,8 @@ class PlatformChain:
     Threads share the object. The P-Chain of every network has the same blockchain ID.
 
     Args:
-        node: The settings of the node that it belongs to.
+        node: The settings that the apps of a node share.
+        settings: The settings of the chain.
         db: The database with its rows.
         identity: The identity of that node.
         pointers: The node's `ChainEvents`; by default the chain creates its own.
@@ -163,13 +125,15 @@ class PlatformChain:
 
     def __init__(
         self,
-        node: PlatformSettings,
+        node: CommonSettings,
+        settings: PlatformSettings,
         db: Database,
         identity: IdentityFiles,
         *,
         pointers: ChainEvents | None = None,
     ) -> None:
         self.node = node
+        self.settings = settings
         self.db = db
         self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)

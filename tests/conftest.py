@@ -2,7 +2,6 @@
 
 import gc
 import signal
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,8 +50,10 @@ def pytest_collection_finish() -> None:
 @pytest.fixture
 def node_settings(request: pytest.FixtureRequest, settings: Any) -> Any:
     """The settings of a freshly started node, with the values from the test's `node_settings` marks."""
+    from tests.builders.node_settings import updated
+
     changed: dict[str, Any] = {}
     for mark in reversed(list(request.node.iter_markers("node_settings"))):
         changed |= mark.kwargs
-    settings.NODE = replace(settings.NODE, **changed)
+    settings.NODE = updated(settings.NODE, **changed)
     return settings.NODE

@@ -91,14 +91,14 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         paused = (display.badge("paused", "wait"),) if row.paused else ()
         if row.mining is None or not evm_chain().has_development_methods:
             given = display.faint("as NODE_MINING says")
-            return display.line(evm_chain().node.mining, given, *paused)
+            return display.line(evm_chain().settings.mining, given, *paused)
         return display.line(display.badge(row.mining, "note"), *paused)
 
     @admin.display(description="Block interval")
     def every(self, row: DevelopmentSettings) -> SafeString | str:
         """Return the seconds between blocks of interval mining."""
         if row.block_interval is None or not evm_chain().has_development_methods:
-            given = f"{evm_chain().node.block_interval:g} s"
+            given = f"{evm_chain().settings.block_interval:g} s"
             return display.line(given, display.faint("as NODE_BLOCK_INTERVAL says"))
         return f"{row.block_interval:g} s"
 

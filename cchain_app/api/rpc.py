@@ -58,10 +58,10 @@ class EvmRpc:
         transaction_log: TransactionLog | None = None,
     ) -> None:
         self.chain = chain
-        node = chain.node
+        limits = chain.settings.ws
         # No single client may use up all connections.
-        of_client = math.ceil(node.ws_connections * 3 / 4)
-        self.hub = Hub(HubLimits(node.ws_connections, node.ws_subscriptions, of_client))
+        of_client = math.ceil(limits.connections * 3 / 4)
+        self.hub = Hub(HubLimits(limits.connections, limits.subscriptions, of_client))
         """The chain's subscribers in this process."""
         self.heads = SentHeads()
         self.rendered = RenderedBlocks(
@@ -79,7 +79,7 @@ class EvmRpc:
         self.transaction_log = transaction_log or TransactionLog(chain)
         self.sending = FairLock()
         """Held from the choice of a nonce for an account of the node until the transaction is in the pool."""
-        self.trace_turns = TraceTurns(node.trace_calls)
+        self.trace_turns = TraceTurns(chain.settings.trace.calls)
         self.shortcut = shortcut_of(chain, self.transaction_log, turn)
         """Answers frequent request bodies on the event loop; None if the engine cannot."""
         self.thread_shortcut = thread_shortcut_of(chain, self.transaction_log)

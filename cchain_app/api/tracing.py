@@ -89,7 +89,7 @@ def _answers_from(
     replay.pass_over(index, time_limit=question.seconds)
     (found,) = replay.trace(1, question.recording, time_limit=question.seconds)
     answer = question.render(found, block, index)
-    room = rpc.chain.node.trace_cache - len(answer)
+    room = rpc.chain.settings.trace.cache - len(answer)
     others: list[tuple[TraceKey, bytes]] = []
     all_kept = True
     try:
@@ -172,12 +172,12 @@ def tracing(rpc: EvmRpc) -> Iterator[None]:
 
 def recording(rpc: EvmRpc, **recorded: Any) -> Recording:
     """Return what to record, with the node's limit on its bytes."""
-    return Recording(most_bytes=rpc.chain.node.trace_bytes, **recorded)
+    return Recording(most_bytes=rpc.chain.settings.trace.bytes, **recorded)
 
 
 def seconds(rpc: EvmRpc, wanted: float = SECONDS) -> float:
     """Return the time limit for the trace of one transaction."""
-    return min(max(wanted, SHORTEST_SECONDS), rpc.chain.node.trace_timeout)
+    return min(max(wanted, SHORTEST_SECONDS), rpc.chain.settings.trace.timeout)
 
 
 def bounded(rpc: EvmRpc, answer: bytes) -> bytes:
@@ -186,7 +186,7 @@ def bounded(rpc: EvmRpc, answer: bytes) -> bytes:
     Raises:
         JsonRpcError: -32003, the answer is too large.
     """
-    if len(answer) > rpc.chain.node.trace_bytes:
+    if len(answer) > rpc.chain.settings.trace.bytes:
         raise response_too_large()
     return answer
 
@@ -197,7 +197,7 @@ def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:
     Raises:
         JsonRpcError: -32003, the answer is too large.
     """
-    room = rpc.chain.node.trace_bytes
+    room = rpc.chain.settings.trace.bytes
     found = []
     for value in values:
         room -= len(value) + 1

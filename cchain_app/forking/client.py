@@ -32,7 +32,7 @@ from cchain_app.forking.origin import (
     servers_of,
     shown,
 )
-from cchain_app.settings import EvmSettings
+from cchain_app.forking.settings import ForkSettings
 
 AT_ONCE: Final = 8
 """Number of requests of one caller that run at the same time."""
@@ -257,22 +257,22 @@ class Upstream:
         return text
 
 
-def upstream_at(node: EvmSettings, urls: Sequence[str]) -> Upstream:
+def upstream_at(fork: ForkSettings, urls: Sequence[str]) -> Upstream:
     """Return a client for a fork's remote node; NODE_FORK_HEADERS are only sent to servers of NODE_FORK_URL.
 
     Args:
-        node: The node's settings.
+        fork: The settings of forks.
         urls: URLs of the remote node, from the settings or from a caller.
 
     Raises:
         MalformedForkSetting: NODE_FORK_URL or NODE_FORK_HEADERS cannot be read.
     """
     settings = ClientSettings(
-        retries=node.fork_retries,
-        timeout=node.fork_timeout,
-        backoff=node.fork_retry_backoff,
-        headers=read_headers(node.fork_headers),
-        servers=servers_of(read_wanted(node.fork_url).urls),
+        retries=fork.retries,
+        timeout=fork.timeout,
+        backoff=fork.retry_backoff,
+        headers=read_headers(fork.headers),
+        servers=servers_of(read_wanted(fork.url).urls),
     )
     return Upstream(urls, settings)
 

@@ -47,7 +47,7 @@ def mining(chain: EvmChain) -> str:
 
     While production is paused it is `manual`.
     """
-    return conditions(chain).mines(chain.node.mining)
+    return conditions(chain).mines(chain.settings.mining)
 
 
 def is_paused(chain: EvmChain) -> bool:
@@ -57,7 +57,7 @@ def is_paused(chain: EvmChain) -> bool:
 
 def block_interval(chain: EvmChain) -> float:
     """Return the seconds between blocks of interval mining."""
-    return conditions(chain).block_interval or chain.node.block_interval
+    return conditions(chain).block_interval or chain.settings.block_interval
 
 
 def signers(chain: EvmChain) -> tuple[tuple[bytes, Address], ...]:

@@ -125,4 +125,4 @@ def _can_run(chain: EvmChain, queue: AccountQueue, base_fee: int) -> bool:
     """Return whether the sender's next transaction may be in a block; the sender's later ones depend on it."""
     if not queue.pending:
         return False
-    return queue.pending[0].effective_tip(base_fee) >= chain.node.pool_min_tip
+    return queue.pending[0].effective_tip(base_fee) >= chain.settings.pool.min_tip

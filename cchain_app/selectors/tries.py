@@ -66,7 +66,7 @@ def at_height(chain: EvmChain, number: int, ask: Callable[[Hash, NodeReader], T]
     """
     for attempt in range(_TRIES):
         head = blocks.catch_up(chain)
-        oldest = head.number - chain.node.proof_window
+        oldest = head.number - chain.settings.proof_window
         if number < oldest:
             raise ProofWindowPassed(number, oldest)
         try:
@@ -116,7 +116,7 @@ class RootsAfter:
         self._accounts: dict[Address, AccountState | None] = {}
         """On a fork: the accounts that changed since the block."""
         # Without a cache, because the cache is for the next block, and follows a single branch of blocks.
-        self._trie = select_trie(chain.node.engine, cached=False)
+        self._trie = select_trie(chain.settings.engine, cached=False)
         self._changed: dict[bytes, bytes | None] = {}
         self._below: NodeReader | None = None
         if isinstance(block, PendingBlock):
@@ -311,7 +311,7 @@ def _in_parts(chain: EvmChain, statement: str, number: int) -> Iterator[list[Any
     Raises:
         TraceTimedOut: There are too many changes.
     """
-    deadline = Deadline(chain.node.rpc_call_timeout)
+    deadline = Deadline(chain.settings.rpc.call_timeout)
     first = models.row_id(number)
     while part := chain.db.rows(statement, (first, ROWS_AT_ONCE)):
         deadline.left()

@@ -20,7 +20,7 @@ def create(chain: EvmChain) -> Address:
     Raises:
         TooManyAccounts: The limit is reached.
     """
-    least = chain.node.accounts
+    least = chain.settings.local.accounts
     # Deriving imports slow modules. Do that before acquiring the lock.
     chain.derivation.key(rows.next_number(chain.db, least))
     with chain.db.atomic(durable=True):

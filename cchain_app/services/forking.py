@@ -59,8 +59,8 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
         ForkRefused: By a subclass: the data directory has another chain, or the chain cannot be a fork.
         UpstreamError: The upstream does not return the data with which a fork starts.
     """
-    node = chain.node
-    wanted = read_wanted(node.fork_url, node.fork_block_number, node.fork_transaction_hash)
+    settings = chain.settings.fork
+    wanted = read_wanted(settings.url, settings.block_number, settings.transaction_hash)
     if chain.fork is not None:
         if stored.head_number(chain.db) != _unfinished_at(chain.fork):
             return _go_on(chain, chain.fork, wanted)
@@ -111,7 +111,7 @@ def _go_on(chain: EvmChain, fork: ForkOrigin, wanted: ForkPoint) -> AcceptedBloc
     number = wanted.number
     if number is not None and number >= 0 and number != fork.number:
         raise OtherFork("block", fork.number, number)
-    chain_id = chain.node.fork_chain_id or chain.node.chain_id
+    chain_id = chain.settings.fork.chain_id or chain.settings.chain_id
     if chain_id and chain_id != fork.chain_id:
         raise OtherFork("chain ID", fork.chain_id, chain_id)
     names_pin = number is not None and number >= 0
@@ -147,13 +147,13 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     header = block.header
     if number is not None and number >= 0 and header.number != number:
         raise BadUpstreamAnswer(f"{upstream.host} told of block {header.number}, not {number}")
-    node = chain.node
+    settings = chain.settings
     chain_id = questions.chain_id(upstream)
     fork = ForkOrigin(
         url=upstream.host,
         number=header.number,
         hash=block.hash,
-        chain_id=node.fork_chain_id or node.chain_id or chain_id,
+        chain_id=settings.fork.chain_id or settings.chain_id or chain_id,
         gas_limit=header.gas_limit,
         block=told,
         transaction=wanted.transaction,
@@ -222,7 +222,7 @@ def reset(chain: EvmChain, wanted: ForkPoint | None) -> None:
     if wanted is None or (not wanted.urls and is_this):
         _back_to_beginning(chain, fork)
         return
-    upstream = upstream_at(chain.node, wanted.urls) if wanted.urls else upstream_of(chain)
+    upstream = upstream_at(chain.settings.fork, wanted.urls) if wanted.urls else upstream_of(chain)
     beginning = _prepare(chain, upstream, wanted)
     if (beginning.fork.hash, beginning.fork.transaction) == (fork.hash, fork.transaction):
         chain.upstream = upstream
@@ -274,4 +274,4 @@ def set_upstream(chain: EvmChain, url: str) -> None:
     """
     if chain.fork is None:
         raise NotAFork
-    chain.upstream = upstream_at(chain.node, read_wanted([url]).urls)
+    chain.upstream = upstream_at(chain.settings.fork, read_wanted([url]).urls)

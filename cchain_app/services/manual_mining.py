@@ -153,7 +153,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
         if seconds:
             return replace(found, mining="interval", block_interval=seconds, paused=False)
         # As in Anvil: the end of interval mining does not restore automine.
-        by_clock = (found.mining or chain.node.mining) == "interval"
+        by_clock = (found.mining or chain.settings.mining) == "interval"
         return replace(found, mining="manual" if by_clock else found.mining, block_interval=None)
 
     change_conditions(chain, change)

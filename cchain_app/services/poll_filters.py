@@ -144,7 +144,7 @@ def changes(chain: EvmChain, filter_id: int) -> Changes:
     else:
         advanced, result = _pending_changes(chain, found)
     if _cache().touch(
-        _key(chain, filter_id), chain.node.filter_lifetime
+        _key(chain, filter_id), chain.settings.filter_lifetime
     ):  # unless it was uninstalled meanwhile
         _store(chain, filter_id, advanced)
     return result
@@ -174,7 +174,7 @@ def get(chain: EvmChain, filter_id: int) -> PollFilter:
 
 def keep(chain: EvmChain, filter_id: int, found: PollFilter) -> None:
     """Restart a filter's lifetime."""
-    if _cache().touch(_key(chain, filter_id), chain.node.filter_lifetime):
+    if _cache().touch(_key(chain, filter_id), chain.settings.filter_lifetime):
         _enter(chain, filter_id, found)
 
 
@@ -211,7 +211,7 @@ def _find_some(
     If a range has more logs than a response may contain, it is cut: the next poll continues after it.
     """
     while True:
-        limit = chain.node.logs_results if last > first else 0
+        limit = chain.settings.logs_results if last > first else 0
         try:
             return logs.find_logs(chain, log_filter, first, last, limit), last
         except logs.TooManyLogs:
@@ -261,7 +261,7 @@ def _add(chain: EvmChain, made: PollFilter) -> int:
 
 
 def _store(chain: EvmChain, filter_id: int, value: PollFilter) -> None:
-    _cache().set(_key(chain, filter_id), value, chain.node.filter_lifetime)
+    _cache().set(_key(chain, filter_id), value, chain.settings.filter_lifetime)
     _enter(chain, filter_id, value)
 
 

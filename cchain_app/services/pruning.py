@@ -30,11 +30,11 @@ def prune(chain: EvmChain, *, seconds: float) -> PruneResult:
     """Delete history that the settings do not keep, for about the given time; the next call continues."""
     until = time.monotonic() + seconds
     changes = calls = 0
-    if chain.node.kept_states:
+    if chain.settings.history.kept_states:
         changes = _prune(
             chain, _first_state, history.keep_states_from, history.delete_changes, until
         )
-    if chain.node.history_calls:
+    if chain.settings.history.calls:
         calls = _prune(chain, _first_call, history.keep_calls_from, history.delete_calls, until)
     return PruneResult(changes, calls)
 
@@ -60,8 +60,8 @@ def _prune(
 
 def _first_state(chain: EvmChain) -> int:
     """Return the first block whose state is kept. Calls that are not indexed yet need the states of their blocks."""
-    kept = _below_head(chain, chain.node.kept_states)
-    if not chain.node.indexes_calls:
+    kept = _below_head(chain, chain.settings.history.kept_states)
+    if not chain.settings.indexes_calls(chain.node.network_id):
         return kept
     written = call_rows.progress(chain.db)
     return min(kept, 0 if written is None else written.height)
@@ -70,7 +70,7 @@ def _first_state(chain: EvmChain) -> int:
 def _first_call(chain: EvmChain) -> int:
     written = call_rows.progress(chain.db)
     reached = 0 if written is None else written.height + 1
-    return min(_below_head(chain, chain.node.history_calls), reached)
+    return min(_below_head(chain, chain.settings.history.calls), reached)
 
 
 def _below_head(chain: EvmChain, blocks: int) -> int:

@@ -44,7 +44,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     state.prefetch_accounts(chain, list(addresses), head.number)
     changes = rows.changes_before(chain.db, head.number + 1)
     # Not the chain's other trie, which caches the nodes of the head.
-    trie = select_trie(chain.node.engine, cached=False)
+    trie = select_trie(chain.settings.engine, cached=False)
     tree = ProcessingBlocks(
         chain.executor(fork.hash),
         Tries(trie, trie),

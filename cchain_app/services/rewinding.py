@@ -77,7 +77,7 @@ def _rewind_trie(
     assert target is not None
     pending = rows.changes_before(chain.db, head.number + 1)
     back = changes_back(chain, number, made_there, pending)
-    trie = select_trie(chain.node.engine, cached=False)
+    trie = select_trie(chain.settings.engine, cached=False)
     update = trie.update(root_after(chain, head), back, evm_state.NodeRows(chain.db))
     if update.root != root_after(chain, target):
         raise TrieError(f"undoing the blocks above {number} does not give its state root")

@@ -105,7 +105,8 @@ class TransactionLog:
             in_thread: Whether a thread writes them; it starts with the first entry, also after a process fork.
                 Otherwise `work_off` writes them.
         """
-        if self._has_begun or not self._chain.node.logs_transactions:
+        chain = self._chain
+        if self._has_begun or not chain.settings.logs_transactions(chain.node.network_id):
             return
         self._has_begun, self._in_thread = True, in_thread
         self._chain.on_accepted.append(self.accepted)

@@ -283,7 +283,7 @@ class EvmVM:
         if self._known is None or self._config is not chain.config:
             self._config = chain.config
             pin = None if chain.fork is None else chain.fork.hash
-            uncached = select_trie(chain.node.engine, cached=False)
+            uncached = select_trie(chain.settings.engine, cached=False)
             tries = Tries(uncached if self._previews else chain.trie, uncached)
             self._known = ProcessingBlocks(chain.executor(pin), tries, head, *self._ground(head))
             self._built.clear()

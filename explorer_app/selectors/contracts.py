@@ -114,7 +114,7 @@ class Contracts:
     def _seconds(self) -> float:
         """Time limit of a call; on a fork it includes waiting for the remote node."""
         chain = self._chain
-        return SECONDS if chain.fork is None else SECONDS + chain.node.fork_timeout
+        return SECONDS if chain.fork is None else SECONDS + chain.settings.fork.timeout
 
     @cached_property
     def _env(self) -> BlockEnv:

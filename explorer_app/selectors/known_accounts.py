@@ -20,13 +20,13 @@ def of_cchain(chain: EvmChain) -> Iterator[tuple[str, str]]:
     Keys of an operator's own mnemonic are secret and are not shown. A validator or follower has no such accounts; for
     it the accounts of the genesis with publicly known keys are shown.
     """
-    node, keyring = chain.node, chain.keyring
+    settings, keyring = chain.settings.local, chain.keyring
     if not keyring:
         for address, key in DEV_KEYS.items():
             if address in chain.genesis.alloc:
                 yield checksum_address(address), key
         return
-    are_public = are_known(node.mnemonic, node.derivation_path)
+    are_public = are_known(settings.mnemonic, settings.derivation_path)
     for address in keyring.addresses[:MAX_LISTED]:
         public = are_public or address == EWOQ
         key = f"0x{keyring.key_of(address).hex()}" if public else "derived from NODE_MNEMONIC"

@@ -38,7 +38,7 @@ def _faucet(site: Explorer) -> Faucet | None:
     """
     settings = site.settings
     evm = site.evm if site.has_cchain else None
-    key: bytes | None = EWOQ_KEY if settings.network_id == LOCAL else None
+    key: bytes | None = EWOQ_KEY if site.node.network_id == LOCAL else None
     if settings.faucet_key_file:
         try:
             key = read_key(Path(settings.faucet_key_file))

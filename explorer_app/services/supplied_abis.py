@@ -43,7 +43,7 @@ def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -
         if contract_rows.contract(db, address, code_hash) is not None:
             raise HasSources
         there = contract_rows.is_supplied(db, address, code_hash)
-        if there and site.settings.network_id != LOCAL:
+        if there and site.node.network_id != LOCAL:
             raise HasAbi
         if not there and contract_rows.count_supplied(db) >= MAX_ABIS:
             raise TooManyAbis(MAX_ABIS)

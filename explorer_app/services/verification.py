@@ -162,7 +162,7 @@ def _take(site: Explorer) -> Job | None:
     lease = timedelta(seconds=site.settings.solc_seconds) + _SLACK
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)
-        if site.settings.profile == "production":
+        if site.node.profile == "production":
             contract_rows.give_back(db, started_before=now - lease)
         else:  # there is only one process, and only this thread verifies (`Explorer.verifying`)
             contract_rows.give_back(db)

@@ -34,12 +34,12 @@ _ALWAYS: Final = (
 @page
 def connect(site: Explorer, request: HttpRequest) -> HttpResponse:
     """Show how to connect."""
-    is_local = site.settings.network_id == LOCAL
+    is_local = site.node.network_id == LOCAL
     context = {
         "section": "connect",
         "host": site.base_url.partition("://")[2],
         "endpoints": [*(_CCHAIN if site.has_cchain else ()), *_ALWAYS],
-        "network_id": site.settings.network_id,
+        "network_id": site.node.network_id,
         "node_id": site.node_id(),
         "chain_id": site.evm.config.chain_id if site.has_cchain else None,
         "accounts": list(known_accounts.of_cchain(site.evm))

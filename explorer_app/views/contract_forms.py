@@ -137,7 +137,7 @@ def write(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         context = {"answer": answer.cut(MAX_VALUES)}
         return rendered(site, request, "_trouble.html", context)
     parts = interfaces.interfaces(site.evm, account.address)
-    chain_name = f"{NAME} {name_of(site.settings.network_id)}"
+    chain_name = f"{NAME} {name_of(site.node.network_id)}"
     context |= {
         "part": "write",
         "chain_id": site.evm.config.chain_id,

@@ -67,7 +67,7 @@ def _verify_page(site: Explorer, request: HttpRequest) -> None:
     headers = read_head(request).headers
     origin, host = headers.get(b"origin", b""), headers.get(b"host", b"")
     is_own = bool(host) and origin.lower().partition(b"://")[2] == host.lower()
-    if origin and not is_own and not is_named(origin, site.settings.allowed_origins):
+    if origin and not is_own and not is_named(origin, site.node.allowed_origins):
         raise ForeignPage
 
 

@@ -131,7 +131,7 @@ def rendered(
     status: int = 200,
 ) -> HttpResponse:
     """Return a page with the base template's context."""
-    network = site.settings.network_id
+    network = site.node.network_id
     prefix = get_script_prefix().removesuffix("/")
     frame = {
         "prefix": prefix,

@@ -89,8 +89,8 @@ def of_build() -> Iterator[Metric]:
         django=django.get_version(),
         engine=evm_chain().engine.name,
         database=connection.vendor,
-        profile=node.profile,
-        network_id=str(node.network_id),
+        profile=node.common.profile,
+        network_id=str(node.common.network_id),
     )
 
 

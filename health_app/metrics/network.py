@@ -28,7 +28,7 @@ def of_network() -> Iterator[Metric]:
     reported, now = selectors.status(), datetime.now(UTC)
     fresh = reported is not None and is_fresh(reported)
     # On other nodes there is no network process, so an alert on it would be false.
-    if settings.NODE.network and evm_chain().fork is None:
+    if settings.NODE.peers.network and evm_chain().fork is None:
         yield gauge("network_process_up", fresh)
     yield gauge("network_peers", reported.connected if reported is not None and fresh else 0)
     if reported is None:

@@ -47,7 +47,7 @@ class ChainConsensusAdmin(IdentifierAdmin):
         reported = selectors.status()
         is_fresh = reported is not None and selectors.is_fresh(reported)
         now = time.time() + clock.offset()
-        reports = selectors.consensus() if settings.NODE.votes else {}
+        reports = selectors.consensus() if settings.NODE.common.votes else {}
         context = {
             **self.admin_site.each_context(request),
             "title": "Consensus",
@@ -76,7 +76,7 @@ class ChainConsensusAdmin(IdentifierAdmin):
 
 def who_decides() -> SafeString:
     """Return a sentence on who decides on this network's blocks."""
-    if settings.NODE.votes:
+    if settings.NODE.common.votes:
         return display.line("The validators vote on each block, by their stake (Snowman).")
     try:
         maker, own = node_network().producer.node_id, platform_chain().node_id

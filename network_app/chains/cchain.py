@@ -42,9 +42,9 @@ class EvmBackend:
     @property
     def timing(self) -> BuildTiming:
         """When its blocks are built: with interval mining every interval, even empty ones."""
-        node = self._chain.node
-        if node.mining == "interval":
-            return BuildTiming(int(node.block_interval), allow_empty=True)
+        settings = self._chain.settings
+        if settings.mining == "interval":
+            return BuildTiming(int(settings.block_interval), allow_empty=True)
         return BuildTiming(0)
 
     def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 from chaindb import clock
 from chaindb.chains import is_left_out
@@ -19,21 +19,12 @@ from network_app.proposervm.verification import Proposers
 from network_app.proposervm.vm import ProposerBlock
 from network_app.proposervm.windower import proposer_at, slot_of
 from network_app.services import clock as network_clock
-from network_app.snowman.parameters import SamplingSettings as Parameters
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
 
 BLOCKS_WAITING = "consensus.waiting"
 """Type of the event that a chain may have transactions for a block."""
 B = TypeVar("B", bound=Block)
-
-
-class VotingSettings(Parameters, Protocol):
-    """The node's settings that voting reads; see `NodeSettings` for their meanings."""
-
-    @property
-    def votes(self) -> bool:
-        """Whether the validators decide on blocks."""
 
 
 class VotedConsensus(Generic[B]):

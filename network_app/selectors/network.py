@@ -37,7 +37,7 @@ def dial_failures(reported: Status | None) -> Sequence[DialFailure]:
 
 def follows() -> bool:
     """Return whether this node has a network to sync with; without NODE_BOOTSTRAP it has none."""
-    return bool(settings.NODE.bootstrap)
+    return bool(settings.NODE.common.bootstrap)
 
 
 def in_network() -> bool:
@@ -47,7 +47,7 @@ def in_network() -> bool:
     its own, and healthy without peers, even if other nodes connected before. The reference has a flag for
     that (sybil protection off).
     """
-    if settings.NODE.bootstrap:
+    if settings.NODE.common.bootstrap:
         return True
     validators = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID).by_node.keys()
     others = [node_id for node_id in validators if node_id != platform_chain().node_id]

@@ -46,12 +46,12 @@ def is_bootstrapped(alias: str) -> bool:
     node = settings.NODE
     if is_left_out(alias):
         return False
-    if alias == "X" or not (node.bootstrap or node.votes):
+    if alias == "X" or not (node.common.bootstrap or node.common.votes):
         return True
     row = ChainSync.objects.filter(chain=alias).first()
     if row is not None and row.obstacle is not None:
         return False
-    if not node.bootstrap:
+    if not node.common.bootstrap:
         return True
     if row is None or row.phase != SyncPhase.BOOTSTRAPPED:
         return False

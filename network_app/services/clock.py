@@ -16,7 +16,9 @@ def follows() -> bool:
     Unspecified: staking time travel affects a whole network. The block producer moves its clock, and its
     followers learn that from the blocks. There is no time travel on public networks or if the validators vote.
     """
-    return settings.NODE.network_id not in {MAINNET, TESTNET} and not settings.NODE.votes
+    return (
+        settings.NODE.common.network_id not in {MAINNET, TESTNET} and not settings.NODE.common.votes
+    )
 
 
 def follow(time: int) -> None:

@@ -1,7 +1,8 @@
 """The parameters of Snowman and their constraints (snowman.md 1)."""
 
 from dataclasses import dataclass
-from typing import Protocol
+
+from network_app.settings import SnowSettings
 
 DEFAULT_ALPHA = 15
 """Default of both quorums, for a sample of 20."""
@@ -91,42 +92,6 @@ ONE_VOTE = SnowParameters(k=1, alpha_preference=1, alpha_confidence=1, beta=1, c
 """Parameters with which a single vote decides: that of the block producer."""
 
 
-class SamplingSettings(Protocol):
-    """The parameters that an operator can set; `NodeSettings` documents each one."""
-
-    @property
-    def snow_sample_size(self) -> int:
-        """Units of stake drawn for a poll: k."""
-
-    @property
-    def snow_preference_quorum_size(self) -> int:
-        """0: the network's default."""
-
-    @property
-    def snow_confidence_quorum_size(self) -> int:
-        """0: the network's default."""
-
-    @property
-    def snow_commit_threshold(self) -> int:
-        """Consecutive polls that finalise a decision: beta."""
-
-    @property
-    def snow_concurrent_repolls(self) -> int:
-        """Number of open polls to maintain."""
-
-    @property
-    def snow_optimal_processing(self) -> int:
-        """Number of processing blocks from which no own block is built."""
-
-    @property
-    def snow_max_processing(self) -> int:
-        """Maximum number of processing blocks of a healthy node."""
-
-    @property
-    def snow_max_time_processing(self) -> float:
-        """Maximum processing time of a block on a healthy node, in seconds."""
-
-
 def default_alpha(validators: int, *, local: bool) -> int:
     """Return the default of both quorums.
 
@@ -141,23 +106,23 @@ def default_alpha(validators: int, *, local: bool) -> int:
     return SMALL_ALPHA if local and validators in SMALL else DEFAULT_ALPHA
 
 
-def parameters_of(node: SamplingSettings, alpha: int) -> SnowParameters:
+def parameters_of(settings: SnowSettings, alpha: int) -> SnowParameters:
     """Return the parameters from the settings.
 
     Args:
-        node: The settings.
+        settings: The settings of voting.
         alpha: Default of each quorum that is not set.
 
     Raises:
         InvalidParameters: A constraint is violated.
     """
     return SnowParameters(
-        k=node.snow_sample_size,
-        alpha_preference=node.snow_preference_quorum_size or alpha,
-        alpha_confidence=node.snow_confidence_quorum_size or alpha,
-        beta=node.snow_commit_threshold,
-        concurrent_repolls=node.snow_concurrent_repolls,
-        optimal_processing=node.snow_optimal_processing,
-        max_outstanding_items=node.snow_max_processing,
-        max_item_processing_time=node.snow_max_time_processing,
+        k=settings.sample_size,
+        alpha_preference=settings.preference_quorum_size or alpha,
+        alpha_confidence=settings.confidence_quorum_size or alpha,
+        beta=settings.commit_threshold,
+        concurrent_repolls=settings.concurrent_repolls,
+        optimal_processing=settings.optimal_processing,
+        max_outstanding_items=settings.max_processing,
+        max_item_processing_time=settings.max_time_processing,
     )

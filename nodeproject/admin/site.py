@@ -38,7 +38,7 @@ admin.site.index_title = "Overview"
 
 def network_label(_request: HttpRequest) -> list[str]:
     """Return the label at the top of every page, the network's name and the chosen chain, and the label's style."""
-    network = settings.NODE.network_id
+    network = settings.NODE.common.network_id
     label = ", ".join(filter(None, (name_of(network), chosen_title())))
     return [label, "danger" if network == MAINNET else "info"]
 

@@ -44,7 +44,7 @@ class HeadListener:
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
         self._progress: SyncProgress | None = None
-        self._follower = Follower(directory_of(settings.NODE.directory))
+        self._follower = Follower(directory_of(settings.NODE.common.directory))
 
     def start(self) -> None:
         """Begin to follow, on the running event loop; a second call does nothing."""
@@ -81,7 +81,7 @@ class HeadListener:
             await asyncio.sleep(TICK)
             try:
                 await self._reach_head()
-                if settings.NODE.bootstrap:
+                if settings.NODE.common.bootstrap:
                     self._progress = await in_thread(_progress, self._rpc.chain.name)
             except blocks.NoGenesis:
                 continue

@@ -57,7 +57,7 @@ class Observation:
         evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
     ) -> None:
-        self._interval = max(SHORTEST_INTERVAL, settings.health_interval)
+        self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
         self._evm_rpcs = tuple(evm_rpcs.values())
         self._evm_chains = tuple(one.chain for one in self._evm_rpcs)
@@ -67,7 +67,8 @@ class Observation:
         self.writes = Writes(max(HOLD, 2 * self._interval))
         """The results of this process's database writes."""
         self._checks = Checks(
-            settings,
+            settings.common,
+            settings.peers,
             self._evm_chains,
             platform_rpc.chain,
             lambda: node_network().producer.node_id,

@@ -138,7 +138,7 @@ class ProducerLoop(threading.Thread):
 def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
     """Return the producers of all chains, not started yet; `stopping` ends them."""
     settings = node.settings
-    by_clock = settings.mining == "interval"
+    by_clock = settings.cchain.mining == "interval"
     of_platform = ProducerLoop(
         node.platform_chain.name,
         node.platform_chain.producer,
@@ -151,7 +151,7 @@ def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
             chain.name,
             chain.producer,
             partial(evm.beat, chain),
-            tick=settings.block_interval if by_clock else TICK,
+            tick=settings.cchain.block_interval if by_clock else TICK,
             by_clock=by_clock,
             stopping=stopping,
         )

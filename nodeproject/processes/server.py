@@ -159,8 +159,8 @@ def _uvicorn(listening: Listening) -> None:
         "nodeproject.web.uvicorn_protocols:NodeProtocol",
         "nodeproject.web.uvicorn_protocols:WebSocket",
     )
-    if node.web_workers > 1 and node.profile == "production":
-        config.workers = node.web_workers
+    if node.common.web_workers > 1 and node.common.profile == "production":
+        config.workers = node.common.web_workers
         _TellingProcesses(config, _inherited_sockets(), listening).run()
         return
     config.load_app()  # before an event loop exists, because creating models may read rows
@@ -216,7 +216,7 @@ def config_of(application: Any, http: Any, ws: Any = "none") -> uvicorn.Config:
         loop="uvloop",
         http=http,
         ws=ws,
-        ws_max_size=node.ws_message_limit,
+        ws_max_size=node.cchain.ws.message_limit,
         ws_ping_interval=30,
         ws_ping_timeout=30,
         ws_per_message_deflate=False,  # costs more than loopback and data centres gain
@@ -278,7 +278,7 @@ def _daphne(listening: Listening) -> None:
         ping_interval=30,
         ping_timeout=30,
         websocket_timeout=10**9,  # subscriptions never expire
-        websocket_max_message_size=node.ws_message_limit,
-        websocket_max_frame_size=node.ws_message_limit,
+        websocket_max_message_size=node.cchain.ws.message_limit,
+        websocket_max_frame_size=node.cchain.ws.message_limit,
         server_name="",
     ).run()

@@ -39,7 +39,7 @@ class TaskQueues(NamedTuple):
 
 def measure() -> TaskQueues:
     """Return the waiting and running tasks, with one request to Redis and one query of the database in production."""
-    if settings.NODE.profile != "production":
+    if settings.NODE.common.profile != "production":
         return _of_this_process()
     sent = PeriodicTask.objects.aggregate(at=Max("last_run_at"))["at"]
     try:

@@ -13,7 +13,7 @@ from django.core.management.utils import get_random_secret_key
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.given import NODE
 from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
-from nodeproject.startup.installation import BASE_DIR
+from primitives.installation import BASE_DIR
 
 ROOT_URLCONF = "nodeproject.web.urls"
 ASGI_APPLICATION = "nodeproject.asgi.application"
@@ -35,14 +35,14 @@ def _secret_key(path: Path) -> str:
 # Keys, passwords and the database are for the node's own user, whichever command creates them.
 os.umask(0o077)
 try:
-    NODE.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.directory / "secret_key"))
-    STATIC_ROOT = NODE.directory / "static"
+    NODE.common.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    SECRET_KEY = _secret_key(Path(NODE.secret_key_file or NODE.common.directory / "secret_key"))
+    STATIC_ROOT = NODE.common.directory / "static"
     STATIC_ROOT.mkdir(exist_ok=True)
 except OSError as error:
     raise BadSetting(
         "NODE_DATA_DIR or NODE_SECRET_KEY_FILE cannot be used: "
-        f"{error.filename or NODE.directory}: {error.strerror}"
+        f"{error.filename or NODE.common.directory}: {error.strerror}"
     ) from error
 
 DEBUG = False

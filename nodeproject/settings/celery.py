@@ -20,7 +20,7 @@ CELERY_BEAT_SCHEDULER = "nodeproject.processes.beat:DatabaseScheduler"
 CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "cchain-tick": {
         "task": "cchain_app.tick",
-        "schedule": NODE.block_interval if NODE.mining == "interval" else 1.0,
+        "schedule": NODE.cchain.block_interval if NODE.cchain.mining == "interval" else 1.0,
         # A tick that no worker took in time is useless: without expiry, an hour without a worker
         # would be followed by a burst of thousands of blocks. (Each scheduler has its own option name.)
         "options": {"expires": 1.0, "expire_seconds": 1},
@@ -64,6 +64,6 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     },
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
-if "C" not in NODE.chains:
+if "C" not in NODE.common.chains:
     for _name in [one for one in CELERY_BEAT_SCHEDULE if one.startswith(("cchain-", "explorer-"))]:
         del CELERY_BEAT_SCHEDULE[_name]

@@ -24,7 +24,7 @@ def database(node: NodeSettings) -> dict[str, Any]:
     """
     url = node.database_url
     if not url:
-        return sqlite(node.directory / "node.sqlite3", node)
+        return sqlite(node.common.directory / "node.sqlite3", node)
     if url.startswith(_SQLITE):
         return _sqlite_of(url, node)
     if not is_postgresql(url):

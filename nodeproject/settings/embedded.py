@@ -10,7 +10,7 @@ from nodeproject.settings.given import NODE
 
 DATABASES = {"default": database(NODE)}
 
-METRICS_DIRECTORY = NODE.directory / "metrics" if NODE.web_workers > 1 else None
+METRICS_DIRECTORY = NODE.common.directory / "metrics" if NODE.common.web_workers > 1 else None
 
 _MEMORY = "nodeproject.web.memory_cache.MemoryCache"
 CACHES: dict[str, dict[str, Any]] = {
@@ -18,14 +18,14 @@ CACHES: dict[str, dict[str, Any]] = {
         "BACKEND": _MEMORY,
         # Two for each user of the keystore: a client that guesses passwords must not remove a lock by
         # filling this cache. There are few other entries, apart from limits by address.
-        "OPTIONS": {"MAX_ENTRIES": 2 * NODE.keystore_users + 10_000},
+        "OPTIONS": {"MAX_ENTRIES": 2 * NODE.platform.keystore_users + 10_000},
     },
     "filters": {
         "BACKEND": _MEMORY,
         "LOCATION": "filters",
         # This cache drops some of its entries when it is full; the index of filters by owner removes excess
         # ones earlier, except those that threads add concurrently.
-        "OPTIONS": {"MAX_ENTRIES": NODE.filters + 1000},
+        "OPTIONS": {"MAX_ENTRIES": NODE.cchain.filters + 1000},
     },
     "logins": LOGIN_FAILURES,
 }

@@ -1,12 +1,17 @@
-"""Declaration and parsing of `NODE_…` variables: one typed field is one row in the documented table."""
+"""Parsing of `NODE_…` variables: one typed field is one row in the documented table.
+
+`primitives.flags` declares the fields. A field that is a group contributes the settings of its own fields.
+"""
 
 import math
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import Field, field, fields
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
+
+from primitives.flags import FormError
 
 PREFIX = "NODE_"
 
@@ -39,17 +44,18 @@ _LINK_VALUE: Final = re.compile(r"(?:tcp|udp|sctp)://\S+:[0-9]+")
 T = TypeVar("T")
 
 
-class TextFormat(NamedTuple):
-    """The required format of a text."""
+class Setting(NamedTuple):
+    """A declared setting."""
 
-    words: str
-    """Its description, with an article."""
-    read: Callable[[Any], object]
-    """Raises ValueError if the text does not have this format."""
-
-
-class FormError(ValueError):
-    """A text does not have its format. The message says why, and repeats no part of the text that may be secret."""
+    name: str
+    """Its name: that of its variable in lower case, without the prefix of all variables."""
+    path: tuple[str, ...]
+    """The attributes that lead to it, those of its groups first."""
+    wanted: object
+    """The type of its value."""
+    default: Any
+    metadata: Mapping[str, Any]
+    """The further arguments of its `flag`."""
 
 
 class BadSetting(SystemExit):
@@ -57,44 +63,6 @@ class BadSetting(SystemExit):
 
     No process of the node can continue with that: it ends with the message, without a traceback.
     """
-
-
-def flag(
-    default: T,
-    meaning: str,
-    *,
-    choices: tuple[str, ...] = (),
-    least: float | None = None,
-    most: float | None = None,
-    form: TextFormat | None = None,
-    secret: bool = False,
-    options: tuple[str, ...] | None = None,
-    constants: Mapping[str, str] | None = None,
-    implies: Mapping[str, str] | None = None,
-) -> T:
-    """Declare a setting with its default and the sentence that documents it.
-
-    The start command has a flag with the setting's name: `http_port` is `--http-port` (`options`).
-
-    Args:
-        default: The value if the environment has none.
-        meaning: The sentence.
-        choices: The allowed values.
-        least: The minimum of a number.
-        most: The maximum of a number.
-        form: The required format of the text, or of each part of it.
-        secret: Whether the value is never shown because it may contain a key.
-        options: Further names of the flag, such as `-p`. If given, even empty, the flag is among those that
-            the start command's help lists first.
-        constants: Flags without a value, each with the text that it sets.
-        implies: Other settings by name, with the texts that they get if this setting's flag is given.
-    """
-    limits = {"choices": choices, "least": least, "most": most, "form": form, "secret": secret}
-    names = {"options": options, "constants": constants or {}, "implies": implies or {}}
-    made: T = field(
-        default=default, repr=not secret, metadata={"meaning": meaning, **limits, **names}
-    )
-    return made
 
 
 def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
@@ -106,25 +74,53 @@ def read(cls: type[T], environ: Mapping[str, str] = os.environ) -> T:
         BadSetting: A value does not fit its type or choices.
     """
     values: dict[str, Any] = {}
-    for declared, wanted in declared_in(cls):
+    for declared in declared_in(cls):
         name = variable(declared)
         if name in environ and not is_service_link(name, environ[name]):
             try:
-                values[declared.name] = value_of(environ[name], wanted, declared)
+                values[declared.name] = value_of(environ[name], declared)
             except ValueError as error:
                 secret = declared.metadata["secret"]
                 said = "cannot be read" if secret else f"is {environ[name].strip()!r}"
                 raise BadSetting(f"{name} {said}; {error}") from None
-    return cls(**values)
+    return with_values(cls(), values)
 
 
-def declared_in(cls: type[T]) -> "list[tuple[Field[Any], object]]":
-    """Return each setting with its type, in the order of declaration."""
-    types = get_type_hints(cls)
-    return [(one, types[one.name]) for one in fields(cls)]  # type: ignore[arg-type]  # T is a dataclass by convention
+def with_values(settings: T, values: Mapping[str, object]) -> T:
+    """Return the settings with other values, each by its setting's name, such as `pool_slots`.
+
+    Raises:
+        KeyError: There is no setting of a name.
+    """
+    paths = {declared.name: declared.path for declared in declared_in(type(settings))}
+    for name, value in values.items():
+        settings = _with_value(settings, paths[name], value)
+    return settings
 
 
-def variable(declared: "Field[Any]") -> str:
+def _with_value(settings: T, path: Sequence[str], value: object) -> T:
+    first, *rest = path
+    inner = _with_value(getattr(settings, first), rest, value) if rest else value
+    return replace(settings, **{first: inner})  # type: ignore[type-var]  # dataclasses by convention
+
+
+def declared_in(cls: type[T]) -> list[Setting]:
+    """Return each setting, in the order of declaration."""
+    types, found = get_type_hints(cls), []
+    for field in fields(cls):  # type: ignore[arg-type]  # T is a dataclass by convention
+        prefix = field.metadata.get("prefix")
+        if prefix is None:
+            path, kind = (field.name,), types[field.name]
+            found.append(Setting(field.name, path, kind, field.default, field.metadata))
+            continue
+        found += [
+            inner._replace(name=prefix + inner.name, path=(field.name, *inner.path))
+            for inner in declared_in(types[field.name])
+        ]
+    return found
+
+
+def variable(declared: Setting) -> str:
     """Return the environment variable of a setting."""
     return PREFIX + declared.name.upper()
 
@@ -141,7 +137,7 @@ def is_service_link(name: str, value: str) -> bool:
 
 def linked(cls: type[T], environ: Mapping[str, str] = os.environ) -> list[str]:
     """Return the variables with the name of a setting that are service links."""
-    names = (variable(declared) for declared in fields(cls))  # type: ignore[arg-type]  # as above
+    names = (variable(declared) for declared in declared_in(cls))
     return [name for name in names if name in environ and is_service_link(name, environ[name])]
 
 
@@ -150,7 +146,7 @@ def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, 
 
     The value is None if no name is similar. Variables of other programs and service links are omitted.
     """
-    known = [PREFIX + declared.name.upper() for declared in fields(cls)]  # type: ignore[arg-type]  # as above
+    known = [variable(declared) for declared in declared_in(cls)]
     strange = sorted(
         name
         for name, value in environ.items()
@@ -163,29 +159,28 @@ def unknown(cls: type[T], environ: Mapping[str, str] = os.environ) -> dict[str, 
 
 def table(cls: type[T]) -> Iterator[tuple[str, str, str]]:
     """Yield (variable, default, meaning) of every setting, for documentation and tests."""
-    for declared in fields(cls):  # type: ignore[arg-type]  # as above
+    for declared in declared_in(cls):
         yield variable(declared), _default(declared), declared.metadata["meaning"]
 
 
-def _default(declared: "Field[Any]") -> str:
+def _default(declared: Setting) -> str:
     value = declared.default
     if isinstance(value, tuple):
         return ",".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def value_of(text: str, wanted: object, declared: "Field[Any]") -> object:
+def value_of(text: str, declared: Setting) -> object:
     """Return the value of a setting's text.
 
     Args:
         text: The text in the environment.
-        wanted: The setting's type.
         declared: The setting.
 
     Raises:
         ValueError: The text is not a valid value; the message describes the valid ones.
     """
-    limits = declared.metadata
+    limits, wanted = declared.metadata, declared.wanted
     try:
         return _value(text.strip(), wanted, limits, declared.default)
     except ValueError as error:

@@ -3,9 +3,7 @@
 Importing this module fixes the settings: the start command's flags must be in the environment by then (`cli`).
 """
 
-from dataclasses import replace
-
-from nodeproject.settings.flags import BadSetting, read
+from nodeproject.settings.flags import BadSetting, read, with_values
 from nodeproject.settings.node import NodeSettings
 
 
@@ -15,9 +13,9 @@ def with_platform(given: NodeSettings) -> NodeSettings:
     Raises:
         BadSetting: NODE_CHAINS does not include the P-Chain.
     """
-    if "P" not in given.chains:
+    if "P" not in given.common.chains:
         raise BadSetting(
-            f"NODE_CHAINS is {','.join(given.chains)!r}; every node takes part in the P-Chain: it "
+            f"NODE_CHAINS is {','.join(given.common.chains)!r}; every node takes part in the P-Chain: it "
             "must be P or P,C"
         )
     return given
@@ -25,7 +23,12 @@ def with_platform(given: NodeSettings) -> NodeSettings:
 
 GIVEN = with_platform(read(NodeSettings))
 """The settings of the environment."""
-NODE = replace(
-    GIVEN, bootstrap=tuple(text for text in GIVEN.bootstrap if text not in GIVEN.own_bootstrap)
+NODE = with_values(
+    GIVEN,
+    {
+        "bootstrap": tuple(
+            text for text in GIVEN.common.bootstrap if text not in GIVEN.own_bootstrap
+        )
+    },
 )
 """The settings in use. A node does not follow itself, so its own addresses are removed from `bootstrap`."""

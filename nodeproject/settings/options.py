@@ -6,13 +6,12 @@ starts inherit it.
 
 from argparse import SUPPRESS, Action, ArgumentParser, ArgumentTypeError, Namespace, _ArgumentGroup
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import Field
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from typing_extensions import override
 
-from nodeproject.settings.flags import declared_in, value_of, variable
+from nodeproject.settings.flags import Setting, declared_in, value_of, variable
 
 _DEST: Final = "setting_"
 """Prefix of the flags' names among a command's options, because Django has options of its own."""
@@ -44,9 +43,9 @@ def add_options(parser: ArgumentParser, cls: type[T]) -> None:
     """Add a flag for each setting to a command's parser; `environment` evaluates them."""
     first = parser.add_argument_group("flags that are used often")
     rest = parser.add_argument_group("flags of all other settings")
-    for declared, wanted in declared_in(cls):
+    for declared in declared_in(cls):
         group = rest if declared.metadata["options"] is None else first
-        _add(group, declared, wanted)
+        _add(group, declared)
 
 
 def environment(cls: type[T], options: Namespace) -> dict[str, str]:
@@ -57,14 +56,14 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
     """
     given: dict[str, Any] = {
         declared.name: getattr(options, _DEST + declared.name, None)
-        for declared, _ in declared_in(cls)
+        for declared in declared_in(cls)
     }
     texts = {
         name: ",".join(text) if isinstance(text, list) else text
         for name, text in given.items()
         if text is not None
     }
-    for declared, _ in declared_in(cls):
+    for declared in declared_in(cls):
         if declared.name not in texts:
             continue
         for name, implied in declared.metadata["implies"].items():
@@ -76,14 +75,14 @@ def environment(cls: type[T], options: Namespace) -> dict[str, str]:
                 )
     return {
         variable(declared): texts[declared.name]
-        for declared, _ in declared_in(cls)
+        for declared in declared_in(cls)
         if declared.name in texts
     }
 
 
 def option_table(cls: type[T]) -> Iterator[Row]:
     """Yield the flags that have another name than their setting, or further effects."""
-    for declared, _ in declared_in(cls):
+    for declared in declared_in(cls):
         limits = declared.metadata
         implied = [f"{_dashed(name)} {text}" for name, text in limits["implies"].items()]
         if limits["options"] or implied:
@@ -93,7 +92,7 @@ def option_table(cls: type[T]) -> Iterator[Row]:
             yield Row((option,), variable(declared), f"sets `{text}`")
 
 
-def _names(declared: "Field[Any]") -> tuple[str, ...]:
+def _names(declared: Setting) -> tuple[str, ...]:
     """Return all names of a flag, its setting's name last."""
     return (*(declared.metadata["options"] or ()), _dashed(declared.name))
 
@@ -102,8 +101,8 @@ def _dashed(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _add(group: _ArgumentGroup, declared: "Field[Any]", wanted: object) -> None:
-    limits, names = declared.metadata, _names(declared)
+def _add(group: _ArgumentGroup, declared: Setting) -> None:
+    limits, wanted, names = declared.metadata, declared.wanted, _names(declared)
     shared: dict[str, Any] = {
         "dest": _DEST + declared.name,
         "default": SUPPRESS,
@@ -118,7 +117,7 @@ def _add(group: _ArgumentGroup, declared: "Field[Any]", wanted: object) -> None:
             **shared | {"help": f"the opposite of {names[-1]}"},
         )
         return
-    read: Callable[[str], str] = partial(_text, wanted, declared)
+    read: Callable[[str], str] = partial(_text, declared)
     kind: dict[str, Any] = {"type": read, "metavar": "|".join(limits["choices"]) or "VALUE"}
     if wanted == tuple[str, ...]:
         group.add_argument(*names, action=_Append, **kind, **shared)
@@ -133,10 +132,10 @@ def _add(group: _ArgumentGroup, declared: "Field[Any]", wanted: object) -> None:
         )
 
 
-def _text(wanted: object, declared: "Field[Any]", text: str) -> str:
+def _text(declared: Setting, text: str) -> str:
     """Return a flag's text unchanged, after verifying that it is valid for its setting."""
     try:
-        value_of(text, wanted, declared)
+        value_of(text, declared)
     except ValueError as error:
         given = (
             "what was given cannot be read"

@@ -18,7 +18,7 @@ if not is_postgresql(NODE.database_url):
 
 DATABASES = {"default": database(NODE)}
 
-METRICS_DIRECTORY = NODE.directory / "metrics"
+METRICS_DIRECTORY = NODE.common.directory / "metrics"
 
 # Django splits the location at commas and semicolons, which a password may have.
 _LOCATION = NODE.redis_url.replace(",", "%2C").replace(";", "%3B")

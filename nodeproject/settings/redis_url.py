@@ -7,7 +7,7 @@ sockets, ignores `?db=`, and does not verify certificates by default.
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
-from nodeproject.settings.flags import FormError, TextFormat
+from primitives.flags import FormError, TextFormat
 
 _TLS: Final = (
     "ssl_ca_certs",

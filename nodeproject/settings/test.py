@@ -12,7 +12,7 @@ if "NODE_DATA_DIR" not in os.environ:
 
 from nodeproject.settings.given import NODE  # after the data directory is chosen
 
-if NODE.profile == "production":
+if NODE.common.profile == "production":
     from nodeproject.settings.production import *  # noqa: F403
     from nodeproject.settings.production import DATABASES
 else:
@@ -20,14 +20,14 @@ else:
     from nodeproject.settings.embedded import DATABASES
 
     # A file, because Django's default of an in-memory database cannot be shared with a second thread.
-    DATABASES["default"]["TEST"] = {"NAME": str(NODE.directory / "test.sqlite3")}
+    DATABASES["default"]["TEST"] = {"NAME": str(NODE.common.directory / "test.sqlite3")}
 
 # For a second chain; only created when a test requests it.
 DATABASES["second"] = deepcopy(DATABASES["default"])
-if NODE.profile == "production":
+if NODE.common.profile == "production":
     DATABASES["second"]["TEST"] = {"NAME": f"test_second_{DATABASES['default']['NAME']}"}
 else:
-    DATABASES["second"]["TEST"] = {"NAME": str(NODE.directory / "test-second.sqlite3")}
+    DATABASES["second"]["TEST"] = {"NAME": str(NODE.common.directory / "test-second.sqlite3")}
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CELERY_TASK_ALWAYS_EAGER = True

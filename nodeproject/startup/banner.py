@@ -25,23 +25,23 @@ def print_banner(node: Node) -> None:
         "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws, and ws{base[4:]}",
         "Admin": f"{base}/admin/",
         "Admin login": f"user {settings.admin_user}, password in {password_file(settings)}",
-        "Network": f"{settings.network_id}, chain ID {evm.config.chain_id}",
+        "Network": f"{settings.common.network_id}, chain ID {evm.config.chain_id}",
         "Node ID": str(platform.node_id),
         "Heads": f"C-Chain block {blocks.head(evm).number}, P-Chain block {platform.tip().height}",
         "Engine": evm.engine.name,
-        "Data": f"{settings.directory} ({settings.profile} profile, mining {mining})",
+        "Data": f"{settings.common.directory} ({settings.common.profile} profile, mining {mining})",
     }
     if (fork := evm.fork) is not None:
         facts["Fork"] = f"of block {fork.number} of {fork.url}; no other node follows"
     if keys := _private_keys(node):
-        named = ", ".join(naming(settings.allowed_origins)) or "none"
+        named = ", ".join(naming(settings.common.allowed_origins)) or "none"
         facts["Web pages"] = (
             f"may not use the keys of {keys}; origins named in NODE_ALLOWED_ORIGINS may: {named}"
         )
     if is_left_out(C_CHAIN):
         facts |= dict.fromkeys(("C-Chain RPC", "C-Chain WebSocket"), "none: " + absence(C_CHAIN))
     print_facts(f"{NAME} {VERSION}", {name: escape(value) for name, value in facts.items()})
-    if settings.network_id == LOCAL:
+    if settings.common.network_id == LOCAL:
         print_facts(
             "Accounts and their private keys (public: for this local network only)",
             dict(known_accounts.of_cchain(evm)),
@@ -55,7 +55,7 @@ def print_banner(node: Node) -> None:
 def _private_keys(node: Node) -> str:
     """Return the names of the settings with private keys that this node signs with; empty if there are none."""
     settings = node.settings
-    pays = settings.faucet and settings.faucet_key_file
+    pays = settings.explorer.faucet and settings.explorer.faucet_key_file
     signing = {
         "NODE_MNEMONIC": node.evm_chain.has_private_keys,
         "NODE_FAUCET_KEY_FILE": bool(pays),

@@ -54,11 +54,11 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
                 id="node.E001",
             )
         ]
-    wanted = PUBLIC_CHAIN_IDS.get(node.network_id, chain_id)
+    wanted = PUBLIC_CHAIN_IDS.get(node.common.network_id, chain_id)
     if chain_id != wanted:
         return [
             Error(
-                f"Network {node.network_id} has chain ID {wanted}, but the settings give {chain_id}.",
+                f"Network {node.common.network_id} has chain ID {wanted}, but the settings give {chain_id}.",
                 hint="Change NODE_CHAIN_ID or NODE_GENESIS, or use a network ID of your own.",
                 id="node.E002",
             )
@@ -70,12 +70,12 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
 def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
     """Check that the block interval is in whole seconds, as beat's table of the production profile needs."""
     node = settings.NODE
-    whole = node.block_interval >= 1 and not node.block_interval % 1
-    if node.mining != "interval" or node.profile != "production" or whole:
+    whole = node.cchain.block_interval >= 1 and not node.cchain.block_interval % 1
+    if node.cchain.mining != "interval" or node.common.profile != "production" or whole:
         return []
     return [
         Error(
-            f"NODE_BLOCK_INTERVAL is {node.block_interval:g}, which is no number of whole seconds.",
+            f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is no number of whole seconds.",
             hint="Fractions of a second are for the embedded profile.",
             id="node.E004",
         )
@@ -86,10 +86,10 @@ def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
 def check_voting(**_kwargs: Any) -> list[CheckMessage]:
     """Check that a voting network has no other way to decide blocks, and that its parameters allow a decision."""
     node = settings.NODE
-    if not node.votes:
+    if not node.common.votes:
         return []
     found: list[CheckMessage] = []
-    if node.mining == "manual":
+    if node.cchain.mining == "manual":
         found.append(
             Error(
                 "NODE_MINING is manual, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
@@ -98,15 +98,15 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
                 id="node.E007",
             )
         )
-    if node.mining == "interval" and node.block_interval % 1:
+    if node.cchain.mining == "interval" and node.cchain.block_interval % 1:
         found.append(
             Error(
-                f"NODE_BLOCK_INTERVAL is {node.block_interval:g}, which is no number of whole seconds.",
+                f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is no number of whole seconds.",
                 hint="Blocks on which the validators vote have times of whole seconds.",
                 id="node.E008",
             )
         )
-    if node.producer:
+    if node.common.producer:
         found.append(
             Error(
                 "NODE_PRODUCER names a node, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
@@ -114,7 +114,7 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
                 id="node.E009",
             )
         )
-    if node.profile == "embedded" and not node.network:
+    if node.common.profile == "embedded" and not node.peers.network:
         found.append(
             Error(
                 "NODE_NETWORK is false, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
@@ -124,7 +124,7 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
         )
     try:
         for alpha in (DEFAULT_ALPHA, SMALL_ALPHA):
-            parameters_of(node, alpha)
+            parameters_of(node.peers.snow, alpha)
     except InvalidParameters as error:
         found.append(
             Error(str(error), hint="See the NODE_SNOW_… settings; 0 is a default.", id="node.E011")
@@ -136,12 +136,12 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
 def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
     """Check that no thread with a database connection waits for a thread that needs one."""
     node = settings.NODE
-    needed = node.rpc_threads + OTHER_THREADS
-    if node.profile != "production" or node.database_pool >= needed:
+    needed = node.common.rpc_threads + OTHER_THREADS
+    if node.common.profile != "production" or node.database_pool >= needed:
         return []
     return [
         Error(
-            f"{node.database_pool} database connections are too few for {node.rpc_threads} threads.",
+            f"{node.database_pool} database connections are too few for {node.common.rpc_threads} threads.",
             hint=f"Set NODE_DATABASE_POOL to {needed} or more, or NODE_RPC_THREADS lower.",
             id="node.E005",
         )
@@ -152,11 +152,13 @@ def check_database_pool(**_kwargs: Any) -> list[CheckMessage]:
 def check_engine(**_kwargs: Any) -> list[CheckMessage]:
     """Check that the chosen EVM engine is available."""
     try:
-        verify_choice(settings.NODE.engine)
+        verify_choice(settings.NODE.cchain.engine)
     except EngineSelectionError as error:
         hint = "Choose another NODE_ENGINE; `auto` takes what there is."
         return [
-            Error(f"NODE_ENGINE is {settings.NODE.engine}: {error}.", hint=hint, id="node.E012")
+            Error(
+                f"NODE_ENGINE is {settings.NODE.cchain.engine}: {error}.", hint=hint, id="node.E012"
+            )
         ]
     return []
 
@@ -164,7 +166,7 @@ def check_engine(**_kwargs: Any) -> list[CheckMessage]:
 @register(*CHECKS)
 def check_ports(**_kwargs: Any) -> list[CheckMessage]:
     """Check that HTTP and peers do not share a port."""
-    if settings.NODE.http_port == settings.NODE.staking_port:
+    if settings.NODE.http_port == settings.NODE.peers.staking_port:
         return [
             Error(
                 f"HTTP and peers both use port {settings.NODE.http_port}.",
@@ -180,7 +182,7 @@ def check_hosts_and_origins(**_kwargs: Any) -> list[CheckMessage]:
     """Check that each allowed host and origin can be the one of a request."""
     node = settings.NODE
     hosts = [entry for entry in node.allowed_hosts if not is_possible_host(entry)]
-    origins = [entry for entry in node.allowed_origins if not is_possible_origin(entry)]
+    origins = [entry for entry in node.common.allowed_origins if not is_possible_origin(entry)]
     found: list[CheckMessage] = []
     if hosts:
         found.append(
@@ -208,7 +210,7 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
     node = settings.NODE
     files = (node.certificate_path, node.staking_key_path, node.signer_path)
     missing = [str(path) for path in files if not os.access(path, os.R_OK)]
-    if node.profile != "production" or not missing:
+    if node.common.profile != "production" or not missing:
         return []
     return [
         Warning(
@@ -224,8 +226,8 @@ def check_readers(**_kwargs: Any) -> list[CheckMessage]:
     """Check that the requested reader processes have requests to answer."""
     node = settings.NODE
     limited = node.requests_per_second > 0
-    idle = limited or node.server != "uvicorn" or bool(node.fork_url)
-    if node.profile != "embedded" or node.web_workers == 1 or not idle:
+    idle = limited or node.server != "uvicorn" or bool(node.cchain.fork.url)
+    if node.common.profile != "embedded" or node.common.web_workers == 1 or not idle:
         return []
     if limited:
         hint = "Calls are limited, and counted in one process: NODE_RATE_LIMIT=0 leaves that to a proxy."
@@ -233,7 +235,7 @@ def check_readers(**_kwargs: Any) -> list[CheckMessage]:
         hint = "Readers go with NODE_SERVER=uvicorn, and with a chain that is no fork."
     return [
         Warning(
-            f"NODE_WEB_WORKERS is {node.web_workers}, but the node's own process answers alone.",
+            f"NODE_WEB_WORKERS is {node.common.web_workers}, but the node's own process answers alone.",
             hint=hint,
             id="node.W005",
         )
@@ -246,7 +248,7 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
     own = GIVEN.own_bootstrap
     if not own:
         return []
-    rest = "" if settings.NODE.bootstrap else " Nobody else is named, so it follows nobody."
+    rest = "" if settings.NODE.common.bootstrap else " Nobody else is named, so it follows nobody."
     return [
         Warning(
             f"NODE_BOOTSTRAP names this node itself: {', '.join(own)} is left out.{rest}",
@@ -260,11 +262,11 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
 def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
     """Check the addresses and the producer, and that peers can reach the advertised address."""
     try:
-        addresses.bootstrappers(settings.NODE)
-        told = addresses.advertised(settings.NODE)
-        listening = addresses.listening(settings.NODE)
-        if settings.NODE.producer:
-            producer.named(settings.NODE.producer)
+        addresses.bootstrappers(settings.NODE.common)
+        told = addresses.advertised(settings.NODE.peers)
+        listening = addresses.listening(settings.NODE.peers)
+        if settings.NODE.common.producer:
+            producer.named(settings.NODE.common.producer)
     except (addresses.MalformedAddress, producer.MalformedProducer) as error:
         return [Error(str(error), id="node.E006")]
     if not ip_address(listening.ip).is_loopback and ip_address(told.ip).is_loopback:

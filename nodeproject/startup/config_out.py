@@ -24,7 +24,7 @@ def write_config(node: Node, path: Path) -> None:
     Raises:
         NoConfigFile: The keys of this network are not public, or the file cannot be written.
     """
-    if node.settings.network_id != LOCAL:
+    if node.settings.common.network_id != LOCAL:
         raise NoConfigFile(
             "NODE_CONFIG_OUT is for the local network alone: it has private keys in it"
         )
@@ -42,7 +42,7 @@ def config_of(node: Node) -> dict[str, Any]:
     Unspecified: the accounts of the mnemonic come first, because scripts count them, and "ewoq" after them.
     """
     keyring, head = node.evm_chain.keyring, blocks.head(node.evm_chain).header
-    mnemonic, path = node.settings.mnemonic, node.settings.derivation_path
+    mnemonic, path = node.settings.cchain.local.mnemonic, node.settings.cchain.local.derivation_path
     return {
         "available_accounts": [checksum_address(address) for address in keyring.addresses],
         "private_keys": [f"0x{keyring.key_of(one).hex()}" for one in keyring.addresses],

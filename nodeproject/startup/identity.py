@@ -72,7 +72,7 @@ def make_identity(node: NodeSettings, now: int) -> None:
     _check_named("NODE_STAKING_KEY_FILE", node.staking_key_file)
     _check_named("NODE_SIGNER_KEY_FILE", node.signer_key_file)
     files = files_of(node)
-    make_files(node.directory, files, now)
+    make_files(node.common.directory, files, now)
     _check_pair(files.certificate, files.key)
 
 

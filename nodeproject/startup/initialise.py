@@ -90,7 +90,7 @@ def initialise(
         DatabaseUnusable: The database does not answer, or is a later version's.
         DatabaseError: The database cannot be read or written.
     """
-    _keep_private(node.settings.directory, connection.settings_dict)
+    _keep_private(node.settings.common.directory, connection.settings_dict)
     make_tables()
     make_identity(node.settings, clock.now())
     with Console(stderr=True).status("Asking for the network's genesis"):
@@ -166,7 +166,7 @@ class _Migrate(migrate.Command):
 
 def password_file(settings: NodeSettings) -> Path:
     """Return the file with the generated password of the admin user."""
-    return settings.directory / "admin_password"
+    return settings.common.directory / "admin_password"
 
 
 def _make_admin_user(node: Node) -> None:

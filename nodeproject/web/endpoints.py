@@ -251,8 +251,8 @@ class Endpoints:
         return GateConfig(
             allowed_hosts=node.allowed_hosts,
             host_hint=HOST_HINT,
-            cors_origins=node.allowed_origins,
-            websocket_origins=node.allowed_origins,
+            cors_origins=node.common.allowed_origins,
+            websocket_origins=node.common.allowed_origins,
             max_body=node.body_limit,
             proxies=TrustedProxies.of(*node.trusted_proxies),
             node_id=str(own_node_id(self._platform_rpc.chain) or ""),
@@ -266,7 +266,7 @@ class Endpoints:
     @cached_property
     def workers(self) -> Workers:
         """The threads for calls that read the database or take long."""
-        return Workers(self._settings.rpc_threads, WAITING_CALLS, after=release)
+        return Workers(self._settings.common.rpc_threads, WAITING_CALLS, after=release)
 
     @cached_property
     def gatherers(self) -> Gatherers:
@@ -299,7 +299,9 @@ class Endpoints:
         """The memory that all requests of this process may hold together."""
         node = self._settings
         # The longest message must fit, together with its envelope.
-        of_client = max(node.request_memory // 4, node.ws_message_limit * 5 // 4, node.body_limit)
+        of_client = max(
+            node.request_memory // 4, node.cchain.ws.message_limit * 5 // 4, node.body_limit
+        )
         return RequestMemory(MemoryLimits(node.request_memory, of_client))
 
     @cached_property
@@ -333,7 +335,7 @@ class Endpoints:
         if not node.requests_per_second:
             return None
         rate = Rate(node.requests_per_second, node.requests_per_second)
-        if node.profile != "production":
+        if node.common.profile != "production":
             return LocalThrottle(rate)
         # Imported here because Redis' client takes a fifth of a second to import.
         from redis.asyncio import Redis

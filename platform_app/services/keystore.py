@@ -247,7 +247,7 @@ def _verify_free(chain: PlatformChain, name: str) -> None:
 
 
 def _verify_room(chain: PlatformChain) -> None:
-    most = chain.node.keystore_users
+    most = chain.settings.keystore_users
     if store.user_count(chain.db) >= most:
         raise TooManyUsers(most)
 

@@ -17,6 +17,7 @@ def another_process(chain: EvmChain) -> EvmChain:
     return compose(
         EvmChain(
             chain.node,
+            chain.settings,
             chain.db,
             aliases=chain.aliases,
             blockchain_id=lambda: chain.blockchain_id,

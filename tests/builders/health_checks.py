@@ -22,7 +22,8 @@ def checks(router: Callable[[], tuple[int, float]] = _idle, writes: Writes | Non
     """Return the checks of this process."""
     node = this_node()
     return Checks(
-        node.settings,
+        node.settings.common,
+        node.settings.peers,
         tuple(node.evm_chains.values()),
         node.platform_chain,
         lambda: this_node().network.producer.node_id,

@@ -3,7 +3,6 @@
 import os
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from django.core.management import CommandError, call_command
 from eth_account import Account
 
 from primitives.keys import DEV_KEYS
+from tests.builders.node_settings import updated
 from tests.e2e.local_command import STARTED, command, is_told, node_processes
 from tests.e2e.network import wait_for
 from tests.e2e.platform_client import PlatformClient
@@ -85,7 +85,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
 
 @pytest.fixture
 def run(network: Network, settings: Any) -> Run:
-    settings.NODE = replace(settings.NODE, data_dir=str(network.directory / "data"))
+    settings.NODE = updated(settings.NODE, data_dir=str(network.directory / "data"))
 
     def second_terminal(*words: str) -> str:
         out = StringIO()

@@ -4,8 +4,8 @@ import pytest
 from django.conf import settings
 
 by_celery = pytest.mark.skipif(
-    settings.NODE.profile == "production", reason="PostgreSQL wakes the maker of blocks"
+    settings.NODE.common.profile == "production", reason="PostgreSQL wakes the maker of blocks"
 )
 by_postgresql = pytest.mark.skipif(
-    settings.NODE.profile != "production", reason="a Celery task wakes the maker of blocks"
+    settings.NODE.common.profile != "production", reason="a Celery task wakes the maker of blocks"
 )

@@ -17,6 +17,7 @@ from health_app.metrics.sharing import VARIABLE
 from nodeproject.settings.databases import database
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
+from tests.builders.node_settings import updated
 from tests.repository import deployed
 from tests.repository.deployed import COMPILERS, DEPLOY, ROOT, Container
 from tests.repository.kubernetes_schema import KINDS
@@ -100,7 +101,7 @@ def test_a_password_that_is_made_as_composes_first_lines_say_stands_in_its_url()
     url = deployed.compose()["services"]["web"]["environment"]["NODE_DATABASE_URL"]
     given = re.sub(r"\$\{POSTGRES_PASSWORD:\?[^}]+\}", made, url)
     assert len(made) == 48
-    assert database(NodeSettings(database_url=given))["PASSWORD"] == made
+    assert database(updated(NodeSettings(), database_url=given))["PASSWORD"] == made
 
 
 def test_compose_gives_no_password_and_no_port_to_strangers() -> None:
@@ -241,7 +242,7 @@ def test_compilers_have_containers_without_keys_passwords_and_data() -> None:
     assert (installed["mountPath"], installed["readOnly"]) == (place, True)
     assert in_pod["resources"]["limits"]["memory"] == "3Gi"
     assert composed["mem_limit"] == "3g"
-    assert NodeSettings().solc_memory < (3 << 30) * 3 // 4
+    assert NodeSettings().explorer.solc_memory < (3 << 30) * 3 // 4
 
     assert all(one.environment["NODE_SOLC_SOCKET"] == socket for one in NODE_CONTAINERS)
     nodes = [deployed.compose()["services"][one.name] for one in deployed.composed()]

@@ -55,7 +55,7 @@ def storage_range_at(  # noqa: PLR0917  # arguments come by position
         address,
         start=start,
         most=min(max(most, 0), MAX_SLOTS),
-        seconds=rpc.chain.node.rpc_call_timeout,
+        seconds=rpc.chain.settings.rpc.call_timeout,
     )
     if not slots.slots and slots.next is None:
         return {"storage": None, "nextKey": None}
@@ -136,7 +136,7 @@ def _modified(rpc: EvmRpc, start: AcceptedBlock, end: AcceptedBlock | None) -> l
             raise server_error(
                 f"start block height ({first}) must be less than end block height ({last})"
             )
-    seconds = rpc.chain.node.rpc_call_timeout
+    seconds = rpc.chain.settings.rpc.call_timeout
     found = state_ranges.modified_accounts(rpc.chain, first, last, seconds=seconds)
     return [encode_data(address) for address in found]
 
@@ -192,10 +192,10 @@ def _dump(
     rpc: EvmRpc, block: AcceptedBlock, start: bytes, most: int, *, code: bool, storage: bool
 ) -> Raw:
     chain = rpc.chain
-    seconds = chain.node.rpc_call_timeout
+    seconds = chain.settings.rpc.call_timeout
     deadline = time.monotonic() + seconds
     found = state_ranges.account_range(chain, block, start, most, seconds=seconds)
-    room, accounts = chain.node.trace_bytes, []
+    room, accounts = chain.settings.trace.bytes, []
     for one in found.accounts:
         shown = _account(chain, one, block, code=code)
         if storage:

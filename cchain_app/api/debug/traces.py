@@ -178,11 +178,11 @@ def _context(rpc: EvmRpc, block: AcceptedBlock, index: int) -> TraceContext:
 def _rendered(
     rpc: EvmRpc, one: TransactionTrace, config: TraceConfig, context: TraceContext
 ) -> bytes:
-    return render(one, config, context, most_bytes=rpc.chain.node.trace_bytes)
+    return render(one, config, context, most_bytes=rpc.chain.settings.trace.bytes)
 
 
 def _recording(rpc: EvmRpc, config: TraceConfig) -> Recording:
-    return config.recording(rpc.chain.node.trace_bytes)
+    return config.recording(rpc.chain.settings.trace.bytes)
 
 
 def _seconds(rpc: EvmRpc, config: TraceConfig) -> float:

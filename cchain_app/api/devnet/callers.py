@@ -44,10 +44,10 @@ def upstream_guard(rpc: EvmRpc) -> Guard:
     The node sends requests to that URL, so a caller could reach servers that only this machine reaches. By default
     only programs on this machine may name a URL; NODE_FORK_URL_CALLERS=any allows it for every caller.
     """
-    node = rpc.chain.node
+    callers = rpc.chain.settings.fork.url_callers
 
     def guard(caller: Caller, arguments: Sequence[Any]) -> None:
-        if node.fork_url_callers == ANY or not (caller.origin or caller.is_remote):
+        if callers == ANY or not (caller.origin or caller.is_remote):
             return
         if _names_url(arguments[0]):
             sender = f"the web page {shown(caller)}" if caller.origin else "another machine"

@@ -56,7 +56,7 @@ def _detailed(rpc: EvmRpc, number: int) -> dict[str, Any]:
     block = blocks.by_number(rpc.chain, number)
     assert block is not None
     traces = tracing.trace_block(
-        rpc.chain, block, Recording(frames=True), time_limit=rpc.chain.node.trace_timeout
+        rpc.chain, block, Recording(frames=True), time_limit=rpc.chain.settings.trace.timeout
     )
     transactions = []
     for index, traced in enumerate(traces):

@@ -138,7 +138,7 @@ def suggested_tip(rpc: EvmRpc) -> int:
 def _tip_after(rpc: EvmRpc, head: AcceptedBlock) -> int:
     first = max(head.number - feemarket.SAMPLED_BLOCKS + 1, rpc.chain.first_number)
     fees = [_fees_at(rpc, number) for number in range(first, head.number + 1)]
-    return feemarket.suggest_tip(fees, floor=max(rpc.chain.node.pool_min_tip, 1))
+    return feemarket.suggest_tip(fees, floor=max(rpc.chain.settings.pool.min_tip, 1))
 
 
 def _fees_at(rpc: EvmRpc, number: int) -> BlockFees:

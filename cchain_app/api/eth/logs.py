@@ -60,7 +60,7 @@ def resolve_range(
         raise invalid_params("invalid block range params")
     if end > blocks.head(rpc.chain).number:
         raise invalid_params("block range extends beyond current head block")
-    most = rpc.chain.node.logs_block_range
+    most = rpc.chain.settings.logs_block_range
     if most and end - begin > most:
         raise invalid_params(f"exceed maximum block range {most}")
     return begin, end
@@ -82,7 +82,7 @@ def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[byte
     pin = min(last, fork.number)
     upstream, upstream_count = forked.logs_up_to_pin(rpc, log_filter, first, pin)
     own, count = _find_own(rpc, log_filter, pin + 1, last) if last > pin else ([], 0)
-    most = rpc.chain.node.logs_results
+    most = rpc.chain.settings.logs_results
     if most and upstream_count + count > most:
         raise logs.TooManyLogs(most)
     return [bytes(upstream), *own] if upstream_count else own
@@ -90,7 +90,7 @@ def find(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> list[byte
 
 def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tuple[list[bytes], int]:
     """Return the matching logs of this chain's own blocks as in `find`, and their number."""
-    most = rpc.chain.node.logs_results
+    most = rpc.chain.settings.logs_results
     recent = _in_memory(rpc, first, last)
     if recent is None:
         rows = logs.find_rows(rpc.chain, log_filter, first, last, most)

@@ -34,7 +34,7 @@ def client_version(rpc: EvmRpc) -> str:
     """
     system = f"{platform.system().lower()}-{platform.machine()}"
     own = f"{NAME}/v{VERSION}/{system}/python{platform.python_version()}"
-    name = rpc.chain.node.client_name
+    name = rpc.chain.settings.client_name
     return f"{name} ({own})" if name else own
 
 
@@ -167,15 +167,15 @@ def capabilities(rpc: EvmRpc) -> dict[str, Any]:
     its remote node.
     """
     chain, head = rpc.chain, blocks.head(rpc.chain)
-    first_state, kept = history.first_state(chain.db), chain.node.kept_states
-    first_proof = max(first_state, chain.first_number, head.number - chain.node.proof_window)
+    first_state, kept = history.first_state(chain.db), chain.settings.history.kept_states
+    first_proof = max(first_state, chain.first_number, head.number - chain.settings.proof_window)
     whole = _retention(0, None)
     return {
         "head": {"number": encode_quantity(head.number), "hash": encode_data(head.hash)},
         "state": _retention(first_state, kept or None),
         **dict.fromkeys(("tx", "logs", "receipts", "blocks"), whole),
         "stateproofs": _retention(
-            first_proof, min(kept or chain.node.proof_window, chain.node.proof_window)
+            first_proof, min(kept or chain.settings.proof_window, chain.settings.proof_window)
         ),
     }
 

@@ -60,7 +60,7 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
             options=replace(payload.options, signers=development.signers(chain)),
             budget=SimulationBudget(
                 gas=rpc.gas_cap(base.header.gas_limit),
-                bytes=chain.node.trace_bytes,
+                bytes=chain.settings.trace.bytes,
                 deadline=time.monotonic() + chain.call_seconds,
             ),
         )

@@ -192,7 +192,7 @@ def call_many(rpc: EvmRpc, calls: list[TracedCall], block: BlockParam) -> Raw:
     context = make_context(rpc, block, None, None)
     after = PendingState(context.state)
     context = context._replace(state=after)
-    deadline = Deadline(rpc.chain.node.trace_timeout)
+    deadline = Deadline(rpc.chain.settings.trace.timeout)
 
     def results() -> Iterable[bytes]:
         for request, types in calls:

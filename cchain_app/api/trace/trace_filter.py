@@ -63,7 +63,7 @@ def trace_filter(rpc: EvmRpc, search: TraceSearch) -> Raw:
     indexed = _indexed(rpc, first, last)
     if last - first + 1 - len(indexed) > MAX_BLOCKS:
         raise invalid_params(f"Block range too large; currently limited to {MAX_BLOCKS} blocks")
-    deadline = Deadline(rpc.chain.node.trace_timeout)
+    deadline = Deadline(rpc.chain.settings.trace.timeout)
     found = _found(rpc, search.wanted, range(first, last + 1), indexed, deadline)
     after = min(search.after, sys.maxsize)
     until = None if search.most is None else min(after + search.most, sys.maxsize)
@@ -142,7 +142,7 @@ def _executed(
         JsonRpcError: -32003, the answer is too large; -32000, it takes too long.
     """
     recorded = tracing.recording(rpc, frames=True)
-    found, room = [], rpc.chain.node.trace_bytes
+    found, room = [], rpc.chain.settings.trace.bytes
     with tracing.tracing(rpc):
         replay = BlockReplay(rpc.chain, block)
         traces = replay.each(recorded, time_limit=tracing.seconds(rpc), deadline=deadline)

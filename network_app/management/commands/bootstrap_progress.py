@@ -50,10 +50,10 @@ def _silence() -> str | None:
     except DatabaseError:  # the tables are created on the first start
         reported = None
     else:
-        if not node.bootstrap:
+        if not node.common.bootstrap:
             return None
     if reported is None:
-        return f"No node has run yet on {node.directory}: waiting for its start."
+        return f"No node has run yet on {node.common.directory}: waiting for its start."
     if not selectors.is_fresh(reported):
         return (
             "The node's network does not run, its last report is of "

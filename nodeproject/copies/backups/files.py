@@ -19,9 +19,9 @@ def paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
         settings: The node's settings.
         keys: Whether to include files with keys and passwords.
     """
-    genesis = settings.genesis_directory
+    genesis = settings.common.genesis_directory
     found = {
-        "cchain_genesis.json": settings.directory / "cchain_genesis.json",
+        "cchain_genesis.json": settings.common.directory / "cchain_genesis.json",
         "genesis/cchain.json": genesis / "cchain.json",
         "genesis/platform.bin": genesis / "platform.bin",
         "genesis/producers": genesis / "producers",

@@ -85,8 +85,10 @@ def restore(
         places = files.paths(settings, keys=True)
         saved = archive.files(places)
         written = {places[name]: content for name, content in saved.items()}
-        if manifest.standing.network_id != settings.network_id:
-            raise BackupOfOtherNetwork(path, manifest.standing.network_id, settings.network_id)
+        if manifest.standing.network_id != settings.common.network_id:
+            raise BackupOfOtherNetwork(
+                path, manifest.standing.network_id, settings.common.network_id
+            )
         files.verify_free(written)
         make_tables()
         _verify_tables(db, path, manifest)

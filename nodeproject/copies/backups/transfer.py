@@ -47,10 +47,10 @@ def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> S
     """
     if target.connection.vendor != "postgresql":
         raise NeedsPostgresql
-    path = settings.directory / "node.sqlite3"
+    path = settings.common.directory / "node.sqlite3"
     if not path.is_file():
         raise NoSource(path)
-    with claim_directory(settings.directory), _opened(path, settings) as source:
+    with claim_directory(settings.common.directory), _opened(path, settings) as source:
         make_tables()
         with source.as_of_one_moment():
             standing = standing_of(source)
@@ -69,8 +69,8 @@ def _verify_fits(
     differing = set(tables.migrations(source)) ^ set(tables.migrations(target))
     if differing:
         raise NotUpgraded(path, min(differing))
-    if standing.network_id != settings.network_id:
-        raise BackupOfOtherNetwork(path, standing.network_id, settings.network_id)
+    if standing.network_id != settings.common.network_id:
+        raise BackupOfOtherNetwork(path, standing.network_id, settings.common.network_id)
 
 
 @contextmanager

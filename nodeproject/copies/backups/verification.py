@@ -49,7 +49,9 @@ def verify_root(db: Database, standing: Standing, settings: NodeSettings) -> Non
         OSError: The data directory cannot be written.
     """
     try:
-        verify_state(db, select_trie(settings.engine, cached=False), settings.directory)
+        verify_state(
+            db, select_trie(settings.cchain.engine, cached=False), settings.common.directory
+        )
     except StateDiffers as error:
         raise NotTheSame(
             "the state", f"that of {standing.state_root}", f"another: {error}"

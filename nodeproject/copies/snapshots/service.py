@@ -128,7 +128,9 @@ class Snapshots:
             head = cchain_blocks.catch_up(self._evm)
             rewound(self._evm, head.number, head.hash)
         time.sleep(OLDEST)  # cached answers of the P-Chain expire in this time
-        behind = registry.wait_for_all(registry.directory_of(self._settings.directory), number)
+        behind = registry.wait_for_all(
+            registry.directory_of(self._settings.common.directory), number
+        )
         return RestoreResult(snapshot, behind)
 
     def delete(self, name: str) -> None:
@@ -159,7 +161,7 @@ class Snapshots:
             from chaindb.snapshots.postgresql import PostgresqlCopies
 
             return PostgresqlCopies(self._db, tables.HELD_FIRST)
-        return SqliteCopies(self._db, self._settings.directory / "snapshots")
+        return SqliteCopies(self._db, self._settings.common.directory / "snapshots")
 
     def _describe(self, name: str) -> SnapshotManifest:
         """Return the manifest of a snapshot, as seen by this thread's transaction.
@@ -197,14 +199,14 @@ class Snapshots:
                 raise OtherChain(saved.name, what, of(saved), of(here))
 
     def _verify_local(self) -> None:
-        if self._settings.network_id != LOCAL:
-            raise SnapshotsNotAvailable(self._settings.network_id)
+        if self._settings.common.network_id != LOCAL:
+            raise SnapshotsNotAvailable(self._settings.common.network_id)
 
     def _verify_alone(self) -> None:
         settings = self._settings
-        if settings.votes:
+        if settings.common.votes:
             raise NotAlone("here the validators vote (NODE_CONSENSUS)")
-        if settings.bootstrap:
+        if settings.common.bootstrap:
             raise NotAlone("this node follows others (NODE_BOOTSTRAP)")
         if not self._network.producer.is_own:
             raise NotAlone("another node makes the blocks (NODE_PRODUCER)")

@@ -44,7 +44,9 @@ _ASKED: Final = {
 
 def is_shown(request: HttpRequest) -> bool:
     """Return whether the menu shows the page: on a local network, to staff."""
-    return settings.NODE.network_id == LOCAL and bool(getattr(request.user, "is_staff", False))
+    return settings.NODE.common.network_id == LOCAL and bool(
+        getattr(request.user, "is_staff", False)
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -55,7 +57,7 @@ def snapshots(request: HttpRequest) -> HttpResponse:
         Http404: The network is not the local one.
         PermissionDenied: The user of an action is not a superuser.
     """
-    if settings.NODE.network_id != LOCAL:
+    if settings.NODE.common.network_id != LOCAL:
         raise Http404
     if request.method == "POST":
         return _act(request)

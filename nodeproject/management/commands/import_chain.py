@@ -61,18 +61,18 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         node = this_node()
-        if node.settings.genesis:
+        if node.settings.cchain.genesis:
             raise CommandError(
                 "The genesis is kept in the data directory: NODE_GENESIS must not be set."
             )
-        if node.settings.bootstrap or node.settings.votes:
+        if node.settings.common.bootstrap or node.settings.common.votes:
             raise CommandError(
                 "A chain is imported for one node: NODE_BOOTSTRAP and NODE_CONSENSUS must not be set."
             )
-        embedded = node.settings.profile == "embedded"
+        embedded = node.settings.common.profile == "embedded"
         try:
             text = options["genesis"].read_bytes()
-            with claim_directory(node.settings.directory) if embedded else nullcontext():
+            with claim_directory(node.settings.common.directory) if embedded else nullcontext():
                 initialise_or_explain(node, partial(begin_import, text=text))
                 self._import(node.evm_chain, options["files"], produce=options["produce"])
         except (CannotStart, OSError, EOFError, zlib.error, ChainFileError, NotMerged) as error:

@@ -43,7 +43,7 @@ from nodeproject.processes.local_network.standing import NodeStatus, Quorum
 from nodeproject.processes.local_network.tables import place_table, standing_table
 from nodeproject.processes.process import CannotStart, check_port, claim_directory
 from nodeproject.startup.initialise import password_file
-from nodeproject.startup.installation import as_process, as_typed, data_home
+from primitives.installation import as_process, as_typed, data_home
 
 WIDTH = 200
 """Columns of the tables: URLs and node IDs must stay on one line to be copied."""
@@ -99,7 +99,9 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         parent = (
-            settings.NODE.directory if settings.NODE.data_dir else data_home() / "local-network"
+            settings.NODE.common.directory
+            if settings.NODE.common.data_dir
+            else data_home() / "local-network"
         )
         directory = parent.resolve() / "network"
         action = options.get("action")
@@ -200,7 +202,7 @@ def _quorum(count: int, sole: str) -> Quorum:
     Raises:
         InvalidParameters: The settings allow no decision.
     """
-    found = parameters_of(settings.NODE, default_alpha(count, local=True))
+    found = parameters_of(settings.NODE.peers.snow, default_alpha(count, local=True))
     return Quorum(found.alpha_confidence, found.k, sole)
 
 
@@ -223,7 +225,9 @@ def _show(nodes: Sequence[LocalNode], width: int) -> None:
         f"Data is below {nodes[0].directory.parent}, with the log of this run ({LOG}) and the one "
         f"before ({LAST_LOG}). Ctrl-C ends them all."
     )
-    where = f"NODE_DATA_DIR={settings.NODE.data_dir} " if settings.NODE.data_dir else ""
+    where = (
+        f"NODE_DATA_DIR={settings.NODE.common.data_dir} " if settings.NODE.common.data_dir else ""
+    )
     wide.print(
         escape(
             f"In a second terminal `{where}{as_typed('local_network status')}` shows them, "

@@ -50,7 +50,7 @@ class Command(BaseCommand):
         validators = stakers.current_validators(platform_chain())
         age = max(0, clock.cchain_now() - head.header.timestamp)
         facts = {
-            "Network": f"{settings.NODE.network_id}, chain ID {evm_chain().config.chain_id}",
+            "Network": f"{settings.NODE.common.network_id}, chain ID {evm_chain().config.chain_id}",
             "C-Chain": f"{', '.join(evm_chain().aliases)}, {evm_chain().blockchain_id}",
             "C-Chain head": f"{head.number}  0x{head.hash.hex()}",
             "Head's age": f"{age} s, {len(head.transactions)} transactions",
@@ -68,7 +68,7 @@ class Command(BaseCommand):
             "Peers": _peers(),
             "Bootstrap": _bootstrap(),
             "Engine": evm_chain().engine.name,
-            "Database": f"{connection.vendor}, {settings.NODE.profile} profile",
+            "Database": f"{connection.vendor}, {settings.NODE.common.profile} profile",
             "RPC": _rpc_state(head.number),
         }
         print_facts("Node", facts)

@@ -32,10 +32,10 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         node, path, began = this_node(), options["file"], time.monotonic()
-        alone = node.settings.profile == "embedded"
+        alone = node.settings.common.profile == "embedded"
         with (
             refusals_told(),
-            claim_directory(node.settings.directory) if alone else nullcontext(),
+            claim_directory(node.settings.common.directory) if alone else nullcontext(),
             Console(stderr=True).status("Restoring") as status,
         ):
             saved = restore(node.settings, node.platform_chain.db, path, told=status.update)

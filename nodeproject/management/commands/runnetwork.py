@@ -29,16 +29,16 @@ class Command(BaseCommand):
         process = this_node()
         process.observation.observe("network")
         node = process.settings
-        if node.profile == "embedded":
+        if node.common.profile == "embedded":
             raise CommandError("In the embedded profile `runnode` talks to peers itself.")
         network = _network()
-        self.stderr.write(f"Peers connect to {node.staking_host}:{node.staking_port}")
+        self.stderr.write(f"Peers connect to {node.peers.staking_host}:{node.peers.staking_port}")
         process.begin_transaction_logs()
         try:
             uvloop.run(_until_interrupted(network))
         except OSError as error:
             raise CommandError(
-                f"cannot listen on {node.staking_host}:{node.staking_port}: {error.strerror}"
+                f"cannot listen on {node.peers.staking_host}:{node.peers.staking_port}: {error.strerror}"
             ) from error
         finally:
             process.end_transaction_logs()

@@ -52,16 +52,16 @@ class Command(StartCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         node = this_node()
         settings = node.settings
-        embedded = settings.profile == "embedded"
+        embedded = settings.common.profile == "embedded"
         try:
-            with claim_directory(settings.directory) if embedded else nullcontext():
+            with claim_directory(settings.common.directory) if embedded else nullcontext():
                 check_port(
                     settings.http_host, settings.http_port, "NODE_HTTP_PORT", "NODE_HTTP_HOST"
                 )
-                if embedded and settings.network:
+                if embedded and settings.peers.network:
                     check_port(
-                        settings.staking_host,
-                        settings.staking_port,
+                        settings.peers.staking_host,
+                        settings.peers.staking_port,
                         "NODE_STAKING_PORT",
                         "NODE_STAKING_HOST",
                     )
@@ -86,7 +86,7 @@ class Command(StartCommand):
             print_banner(node)
         # The server raises the signal again after it has ended; then the companions are stopped.
         termination = Termination()
-        if node.settings.profile == "embedded":
+        if node.settings.common.profile == "embedded":
             _prepare(node)
         connections.close_all()
         for one in companions:
@@ -115,7 +115,7 @@ def _prepare(node: Node) -> None:
     """
     with suppress(blocks.NoGenesis):  # other nodes will provide it
         blocks.catch_up(node.evm_chain)
-    if is_native(node.settings.engine):
+    if is_native(node.settings.cchain.engine):
         node.evm_chain.mine_on_arrival()
     if sys.platform == "linux":  # other systems cannot measure the CPU time of another thread
         of_this_thread = time.pthread_getcpuclockid(threading.get_ident())
@@ -130,6 +130,6 @@ def _companions(node: Node) -> list[Companion]:
     companions: list[Companion] = [EmbeddedWorkers()]
     if node.database.connection.vendor == "sqlite":
         companions.append(Checkpointer(node.database))
-    if node.settings.network and node.evm_chain.fork is None:
+    if node.settings.peers.network and node.evm_chain.fork is None:
         companions.append(EmbeddedNetwork(node.network))
     return companions

@@ -23,7 +23,7 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         node = this_node()
-        if node.settings.profile == "embedded":
+        if node.settings.common.profile == "embedded":
             raise CommandError("In the embedded profile `runnode` makes blocks itself.")
         node.observation.observe("producer")
         node.begin_transaction_logs()

@@ -37,9 +37,9 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        if settings.NODE.network_id != LOCAL:
+        if settings.NODE.common.network_id != LOCAL:
             raise CommandError(f"Only a local network is seeded: NODE_NETWORK_ID is not {LOCAL}.")
-        if settings.NODE.mining != "manual":
+        if settings.NODE.cchain.mining != "manual":
             raise CommandError("Nothing else may make blocks meanwhile: NODE_MINING is not manual.")
         try:
             past = seed(SeededHistory(**{name: options[name] for name in _NUMBERS}))

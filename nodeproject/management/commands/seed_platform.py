@@ -52,7 +52,7 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        if settings.NODE.network_id != LOCAL:
+        if settings.NODE.common.network_id != LOCAL:
             raise CommandError(f"Only a local network is seeded: NODE_NETWORK_ID is not {LOCAL}.")
         if options["coins"] and options["holder"] is None:
             raise CommandError("--coins needs a --holder.")

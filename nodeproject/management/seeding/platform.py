@@ -113,7 +113,7 @@ def seed(shape: Shape) -> None:
 
 def _begin(shape: Shape) -> None:
     """Write the genesis: that of the local network, with further validators of equal stakes."""
-    if not settings.NODE.platform_genesis:
+    if not settings.NODE.common.platform_genesis:
         raise NowhereToWrite
     now = clock.now()
     make_identity(settings.NODE, now)
@@ -137,7 +137,7 @@ def _begin(shape: Shape) -> None:
         "initialStakedFunds": [staked],
         "initialStakers": [_validator(node, proof, rewarded) for node, proof in nodes.items()],
     }
-    write_whole(Path(settings.NODE.platform_genesis), json.dumps(document).encode())
+    write_whole(Path(settings.NODE.common.platform_genesis), json.dumps(document).encode())
     initialise(this_node())
 
 

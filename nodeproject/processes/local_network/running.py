@@ -14,7 +14,7 @@ from nodeproject.processes.local_network.control import Control
 from nodeproject.processes.local_network.directories import LocalNode
 from nodeproject.processes.local_network.processes import NetworkNodeProcess, RequestRefused, State
 from nodeproject.processes.local_network.standing import Quorum
-from nodeproject.startup.installation import as_typed
+from primitives.installation import as_typed
 
 PATIENCE = 180.0
 """Seconds within which all nodes must be ready."""

@@ -15,7 +15,7 @@ from chaindb.chains import C_CHAIN, is_left_out
 from nodeproject.heads.shared_memory import HeadPage
 from nodeproject.node import Node
 from nodeproject.processes.readers.handover import HandedOver, receive
-from nodeproject.startup.installation import as_process
+from primitives.installation import as_process
 
 PAUSE: Final = 0.2
 """Seconds before a dead reader is started again; doubled up to `LONGEST_PAUSE` while it dies soon after its start."""
@@ -42,7 +42,7 @@ def wanted_readers(node: Node) -> int:
         and not settings.requests_per_second
         and node.evm_chain.fork is None
     )
-    return settings.web_workers - 1 if answers else 0
+    return settings.common.web_workers - 1 if answers else 0
 
 
 class Readers:

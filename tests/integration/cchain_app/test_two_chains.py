@@ -5,7 +5,7 @@ import json
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -40,6 +40,7 @@ from primitives.ids import ID
 from tests.builders import bytecode
 from tests.builders.evm_chains import produce
 from tests.builders.evm_genesis import genesis_of
+from tests.builders.node_settings import updated
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, unsigned
 from tests.integration.recomputed import assert_recomputes
 
@@ -103,12 +104,13 @@ class Node:
 @pytest.fixture
 def two() -> Iterator[tuple[Node, Node]]:
     """Both chains; every block that a test makes is recomputed at the end."""
-    node = replace(settings.NODE, mining="manual")
+    node = updated(settings.NODE, mining="manual")
     pointers = ChainEvents("embedded")
     chains = [
         compose(
             EvmChain(
-                node,
+                node.common,
+                node.cchain,
                 Database(alias),
                 pointers=pointers,
                 aliases=(f"C{place}", f"evm{place}"),
@@ -143,7 +145,7 @@ def test_each_has_its_own_names(two: tuple[Node, Node]) -> None:
 
 
 def test_a_chain_that_no_p_chain_knows_has_no_blockchain_id() -> None:
-    chain = EvmChain(settings.NODE, Database())
+    chain = EvmChain(settings.NODE.common, settings.NODE.cchain, Database())
 
     with pytest.raises(NoBlockchainID):
         _ = chain.blockchain_id
@@ -153,7 +155,10 @@ def test_a_chain_that_no_p_chain_knows_has_no_blockchain_id() -> None:
 
 def test_none_takes_the_other_ones_database_for_its_own(two: tuple[Node, Node]) -> None:
     stranger = EvmChain(
-        settings.NODE, two[1].chain.db, genesis_file=genesis_of(CHAIN_IDS[0], BALANCES[0])
+        settings.NODE.common,
+        settings.NODE.cchain,
+        two[1].chain.db,
+        genesis_file=genesis_of(CHAIN_IDS[0], BALANCES[0]),
     )
     with pytest.raises(WrongChainInDatabase, match="choose another data directory"):
         load_genesis(stranger)

@@ -14,6 +14,7 @@ from chaindb.postgresql import session
 from chaindb.servers import ServerAway, WatchedServer
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NodeSettings
+from tests.builders.node_settings import updated
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -196,7 +197,9 @@ def test_who_was_heard_is_trusted_in_silence_and_asked_after_an_error(somewhere:
 
 
 def test_a_call_that_needs_a_lost_server_fails_in_less_than_what_is_promised() -> None:
-    pool = database(NodeSettings(database_url="postgres://node@db/node"))["OPTIONS"]["pool"]
+    pool = database(updated(NodeSettings(), database_url="postgres://node@db/node"))["OPTIONS"][
+        "pool"
+    ]
     redis_answers = min(servers.PATIENCE, 2 * redis_cache.SECONDS)  # connect, and one request
 
     assert servers.SILENCE + session._BEAT + servers.PATIENCE <= PROMISED - ROOM

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -17,6 +16,7 @@ from chaindb.building import BlocksInProgress
 from chaindb.chains import C_CHAIN
 from chaindb.events import ChainEvents, Message
 from chaindb.pubsub_layer import PubSubLayer
+from tests.builders.node_settings import updated
 from tests.integration.patience import SECONDS, groups_joined
 from tests.servers.redis import RedisServer
 
@@ -54,7 +54,7 @@ def redis() -> Iterator[RedisServer]:
 
 @pytest.fixture
 def production(redis: RedisServer, settings: Any) -> str:
-    settings.NODE = replace(settings.NODE, profile="production")
+    settings.NODE = updated(settings.NODE, profile="production")
     settings.CHANNEL_LAYERS = {
         "default": {
             "BACKEND": "chaindb.pubsub_layer.PubSubLayer",

@@ -25,6 +25,7 @@ from primitives.addresses import format_address
 from primitives.hexadecimal import checksum_address
 from primitives.ids import ShortID
 from primitives.keys import EWOQ_KEY
+from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
@@ -186,7 +187,7 @@ def test_the_operators_key_pays_for_named_pages_alone(
 ) -> None:
     key = tmp_path / "key"
     key.write_text(EWOQ_KEY.hex())
-    settings.NODE = replace(
+    settings.NODE = updated(
         node_settings, faucet_key_file=str(key), allowed_origins=("*", "https://named.example")
     )
     headers = {"host": "localhost"} | ({} if origin is None else {"origin": origin})
@@ -228,7 +229,7 @@ def test_where_it_is_switched_off_there_is_none(client: Client) -> None:
 def test_elsewhere_it_needs_a_key(
     node_settings: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    elsewhere = replace(node_settings, network_id=5)
+    elsewhere = updated(node_settings, network_id=5)
     assert Node(elsewhere).explorer.faucet is None
     good, bad = tmp_path / "key", tmp_path / "bad"
     good.write_text("0x" + "11" * 32 + "\n")

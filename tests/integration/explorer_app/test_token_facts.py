@@ -353,4 +353,4 @@ def test_a_question_on_a_fork_may_wait_for_the_remote_node(
     with pytest.raises(contracts.DetailsUnavailable, match="it took too long"):
         asked.ask(SENDER, questions.NAME)
 
-    assert limits == [contracts.SECONDS + evm.node.fork_timeout]
+    assert limits == [contracts.SECONDS + evm.settings.fork.timeout]

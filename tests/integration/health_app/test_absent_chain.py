@@ -1,6 +1,5 @@
 """A node without the C-Chain is ready and healthy without it, and makes none of its blocks."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,11 +12,12 @@ from network_app import selectors
 from platform_app.apps import platform_chain
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
+from tests.builders.node_settings import updated
 
 
 @pytest.fixture(autouse=True)
 def platform_alone(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, chains=("P",), bootstrap=("127.0.0.1:9651",))
+    settings.NODE = updated(settings.NODE, chains=("P",), bootstrap=("127.0.0.1:9651",))
 
 
 @pytest.mark.usefixtures("pchain")
@@ -41,7 +41,7 @@ def test_its_check_says_that_it_is_not_there() -> None:
 
 @pytest.mark.usefixtures("pchain")
 def test_a_validator_is_warned_that_its_votes_are_missing(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, consensus="snowman")
+    settings.NODE = updated(settings.NODE, consensus="snowman")
     found = checks.measure_c_chain()
     assert found.error == ""
     assert isinstance(found.message, dict)
@@ -50,7 +50,7 @@ def test_a_validator_is_warned_that_its_votes_are_missing(settings: Any) -> None
 
 @pytest.mark.usefixtures("reference_pchain")
 def test_a_node_that_does_not_validate_is_not(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, consensus="snowman", chains=("P",))
+    settings.NODE = updated(settings.NODE, consensus="snowman", chains=("P",))
     assert checks.measure_c_chain() == rules.absent(absence(C_CHAIN))
 
 
@@ -67,6 +67,6 @@ def test_nothing_is_measured_of_it() -> None:
 
 @pytest.mark.usefixtures("pchain")
 def test_it_makes_no_blocks_of_it(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, bootstrap=())
+    settings.NODE = updated(settings.NODE, bootstrap=())
     assert not evm_chain().consensus.may_produce(1, 0)
     assert platform_chain().consensus.may_produce(1, 0)

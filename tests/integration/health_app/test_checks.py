@@ -17,6 +17,7 @@ from nodeproject.apps import this_node
 from platform_app.apps import platform_chain
 from tests.builders import health_checks as checks
 from tests.builders import network_rows, own_node
+from tests.builders.node_settings import updated
 from tests.integration.health_app.conftest import FOLLOWING
 from tests.integration.platform_app import made
 from tests.integration.platform_app.conftest import PChain
@@ -239,7 +240,7 @@ def test_a_network_process_that_is_silent(
     )
     assert network_message(found)["connectedPeers"] == 0
 
-    settings.NODE = replace(settings.NODE, network=False)
+    settings.NODE = updated(settings.NODE, network=False)
     assert checks.measure_network().error == ""
 
 

@@ -15,6 +15,7 @@ from health_app.models import HealthChange
 from health_app.reporter import Reporter
 from health_app.result import CheckResult
 from tests.builders import network_rows
+from tests.builders.node_settings import updated
 from tests.integration.health_app.conftest import FOLLOWING
 
 SECOND = 1_000_000_000
@@ -167,7 +168,7 @@ def test_old_changes_are_forgotten_by_setting_but_how_each_check_is(
         HealthChange.objects.create(
             name=name, healthy=True, error="", at=now - timedelta(days=age, hours=1)
         )
-    settings.NODE = replace(settings.NODE, history_health=days)
+    settings.NODE = updated(settings.NODE, history_health=days)
 
     assert tasks.prune_history() == {"forgotten": 5 - len(left)}
 

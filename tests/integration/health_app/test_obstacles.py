@@ -1,7 +1,6 @@
 """A chain that cannot follow the network's blocks is neither healthy nor bootstrapped, and reports why."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from health_app.result import Finding
 from network_app import selectors
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
+from tests.builders.node_settings import updated
 
 WORDS = (
     "all 5 validators accepted {}-Chain block 22, which this node's rules refuse: it is too long"
@@ -18,7 +18,7 @@ WORDS = (
 
 @pytest.fixture(autouse=True)
 def follower(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, bootstrap=("127.0.0.1:9651",))
+    settings.NODE = updated(settings.NODE, bootstrap=("127.0.0.1:9651",))
 
 
 @pytest.mark.usefixtures("pchain")
@@ -50,7 +50,7 @@ def test_readiness_says_what_is_in_the_way() -> None:
 
 @pytest.mark.usefixtures("pchain")
 def test_a_validator_is_not_bootstrapped_before_a_block_that_it_refuses(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, bootstrap=(), consensus="snowman")
+    settings.NODE = updated(settings.NODE, bootstrap=(), consensus="snowman")
     network_rows.report()
     network_rows.sync("P")
     assert selectors.is_bootstrapped("P")

@@ -12,13 +12,14 @@ from network_app.store import consensus
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
 from tests.builders.consensus_report import REPORT, node_id
+from tests.builders.node_settings import updated
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("pchain")]
 
 
 @pytest.fixture(autouse=True)
 def voting(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings.NODE = replace(settings.NODE, consensus="snowman")
+    settings.NODE = updated(settings.NODE, consensus="snowman")
     monkeypatch.setattr(selectors, "in_network", lambda: True)
 
 

@@ -1,12 +1,12 @@
 """info.getNodeID."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from nodeproject.apps import this_node
 from primitives import bls
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import PChain, Rpc, asking, refusal
 
 pytestmark = pytest.mark.sqlite_only
@@ -28,7 +28,7 @@ def test_the_identity_is_that_of_the_nodes_files(pchain: PChain, rpc: Rpc) -> No
 
 @pytest.mark.parametrize("setting", ["staking_cert_file", "signer_key_file"])
 def test_a_node_without_its_files_says_so(pchain: PChain, settings: Any, setting: str) -> None:
-    settings.NODE = replace(settings.NODE, **{setting: "/nowhere/key"})
+    settings.NODE = updated(settings.NODE, **{setting: "/nowhere/key"})
     rpc = asking(this_node().doors.info.dispatcher)
 
     assert refusal(rpc, "info.getNodeID") == (

@@ -1,11 +1,11 @@
 """info.getNodeIP."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.builders import network_rows
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import Rpc
 
 pytestmark = pytest.mark.sqlite_only
@@ -28,6 +28,6 @@ def test_the_address_that_peers_are_told(rpc: Rpc) -> None:
 def test_before_the_network_has_begun_the_settings_say_it(
     rpc: Rpc, settings: Any, given: dict[str, Any], shown: str
 ) -> None:
-    settings.NODE = replace(settings.NODE, **{"staking_port": 9651, **given})
+    settings.NODE = updated(settings.NODE, **{"staking_port": 9651, **given})
 
     assert rpc("info.getNodeIP") == {"ip": shown}

@@ -1,11 +1,11 @@
 """info.getTxFee, info.getVMs and info.upgrades: constant while a node runs."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from primitives.ids import ID
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import Rpc
 
 pytestmark = pytest.mark.sqlite_only
@@ -46,6 +46,6 @@ def test_the_virtual_machines(rpc: Rpc) -> None:
 def test_epochs_last_as_long_as_blocks_say(
     rpc: Rpc, settings: Any, network_id: int, seconds: int
 ) -> None:
-    settings.NODE = replace(settings.NODE, network_id=network_id)
+    settings.NODE = updated(settings.NODE, network_id=network_id)
 
     assert rpc("info.upgrades")["graniteEpochDuration"] == seconds * 1_000_000_000

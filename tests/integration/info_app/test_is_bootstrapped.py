@@ -1,12 +1,12 @@
 """info.isBootstrapped."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from network_app.models import SyncPhase
 from tests.builders import network_rows
+from tests.builders.node_settings import updated
 from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app.conftest import PChain, Rpc, refusal
 
@@ -21,7 +21,7 @@ def test_a_node_that_follows_nobody_is_bootstrapped(rpc: Rpc, alias: str) -> Non
 
 
 def test_a_chain_goes_by_its_id_too(pchain: PChain, rpc: Rpc, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, bootstrap=("127.0.0.1:9651",))
+    settings.NODE = updated(settings.NODE, bootstrap=("127.0.0.1:9651",))
     network_rows.report()
     network_rows.sync("P")
     network_rows.sync("C", phase=SyncPhase.BOOTSTRAPPING)

@@ -1,10 +1,10 @@
 """info.getNetworkID and info.getNetworkName."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from tests.builders.node_settings import updated
 from tests.integration.info_app.conftest import AskBare
 from tests.integration.platform_app.conftest import Rpc
 
@@ -18,7 +18,7 @@ def test_the_local_network(rpc: Rpc) -> None:
 
 @pytest.mark.parametrize(("number", "name"), [(1, "mainnet"), (5, "testnet"), (77, "network-77")])
 def test_other_networks(rpc: Rpc, settings: Any, number: int, name: str) -> None:
-    settings.NODE = replace(settings.NODE, network_id=number)
+    settings.NODE = updated(settings.NODE, network_id=number)
 
     assert rpc("info.getNetworkID") == {"networkID": str(number)}
     assert rpc("info.getNetworkName") == {"networkName": name}

@@ -1,7 +1,6 @@
 """Both chains on a real database, with two nodes that use it one after the other."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from chaindb import clock
 from chaindb.wakeup import Wakeup
 from network_app.proposervm.block import OuterOptionBlock, parse
 from tests.builders import platform
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 from tests.integration.conftest import Chain
 from tests.integration.network_app.named import another, configure
@@ -22,7 +22,7 @@ __all__ = ["another", "configure"]
 @pytest.fixture
 def home(node_settings: Any, settings: Any, tmp_path: Path) -> None:
     """The test's own data directory."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    settings.NODE = updated(node_settings, data_dir=str(tmp_path))
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Configured block producers, and a process of another node than the first genesis validator."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from network_app.apps import node_network
 from primitives.ids import NodeID
 from tests.builders import own_node
+from tests.builders.node_settings import updated
 from tests.integration.network_app.world import World
 from tests.integration.platform_app.made import node
 
@@ -22,7 +22,7 @@ def configure(world: World, settings: Any) -> Configure:
     """Return a function that changes the node's settings and clears the cached data of other nodes."""
 
     def change(**values: Any) -> None:
-        settings.NODE = replace(settings.NODE, **values)
+        settings.NODE = updated(settings.NODE, **values)
         node_network().decide()
 
     change()

@@ -1,6 +1,5 @@
 """How the network process parses NODE_BOOTSTRAP, and when it reports errors."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from network_app.runtime import LONELY_HEARTBEAT, _Bootstrappers, _Reports
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup import checks
 from primitives.ids import NodeID
+from tests.builders.node_settings import updated
 
 OWN, A = NodeID(bytes(20)), NodeID(bytes([1]) * 20)
 ONE, TWO, THREE = (NodeAddress("127.0.0.1", port) for port in (1, 2, 3))
@@ -36,9 +36,9 @@ def test_who_is_named_twice_counts_once_and_this_node_not_at_all(
 def test_a_node_that_is_told_to_follow_itself_says_so(
     monkeypatch: pytest.MonkeyPatch, settings: Any, others: tuple[str, ...], rest: str
 ) -> None:
-    given = NodeSettings(bootstrap=("127.0.0.1:9651", *others))
+    given = updated(NodeSettings(), bootstrap=("127.0.0.1:9651", *others))
     monkeypatch.setattr(checks, "GIVEN", given)
-    settings.NODE = replace(settings.NODE, bootstrap=others)
+    settings.NODE = updated(settings.NODE, bootstrap=others)
     (found,) = checks.check_bootstrappers()
     assert found.msg == (
         f"NODE_BOOTSTRAP names this node itself: 127.0.0.1:9651 is left out.{rest}"

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
@@ -19,6 +18,7 @@ from network_app.management.commands import bootstrap_progress
 from network_app.models import SyncPhase
 from nodeproject.management.commands import runnetwork
 from tests.builders import network_rows
+from tests.builders.node_settings import updated
 from tests.integration.network_app.world import World
 
 pytestmark = pytest.mark.sqlite_only
@@ -104,7 +104,7 @@ def test_while_nobody_tells_it_is_said_why(
 
 
 def test_in_the_embedded_profile_the_node_does_it_itself(node_settings: Any, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, profile="embedded")
+    settings.NODE = updated(settings.NODE, profile="embedded")
     with pytest.raises(
         CommandError, match=r"^In the embedded profile `runnode` talks to peers itself\.$"
     ):
@@ -116,7 +116,7 @@ def production(world: World, settings: Any) -> Callable[..., None]:
     """Return a function that configures the production profile, with some settings."""
 
     def change(**values: Any) -> None:
-        settings.NODE = replace(settings.NODE, profile="production", **values)
+        settings.NODE = updated(settings.NODE, profile="production", **values)
 
     return change
 
@@ -142,7 +142,7 @@ def test_settings_that_cannot_be_used_are_named(
 def test_without_a_chain_it_says_how_to_begin(
     node_settings: Any, settings: Any, tmp_path: Any
 ) -> None:
-    settings.NODE = replace(settings.NODE, profile="production", data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, profile="production", data_dir=str(tmp_path))
     with pytest.raises(CommandError, match=r"^This node has no chain yet: `init_node` makes it\.$"):
         call_command("runnetwork")
 
@@ -154,7 +154,7 @@ def test_a_database_that_is_away_is_named(
     def refuse() -> None:
         raise OperationalError("connection refused\n\tIs the server running?\n")
 
-    settings.NODE = replace(settings.NODE, profile="production")
+    settings.NODE = updated(settings.NODE, profile="production")
     monkeypatch.setattr(runnetwork.connection, "ensure_connection", refuse)
     with pytest.raises(
         CommandError,

@@ -1,7 +1,6 @@
 """Whether a node that follows others requests the genesis from peers."""
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from network_app import joining
 from network_app.wire.node_pb2 import GenesisAnswer
 from nodeproject.startup import identity
 from primitives.networks import LOCAL
+from tests.builders.node_settings import updated
 from tests.servers.ports import free_port
 
 FOLLOWING = {"bootstrap": ("127.0.0.1:1",), "network_id": LOCAL}
@@ -32,7 +32,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_a_genesis_that_comes_with_the_node_is_not_asked_for(
     settings: Any, asked: list[str], tmp_path: Any
 ) -> None:
-    settings.NODE = replace(
+    settings.NODE = updated(
         settings.NODE, parameters="avalanchego", data_dir=str(tmp_path), **FOLLOWING
     )
     joining.fetch_genesis()
@@ -43,7 +43,7 @@ def test_a_genesis_that_comes_with_the_node_is_not_asked_for(
 def test_any_other_is(
     settings: Any, asked: list[str], tmp_path: Any, other: dict[str, Any]
 ) -> None:
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), **(FOLLOWING | other))
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), **(FOLLOWING | other))
     with pytest.raises(joining.NobodyAnswers):
         joining.fetch_genesis()
     assert asked == ["asked"]
@@ -54,7 +54,7 @@ def test_the_reason_why_nobody_answers_is_given(
     settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port = free_port()
-    settings.NODE = replace(
+    settings.NODE = updated(
         settings.NODE, data_dir=data_dir, network_id=LOCAL, bootstrap=(f"127.0.0.1:{port}",)
     )
     identity.make_identity(settings.NODE, 0)
@@ -87,7 +87,7 @@ def test_who_decides_otherwise_than_the_network_is_told_so(
         return GenesisAnswer(platform=b"platform", cchain=b"cchain", producer=told)
 
     monkeypatch.setattr(asyncio, "run", answer)
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), consensus=consensus, **FOLLOWING)
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), consensus=consensus, **FOLLOWING)
     with pytest.raises(joining.OtherConsensus, match=words):
         joining.fetch_genesis()
-    assert not settings.NODE.genesis_directory.exists()
+    assert not settings.NODE.common.genesis_directory.exists()

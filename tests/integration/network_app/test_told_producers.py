@@ -1,12 +1,12 @@
 """The block producer of a node that received its name together with the genesis."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from network_app.apps import node_network
+from tests.builders.node_settings import updated
 from tests.integration.network_app.named import BOOTSTRAP, OTHER, Configure
 from tests.integration.network_app.world import World
 from tests.integration.platform_app.made import node
@@ -20,7 +20,7 @@ def told(name: str) -> None:
 
 @pytest.fixture
 def told_directory(world: World, settings: Any, tmp_path: Path) -> None:
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path))
 
 
 @pytest.mark.usefixtures("told_directory", "another")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from tests.builders import puppet
 from tests.builders.evm_chains import produce
+from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.conftest import Chain
 from tests.integration.explorer_app.token_chain import NOBODY, TokenChain, erc20, erc721
@@ -103,7 +103,7 @@ class Scene:
 
 def partial_files() -> list[Path]:
     """Return the files that unfinished copies leave behind, on SQLite."""
-    return list((settings.NODE.directory / "snapshots").glob("*.partial*"))
+    return list((settings.NODE.common.directory / "snapshots").glob("*.partial*"))
 
 
 @contextmanager
@@ -111,5 +111,5 @@ def with_settings(**changed: Any) -> Iterator[Snapshots]:
     """Yield the snapshots of this node under other settings, with the same rows."""
     node = this_node()
     yield Snapshots(
-        replace(node.settings, **changed), node.platform_chain, node.evm_chain, node.network
+        updated(node.settings, **changed), node.platform_chain, node.evm_chain, node.network
     )

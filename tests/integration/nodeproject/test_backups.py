@@ -6,7 +6,6 @@ import sqlite3
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
@@ -49,6 +48,7 @@ from nodeproject.copies.backups.errors import (
 from nodeproject.copies.backups.manifest import BackupManifest
 from nodeproject.settings.node import NodeSettings
 from tests.builders import bytecode
+from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER
 from tests.integration.nodeproject.snapshots import Scene
 
@@ -78,7 +78,7 @@ def settings_of_second(tmp_path: Path) -> NodeSettings:
     """The settings of a node in an empty data directory."""
     directory = tmp_path / "second"
     directory.mkdir()
-    return replace(this_node().settings, data_dir=str(directory))
+    return updated(this_node().settings, data_dir=str(directory))
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_keys_of_sessions_and_of_the_faucet_are_not_in_it(scene: Scene, tmp_path
     key = tmp_path / "faucet.key"
     key.write_text("5a" * 32)
     node, path = this_node(), tmp_path / "node.backup"
-    settings = replace(node.settings, faucet_key_file=str(key))
+    settings = updated(node.settings, faucet_key_file=str(key))
     service.backup(settings, node.platform_chain.db, path)
     with zipfile.ZipFile(path) as file:
         parts = [file.read(name) for name in file.namelist()]
@@ -337,11 +337,11 @@ def test_what_cannot_be_verified_is_not_kept(
         raise sqlite3.OperationalError("database or disk is full")
 
     monkeypatch.setattr(scratch.ScratchNodes, "write", full)
-    words = rf"nothing was kept: a file in {settings_of_second.directory} cannot be .*disk is full"
+    words = rf"nothing was kept: a file in {settings_of_second.common.directory} cannot be .*disk is full"
     with pytest.raises(NotVerified, match=words):
         service.restore(settings_of_second, SECOND, saved)
     assert counts(SECOND) == before
-    assert list(settings_of_second.directory.iterdir()) == []
+    assert list(settings_of_second.common.directory.iterdir()) == []
 
 
 def test_where_something_is_nothing_is_restored(
@@ -368,7 +368,7 @@ def test_where_something_is_nothing_is_restored(
 def test_a_node_of_another_network_is_not_restored(
     saved: Path, settings_of_second: NodeSettings
 ) -> None:
-    elsewhere = replace(settings_of_second, network_id=77)
+    elsewhere = updated(settings_of_second, network_id=77)
     with pytest.raises(
         BackupOfOtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"
     ):

@@ -1,6 +1,5 @@
 """The command line: its output for the operator."""
 
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ from nodeproject.startup.checks import (
 )
 from nodeproject.startup.identity import make_identity
 from platform_app.apps import platform_chain
+from tests.builders.node_settings import updated
 from tests.integration.conftest import Chain
 from tests.integration.platform_app.conftest import PChain
 
@@ -119,7 +119,7 @@ def test_a_public_network_has_its_own_chain_id() -> None:
 def test_the_networks_own_files_pass(
     db: None, network_id: int, node_settings: object, settings: object
 ) -> None:
-    settings.NODE = replace(settings.NODE, network_id=network_id)  # type: ignore[attr-defined]
+    settings.NODE = updated(settings.NODE, network_id=network_id)  # type: ignore[attr-defined]
 
     assert check_genesis() == []
 
@@ -161,7 +161,7 @@ def test_threads_need_connections() -> None:
 def test_the_production_clock_has_whole_seconds(
     profile: str, interval: float, errors: int, node_settings: object, settings: Any
 ) -> None:
-    settings.NODE = replace(
+    settings.NODE = updated(
         settings.NODE, mining="interval", profile=profile, block_interval=interval
     )
 
@@ -172,7 +172,7 @@ def test_the_production_clock_has_whole_seconds(
 def test_a_machine_of_the_production_profile_needs_the_nodes_identity(
     profile: str, warnings: int, node_settings: object, settings: Any, tmp_path: Path
 ) -> None:
-    settings.NODE = replace(settings.NODE, profile=profile, data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, profile=profile, data_dir=str(tmp_path))
 
     assert [one.id for one in check_identity()] == ["node.W001"] * warnings
     make_identity(this_node().settings, 1_700_000_000)

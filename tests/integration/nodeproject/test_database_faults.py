@@ -18,6 +18,7 @@ from django.db.utils import load_backend
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database_faults import explained
+from tests.builders.node_settings import updated
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port
 from tests.servers.postgresql import PASSWORD, PostgresqlServer
@@ -146,7 +147,7 @@ def test_tls_that_the_url_asks_for_is_used(server: PostgresqlServer) -> None:
     assert server.certificate is not None
     root = server.certificate.certificate
     query = f"sslmode=verify-full&sslrootcert={root}"
-    entry = database(NodeSettings(database_url=f"{server.url('postgres')}?{query}"))
+    entry = database(updated(NodeSettings(), database_url=f"{server.url('postgres')}?{query}"))
     wrapper = load_backend(entry["ENGINE"]).DatabaseWrapper({**SETTINGS, **entry})
 
     with psycopg.connect(**wrapper.get_connection_params()) as session:

@@ -2,7 +2,6 @@
 
 import os
 import stat
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from platform_app.apps import platform_chain
 from primitives import bls
 from primitives.identity import check_certificate
 from primitives.node_identity import UnusableSignerKey
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 
 pytestmark = pytest.mark.sqlite_only
@@ -34,7 +34,7 @@ FILES = ("staker.crt", "staker.key", "signer.key")
 @pytest.fixture(autouse=True)
 def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
     """The directory of the three files, in a data directory that does not exist yet."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
+    settings.NODE = updated(node_settings, data_dir=str(tmp_path / "data"))
     return tmp_path / "data" / "staking"
 
 
@@ -109,7 +109,7 @@ def test_later_starts_change_nothing(directory: Path) -> None:
 def test_two_nodes_are_two(settings: Any, tmp_path: Path, directory: Path) -> None:
     make_identity(this_node().settings, NOW)
     first, first_key = platform_chain().node_id, platform_chain().proof_of_possession.public_key
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path / "another"))
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path / "another"))
 
     make_identity(this_node().settings, NOW)
 
@@ -162,7 +162,7 @@ def test_files_that_the_settings_name_are_used_and_not_touched(
     named = tmp_path / "named"
     directory.rename(named)
     made = contents(named)
-    settings.NODE = replace(
+    settings.NODE = updated(
         settings.NODE,
         staking_cert_file=str(named / "staker.crt"),
         staking_key_file=str(named / "staker.key"),
@@ -192,7 +192,7 @@ def test_a_named_file_that_is_not_there_stops_the_start(
     there = [path for name, path in paths.items() if name != missing]
     for path in there:
         path.write_text("the operator's")
-    settings.NODE = replace(settings.NODE, **{name: str(path) for name, path in paths.items()})
+    settings.NODE = updated(settings.NODE, **{name: str(path) for name, path in paths.items()})
 
     with pytest.raises(MissingIdentityFile) as refused:
         make_identity(this_node().settings, NOW)
@@ -212,7 +212,7 @@ def test_certificate_and_key_are_named_together(
 ) -> None:
     there = tmp_path / "there"
     there.write_text("the operator's")
-    settings.NODE = replace(settings.NODE, **{named: str(there)})
+    settings.NODE = updated(settings.NODE, **{named: str(there)})
 
     with pytest.raises(HalfAnIdentity) as refused:
         make_identity(this_node().settings, NOW)

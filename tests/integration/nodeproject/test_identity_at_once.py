@@ -1,7 +1,6 @@
 """Several starts on one volume create one node, and files of two nodes are rejected."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
 from typing import Any
@@ -19,6 +18,7 @@ from nodeproject.processes.process import CannotStart
 from nodeproject.startup import identity
 from nodeproject.startup.identity import UnusableCertificate, make_identity
 from primitives.identity import KeyAndCertificate, make_certificate
+from tests.builders.node_settings import updated
 
 NOW = 1_700_000_000
 STARTS = 4
@@ -27,7 +27,7 @@ STARTS = 4
 @pytest.fixture(autouse=True)
 def directory(node_settings: Any, settings: Any, tmp_path: Path) -> Path:
     """The directory of the three files, in a data directory that does not exist yet."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"))
+    settings.NODE = updated(node_settings, data_dir=str(tmp_path / "data"))
     return tmp_path / "data" / "staking"
 
 

@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import make_identity
+from tests.builders.node_settings import updated
 from tests.integration.jsonrpc.guarded import until
 from tests.integration.patience import SECONDS
 from tests.repository import deployed
@@ -66,7 +67,7 @@ def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_pa
 
     data = tmp_path / "data"
     data.mkdir()
-    make_identity(NodeSettings(data_dir=str(data)), 1_700_000_000)
+    make_identity(updated(NodeSettings(), data_dir=str(data)), 1_700_000_000)
     (web,) = [one for one in deployed.composed() if one.name == "web"]
     settings = {
         **web.environment,

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import RawBlock
 from cchain_app.services.importing import ImportResult
 from nodeproject.management.commands.import_chain import Bar
+from tests.builders.node_settings import updated
 from tests.builders.spec_history import LAST, WITH_UNCLES, history
 from tests.integration.cchain_app.services.imported import directory
 
@@ -35,7 +35,7 @@ GENESIS = Path(__file__).parents[2] / "vectors" / "tracing" / "genesis.json"
 def test_a_network_has_no_imported_chain(
     directory: Path, settings: Any, changes: dict[str, Any], words: str
 ) -> None:
-    settings.NODE = replace(settings.NODE, **changes)
+    settings.NODE = updated(settings.NODE, **changes)
 
     with pytest.raises(CommandError, match=words):
         call_command("import_chain", str(GENESIS), skip_checks=True)

@@ -4,7 +4,6 @@ import os
 import stat
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +19,14 @@ from nodeproject.apps import this_node
 from nodeproject.processes.process import CannotStart
 from nodeproject.startup.banner import print_banner
 from nodeproject.startup.initialise import initialise, password_file
-from nodeproject.startup.installation import BASE_DIR
 from platform_app.genesis.errors import NoSupply
 from platform_app.services import genesis
 from platform_app.services.errors import FileOfOtherNetwork
 from primitives.codec_errors import InputTooLarge
 from primitives.hexadecimal import checksum_address
+from primitives.installation import BASE_DIR
 from primitives.keys import DEV_KEYS
+from tests.builders.node_settings import updated
 
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"
 
@@ -35,7 +35,7 @@ OTHER = "legal winner thank year wave sausage worth useful legal winner thank ye
 def empty_directory(
     transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path
 ) -> Path:
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path))
     return tmp_path
 
 
@@ -60,7 +60,7 @@ def test_the_password_is_for_its_owner_only(empty_directory: Path) -> None:
 def test_accounts_with_coins_are_shown_with_their_keys(
     empty_directory: Path, settings: Any, capsys: pytest.CaptureFixture[str], consensus: str
 ) -> None:
-    settings.NODE = replace(settings.NODE, consensus=consensus)
+    settings.NODE = updated(settings.NODE, consensus=consensus)
     initialise(this_node())
     capsys.readouterr()
 
@@ -101,7 +101,7 @@ def test_the_start_says_which_keys_web_pages_may_not_use(
     changes: dict[str, Any],
     said: str,
 ) -> None:
-    settings.NODE = replace(settings.NODE, **changes)
+    settings.NODE = updated(settings.NODE, **changes)
     initialise(this_node())
     capsys.readouterr()
 

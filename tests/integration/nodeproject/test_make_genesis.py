@@ -1,6 +1,5 @@
 """`make_genesis`: genesis files from which every node of a new network starts the same chains."""
 
-from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from platform_app.services.genesis import load_genesis
 from primitives.hashing import sha256
 from primitives.ids import ID
 from primitives.node_identity import IdentityFiles
+from tests.builders.node_settings import updated
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -59,7 +59,7 @@ def test_nodes_that_are_given_the_files_begin_the_same_network(
         "Give these to every node of the network:\n"
         f"  NODE_PLATFORM_GENESIS={files[0]}\n  NODE_GENESIS={files[1]}\n"
     )
-    settings.NODE = replace(
+    settings.NODE = updated(
         node_settings,
         data_dir=str(tmp_path / "two"),
         platform_genesis=str(files[0]),

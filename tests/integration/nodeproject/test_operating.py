@@ -153,7 +153,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
 
     assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
 
-    assert development.mining(scene.chain.evm) == scene.chain.evm.node.mining
+    assert development.mining(scene.chain.evm) == scene.chain.evm.settings.mining
     assert PoolTransaction.objects.count() == 1
     assert tasks.beat()["blocks"] == 1
     assert [flag for _, flag, _ in _logged()] == [CHANGE, CHANGE]

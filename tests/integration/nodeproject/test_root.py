@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -16,6 +15,7 @@ from nodeproject.apps import this_node
 from nodeproject.node import Node
 from nodeproject.web.chain_paths import SocketPaths
 from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
+from tests.builders.node_settings import updated
 from tests.integration.conftest import Chain
 from tests.integration.patience import PatientCommunicator
 from tests.integration.platform_app.conftest import PChain
@@ -204,7 +204,7 @@ async def test_the_page_is_the_same_at_the_raw_door(
 def test_without_the_chain_there_is_the_page_alone(
     db: None, node_settings: Any, pchain: PChain
 ) -> None:
-    node = Node(replace(node_settings, chains=("P",)))
+    node = Node(updated(node_settings, chains=("P",)))
     front = node.plain.front
 
     assert not front.passes("POST", "/")

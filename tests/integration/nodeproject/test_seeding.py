@@ -1,7 +1,6 @@
 """Chains seeded for measurements: their content as clients see it, and refused options."""
 
 import json
-from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
 from pathlib import Path
@@ -15,6 +14,7 @@ from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
 from nodeproject.management.seeding.owners import owner
 from primitives.addresses import format_address
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import Rpc, asking
 
 HOLDER = format_address("P", "local", owner("some holder").short_id)
@@ -24,7 +24,7 @@ HOLDER = format_address("P", "local", owner("some holder").short_id)
 def fresh(transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path) -> Rpc:
     """An empty data directory; return a caller of `platform.*` for the resulting chain."""
     genesis = str(tmp_path / "genesis.json")
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), platform_genesis=genesis)
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), platform_genesis=genesis)
 
     def ask(method: str, **params: Any) -> Any:
         return asking(this_node().doors.platform.dispatcher)(method, **params)
@@ -50,7 +50,7 @@ def test_a_seeded_p_chain_has_stakers_outputs_and_a_past(fresh: Rpc, settings: A
     height = int(fresh("platform.getHeight")["height"])
     assert before == f"The P-Chain's last block is {height}.\n"
 
-    settings.NODE = replace(settings.NODE, platform_genesis="")  # the database contains it
+    settings.NODE = updated(settings.NODE, platform_genesis="")  # the database contains it
     seed_platform(past=5)
 
     validators = fresh("platform.getCurrentValidators")["validators"]
@@ -82,7 +82,7 @@ def test_past_stakers_left_block_by_block(fresh: Rpc) -> None:
 
 @pytest.mark.node_settings(mining="manual")
 def test_a_seeded_history_is_what_is_told_of_it(fresh: Rpc, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, platform_genesis="")  # the network's own
+    settings.NODE = updated(settings.NODE, platform_genesis="")  # the network's own
     told = seed("history", empty=2, light=2, transfers=3, platform=2, payments=2)
 
     empty, light, platform = json.loads(told)
@@ -123,7 +123,7 @@ def test_coins_need_a_holder(fresh: Rpc) -> None:
 
 
 def test_stakers_need_a_place_for_their_genesis(fresh: Rpc, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, platform_genesis="")
+    settings.NODE = updated(settings.NODE, platform_genesis="")
     with pytest.raises(
         CommandError,
         match=r"^NODE_PLATFORM_GENESIS has to say where the genesis file is written\.$",

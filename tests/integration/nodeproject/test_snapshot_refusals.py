@@ -254,7 +254,7 @@ def _heights(scene: Scene) -> list[int]:
 def _file(name: str) -> Path:
     if connection.vendor != "sqlite":
         pytest.skip("files are SQLite's")
-    return Path(this_node().settings.directory) / "snapshots" / name
+    return Path(this_node().settings.common.directory) / "snapshots" / name
 
 
 def test_what_a_kill_left_of_a_copy_is_none_and_goes_with_the_next_one(scene: Scene) -> None:

@@ -1,7 +1,6 @@
 """Tasks queued for Celery's workers, as the admin's index page shows them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,6 +13,7 @@ from chaindb import redis_cache
 from nodeproject.admin import task_overview
 from nodeproject.celery import app
 from nodeproject.processes.task_queues import measure
+from tests.builders.node_settings import updated
 from tests.servers.redis import RedisServer
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def _cards() -> dict[str, tuple[str, str]]:
 @pytest.fixture
 def embedded(settings: Any) -> Iterator[None]:
     """Keep messages in this process's memory, without a worker."""
-    settings.NODE = replace(settings.NODE, profile="embedded")
+    settings.NODE = updated(settings.NODE, profile="embedded")
     with app.connection_for_write(
         "memory://localhost", transport="nodeproject.processes.broker:Transport"
     ) as c:
@@ -61,7 +61,7 @@ def test_in_one_process_it_is_what_its_memory_has(monkeypatch: pytest.MonkeyPatc
 @pytest.fixture
 def production(settings: Any) -> Iterator[RedisServer]:
     server = RedisServer()
-    settings.NODE = replace(settings.NODE, profile="production", redis_url=server.url)
+    settings.NODE = updated(settings.NODE, profile="production", redis_url=server.url)
     redis_cache.server.cache_clear()
     yield server
     server.stop()
@@ -97,7 +97,7 @@ def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisS
 
 
 def test_where_redis_is_away_it_says_so(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, profile="production", redis_url="redis://127.0.0.1:1/0")
+    settings.NODE = updated(settings.NODE, profile="production", redis_url="redis://127.0.0.1:1/0")
     redis_cache.server.cache_clear()
     told = _cards()["Queues"]
     assert "unknown" in told[0]

@@ -22,6 +22,7 @@ from nodeproject.copies.backups.errors import (
 )
 from nodeproject.processes.process import DirectoryInUse, claim_directory
 from nodeproject.settings.node import NodeSettings
+from tests.builders.node_settings import updated
 from tests.integration.nodeproject.snapshots import Scene
 
 SECOND = Database("second")
@@ -32,7 +33,7 @@ pytestmark = pytest.mark.django_db(transaction=True, databases=("default", "seco
 @pytest.fixture
 def elsewhere(tmp_path: Path) -> NodeSettings:
     """The settings of a node whose data directory is empty."""
-    return replace(this_node().settings, data_dir=str(tmp_path))
+    return updated(this_node().settings, data_dir=str(tmp_path))
 
 
 def test_rows_go_to_postgresql_and_come_from_a_file_that_is_there(elsewhere: NodeSettings) -> None:

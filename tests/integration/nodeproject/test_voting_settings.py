@@ -1,17 +1,17 @@
 """Warnings at the start about settings with which nothing would be decided."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from nodeproject.startup.checks import check_voting
+from tests.builders.node_settings import updated
 
 pytestmark = pytest.mark.sqlite_only
 
 
 def said(settings: Any, **values: Any) -> list[tuple[str | None, str]]:
-    settings.NODE = replace(settings.NODE, **values)
+    settings.NODE = updated(settings.NODE, **values)
     return [(one.id, one.msg) for one in check_voting()]
 
 

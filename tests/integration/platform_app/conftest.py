@@ -7,7 +7,6 @@ blocks are made on demand: requests for blocks are ignored.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -30,6 +29,7 @@ from platform_app.txs.components import inner_output
 from primitives.ids import ID, NodeID, ShortID
 from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 from utxo.components import UTXO, TransferableOutput
 from utxo.well_formed import sort_outputs
@@ -146,7 +146,7 @@ def pchain(
     db: None, node_settings: Any, settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PChain]:
     """The local network's P-Chain, with this node as its validator."""
-    settings.NODE = replace(node_settings, data_dir=data_dir)
+    settings.NODE = updated(node_settings, data_dir=data_dir)
     yield from _running(monkeypatch)
 
 
@@ -159,7 +159,7 @@ def shared_pchain(
     monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[PChain]:
     """The same, committed: other threads see it."""
-    settings.NODE = replace(node_settings, data_dir=data_dir)
+    settings.NODE = updated(node_settings, data_dir=data_dir)
     monkeypatch.setattr(Wakeup, "request", lambda _wakeup: None)
     yield from _running(monkeypatch)
 
@@ -177,7 +177,7 @@ def reference_pchain(
     db: None, node_settings: Any, settings: Any, data_dir: str, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PChain]:
     """The local network of avalanchego with its parameters, a day old; this node is not one of its validators."""
-    settings.NODE = replace(node_settings, data_dir=data_dir, parameters="avalanchego")
+    settings.NODE = updated(node_settings, data_dir=data_dir, parameters="avalanchego")
     yield from _running(monkeypatch, now=REFERENCE_START + DAY)
 
 

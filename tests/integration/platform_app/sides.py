@@ -13,7 +13,7 @@ from chaindb.database import Database
 from chainvm.port import BlockContext
 from platform_app.apps import platform_chain, use
 from platform_app.blocks.block import Block
-from platform_app.chain import PlatformChain, PlatformSettings
+from platform_app.chain import PlatformChain
 from platform_app.config import DAY, UNIT
 from platform_app.services import mempool
 from platform_app.services.composition import compose
@@ -21,6 +21,7 @@ from platform_app.services.vm import PlatformVM
 from platform_app.txs import staking
 from platform_app.txs.base import Tx
 from primitives.ids import ID
+from primitives.settings import CommonSettings
 from tests.builders import platform, platform_rows
 from tests.builders.platform_random import FEE, KEY_OF, History, funded
 from tests.builders.platform_replay import remembered
@@ -138,9 +139,9 @@ class Side:
         return rows(self.chain.db.alias)
 
 
-def quiet(node: PlatformSettings, db: Database) -> PlatformChain:
+def quiet(node: CommonSettings, db: Database) -> PlatformChain:
     """Return a chain whose blocks are built on demand: requests for blocks are ignored."""
-    chain = compose(PlatformChain(node, db, platform_chain().identity))
+    chain = compose(PlatformChain(node, settings.NODE.platform, db, platform_chain().identity))
     chain.producer.request = lambda: None
     return chain
 
@@ -165,5 +166,5 @@ def _plain(value: object) -> object:
 @pytest.fixture
 def sides() -> tuple[Side, Side]:
     """Two nodes with the same genesis that are not connected."""
-    first, second = (Side(quiet(settings.NODE, Database(alias))) for alias in ALIASES)
+    first, second = (Side(quiet(settings.NODE.common, Database(alias))) for alias in ALIASES)
     return first, second

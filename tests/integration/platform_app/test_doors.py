@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import PChain
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
@@ -107,7 +107,7 @@ async def test_the_c_chain_has_the_header_too(knock: Knock, path: str) -> None:
 
 
 def test_without_a_certificate_there_is_no_header(pchain: PChain, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, staking_cert_file="/nowhere/staker.crt")
+    settings.NODE = updated(settings.NODE, staking_cert_file="/nowhere/staker.crt")
 
     response = Client(headers={"host": "localhost"}).post(
         "/ext/P", call("platform.getMinStake"), content_type="application/json"

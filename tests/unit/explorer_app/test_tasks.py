@@ -37,9 +37,9 @@ def work(monkeypatch: pytest.MonkeyPatch) -> Work:
 
 
 def site(monkeypatch: pytest.MonkeyPatch, profile: str, *, has_cchain: bool = True) -> Any:
-    settings = SimpleNamespace(profile=profile, indexes_tokens=True)
     made = SimpleNamespace(
-        settings=settings,
+        node=SimpleNamespace(profile=profile),
+        indexes_tokens=True,
         has_cchain=has_cchain,
         verifying=threading.Lock(),
         indexing=threading.Lock(),

@@ -1,6 +1,5 @@
 """Addresses in the settings: invalid ones are rejected with a message that names the setting."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ from django.conf import settings
 
 from network_app import addresses
 from network_app.addresses import MalformedAddress, NodeAddress
+from tests.builders.node_settings import updated
 
 
 @pytest.fixture
@@ -15,7 +15,7 @@ def node(settings: Any) -> Any:
     """Return a function that changes settings of the node."""
 
     def change(**changes: Any) -> None:
-        settings.NODE = replace(settings.NODE, **changes)
+        settings.NODE = updated(settings.NODE, **changes)
 
     return change
 
@@ -42,7 +42,7 @@ def test_what_is_no_address_is_refused(node: Any, text: str) -> None:
     node(bootstrap=("10.0.0.1:1", text))
 
     with pytest.raises(MalformedAddress, match=r"^NODE_BOOTSTRAP has .*, which is not IP:PORT"):
-        addresses.bootstrappers(settings.NODE)
+        addresses.bootstrappers(settings.NODE.common)
 
 
 def test_the_name_of_a_host_is_quoted_as_it_was_written(node: Any) -> None:
@@ -52,13 +52,13 @@ def test_the_name_of_a_host_is_quoted_as_it_was_written(node: Any) -> None:
         r"^NODE_BOOTSTRAP has 'localhost:9651', which is not IP:PORT \(names are not looked up\)$"
     )
     with pytest.raises(MalformedAddress, match=words):
-        addresses.bootstrappers(settings.NODE)
+        addresses.bootstrappers(settings.NODE.common)
 
 
 def test_an_address_that_is_named_twice_counts_once(node: Any) -> None:
     node(bootstrap=("10.0.0.1:1", "[2001:db8::7]:2", "10.0.0.1:1", "[2001:DB8:0::7]:2"))
 
-    found = [str(address) for address in addresses.bootstrappers(settings.NODE)]
+    found = [str(address) for address in addresses.bootstrappers(settings.NODE.common)]
     assert found == ["10.0.0.1:1", "[2001:db8::7]:2"]
 
 
@@ -77,7 +77,7 @@ def test_an_address_that_is_named_twice_counts_once(node: Any) -> None:
 def test_peers_are_told_where_the_node_is(node: Any, public: str, host: str, told: str) -> None:
     node(public_ip=public, staking_host=host, staking_port=9651)
 
-    assert str(addresses.advertised(settings.NODE)) == told
+    assert str(addresses.advertised(settings.NODE.peers)) == told
 
 
 @pytest.mark.parametrize("public", ["a.name", "a.name:1", "203.0.113.7:99999"])
@@ -85,7 +85,7 @@ def test_an_address_to_tell_that_is_none_is_refused(node: Any, public: str) -> N
     node(public_ip=public)
 
     with pytest.raises(MalformedAddress, match=r"^NODE_PUBLIC_IP has "):
-        addresses.advertised(settings.NODE)
+        addresses.advertised(settings.NODE.peers)
 
 
 def test_a_name_to_listen_on_is_refused(node: Any) -> None:
@@ -93,4 +93,4 @@ def test_a_name_to_listen_on_is_refused(node: Any) -> None:
     words = r"^NODE_STAKING_HOST has 'localhost', which is not an IP$"
 
     with pytest.raises(MalformedAddress, match=words):
-        addresses.listening(settings.NODE)
+        addresses.listening(settings.NODE.peers)

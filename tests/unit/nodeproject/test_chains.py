@@ -1,6 +1,5 @@
 """NODE_CHAINS: the chains in which a node takes part, and the messages about the others."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +8,11 @@ from chaindb.chains import C_CHAIN, P_CHAIN, absence, is_left_out
 from nodeproject.settings.flags import BadSetting, read
 from nodeproject.settings.given import with_platform
 from nodeproject.settings.node import NodeSettings
+from tests.builders.node_settings import updated
 
 
 def chains(text: str) -> tuple[str, ...]:
-    return read(NodeSettings, {"NODE_CHAINS": text}).chains
+    return read(NodeSettings, {"NODE_CHAINS": text}).common.chains
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_chains_are_told_by_their_letters_in_any_order(text: str, wanted: tuple[
 
 
 def test_both_are_the_default() -> None:
-    assert read(NodeSettings, {}).chains == ("P", "C")
+    assert read(NodeSettings, {}).common.chains == ("P", "C")
 
 
 @pytest.mark.parametrize("text", ["X", "P,X", "P;C"])
@@ -37,13 +37,13 @@ def test_an_unknown_chain_is_refused_in_one_line(text: str) -> None:
 def test_no_node_is_without_the_p_chain(given: tuple[str, ...]) -> None:
     words = rf"^NODE_CHAINS is '{','.join(given)}'; every node takes part in the P-Chain: it must be P or"
     with pytest.raises(BadSetting, match=words):
-        with_platform(NodeSettings(chains=given))
+        with_platform(updated(NodeSettings(), chains=given))
 
 
 def test_what_is_not_here_says_so(settings: Any) -> None:
     assert not is_left_out(P_CHAIN)
     assert not is_left_out(C_CHAIN)
-    settings.NODE = replace(settings.NODE, chains=("P",))
+    settings.NODE = updated(settings.NODE, chains=("P",))
     assert not is_left_out(P_CHAIN)
     assert not is_left_out("D")
     assert is_left_out(C_CHAIN)

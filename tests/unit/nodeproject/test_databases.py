@@ -12,6 +12,7 @@ from chaindb.checkpoints import PAGES
 from nodeproject.settings.databases import database, sqlite
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.node import NodeSettings
+from tests.builders.node_settings import updated
 
 MOST = 2 * 2**20
 """The most bytes of cache for each connection; some twenty threads have one."""
@@ -54,7 +55,7 @@ def test_who_commits_leaves_the_log_to_the_node_for_long(connection: sqlite3.Con
 
 
 def entry_of(url: str) -> dict[str, Any]:
-    return database(NodeSettings(database_url=url))
+    return database(updated(NodeSettings(), database_url=url))
 
 
 @pytest.mark.parametrize(
@@ -135,7 +136,7 @@ def test_what_would_have_no_effect_is_refused_by_its_name(url: str, reason: str)
 
 def test_a_sqlite_path_is_taken_as_it_is(tmp_path: Path) -> None:
     directory = tmp_path / "50% of a+b?"
-    entry = database(NodeSettings(data_dir=str(directory)))
+    entry = database(updated(NodeSettings(), data_dir=str(directory)))
 
     assert entry["NAME"] == str(directory / "node.sqlite3")
     assert entry_of("sqlite:////srv/a%20b+c.sqlite3")["NAME"] == "/srv/a b+c.sqlite3"

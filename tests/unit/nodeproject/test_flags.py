@@ -8,16 +8,16 @@ import pytest
 from nodeproject.settings.flags import (
     OTHERS,
     BadSetting,
-    TextFormat,
-    flag,
     is_service_link,
     linked,
     read,
     table,
     unknown,
+    with_values,
 )
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.profile import PROFILES, UnknownProfile, choose_settings
+from primitives.flags import TextFormat, flag, group
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def test_addresses_of_services_are_neither_settings_nor_mistakes() -> None:
     }  # fmt: skip
 
     assert read(NodeSettings, environ) == NodeSettings()
-    assert linked(NodeSettings, environ) == ["NODE_HTTP_PORT", "NODE_STAKING_PORT"]
+    assert linked(NodeSettings, environ) == ["NODE_STAKING_PORT", "NODE_HTTP_PORT"]
     assert unknown(NodeSettings, environ) == {}
 
 
@@ -231,3 +231,41 @@ def test_calls_are_written_on_the_local_network_unless_it_is_said(environ, writt
 )
 def test_tokens_are_indexed_on_the_local_network_unless_it_is_said(environ, written):
     assert read(NodeSettings, environ).indexes_tokens is written
+
+
+@dataclass(frozen=True)
+class Inner:
+    slots: int = flag(1, "Slots.", least=0)
+
+
+@dataclass(frozen=True)
+class Outer:
+    first: int = flag(1, "A number.")
+    pool: Inner = group(Inner, "pool_")
+    plain: Example = group(Example)
+
+
+def test_a_group_contributes_the_settings_of_its_fields() -> None:
+    names = [name for name, _, _ in table(Outer)]
+    assert names[:3] == ["NODE_FIRST", "NODE_POOL_SLOTS", "NODE_PORT"]
+
+    settings = read(Outer, {"NODE_POOL_SLOTS": "7", "NODE_PORT": "9"})
+    assert settings == Outer(pool=Inner(7), plain=Example(port=9))
+    with pytest.raises(
+        BadSetting, match="NODE_POOL_SLOTS is '-1'; it must be a whole number, 0 or more"
+    ):
+        read(Outer, {"NODE_POOL_SLOTS": "-1"})
+
+
+def test_settings_are_changed_by_name() -> None:
+    settings = with_values(Outer(), {"pool_slots": 7, "first": 2})
+
+    assert settings == Outer(first=2, pool=Inner(7))
+    with pytest.raises(KeyError):
+        with_values(Outer(), {"slots": 7})
+
+
+def test_no_two_settings_have_the_same_name() -> None:
+    names = [name for name, _, _ in table(NodeSettings)]
+
+    assert len(names) == len(set(names))

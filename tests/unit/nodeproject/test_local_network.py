@@ -1,6 +1,5 @@
 """The settings that nodes of a local network get from the caller, and messages about their number."""
 
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,10 @@ from nodeproject.processes.local_network.directories import (
     settings_of,
 )
 from nodeproject.processes.local_network.standing import Quorum
-from nodeproject.settings.flags import PREFIX
+from nodeproject.settings.flags import declared_in, variable
 from nodeproject.settings.node import NodeSettings
 from primitives.ids import NodeID
+from tests.builders.node_settings import updated
 
 IDS = [NodeID(bytes([number]) * 20) for number in range(1, 7)]
 
@@ -47,7 +47,7 @@ def test_a_node_gets_what_all_may_share(options: dict[str, bool]) -> None:
 
 
 def test_what_is_not_shared_are_settings() -> None:
-    names = {PREFIX + one.name.upper() for one in fields(NodeSettings)}
+    names = {variable(declared) for declared in declared_in(NodeSettings)}
     assert names > EACH_ITS_OWN
     assert set(settings_of(Path("network"), nodes(1), 0, votes=False)) <= EACH_ITS_OWN
 
@@ -142,6 +142,6 @@ def test_a_network_has_a_node_at_least(count: str, words: str) -> None:
 def test_a_second_terminal_hears_that_nothing_runs(
     tmp_path: Path, settings: Any, words: tuple[str, ...]
 ) -> None:
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path))
     with pytest.raises(CommandError, match=f"^no local network runs in {tmp_path}/network$"):
         call_command("local_network", *words)

@@ -1,6 +1,5 @@
 """A node is an object: two in one process share nothing, and changed settings need a new one."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ from cchain_app.apps import evm_chain
 from nodeproject.apps import this_node
 from nodeproject.node import Node
 from platform_app.apps import platform_chain
+from tests.builders.node_settings import updated
 
 PARTS = (
     "evm_chain", "platform_chain", "turn", "evm_rpc", "platform_rpc", "observation", "doors", "plain",
@@ -17,13 +17,13 @@ PARTS = (
 
 
 def test_two_nodes_share_nothing() -> None:
-    one, another = Node(given.NODE), Node(replace(given.NODE, network_id=5, batch_limit=7))
+    one, another = Node(given.NODE), Node(updated(given.NODE, network_id=5, batch_limit=7))
 
     for name in ("processes", *PARTS):
         assert getattr(one, name) is not getattr(another, name)
     for name in ("gate_config", "workers", "interpreter", "memory", "connections", "cchain"):
         assert getattr(one.doors, name) is not getattr(another.doors, name)
-    assert one.platform_chain.config.network_id == given.NODE.network_id
+    assert one.platform_chain.config.network_id == given.NODE.common.network_id
     assert another.platform_chain.config.network_id == 5
 
 
@@ -41,7 +41,7 @@ def test_what_belongs_together_is_one_node_s() -> None:
 def test_only_on_the_local_network_its_validator_renews_itself(
     network_id: int, *, renews: bool
 ) -> None:
-    node = Node(replace(given.NODE, network_id=network_id))
+    node = Node(updated(given.NODE, network_id=network_id))
 
     assert (node.platform_chain.own is not None) is renews
 
@@ -49,7 +49,7 @@ def test_only_on_the_local_network_its_validator_renews_itself(
 def test_a_changed_setting_makes_another_node(settings: Any) -> None:
     before = this_node()
 
-    settings.NODE = replace(settings.NODE, batch_limit=3)
+    settings.NODE = updated(settings.NODE, batch_limit=3)
 
     assert this_node() is not before
     assert this_node().settings is settings.NODE

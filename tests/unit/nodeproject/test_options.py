@@ -11,7 +11,7 @@ from nodeproject.management.commands.node_settings import flags_markdown
 from nodeproject.settings.flags import declared_in, read, table
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import ConflictingFlags, add_options, environment, option_table
-from nodeproject.startup.installation import BASE_DIR
+from primitives.installation import BASE_DIR
 
 
 def parsed(*arguments: str) -> Namespace:
@@ -32,11 +32,11 @@ def applied(*arguments: str, environ: Mapping[str, str] | None = None) -> dict[s
 
 def test_every_setting_has_a_flag_by_its_name() -> None:
     defaults = {name: default for name, default, _ in table(NodeSettings)}
-    for declared, wanted in declared_in(NodeSettings):
+    for declared in declared_in(NodeSettings):
         name = f"NODE_{declared.name.upper()}"
         option = "--" + declared.name.replace("_", "-")
-        arguments = [option] if wanted is bool else [option, defaults[name]]
-        assert given(*arguments)[name] == ("true" if wanted is bool else defaults[name])
+        arguments = [option] if declared.wanted is bool else [option, defaults[name]]
+        assert given(*arguments)[name] == ("true" if declared.wanted is bool else defaults[name])
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,11 @@ def test_flags_win_over_the_environment() -> None:
     environ = {"NODE_HTTP_PORT": "9650", "NODE_MINING": "manual", "NODE_RATE_LIMIT": "7"}
     settings = read(NodeSettings, applied("--port", "1", "--block-time", "2", environ=environ))
 
-    assert (settings.http_port, settings.mining, settings.block_interval) == (1, "interval", 2.0)
+    assert (settings.http_port, settings.cchain.mining, settings.cchain.block_interval) == (
+        1,
+        "interval",
+        2.0,
+    )
     assert settings.rate_limit == 7
 
 
@@ -106,7 +110,7 @@ def test_flags_win_over_the_environment() -> None:
 def test_a_second_node_needs_one_port_only(
     arguments: list[str], environ: dict[str, str], port: int
 ) -> None:
-    assert read(NodeSettings, applied(*arguments, environ=environ)).staking_port == port
+    assert read(NodeSettings, applied(*arguments, environ=environ)).peers.staking_port == port
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import pytest
 
 from nodeproject.settings.node import NodeSettings
+from tests.builders.node_settings import updated
 
 
 @pytest.mark.parametrize(
@@ -25,5 +26,5 @@ from nodeproject.settings.node import NodeSettings
 )
 def test_a_node_knows_its_own_address(host: str, public: str, named: str, *, own: bool) -> None:
     other = "198.51.100.4:9651"
-    node = NodeSettings(staking_host=host, public_ip=public, bootstrap=(other, named))
+    node = updated(NodeSettings(), staking_host=host, public_ip=public, bootstrap=(other, named))
     assert node.own_bootstrap == ((named,) if own else ())

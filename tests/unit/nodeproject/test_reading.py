@@ -6,7 +6,6 @@ import os
 import socket
 import threading
 from contextlib import ExitStack
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +28,7 @@ from nodeproject.processes.readers.protocol import (
     only_reads,
 )
 from nodeproject.startup.checks import check_readers
+from tests.builders.node_settings import updated
 
 LONG = b"x" * 300_000
 """More than the kernel accepts in one call."""
@@ -49,7 +49,7 @@ def test_there_are_readers_where_they_have_something_to_answer(
     choices: dict[str, Any], fork: object, readers: int
 ) -> None:
     node: Any = SimpleNamespace(
-        settings=replace(settings.NODE, profile="embedded", **choices),
+        settings=updated(settings.NODE, profile="embedded", **choices),
         evm_chain=SimpleNamespace(fork=fork),
     )
 
@@ -69,7 +69,7 @@ def test_there_are_readers_where_they_have_something_to_answer(
 def test_an_operator_hears_where_none_are_started(
     choices: dict[str, Any], says: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "NODE", replace(settings.NODE, profile="embedded", **choices))
+    monkeypatch.setattr(settings, "NODE", updated(settings.NODE, profile="embedded", **choices))
 
     assert [says in str(one.hint) for one in check_readers()] == ([True] if says else [])
 

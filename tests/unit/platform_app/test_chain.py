@@ -1,7 +1,6 @@
 """A chain is an object: two in one process share nothing, and each queries only its own database."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +28,7 @@ from platform_app.services.composition import compose
 from platform_app.store import uptime as uptime_rows
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID, ShortID
 from tests.builders import platform
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 
 ADDRESS = ShortID(bytes(20))
@@ -84,8 +84,10 @@ QUESTIONS: dict[str, Question] = {
 
 def other(**changes: Any) -> PlatformChain:
     """Return a chain whose database does not exist."""
-    node = replace(settings.NODE, **changes)
-    return compose(PlatformChain(node, Database("nowhere"), this_node().identity))
+    node = updated(settings.NODE, **changes)
+    return compose(
+        PlatformChain(node.common, node.platform, Database("nowhere"), this_node().identity)
+    )
 
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
@@ -100,7 +102,10 @@ def test_a_chain_asks_its_own_database_and_no_other(ask: Question) -> None:
 def test_two_chains_share_nothing() -> None:
     one, another = other(), other(parameters="avalanchego", network_id=5, rpc_threads=4)
 
-    assert (one.config.network_id, another.config.network_id) == (settings.NODE.network_id, 5)
+    assert (one.config.network_id, another.config.network_id) == (
+        settings.NODE.common.network_id,
+        5,
+    )
     assert (one.answers_as_reference, another.answers_as_reference) == (False, True)
     assert another.key_derivation.users.slots < one.key_derivation.users.slots
     assert platform_chain().cache_key("key") == "key"
@@ -129,4 +134,4 @@ def test_a_process_has_one_chain_until_it_is_given_another() -> None:
     begin_anew()
     assert platform_chain() not in (own, given)
     assert platform_chain() is this_node().platform_chain
-    assert platform_chain().node is settings.NODE
+    assert platform_chain().node is settings.NODE.common

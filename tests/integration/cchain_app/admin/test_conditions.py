@@ -1,7 +1,6 @@
 """State set over RPC on a development chain, in the admin: next-block settings and impersonations."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from django.test import Client
 
 from cchain_app.apps import evm_chain
 from tests.builders.cchain import SENDERS
+from tests.builders.node_settings import updated
 from tests.integration.admin_pages import Browse
 from tests.integration.cchain_app.admin.paths import ADMIN, detail, listing
 from tests.integration.conftest import Chain, Rpc
@@ -152,7 +152,7 @@ def test_elsewhere_there_is_nothing_to_see(
     rpc("anvil_impersonateSignature", ["0x" + "ab" * 65, STRANGER])
     rpc("personal_newAccount")
     assert browse(listing(model)).rows != []
-    settings.NODE = replace(settings.NODE, development=False)
+    settings.NODE = updated(settings.NODE, development=False)
     page = browse(listing(model))
     assert page.rows == []
     assert "This chain is none to develop against" in page.text

@@ -1,7 +1,6 @@
 """eth_accounts, eth_sign, personal_sign, eth_signTypedData_v4: the node's accounts and their signatures."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pytest
 from jsonrpc.errors import JsonRpcError
 from primitives.recursion import recursion_limit_kept
 from tests.builders.cchain import JUNK_KEYS, SENDERS
+from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER
 from tests.integration.conftest import Chain, Rpc
 from tests.unit.cchain_app.accounts.test_messages import MAIL
@@ -40,7 +40,7 @@ def test_accounts_are_the_mnemonics_then_ewoq_in_lower_case(rpc: Rpc, chain: Cha
 
 
 def test_settings_say_which_and_how_many(rpc: Rpc, db: None, settings: Any, tmp_path: Path) -> None:
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), mnemonic=OTHER, accounts=2)
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), mnemonic=OTHER, accounts=2)
     Chain()
 
     Account.enable_unaudited_hdwallet_features()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from cchain_app.accounts.keyring import MNEMONIC
 from jsonrpc.dispatch.dialects import GETH
 from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, RequestHead
 from nodeproject.apps import this_node
+from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc
 from tests.unit.cchain_app.accounts.test_messages import MAIL
@@ -57,7 +57,7 @@ def begin(node_settings: Any, db: None, settings: Any, tmp_path: Path) -> Callab
     def made(mnemonic: str, **values: Any) -> str:
         directory = tmp_path / "own"
         directory.mkdir(exist_ok=True)
-        settings.NODE = replace(settings.NODE, data_dir=str(directory), mnemonic=mnemonic, **values)
+        settings.NODE = updated(settings.NODE, data_dir=str(directory), mnemonic=mnemonic, **values)
         Chain()
         account: str = ask("eth_accounts")[0]
         return account

@@ -58,7 +58,7 @@ async def follower(shared_candidates, monkeypatch) -> AsyncIterator[HeadListener
     made = HeadListener(this_node().evm_rpc)
     await in_thread(blocks.head, evm_chain())
     made.start()
-    if settings.NODE.profile == "production":
+    if settings.NODE.common.profile == "production":
         await asyncio.wait_for(joined.wait(), SECONDS)
     yield made
     await made.stop()

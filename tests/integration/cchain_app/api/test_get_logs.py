@@ -1,12 +1,11 @@
 """eth_getLogs and polled log filters, over blocks in memory and over database rows."""
 
-from dataclasses import replace
-
 import pytest
 
 from cchain_app.api.eth import logs as eth_logs
 from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
+from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER
 
 
@@ -76,7 +75,7 @@ def test_one_block_by_its_hash(rpc, logged):
 
 
 def test_too_many_logs_are_refused(rpc, logged, settings):
-    settings.NODE = replace(settings.NODE, logs_results=5)
+    settings.NODE = updated(settings.NODE, logs_results=5)
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_getLogs", {"fromBlock": "0x0"})
     assert (failure.value.code, failure.value.message) == (

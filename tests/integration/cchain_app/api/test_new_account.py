@@ -1,6 +1,5 @@
 """personal_newAccount: the next account of the mnemonic, which the node then signs for."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from cchain_app.services import accounts
 from cchain_app.txs.codec import decode_unsigned, recover_sender
 from jsonrpc.errors import JsonRpcError
 from primitives.recursion import recursion_limit_kept
+from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT
 from tests.integration.conftest import Chain, Rpc
 
@@ -107,18 +107,18 @@ def test_other_settings_make_it_one_of_the_mnemonics_first(
     rpc: Rpc, chain: Chain, settings: Any
 ) -> None:
     made = rpc("personal_newAccount", "")
-    settings.NODE = replace(settings.NODE, accounts=12)
+    settings.NODE = updated(settings.NODE, accounts=12)
 
     assert rpc("eth_accounts").count(made) == 1
     assert rpc("personal_newAccount", "") == address_of(12)
-    settings.NODE = replace(settings.NODE, accounts=1)
+    settings.NODE = updated(settings.NODE, accounts=1)
     assert rpc("eth_accounts")[2:] == [made, address_of(12)]
     assert rpc("personal_newAccount", "") == address_of(13)
 
 
 def test_another_mnemonic_has_not_its_key(rpc: Rpc, chain: Chain, settings: Any) -> None:
     made = rpc("personal_newAccount", "")
-    settings.NODE = replace(settings.NODE, mnemonic=OTHER)
+    settings.NODE = updated(settings.NODE, mnemonic=OTHER)
 
     assert made not in rpc("eth_accounts")
     for method, *params in (
@@ -130,7 +130,7 @@ def test_another_mnemonic_has_not_its_key(rpc: Rpc, chain: Chain, settings: Any)
             rpc(method, *params)
         assert (refusal.value.code, refusal.value.message) == (-32000, "unknown account")
     assert rpc("personal_newAccount", "") == address_of(11, OTHER)
-    settings.NODE = replace(settings.NODE, mnemonic=MNEMONIC)
+    settings.NODE = updated(settings.NODE, mnemonic=MNEMONIC)
     assert made in rpc("eth_accounts")
 
 

@@ -45,7 +45,7 @@ def with_funds(*calls: dict[str, Any], **members: Any) -> dict[str, Any]:
     ],
 )
 def test_a_block_of_the_same_calls_is_the_block_that_was_made(rpc, traced, engine):
-    assert traced.chain.evm.node.engine == engine
+    assert traced.chain.evm.settings.engine == engine
     made = rpc("eth_getBlockByNumber", "0x2", True)
     calls = [
         {

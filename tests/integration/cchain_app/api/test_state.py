@@ -1,7 +1,6 @@
 """eth_getBalance, eth_getTransactionCount, eth_getCode and eth_getStorageAt at every height."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from tests.builders import bytecode
+from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT, SENDER
 
 GENESIS_BALANCE = 0x295BE96E64066972000000
@@ -138,7 +138,7 @@ def test_a_batch_of_pending_counts_is_read_together(
 ):
     chain.do()
     chain.send(chain.make(), chain.make())
-    settings.NODE = replace(settings.NODE, profile=profile)
+    settings.NODE = updated(settings.NODE, profile=profile)
     dispatcher = Dispatcher(registry(this_node().evm_rpc))
     others = ["0x" + n.to_bytes(20, "big").hex() for n in range(100)]
     pending = _counts(*((one, "pending") for one in (*others, hexed(SENDER), hexed(SENDER))))
@@ -187,7 +187,7 @@ def test_a_height_whose_state_is_gone_fails_its_own_calls(chain, monkeypatch, me
     ("profile", "method"), [("embedded", None), ("production", "eth_getTransactionCount")]
 )
 def test_pending_counts_are_gathered_where_rows_are_asked(chain, settings, profile, method):
-    settings.NODE = replace(settings.NODE, profile=profile)
+    settings.NODE = updated(settings.NODE, profile=profile)
     dispatcher = Dispatcher(registry(this_node().evm_rpc))
     pending, latest = _counts((hexed(SENDER), "pending"), (hexed(SENDER), "latest"))
     assert dispatcher.gathered_as(json.dumps(pending).encode()) == method

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -33,6 +32,7 @@ from platform_app.store.state import DatabaseState
 from primitives.evm import Address
 from tests.builders.cchain import SENDERS, authorization
 from tests.builders.evm_chains import another_process, produce
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, unsigned
 from tests.integration.conftest import Chain, Rpc
@@ -257,7 +257,7 @@ def test_what_others_follow_keeps_its_own(
 
 def restart(**changes: Any) -> EvmChain:
     """Simulate a newly started process, with some changed settings."""
-    begin_anew(replace(evm_chain().node, **changes))  # type: ignore[type-var]  # the node's whole settings
+    begin_anew(updated(this_node().settings, **changes))
     load_genesis(evm_chain())
     return evm_chain()
 

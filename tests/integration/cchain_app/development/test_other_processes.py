@@ -23,6 +23,7 @@ from nodeproject.apps import this_node
 from nodeproject.heads.listener import HeadListener
 from primitives.evm import Address
 from tests.builders.evm_chains import another_process, produce
+from tests.builders.node_settings import updated
 from tests.builders.transactions import signed
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.patience import SECONDS
@@ -35,7 +36,7 @@ FEE = 7 * 10**9
 @pytest.fixture
 def several(settings: Any) -> None:
     """Give the node several processes that make blocks, as in production."""
-    settings.NODE = replace(settings.NODE, profile="production")
+    settings.NODE = updated(settings.NODE, profile="production")
 
 
 def test_a_block_used_up_what_was_set_for_it(rpc: Rpc, chain: Chain) -> None:

@@ -17,6 +17,7 @@ from cchain_app.services.manual_mining import mine
 from cchain_app.services.snapshots import revert, take_snapshot
 from primitives.evm import Address
 from tests.builders.evm_chains import another_process
+from tests.builders.node_settings import updated
 from tests.integration.conftest import Chain
 
 SOMEBODY = Address(b"\x5a" * 20)
@@ -32,7 +33,7 @@ Meanwhile = Callable[[Callable[[], object]], None]
 @pytest.fixture(autouse=True)
 def several(settings: Any) -> None:
     """Give the node several processes that make blocks, as in production."""
-    settings.NODE = replace(settings.NODE, profile="production")
+    settings.NODE = updated(settings.NODE, profile="production")
 
 
 @pytest.fixture

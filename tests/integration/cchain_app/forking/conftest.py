@@ -1,7 +1,7 @@
 """A chain that forks a remote chain, which a server thread of the test provides."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from tests.builders.evm_chains import produce
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 from tests.builders.transactions import KEY, unsigned
 from tests.servers.upstream import RemoteChain, UpstreamServer
@@ -82,7 +83,7 @@ def with_fork(
     transactional_db: None, node_settings: Any, settings: Any, remote: UpstreamServer
 ) -> None:
     """Configure the fork in the settings."""
-    settings.NODE = replace(
+    settings.NODE = updated(
         node_settings,
         mining="manual",
         fork_url=(f"{remote.url}@{PIN}",),

@@ -1,6 +1,5 @@
 """Data that a fork has fetched, in the admin: as of the fork block, with its source, and without possible keys."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +7,7 @@ from django.test import Client
 
 from cchain_app.apps import evm_chain
 from primitives.evm import Address
+from tests.builders.node_settings import updated
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.cchain_app.admin.paths import detail, listing
 from tests.integration.cchain_app.forking.conftest import (
@@ -115,7 +115,7 @@ def test_a_fork_without_its_remote_node_says_that_nobody_is_asked(
     browse: Browse, asked: ForkedChain, rpc: Rpc, settings: Any
 ) -> None:
     rpc("anvil_setCoinbase", RICH)
-    settings.NODE = replace(settings.NODE, fork_url=())
+    settings.NODE = updated(settings.NODE, fork_url=())
     asked.restart()
     assert "nobody: NODE_FORK_URL names none" in browse(detail("developmentsettings", 1)).text
     assert evm_chain().upstream is None

@@ -1,7 +1,5 @@
 """Fork blocks that are allowed, restarts that resume a fork, and that only anvil_reset changes it."""
 
-from dataclasses import replace
-
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError
@@ -20,6 +18,7 @@ from cchain_app.services.genesis import load_genesis
 from chaindb import clock
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address
+from tests.builders.node_settings import updated
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import RemoteChain, UpstreamServer, hash_of
 
@@ -28,7 +27,7 @@ pytestmark = pytest.mark.sqlite_only
 
 def again(settings, **changes):
     """Restart with other settings."""
-    settings.NODE = replace(settings.NODE, **changes)
+    settings.NODE = updated(settings.NODE, **changes)
     return load_genesis(evm_chain())
 
 

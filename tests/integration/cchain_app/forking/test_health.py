@@ -1,6 +1,5 @@
 """A fork has no peers, so its health does not depend on a network process."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from platform_app.apps import platform_chain
 from platform_app.services.genesis import load_genesis
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
+from tests.builders.node_settings import updated
 from tests.integration.cchain_app.forking.conftest import ForkedChain
 
 pytestmark = pytest.mark.sqlite_only
@@ -22,7 +22,7 @@ def long_ago(
     forked: ForkedChain, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fork with NODE_NETWORK on, whose network process has not reported for a long time."""
-    settings.NODE = replace(settings.NODE, network=True, data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, network=True, data_dir=str(tmp_path))
     identity.make_identity(settings.NODE, 1_790_000_000)
     load_genesis(platform_chain(), platform_chain().proof_of_possession, "{}")
     monkeypatch.setattr(checks, "BEGAN", network_rows.ago(90).timestamp())

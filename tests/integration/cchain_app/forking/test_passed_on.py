@@ -1,13 +1,13 @@
 """Requests passed unchanged to the remote node: blocks and transactions up to the fork block, and earlier state."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
 from cchain_app.api.eth import forked as passing
 from nodeproject.apps import this_node
 from primitives.evm import Address
+from tests.builders.node_settings import updated
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import error, hash_of, transaction_hash
 
@@ -121,7 +121,7 @@ def test_logs_of_both_are_counted_against_the_limit(ask, forked, settings):
     forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:])), gas=50_000))
     wanted = {"fromBlock": hex(PIN), "toBlock": "latest", "topics": []}
     assert len(ask("eth_getLogs", wanted)["result"]) == 3
-    settings.NODE = replace(settings.NODE, logs_results=2)
+    settings.NODE = updated(settings.NODE, logs_results=2)
     words = ask("eth_getLogs", wanted)["error"]["message"]
     assert words == "query returned more than 2 results"
 

@@ -25,6 +25,7 @@ from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
 from primitives.evm import Address
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 from tests.builders.transactions import unsigned
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH, ForkedChain
@@ -67,7 +68,7 @@ def block(with_fork, remote, settings):
         "miner": MINER, "mixHash": RANDAO, "baseFeePerGas": hex(9 * GWEI), "gasLimit": hex(29_990_000),
     }  # fmt: skip
     remote.chain.transactions[HEIGHT] = [waiting_transaction(one) for one in (FIRST, SECOND, THIRD)]
-    settings.NODE = replace(
+    settings.NODE = updated(
         settings.NODE, fork_url=(remote.url,), fork_transaction_hash=text(SECOND)
     )
     return remote.chain
@@ -82,7 +83,7 @@ def replayed(block, remote):
 
 def refused(settings, kind, words, **changes):
     """Assert that no fork is created."""
-    settings.NODE = replace(settings.NODE, **changes)
+    settings.NODE = updated(settings.NODE, **changes)
     with pytest.raises(kind, match=words):
         load_genesis(evm_chain())
     for model in (models.Chain, models.Block, models.Transaction, models.Account):
@@ -169,7 +170,7 @@ def test_it_is_not_another_fork_by_its_settings(replayed, settings):
 
 
 def test_a_fork_without_replay_does_not_get_one(forked, settings):
-    settings.NODE = replace(settings.NODE, fork_url=(), fork_transaction_hash=text(SECOND))
+    settings.NODE = updated(settings.NODE, fork_url=(), fork_transaction_hash=text(SECOND))
     with pytest.raises(OtherFork, match=f"transaction none, but the settings give {text(SECOND)}"):
         load_genesis(evm_chain())
 

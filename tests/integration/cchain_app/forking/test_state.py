@@ -1,7 +1,6 @@
 """State of a fork: fetched once, stored as rows, changed by local blocks, and available without the remote node."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -12,6 +11,7 @@ from cchain_app.selectors import state
 from cchain_app.services import cheats
 from cchain_app.services.genesis import load_genesis
 from primitives.evm import Address
+from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import GWEI, error, hash_of
@@ -211,7 +211,7 @@ def test_a_block_whose_state_is_not_told_is_not_made(rpc, forked, remote):
 
 
 def test_without_a_url_there_is_nobody_to_ask(rpc, forked, settings):
-    settings.NODE = replace(settings.NODE, fork_url=())
+    settings.NODE = updated(settings.NODE, fork_url=())
     forked.restart()
     assert rpc("eth_blockNumber") == hex(PIN)
     with pytest.raises(Exception, match="without NODE_FORK_URL there is nobody to ask"):

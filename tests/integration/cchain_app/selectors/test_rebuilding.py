@@ -24,8 +24,8 @@ CONTRACT = bytecode.created(SENDER, 0)
 
 def verified(chain: Any) -> Hash | None:
     """Return the root of the rows, computed by the trie that the settings select."""
-    trie = select_trie(chain.evm.node.engine, cached=False)
-    return verify_state(chain.evm.db, trie, settings.NODE.directory)
+    trie = select_trie(chain.evm.settings.engine, cached=False)
+    return verify_state(chain.evm.db, trie, settings.NODE.common.directory)
 
 
 def store(chain: Any, slot: int, value: int) -> None:

@@ -1,7 +1,6 @@
 """Metrics of the C-Chain's cache: each lookup counts once, as a hit or as a miss."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import prefetch_accounts, prefetch_slots, state_at
 from primitives.evm import Address, Hash, Slot
 from tests.builders import bytecode
+from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER
 from tests.integration.conftest import Chain
 
@@ -109,7 +109,7 @@ def test_no_slots_are_read_ahead_where_none_are_kept(
     array: tuple[Address, dict[Slot, bytes]], settings: Any
 ) -> None:
     contract, values = array
-    settings.NODE = replace(settings.NODE, cache_slots=0)
+    settings.NODE = updated(settings.NODE, cache_slots=0)
     evm_chain().memory.begin_at(blocks.head(evm_chain()))
     state = state_at(evm_chain(), blocks.head(evm_chain()).number)
     with CaptureQueriesContext(connection) as asked:

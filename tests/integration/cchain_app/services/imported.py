@@ -1,7 +1,6 @@
 """Foreign chains imported into the test's database."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,14 @@ from cchain_app.foreign.files import read_blocks
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import begin_import
 from cchain_app.services.importing import ImportResult, import_blocks
+from tests.builders.node_settings import updated
 
 
 @pytest.fixture
 def directory(db: None, tmp_path: Path, settings: Any, node_settings: Any) -> Path:
     """The test's own data directory, for a chain to be imported."""
     del db, node_settings
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path))
     return tmp_path
 
 

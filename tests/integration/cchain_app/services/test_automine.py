@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -23,6 +22,7 @@ from cchain_app.store import development
 from cchain_app.txs.transaction import Transaction
 from chaindb.events import ChainEvents, Message
 from tests.builders import bytecode
+from tests.builders.node_settings import updated
 from tests.builders.transactions import SENDER, signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain, Rpc
@@ -33,7 +33,7 @@ EMBEDDED = pytest.mark.node_settings(profile="embedded")
 @pytest.fixture
 def mining(chain: Chain, settings: Any) -> Iterator[Chain]:
     """The chain of a single serving process that makes blocks on arrival."""
-    settings.NODE = replace(settings.NODE, profile="embedded")
+    settings.NODE = updated(settings.NODE, profile="embedded")
     evm = evm_chain()
     pooling = evm.admissions
     set_by_hand(mining="auto")

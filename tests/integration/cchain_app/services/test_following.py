@@ -1,7 +1,6 @@
 """Blocks of other nodes: executing them creates the same rows as at the node that built them."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from primitives.hexadecimal import encode_data
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, SENDERS, authorization
 from tests.builders.evm_chains import another_process, produce
+from tests.builders.node_settings import updated
 from tests.builders.transactions import KEY, RECIPIENT, SENDER, legacy, signed
 from tests.integration.cchain_app.followed import dump, follow, forged, genesis_without, rewind
 from tests.integration.conftest import Chain, Rpc
@@ -144,7 +144,7 @@ def before_cancun(tmp_path: Path, settings: Any, node_settings: Any) -> None:
     """A genesis file with Shanghai's rules, under which SELFDESTRUCT clears a contract's storage."""
     path = tmp_path / "genesis.json"
     path.write_text(genesis_without("cancunTime", "pragueTime", "blobSchedule"))
-    settings.NODE = replace(settings.NODE, genesis=str(path))
+    settings.NODE = updated(settings.NODE, genesis=str(path))
 
 
 @pytest.mark.parametrize("together", [1, 3, 100])

@@ -1,7 +1,6 @@
 """Blocks that are rejected: as a whole, with a specific error, and without a trace."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from cchain_app.txs.transaction import SET_CODE
 from primitives.evm import Address, Hash
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, authorization
+from tests.builders.node_settings import updated
 from tests.builders.transactions import KEY, SENDER, legacy, signed, unsigned
 from tests.integration.cchain_app.followed import dump, follow, forged, genesis_without, rewind
 from tests.integration.conftest import Chain
@@ -258,7 +258,7 @@ def before_prague(tmp_path: Path, settings: Any, node_settings: Any) -> None:
     """A genesis file with Cancun's rules."""
     path = tmp_path / "genesis.json"
     path.write_text(genesis_without("pragueTime"))
-    settings.NODE = replace(settings.NODE, genesis=str(path))
+    settings.NODE = updated(settings.NODE, genesis=str(path))
 
 
 def test_a_type_of_a_later_fork_is_refused(

@@ -1,7 +1,6 @@
 """Accounts funded at genesis of a local network: the settings of the first start decide, permanently."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 from primitives.recursion import recursion_limit_kept
 from tests.builders.cchain import JUNK_KEYS, SENDERS
+from tests.builders.node_settings import updated
 
 with recursion_limit_kept():
     from eth_account import Account
@@ -43,7 +43,7 @@ def begin(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> Any:
     """Start the node with settings, on the test's own data directory; a second call is a restart."""
 
     def start(**changes: Any) -> EvmChain:
-        settings.NODE = replace(node_settings, data_dir=str(tmp_path), **changes)
+        settings.NODE = updated(node_settings, data_dir=str(tmp_path), **changes)
         chain = evm_chain()
         service.load_genesis(chain)
         return chain
@@ -145,7 +145,7 @@ def test_words_that_are_no_mnemonic_begin_nothing(begin: Any, tmp_path: Path) ->
 def test_a_start_that_cannot_be_is_explained_without_the_words(
     transactional_db: None, node_settings: Any, settings: Any, tmp_path: Path
 ) -> None:
-    settings.NODE = replace(
+    settings.NODE = updated(
         node_settings, data_dir=str(tmp_path), mnemonic="correct horse battery staple"
     )
     with pytest.raises(CommandError, match="NODE_MNEMONIC is no BIP-39 mnemonic") as refusal:
@@ -164,7 +164,7 @@ def test_what_other_nodes_are_given_has_the_same_accounts(begin: Any) -> None:
 def test_a_new_networks_files_have_the_settings_accounts(
     node_settings: Any, settings: Any, tmp_path: Path
 ) -> None:
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path / "data"), accounts=1, balance=3)
+    settings.NODE = updated(node_settings, data_dir=str(tmp_path / "data"), accounts=1, balance=3)
     found = load_genesis(evm_chain().new_local_file())
     assert found.alloc[SENDERS[0]].balance == 3 * COIN
 

@@ -1,7 +1,6 @@
 """The genesis file given to other nodes: it makes exactly the same chain there."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.genesis import load_genesis
 from cchain_app.local_genesis import local_text
 from cchain_app.services import genesis as service
+from tests.builders.node_settings import updated
 from tests.integration.cchain_app.followed import dump, follow, rewind
 from tests.integration.conftest import Chain
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.sqlite_only
 @pytest.fixture
 def directory(tmp_path: Path, settings: Any, node_settings: Any) -> Path:
     """The test's own data directory, with the shared test database."""
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path))
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path))
     return tmp_path
 
 
@@ -73,7 +73,7 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
 
     evm_chain().fetched_genesis.parent.mkdir()
     evm_chain().fetched_genesis.write_text(text)
-    settings.NODE = replace(settings.NODE, min_base_fee=10**9)  # the network's value has priority
+    settings.NODE = updated(settings.NODE, min_base_fee=10**9)  # the network's value has priority
 
     assert service.load_genesis(evm_chain()) == chain.genesis
     follow(*candidates)
@@ -89,5 +89,5 @@ def test_files_are_looked_for_in_their_order(db: None, directory: Path, settings
     assert evm_chain().genesis_file() == b"given by others"
 
     (directory / "mine.json").write_bytes(b"named by the operator")
-    settings.NODE = replace(settings.NODE, genesis=str(directory / "mine.json"))
+    settings.NODE = updated(settings.NODE, genesis=str(directory / "mine.json"))
     assert evm_chain().genesis_file() == b"named by the operator"

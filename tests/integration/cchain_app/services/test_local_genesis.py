@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from cchain_app.store.chain import first_block
 from cchain_app.txs.transaction import LEGACY
 from primitives.evm import ZERO_ADDRESS, ZERO_HASH
 from primitives.hashing import EMPTY_ROOT
+from tests.builders.node_settings import updated
 from tests.builders.platform import NOW
 from tests.builders.process import begin_anew
 from tests.integration.conftest import Chain, Rpc
@@ -45,10 +45,10 @@ Begin = Callable[..., None]
 @pytest.fixture
 def begin(db: None, node_settings: Any, tmp_path: Path, settings: Any) -> Begin:
     """Return a function that starts a node with settings, on the test's own data directory."""
-    settings.NODE = replace(settings.NODE, data_dir=str(tmp_path), mining="manual")
+    settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), mining="manual")
 
     def anew(**changes: Any) -> None:
-        settings.NODE = replace(settings.NODE, **changes)
+        settings.NODE = updated(settings.NODE, **changes)
         begin_anew()
 
     return anew

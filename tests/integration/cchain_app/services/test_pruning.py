@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from django.db import connection
 
 from cchain_app import models, tasks
+from cchain_app import settings as evm_settings
 from cchain_app.api.errors import HISTORY_PRUNED
 from cchain_app.selectors import blocks
 from cchain_app.selectors import calls as found_calls
@@ -17,9 +17,9 @@ from cchain_app.services import calls, pruning
 from cchain_app.store import evm_state, history
 from cchain_app.store.history import CallsPruned, StatePruned
 from jsonrpc.errors import JsonRpcError
-from nodeproject.settings import history as history_settings
 from tests.builders import bytecode
 from tests.builders.evm_chains import another_process, produce
+from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.integration.conftest import Chain
 
@@ -41,7 +41,7 @@ def hexed(data: bytes) -> str:
 @pytest.fixture(autouse=True)
 def few_states_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower the minimum of 128 states: a few blocks test the same."""
-    monkeypatch.setattr(history_settings, "FEWEST_STATES", 1)
+    monkeypatch.setattr(evm_settings, "FEWEST_STATES", 1)
 
 
 @pytest.fixture
@@ -166,9 +166,9 @@ def test_nothing_is_given_up_unless_it_is_said(counted: Chain) -> None:
 
 def test_fewer_than_128_states_count_as_128(node_settings: Any, monkeypatch: Any) -> None:
     monkeypatch.undo()
-    assert replace(node_settings, history_state=0).kept_states == 0
-    assert replace(node_settings, history_state=5).kept_states == 128
-    assert replace(node_settings, history_state=500).kept_states == 500
+    assert updated(node_settings, history_state=0).cchain.history.kept_states == 0
+    assert updated(node_settings, history_state=5).cchain.history.kept_states == 128
+    assert updated(node_settings, history_state=500).cchain.history.kept_states == 500
 
 
 @keeps_states
@@ -389,7 +389,7 @@ def test_the_task_does_both(counted: Chain) -> None:
 @keeps_states
 def test_what_is_given_up_stays_so_when_more_is_wished_for(counted: Chain, settings: Any) -> None:
     prune(counted)
-    settings.NODE = replace(settings.NODE, history_state=0)
+    settings.NODE = updated(settings.NODE, history_state=0)
     with pytest.raises(StatePruned):
         state_at(counted.evm, FLOOR - 1).account(SENDER)
     counted.mine()

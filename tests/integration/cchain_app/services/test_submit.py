@@ -210,7 +210,7 @@ def test_a_pending_nonce_is_remembered_until_something_changes(
 ) -> None:
     chain.send(chain.make())
     assert pool.next_nonce(evm_chain(), SENDER) == 1
-    if settings.NODE.profile == "embedded":
+    if settings.NODE.common.profile == "embedded":
         with django_assert_num_queries(0):
             assert pool.next_nonce(evm_chain(), SENDER) == 1
 

@@ -6,7 +6,7 @@ one accepts the same blocks directly.
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -34,6 +34,7 @@ from chainvm.processing import NotProcessing
 from primitives.ids import ID
 from tests.builders.decided import accept_evm
 from tests.builders.evm_chains import another_process, produce
+from tests.builders.node_settings import updated
 from tests.builders.transactions import RECIPIENT, signed
 from tests.integration.cchain_app.followed import forged
 from tests.integration.recomputed import assert_recomputes
@@ -88,14 +89,20 @@ class Side:
 
 @pytest.fixture
 def sides() -> Iterator[tuple[Side, Side]]:
-    node = replace(settings.NODE, mining="manual")
+    node = updated(settings.NODE, mining="manual")
     # The genesis of the local network would have the time of its first start.
     document = json.loads(built_in_text("local")) | {"timestamp": hex(1_700_000_000)}
     text = json.dumps(document).encode()
     first, second = (
         Side(
             compose(
-                EvmChain(node, Database(alias), aliases=(f"C{place}",), genesis_file=lambda: text)
+                EvmChain(
+                    node.common,
+                    node.cchain,
+                    Database(alias),
+                    aliases=(f"C{place}",),
+                    genesis_file=lambda: text,
+                )
             )
         )
         for place, alias in enumerate(ALIASES)

@@ -297,6 +297,6 @@ def test_sources_may_be_longer_than_what_is_sent_to_pages(explored: Explored) ->
         f"/v2/verify/{CHAIN}/{NOBODY}",
         f"/server/v2/verify/{CHAIN}/{NOBODY}",
     ):
-        assert body_limit(settings, path) == 2 * settings.source_limit
+        assert body_limit(settings, path) == 2 * settings.explorer.source_limit
     for path in ("/admin/", "/apis", "/txs"):
         assert body_limit(settings, path) == settings.page_body_limit

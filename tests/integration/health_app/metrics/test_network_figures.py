@@ -1,11 +1,11 @@
 """Metrics of the network process, if it runs."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from health_app.metrics import network
+from tests.builders.node_settings import updated
 
 pytestmark = pytest.mark.django_db
 
@@ -17,5 +17,5 @@ def values() -> dict[str, Any]:
 def test_a_node_without_network_has_no_process_to_miss(node_settings: Any, settings: Any) -> None:
     assert values() == {"svc_network_process_up": 0, "svc_network_peers": 0}
 
-    settings.NODE = replace(settings.NODE, network=False)
+    settings.NODE = updated(settings.NODE, network=False)
     assert values() == {"svc_network_peers": 0}

@@ -1,7 +1,6 @@
 """A network with history and a running process, and a browser that records the database queries of each page."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +8,7 @@ from django.test import Client
 
 from chaindb import clock
 from tests.builders import network_rows, own_node, platform_history
+from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
 from tests.integration.admin_pages import Browse, browser
 from tests.integration.network_app.admin import past
@@ -37,7 +37,7 @@ def written_past(django_db_setup: None, django_db_blocker: Any) -> Iterator[None
 @pytest.fixture
 def network(written_past: None, db: None, settings: Any) -> None:
     """The network, whose process runs and bootstraps the C-Chain from another node."""
-    settings.NODE = replace(settings.NODE, bootstrap=("203.0.113.1:9651",))
+    settings.NODE = updated(settings.NODE, bootstrap=("203.0.113.1:9651",))
     network_rows.report(
         connected=65,
         known=1_234,

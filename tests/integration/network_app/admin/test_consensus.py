@@ -14,6 +14,7 @@ from platform_app.chain import PlatformChain
 from primitives.ids import NodeID
 from tests.builders import network_rows
 from tests.builders.consensus_report import REPORT, block_id, decided, node_id, processing
+from tests.builders.node_settings import updated
 from tests.integration.admin_pages import Browse
 from tests.integration.network_app.admin import past
 from tests.integration.network_app.admin.paths import detail, listing
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.usefixtures("network")
 
 @pytest.fixture
 def snowman(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, consensus="snowman")
+    settings.NODE = updated(settings.NODE, consensus="snowman")
 
 
 def show(browse: Browse, report: ConsensusReport = REPORT) -> str:
@@ -121,7 +122,7 @@ def test_the_page_is_bounded_in_what_it_asks(browse: Browse) -> None:
 
 
 def test_alone_it_says_in_one_sentence_who_decides(browse: Browse, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, bootstrap=())
+    settings.NODE = updated(settings.NODE, bootstrap=())
     consensus.write(REPORT, network_rows.ago(0))
     text = browse(listing("chainconsensus")).text
     assert "makes all blocks and decides on them alone: nobody votes." in text

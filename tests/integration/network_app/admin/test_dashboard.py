@@ -1,6 +1,5 @@
 """The network summary on the index page."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from platform_app.selectors import stakers
 from primitives.ids import NodeID
 from tests.builders import network_rows, own_node
 from tests.builders.network_rows import ago
+from tests.builders.node_settings import updated
 from tests.integration.admin_pages import Browse
 from tests.integration.network_app.admin import past
 from tests.integration.network_app.admin.paths import ADMIN, detail, listing
@@ -102,7 +102,7 @@ def test_a_silent_process_has_no_peers_and_bootstraps_nothing(browse: Browse) ->
 def test_a_node_that_follows_nobody_is_not_called_bootstrapped(
     browse: Browse, settings: Any
 ) -> None:
-    settings.NODE = replace(settings.NODE, bootstrap=())
+    settings.NODE = updated(settings.NODE, bootstrap=())
     past.end_bootstrap("C")
     for text in (_network(browse), browse(listing("chainsync")).text):
         assert ">follows nobody</span>" in text

@@ -1,6 +1,5 @@
 """The clock in a network: on a local network it follows accepted blocks, unless the validators vote."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from network_app.proposervm.verification import MAX_SKEW
 from nodeproject.apps import this_node, use
 from platform_app.config import DAY
 from primitives.ids import ID
+from tests.builders.node_settings import updated
 from tests.integration.cchain_app import followed
 from tests.integration.network_app.world import (
     FOLLOWER,
@@ -69,7 +69,7 @@ def time_of(raw: bytes) -> int:
 def elsewhere(world: World, settings: Any) -> None:
     """A network without time travel, although its chains are those of the local network."""
     node = this_node()
-    settings.NODE = replace(settings.NODE, network_id=5)
+    settings.NODE = updated(settings.NODE, network_id=5)
     use(node)
 
 

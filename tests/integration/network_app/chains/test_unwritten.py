@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from primitives.ids import ID, NodeID
 from primitives.node_identity import IdentityFiles
 from tests.builders import platform
 from tests.builders.memory_network import World, running, until
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.sides import ALIASES, Side, sides
 
 __all__ = ["sides"]
@@ -43,13 +43,15 @@ class Voter:
     def __init__(self, side: Side, home: Path, maker: NodeID) -> None:
         self.side = side
         side.chain.identity = IdentityFiles.below(home)
-        settings = replace(
+        settings = updated(
             django_settings.NODE,
             chains=("P",),
             consensus="snowman",
             bootstrap=("127.0.0.1:9651",),
         )
-        self.network = NodeNetwork(settings, side.chain, [evm_chain()], lambda _height: {maker: 1})
+        self.network = NodeNetwork(
+            settings.common, settings.peers, side.chain, [evm_chain()], lambda _height: {maker: 1}
+        )
         self.chain = self.network.platform
         self.runner: Runner[Any] | None = None
 

@@ -109,9 +109,15 @@ class PlatformVoter(DrivenNode):
     def __init__(self, world: World, number: int, databases: Databases) -> None:
         self._do_aside = databases.do
         alias = databases.aliases[number]
-        self.side = self._do_aside(lambda: Side(quiet(settings.NODE, Database(alias))))
+        self.side = self._do_aside(lambda: Side(quiet(settings.NODE.common, Database(alias))))
         self.side.chain.identity = databases.identities[number]
-        self.network = NodeNetwork(settings.NODE, self.side.chain, [evm_chain()], self.proposers)
+        self.network = NodeNetwork(
+            settings.NODE.common,
+            settings.NODE.peers,
+            self.side.chain,
+            [evm_chain()],
+            self.proposers,
+        )
         super().__init__(world, number)
 
     @override

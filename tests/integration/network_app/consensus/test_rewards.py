@@ -40,7 +40,7 @@ def databases(tmp_path: Path, transactional_db: None) -> Iterator[Databases]:
 def test_rewards_follow_the_votes(
     databases: Databases, saw_it: set[int], outcomes: set[TxStatus]
 ) -> None:
-    tx = Side(quiet(settings.NODE, Database("default"))).staking()  # samples only those rows
+    tx = Side(quiet(settings.NODE.common, Database("default"))).staking()  # samples only those rows
     staker = tx.unsigned.validator.node_id  # type: ignore[attr-defined]
     with PlatformNetwork(databases, seed=len(saw_it)) as network:
         for voter in network.voters:

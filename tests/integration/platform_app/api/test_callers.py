@@ -1,7 +1,6 @@
 """Callers of the keystore: on a network of value web pages cannot use it, unless their origin is allowed."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from jsonrpc.dispatch.registry import Method
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from primitives.networks import LOCAL
+from tests.builders.node_settings import updated
 
 PAGE = Caller(b"https://evil.example", is_remote=False)
 PROGRAM = Caller(b"", is_remote=True)
@@ -37,7 +37,7 @@ def on_network(node_settings: Any, settings: Any) -> Any:
     """Let the node be part of a network."""
 
     def be(network_id: int, **values: Any) -> None:
-        settings.NODE = replace(node_settings, network_id=network_id, **values)
+        settings.NODE = updated(node_settings, network_id=network_id, **values)
 
     return be
 

@@ -119,7 +119,11 @@ def known(question: tuple[str, dict[str, Any]]) -> bytes | None:
 def other_process() -> PlatformChain:
     """Return the same chain as an object of another process."""
     node = this_node()
-    return compose(PlatformChain(node.settings, platform_chain().db, node.identity))
+    return compose(
+        PlatformChain(
+            node.settings.common, node.settings.platform, platform_chain().db, node.identity
+        )
+    )
 
 
 def accept_elsewhere(pchain: PChain, *txs: Any) -> None:

@@ -28,6 +28,7 @@ from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import NodeID, ShortID
 from primitives.keys import EWOQ_KEY, VMRQ_KEY, address_of
 from tests.builders import own_node, platform
+from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from utxo.keychain import Keychain
 
@@ -187,7 +188,7 @@ def test_other_networks_are_not_renewed_and_not_even_asked(
     end_stay(pchain)
     assert platform_chain().own is not None
 
-    settings.NODE = replace(settings.NODE, network_id=network_id)
+    settings.NODE = updated(settings.NODE, network_id=network_id)
 
     assert platform_chain().own is None
 
@@ -459,7 +460,7 @@ def test_who_has_no_certificate_builds_blocks_all_the_same(
     elsewhere = tmp_path / "elsewhere"
     if content is not None:
         elsewhere.write_text(content)
-    settings.NODE = replace(settings.NODE, staking_cert_file=str(elsewhere))
+    settings.NODE = updated(settings.NODE, staking_cert_file=str(elsewhere))
 
     pchain.do(pchain.make())
     pchain.do(pchain.make())

@@ -138,7 +138,7 @@ def _started(txs: list[Tx], now: int) -> "subprocess.Popen[str]":
             **os.environ,
             "PYTHONPATH": str(ROOT),
             "DJANGO_SETTINGS_MODULE": "nodeproject.settings.test",
-            "NODE_DATA_DIR": str(settings.NODE.directory),
+            "NODE_DATA_DIR": str(settings.NODE.common.directory),
             "NODE_DATABASE_URL": _database_url(),
         },
         stdin=subprocess.PIPE,

@@ -1,7 +1,6 @@
 """Random histories made by the builder are followed from their bytes, and create the same rows."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -23,6 +22,7 @@ from platform_app.state.staker import Priority
 from platform_app.txs.base import TxStatus
 from tests.builders import platform, platform_rows, platform_tables
 from tests.builders.decided import accept_platform
+from tests.builders.node_settings import updated
 from tests.builders.platform_random import History, funded
 from tests.builders.platform_replay import remembered
 
@@ -34,7 +34,7 @@ BLOCKS = {"sqlite": 250, "postgresql": 60}
 @pytest.fixture
 def begun(db: None, node_settings: Any, settings: Any, tmp_path: Path) -> None:
     """A network whose coins belong to known keys; this node has no part in it."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    settings.NODE = updated(node_settings, data_dir=str(tmp_path))
     identity.make_identity(this_node().settings, platform.NOW)
     platform_rows.begin_with(funded())
 

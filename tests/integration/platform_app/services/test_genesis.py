@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +41,7 @@ from platform_app.txs.staking import AddPermissionlessValidatorTx
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, EVM_ID, ID, PRIMARY_NETWORK_ID
 from tests.builders import genesis, platform
+from tests.builders.node_settings import updated
 from tests.conformance.pchain_vectors import cases
 from tests.integration.platform_app.conftest import EWOQ, PChain
 
@@ -58,7 +58,7 @@ def start(
     db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Start:
     """Start a node as `initialise` does: in one data directory, with a stopped clock."""
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    settings.NODE = updated(node_settings, data_dir=str(tmp_path))
     monkeypatch.setattr(clock, "now", lambda: platform.NOW)
 
     def begin(now: int = platform.NOW, document: Any = None, **changes: Any) -> StoredNetwork:
@@ -67,7 +67,7 @@ def start(
         if document is not None:
             file = str(tmp_path / "genesis.json")
             Path(file).write_text(document if isinstance(document, str) else json.dumps(document))
-        settings.NODE = replace(settings.NODE, platform_genesis=file, **changes)
+        settings.NODE = updated(settings.NODE, platform_genesis=file, **changes)
         identity.make_identity(this_node().settings, now)
         return load_genesis(platform_chain(), platform_chain().proof_of_possession, C_CHAIN_GENESIS)
 
@@ -298,7 +298,7 @@ def test_a_file_with_more_than_there_may_ever_be_is_refused(start: Start) -> Non
 
 
 def test_a_file_that_cannot_be_read_is_told_in_words(start: Start, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, platform_genesis="/nowhere/genesis.json")
+    settings.NODE = updated(settings.NODE, platform_genesis="/nowhere/genesis.json")
 
     with pytest.raises(UnreadableGenesisFile) as refused:
         load_genesis(platform_chain(), _ANY_SIGNER, C_CHAIN_GENESIS)

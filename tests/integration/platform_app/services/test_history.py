@@ -6,7 +6,6 @@ much, 300.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from platform_app.txs.components import inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_rows
+from tests.builders.node_settings import updated
 from tests.builders.platform_random import History, burned, everything, funded, promised
 from tests.builders.platform_replay import assert_replays, contents, remembered
 from tests.builders.platform_state import SUPPLY
@@ -51,7 +51,7 @@ KINDS = 14
 def ledger(
     db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> "Ledger":
-    settings.NODE = replace(node_settings, data_dir=str(tmp_path))
+    settings.NODE = updated(node_settings, data_dir=str(tmp_path))
     identity.make_identity(this_node().settings, platform.NOW)  # not a validator of this network
     made = Ledger()
     accept = acceptance.accept

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
 from random import Random
@@ -28,6 +27,7 @@ from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import Tx, TxStatus
 from tests.builders.deciding import deciding
 from tests.builders.evm_chains import produce
+from tests.builders.node_settings import updated
 from tests.builders.platform_replay import assert_replays, remembered
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
@@ -231,7 +231,7 @@ def test_a_journey_that_broke_off_is_ended_by_the_nodes_own_builder(
 def test_the_clock_of_a_public_network_is_not_moved(
     pchain: PChain, settings: Any, network_id: int
 ) -> None:
-    settings.NODE = replace(settings.NODE, network_id=network_id)
+    settings.NODE = updated(settings.NODE, network_id=network_id)
 
     with pytest.raises(ClockNotMovable) as refused:
         time_travel(platform_chain(), DAY)
@@ -319,7 +319,7 @@ def test_what_is_no_duration_is_refused_by_the_command(text: str, words: str) ->
 
 
 def test_the_command_refuses_public_networks_in_words(pchain: PChain, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, network_id=5)
+    settings.NODE = updated(settings.NODE, network_id=5)
 
     with pytest.raises(CommandError, match="only a local network's clock can be moved"):
         call_command("time_travel", "1d")
@@ -350,7 +350,7 @@ def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
 
 
 def test_where_the_validators_vote_no_clock_is_moved(pchain: PChain, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, consensus="snowman")
+    settings.NODE = updated(settings.NODE, consensus="snowman")
     before = clock.offset()
 
     with pytest.raises(DecidedByVotes, match=r"^the validators vote on this network's blocks"):

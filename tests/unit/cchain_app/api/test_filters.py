@@ -3,7 +3,6 @@
 import json
 import pickle
 import uuid
-from dataclasses import replace
 from typing import NamedTuple
 
 import pytest
@@ -17,6 +16,7 @@ from cchain_app.selectors.logs import FoundLog, TooManyLogs
 from cchain_app.services import poll_filters
 from jsonrpc.errors import JsonRpcError
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
+from tests.builders.node_settings import updated
 from tests.builders.transactions import signed
 from tests.unit.cchain_app.api.conftest import dispatcher
 
@@ -127,7 +127,7 @@ def test_filter_logs_of_one_block_are_found_by_its_hash(rpc, chain):
 
 
 def test_more_logs_than_one_answer_may_hold_come_in_several(rpc, chain, settings):
-    settings.NODE = replace(settings.NODE, logs_results=2)
+    settings.NODE = updated(settings.NODE, logs_results=2)
     made = rpc("eth_newFilter", {})
     for nonce in range(4):
         emitting(chain, log(), log(), nonce=nonce)
@@ -217,7 +217,7 @@ def lives(rpc, made):
 
 
 def test_of_too_many_the_one_that_was_polled_longest_ago_gives_way(rpc, chain, settings):
-    settings.NODE = replace(settings.NODE, filters=3)
+    settings.NODE = updated(settings.NODE, filters=3)
     first, second, third = (rpc("eth_newBlockFilter") for _ in range(3))
     rpc("eth_getFilterChanges", first)
     fourth = rpc("eth_newFilter", {})
@@ -226,7 +226,7 @@ def test_of_too_many_the_one_that_was_polled_longest_ago_gives_way(rpc, chain, s
 
 @pytest.mark.parametrize("make", ["eth_newBlockFilter", "eth_newPendingTransactionFilter"])
 def test_who_makes_filters_by_the_thousand_loses_its_own(chain, settings, make):
-    settings.NODE = replace(settings.NODE, filters=100)
+    settings.NODE = updated(settings.NODE, filters=100)
     served = dispatcher()
     ours = call(make, client="192.0.2.1", served=served)
     for _ in range(11_000):
@@ -237,7 +237,7 @@ def test_who_makes_filters_by_the_thousand_loses_its_own(chain, settings, make):
 
 
 def test_uninstalled_and_expired_filters_make_room(rpc, chain, settings):
-    settings.NODE = replace(settings.NODE, filters=2)
+    settings.NODE = updated(settings.NODE, filters=2)
     with time_machine.travel(1_700_000_000, tick=False) as clock:
         kept = rpc("eth_newBlockFilter")
         for _ in range(5):
@@ -252,7 +252,7 @@ def test_uninstalled_and_expired_filters_make_room(rpc, chain, settings):
 
 
 def test_a_filter_counts_by_what_it_holds(rpc, chain, settings):
-    settings.NODE = replace(settings.NODE, filters=50)
+    settings.NODE = updated(settings.NODE, filters=50)
     topics = [[hexed(number.to_bytes(32, "big")) for number in range(1000)]] * 4
     large = [rpc("eth_newFilter", {"topics": topics}) for _ in range(3)]
     assert [lives(rpc, one) for one in large] == [False, False, True]

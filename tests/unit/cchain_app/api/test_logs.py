@@ -1,11 +1,10 @@
 """eth_getLogs over blocks in memory: ranges, matching and limits."""
 
-from dataclasses import replace
-
 import pytest
 
 from jsonrpc.errors import JsonRpcError
 from tests.builders.accepted import EMITTER, OTHER_TOPIC, TOPIC, log
+from tests.builders.node_settings import updated
 from tests.builders.transactions import signed
 
 OTHER = b"\xe2" * 20
@@ -115,7 +114,7 @@ def test_what_cannot_be_searched_is_said(rpc, blocks, wanted, code, words):
 
 
 def test_the_range_is_limited_by_a_setting(rpc, blocks, settings):
-    settings.NODE = replace(settings.NODE, logs_block_range=2)
+    settings.NODE = updated(settings.NODE, logs_block_range=2)
     assert numbers(rpc("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x3"})) == [1, 1, 3]
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x4"})
@@ -123,7 +122,7 @@ def test_the_range_is_limited_by_a_setting(rpc, blocks, settings):
 
 
 def test_the_number_of_logs_is_limited_by_a_setting(rpc, blocks, settings):
-    settings.NODE = replace(settings.NODE, logs_results=3)
+    settings.NODE = updated(settings.NODE, logs_results=3)
     assert len(rpc("eth_getLogs", {"fromBlock": "0x1", "toBlock": "0x3"})) == 3
     with pytest.raises(JsonRpcError) as failure:
         rpc("eth_getLogs", WHOLE)

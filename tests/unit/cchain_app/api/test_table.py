@@ -1,7 +1,6 @@
 """The table of methods: those that exist, and those that must not."""
 
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import pytest
 from cchain_app.api import registry
 from cchain_app.api.eth import node
 from nodeproject.apps import this_node
+from tests.builders.node_settings import updated
 from tests.conformance.openrpc import documented
 
 SPECIFIED = [
@@ -173,7 +173,7 @@ def test_a_local_network_signs_for_its_accounts(name):
 
 @pytest.mark.parametrize("network", [1, 5, 7777])
 def test_nothing_signs_elsewhere(network, node_settings, settings):
-    settings.NODE = replace(node_settings, network_id=network, chain_id=0)
+    settings.NODE = updated(node_settings, network_id=network, chain_id=0)
     methods = registry(this_node().evm_rpc)
     assert [name for name in ACCOUNTS if name in methods] == []
     assert methods.methods["eth_accounts"].handler() == []

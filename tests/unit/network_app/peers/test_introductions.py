@@ -7,8 +7,8 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.handshake.claims import NodeClaim, claimed_ip_port
 from network_app.peers.introductions import Introductions
+from network_app.settings import NetworkSettings
 from network_app.wire.p2p_pb2 import PeerList
-from nodeproject.settings.node import NodeSettings
 from tests.builders.nodes import NOW, node
 from tests.builders.peers import Validators
 
@@ -72,5 +72,5 @@ def test_private_addresses_are_dialled_where_they_may_be(ip: str) -> None:
     ],
 )
 def test_the_networks_on_which_they_may_be(network_id: int, setting: str, *, allowed: bool) -> None:
-    settings = NodeSettings(network_id=network_id, network_allow_private_ips=setting)
-    assert settings.dials_private is allowed
+    settings = NetworkSettings(network_allow_private_ips=setting)
+    assert settings.dials_private(network_id) is allowed

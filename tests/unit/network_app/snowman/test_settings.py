@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from network_app.settings import SnowSettings
 from network_app.snowman.parameters import (
     InvalidParameters,
     SnowParameters,
     default_alpha,
     parameters_of,
 )
-from nodeproject.settings.node import NodeSettings
 
 
 @pytest.mark.parametrize(
@@ -27,29 +27,29 @@ def test_few_validators_of_a_local_network_need_fewer_votes(
 
 
 def test_the_defaults_are_the_references() -> None:
-    assert parameters_of(NodeSettings(), 15) == SnowParameters()
-    assert parameters_of(NodeSettings(), 13) == SnowParameters(
+    assert parameters_of(SnowSettings(), 15) == SnowParameters()
+    assert parameters_of(SnowSettings(), 13) == SnowParameters(
         alpha_preference=13, alpha_confidence=13
     )
 
 
 def test_each_can_be_set() -> None:
-    node = NodeSettings(
-        snow_sample_size=10,
-        snow_preference_quorum_size=6,
-        snow_confidence_quorum_size=8,
-        snow_commit_threshold=9,
-        snow_concurrent_repolls=2,
-        snow_optimal_processing=3,
-        snow_max_processing=50,
-        snow_max_time_processing=2.5,
+    settings = SnowSettings(
+        sample_size=10,
+        preference_quorum_size=6,
+        confidence_quorum_size=8,
+        commit_threshold=9,
+        concurrent_repolls=2,
+        optimal_processing=3,
+        max_processing=50,
+        max_time_processing=2.5,
     )
-    assert parameters_of(node, 15) == SnowParameters(10, 6, 8, 9, 2, 3, 50, 2.5)
-    assert parameters_of(replace(node, snow_confidence_quorum_size=0), 7).alpha_confidence == 7
+    assert parameters_of(settings, 15) == SnowParameters(10, 6, 8, 9, 2, 3, 50, 2.5)
+    assert parameters_of(replace(settings, confidence_quorum_size=0), 7).alpha_confidence == 7
 
 
 def test_what_is_impossible_is_refused_in_the_references_words() -> None:
     with pytest.raises(
         InvalidParameters, match=r"^parameters invalid: k = 31, alphaPreference = 15"
     ):
-        parameters_of(NodeSettings(snow_sample_size=31), 15)
+        parameters_of(SnowSettings(sample_size=31), 15)

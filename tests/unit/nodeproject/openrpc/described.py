@@ -1,7 +1,6 @@
 """The interfaces of nodes of all kinds, as described in the reference of methods."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from jsonschema import Draft7Validator
 
@@ -10,13 +9,14 @@ from nodeproject.node import Node
 from nodeproject.web.openrpc.document import COMPONENTS, RpcInterface
 from nodeproject.web.openrpc.entries import MethodEntry
 from nodeproject.web.openrpc.schemas import Schema
+from tests.builders.node_settings import updated
 
 MAINNET = {"network_id": 1, "chain_id": 0}
 
 
 def interfaces(**changes: object) -> list[RpcInterface]:
     """Return the interfaces of a local network's node, or of a node with other settings."""
-    return Node(replace(this_node().settings, **changes)).doors.described()
+    return Node(updated(this_node().settings, **changes)).doors.described()
 
 
 def entries(**changes: object) -> Iterator[MethodEntry]:

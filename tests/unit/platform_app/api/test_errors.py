@@ -25,6 +25,7 @@ from primitives.addresses import Bech32Error
 from primitives.bls import BlsError
 from primitives.der import DerError
 from primitives.fair_lock import WaitedTooLong
+from primitives.flags import FormError
 from primitives.hexadecimal import HexError
 from primitives.identity import CertificateError
 from primitives.json_limits import TooDeep, TooManyValues
@@ -42,6 +43,7 @@ NEVER_AT_A_DOOR = (
     CertificateError, DerError,  # about peers
     IdentityError,  # about the node's own files
     SignatureError, BlsError, Overflow,  # converted to errors of the rules
+    FormError,  # of the settings
     HexError, RlpError,  # of the C-Chain
     Bech32Error,  # converted to an error of addresses
     TooManyValues, TooDeep,  # converted to errors of the decoder

@@ -1,14 +1,14 @@
-"""The settings of the explorer's verification of contracts."""
+"""The settings of the explorer: its faucet, the verification of contracts, and the index of tokens."""
 
 from dataclasses import dataclass
 
-from nodeproject.settings.flags import flag
-from nodeproject.settings.pool import PoolSettings
+from primitives.flags import flag
+from primitives.networks import LOCAL
 
 
 @dataclass(frozen=True, slots=True)
-class ExplorerSettings(PoolSettings):
-    """The operator's settings of verifications, with their defaults: a part of `NodeSettings`."""
+class ExplorerSettings:
+    """The settings of the explorer."""
 
     faucet: int = flag(
         10,
@@ -54,3 +54,15 @@ class ExplorerSettings(PoolSettings):
     verifications: int = flag(
         100, "Maximum waiting verifications; at most a tenth of them from one client.", least=1
     )
+    token_index: str = flag(
+        "local",
+        "Whether transfers and holders of tokens are stored as rows, after their blocks, for the explorer's "
+        "pages. `local`: only on the local network.",
+        choices=("local", "on", "off"),
+    )
+
+    def indexes_tokens(self, network_id: int) -> bool:
+        """Return whether transfers and holders of tokens are stored as rows."""
+        return self.token_index == "on" or (  # noqa: S105  # the tokens are ERC-20's
+            self.token_index == "local" and network_id == LOCAL  # noqa: S105  # likewise
+        )

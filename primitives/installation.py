@@ -8,7 +8,7 @@ from typing import Final
 
 from primitives.product import NAME
 
-BASE_DIR: Final = Path(__file__).resolve().parents[2]
+BASE_DIR: Final = Path(__file__).resolve().parents[1]
 """The directory that contains the packages: the checkout, or a `site-packages`."""
 
 

@@ -1,16 +1,48 @@
 """The settings of a local chain that forks a remote chain at one of its blocks (docs/development.md)."""
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Final
 
-from nodeproject.settings.flags import flag
-from nodeproject.settings.forms import FORK_URL, HEADER, TRANSACTION_HASH, WHOLE
+from cchain_app.forking.errors import MalformedForkSetting
+from cchain_app.forking.origin import read_hash, read_headers, read_wanted
+from primitives.flags import TextFormat, flag
+
+
+def _verify_url(text: str) -> None:
+    try:
+        read_wanted([text])
+    except MalformedForkSetting as error:
+        raise ValueError from error
+
+
+def _verify_hash(text: str) -> None:
+    try:
+        read_hash(text)
+    except MalformedForkSetting as error:
+        raise ValueError from error
+
+
+def _verify_header(text: str) -> None:
+    try:
+        read_headers([text])
+    except MalformedForkSetting as error:
+        raise ValueError from error
+
+
+FORK_URL: Final = TextFormat("a URL like https://HOST/PATH or URL@BLOCK", _verify_url)
+TRANSACTION_HASH: Final = TextFormat(
+    "a transaction's hash, 0x and 64 hexadecimal digits", _verify_hash
+)
+HEADER: Final = TextFormat("a header like NAME: VALUE", _verify_header)
+WHOLE: Final = TextFormat("a whole number", partial(int, base=0))
 
 
 @dataclass(frozen=True, slots=True)
 class ForkSettings:
-    """The operator's settings of a fork, with their defaults: a part of `NodeSettings`."""
+    """The settings of a fork, with their defaults."""
 
-    fork_url: tuple[str, ...] = flag(
+    url: tuple[str, ...] = flag(
         (),
         "JSON-RPC URL of the chain that the local chain forks, or URL@BLOCK; several are used in turn, the "
         "next after a failure. The part after the host is kept secret.",
@@ -18,14 +50,14 @@ class ForkSettings:
         secret=True,
         options=("-f",),
     )
-    fork_block_number: str = flag(
+    block_number: str = flag(
         "",
         "Block at which the fork starts; a negative number counts back from the last block. Default: the last"
         " block.",
         form=WHOLE,
         options=(),
     )
-    fork_transaction_hash: str = flag(
+    transaction_hash: str = flag(
         "",
         "Transaction up to which a fork replays the remote chain: the fork starts at the block before the "
         "transaction's, and replays that block up to and including the transaction. Alternative to "
@@ -33,7 +65,7 @@ class ForkSettings:
         form=TRANSACTION_HASH,
         options=(),
     )
-    fork_headers: tuple[str, ...] = flag(
+    headers: tuple[str, ...] = flag(
         (),
         "Headers for NODE_FORK_URL, each `NAME: VALUE`; they are sent to no other scheme, host or port, "
         "whatever URL anvil_setRpcUrl or anvil_reset name.",
@@ -41,25 +73,25 @@ class ForkSettings:
         secret=True,
         options=("--fork-header",),
     )
-    fork_url_callers: str = flag(
+    url_callers: str = flag(
         "local",
         "Callers that may set another fork URL (anvil_setRpcUrl, anvil_reset, hardhat_reset). `local`: "
         "programs on this machine. `any`: also web pages and other machines.",
         choices=("local", "any"),
     )
-    fork_retries: int = flag(
+    retries: int = flag(
         5,
         "Retries of a request to NODE_FORK_URL after a temporary failure.",
         least=0,
         options=("--retries",),
     )
-    fork_timeout: float = flag(
+    timeout: float = flag(
         45.0, "Seconds for one request to NODE_FORK_URL, including all its retries.", least=0.1
     )
-    fork_retry_backoff: float = flag(
+    retry_backoff: float = flag(
         1.0, "Seconds before each retry, unless the server asks for another delay.", least=0.0
     )
-    fork_chain_id: int = flag(
+    chain_id: int = flag(
         0,
         "Chain ID of a fork. 0: NODE_CHAIN_ID, or else the remote chain's.",
         least=0,

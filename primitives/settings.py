@@ -1,0 +1,99 @@
+"""The settings that several apps use: which network a node belongs to, and how it takes part in it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from primitives.flags import flag
+from primitives.installation import data_home
+from primitives.networks import LOCAL
+
+
+@dataclass(frozen=True, slots=True)
+class CommonSettings:
+    """The settings that several apps use."""
+
+    profile: str = flag(
+        "embedded",
+        "`embedded`: SQLite, everything in one process. `production`: PostgreSQL and Redis.",
+        choices=("embedded", "production"),
+    )
+    network_id: int = flag(
+        12345,
+        "1 mainnet, 5 testnet, 12345 local, any other number a custom network.",
+        least=1,
+        most=2**32 - 1,
+    )
+    data_dir: str = flag(
+        "",
+        "Directory of keys, database and genesis. Default: `data/network-<id>` in a checkout; "
+        "`~/.local/share/nunatak/network-<id>` (in XDG_DATA_HOME if that is set) for an installed package.",
+        options=(),
+    )
+    platform_genesis: str = flag(
+        "",
+        "The P-Chain's genesis file (the reference's JSON). Default: a network with this node as its only "
+        "validator.",
+    )
+    parameters: str = flag(
+        "specification",
+        "Amounts, limits and rules of the P-Chain: the specification's with 6 decimals, or the reference's "
+        "with 9, whose local network has five built-in validators.",
+        choices=("specification", "avalanchego"),
+    )
+    bootstrap: tuple[str, ...] = flag(
+        (), "Nodes (IP:PORT) from which this node fetches the chains and which it follows."
+    )
+    chains: tuple[str, ...] = flag(
+        ("P", "C"),
+        "Chains that this node takes part in. Use `P` in a network of the reference's nodes, because their "
+        "C-Chain is a different one.",
+        choices=("P", "C"),
+    )
+    producer: str = flag(
+        "",
+        "Node ID of the producer of all blocks if NODE_CONSENSUS is `sole`. Default: this node; with "
+        "NODE_BOOTSTRAP the producer named by the node that provided the genesis, or its first validator.",
+    )
+    consensus: str = flag(
+        "sole",
+        "How blocks are decided, the same on all nodes of a network. `sole`: by the one node that produces "
+        "them (NODE_PRODUCER). `snowman`: the validators vote, and each proposes blocks in its slots.",
+        choices=("sole", "snowman"),
+    )
+    web_workers: int = flag(
+        1,
+        "Processes of the web server; in the embedded profile all but one only answer reads.",
+        least=1,
+    )
+    allowed_origins: tuple[str, ...] = flag(
+        ("*",),
+        "Origins of web pages that may call the node (CORS), such as `http://localhost:3000` or "
+        "`https://*.example.com`; `*` for all. The keys of your own NODE_MNEMONIC, of NODE_FAUCET_KEY_FILE "
+        "and, outside of the local network, of the keystore are only used for pages whose origin is listed "
+        "here explicitly; `*` is not enough.",
+    )
+    rpc_threads: int = flag(16, "Threads for calls that read the database or execute.", least=1)
+
+    @property
+    def votes(self) -> bool:
+        """Whether the validators decide on blocks."""
+        return self.consensus == "snowman"
+
+    @property
+    def has_built_in_network(self) -> bool:
+        """Whether the P-Chain's genesis is built in, validators included."""
+        return (
+            self.parameters == "avalanchego"
+            and self.network_id == LOCAL
+            and not self.platform_genesis
+        )
+
+    @property
+    def directory(self) -> Path:
+        """The data directory."""
+        return Path(self.data_dir) if self.data_dir else data_home() / f"network-{self.network_id}"
+
+    @property
+    def genesis_directory(self) -> Path:
+        """The directory of the genesis that was fetched from the nodes this one follows."""
+        return self.directory / "genesis"
