@@ -35,11 +35,11 @@ from nodeproject.apps import this_node  # noqa: E402
 from nodeproject.heads.listener import HeadListener  # noqa: E402
 from nodeproject.heads.platform import PlatformListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
-from nodeproject.processes import process  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
+from nodeproject.startup import process  # noqa: E402
 from nodeproject.web.base_path import BelowBasePath  # noqa: E402
 from nodeproject.web.chain_paths import ChainPaths, letters_of  # noqa: E402
-from nodeproject.web.concurrency import DJANGO_THREADS, WAITING_PAGES, ConcurrencyLimit  # noqa: E402
+from nodeproject.web.concurrency import WAITING_PAGES, ConcurrencyLimit  # noqa: E402
 from nodeproject.web.endpoints import ROOT  # noqa: E402
 from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
 from primitives.identity import CertificateError  # noqa: E402
@@ -88,7 +88,7 @@ class Application:
             {
                 "http": ConcurrencyLimit(
                     BelowBasePath(django_application, doors.base_paths),
-                    at_once=DJANGO_THREADS,
+                    at_once=process.DJANGO_THREADS,
                     waiting=WAITING_PAGES,
                     gate=Gate(doors.gate_config, endpoint.dispatcher.dialect),
                     replies=metrics.replies_of(OTHER),

@@ -14,21 +14,14 @@ from typing import Final
 from django.core.management.base import BaseCommand
 from typing_extensions import override
 
-from nodeproject.processes.process import COLLECTOR
 from nodeproject.settings.flags import is_service_link
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import ConflictingFlags, add_options, environment
-from nodeproject.startup.profile import choose_settings
+from nodeproject.startup.process import COLLECTOR
+from nodeproject.startup.profile import CHECKS, choose_settings
 
 START: Final = "runnode"
 """The command that runs the node."""
-
-CHECKS: Final = ("node",)
-"""The tag of the node's own system checks (`checks.py`), which its commands run.
-
-Django's own checks examine code, which only changes with a release, and URLs, which loads all pages; `make lint`
-runs them.
-"""
 
 USAGE: Final = "%(prog)s [--port PORT] [--host ADDRESS] [--data-dir DIRECTORY] [--block-time SECONDS | --no-mining] [...]"
 

@@ -11,7 +11,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.http import HttpRequest
-from django.urls import get_script_prefix
+from django.urls import get_script_prefix, set_script_prefix
 from django_celery_beat import admin as beat_admin
 from django_celery_beat import models as beat
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
@@ -19,7 +19,6 @@ from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from adminkit.refusals import UnknownFilterMessages
 from nodeproject.admin.chain_choice import chosen_title
-from nodeproject.web.script_prefix import script_prefix
 from primitives.networks import MAINNET, name_of
 from primitives.product import NAME
 
@@ -60,8 +59,11 @@ class TaskSelect(UnfoldAdminSelectWidget, beat_admin.TaskSelectWidget):  # type:
 
     def tasks_as_choices(self) -> Any:
         """Return the tasks. Celery sets up Django before it looks for them, which resets the script prefix."""
-        with script_prefix(get_script_prefix()):
+        prefix = get_script_prefix()
+        try:
             return super().tasks_as_choices()
+        finally:
+            set_script_prefix(prefix)
 
 
 class ThemedTaskForm(beat_admin.PeriodicTaskForm):  # type: ignore[misc]  # untyped

@@ -17,9 +17,9 @@ from uvicorn.server import Server
 from uvicorn.supervisors import Multiprocess
 
 from nodeproject.apps import this_node
-from nodeproject.processes import process
 from nodeproject.processes.readers.handover import HandedOver
 from nodeproject.processes.readers.processes import Readers, wanted_readers
+from nodeproject.startup import process
 
 APPLICATION = "nodeproject.asgi:application"
 ADOPTED_AT_ONCE = 64
@@ -102,7 +102,7 @@ class _WritingServer(_TellingServer):
 
     async def _connect(self, given: HandedOver) -> None:
         # Imported late because it creates the application.
-        from nodeproject.web.uvicorn_protocols import AdoptedProtocol
+        from nodeproject.processes.uvicorn_protocols import AdoptedProtocol
 
         if self.should_exit:
             given.connection.close()
@@ -156,8 +156,8 @@ def _uvicorn(listening: Listening) -> None:
     node = settings.NODE
     config = config_of(
         APPLICATION,
-        "nodeproject.web.uvicorn_protocols:NodeProtocol",
-        "nodeproject.web.uvicorn_protocols:WebSocket",
+        "nodeproject.processes.uvicorn_protocols:NodeProtocol",
+        "nodeproject.processes.uvicorn_protocols:WebSocket",
     )
     if node.common.web_workers > 1 and node.common.profile == "production":
         config.workers = node.common.web_workers

@@ -103,7 +103,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
-            "libraries": {"overview": "nodeproject.web.overview_tag"},
+            "libraries": {"overview": "nodeproject.admin.overview_tag"},
         },
     },
 ]

@@ -200,6 +200,11 @@ class NodeSettings:
         return Path(self.signer_key_file or self.common.directory / "staking" / "signer.key")
 
     @property
+    def password_path(self) -> Path:
+        """The file with the generated password of the admin user."""
+        return self.common.directory / "admin_password"
+
+    @property
     def requests_per_second(self) -> int:
         """Calls per second and IP on the C-Chain's endpoints; 0 means no limit (specification 8)."""
         if self.rate_limit >= 0:

@@ -19,12 +19,12 @@ from network_app.snowman.parameters import (
     InvalidParameters,
     parameters_of,
 )
-from nodeproject.cli import CHECKS
 from nodeproject.settings.databases import is_postgresql
 from nodeproject.settings.flags import linked, unknown
 from nodeproject.settings.given import GIVEN
 from nodeproject.settings.node import NodeSettings
-from nodeproject.web.concurrency import DJANGO_THREADS
+from nodeproject.startup.process import DJANGO_THREADS
+from nodeproject.startup.profile import CHECKS
 
 PUBLIC_CHAIN_IDS = {1: 96369, 5: 96368}
 """EVM chain IDs of the networks that the specification names (section 9)."""

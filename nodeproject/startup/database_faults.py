@@ -8,7 +8,7 @@ from typing import Any
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 
-from nodeproject.processes.process import CannotStart
+from nodeproject.startup.process import CannotStart
 
 CONNECT_SECONDS = 5
 """Seconds that a database server may take to answer at the start."""

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nodeproject.processes.process import CannotStart
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.process import CannotStart
 from primitives import bls
 from primitives.identity import make_certificate
 from primitives.node_identity import IdentityFiles

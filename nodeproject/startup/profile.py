@@ -1,11 +1,19 @@
-"""The choice of a process's settings module, made before Django is loaded."""
+"""The choice of a process's settings module and of its system checks, made before Django is loaded."""
 
 import os
+from typing import Final
 
 PROFILES = {
     "embedded": "nodeproject.settings.embedded",
     "production": "nodeproject.settings.production",
 }
+
+CHECKS: Final = ("node",)
+"""The tag of the node's own system checks (`checks.py`), which its commands run.
+
+Django's own checks examine code, which only changes with a release, and URLs, which loads all pages; `make lint`
+runs them.
+"""
 
 
 class UnknownProfile(SystemExit):

@@ -11,7 +11,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.selectors import blocks
 from cchain_app.services.state_files import dump_state, load_state
-from nodeproject.processes.process import CannotStart
+from nodeproject.startup.process import CannotStart
 from primitives.whole_files import write_whole
 
 

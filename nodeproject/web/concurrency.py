@@ -27,8 +27,6 @@ from jsonrpc.http.delivery import STALL_SECONDS, Message, NotRead, Send, abandon
 from jsonrpc.http.peer import is_gone
 from jsonrpc.limits.memory import MemoryShare, RequestMemory
 
-DJANGO_THREADS: Final = 8
-"""Requests that Django processes concurrently in one process."""
 WAITING_PAGES: Final = 64
 """Requests that may wait for a turn."""
 PATIENCE_SECONDS: Final = 10.0

@@ -33,11 +33,11 @@ from jsonrpc.limits.interpreter import Interpreter
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
 from jsonrpc.limits.turn import LoopTurn
-from nodeproject.processes.observation import Observation
-from nodeproject.processes.process import connection_limits
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.process import connection_limits
 from nodeproject.web.base_path import BasePaths
 from nodeproject.web.chain_paths import paths_of
+from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.document import RpcInterface, ServerPath
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc

@@ -29,9 +29,9 @@ from jsonrpc.http.delivery import Send
 from jsonrpc.http.plain_heads import read_headers
 from jsonrpc.http.replies import GZIPPED, accepts_gzip, by_path, to_response
 from jsonrpc.http.replies import read_head as read_django_head
-from nodeproject.processes.observation import Observation
 from nodeproject.web.base_path import NO_BASE_PATHS, BasePaths
 from nodeproject.web.endpoints import ROOT, Endpoints
+from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
 
 DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")

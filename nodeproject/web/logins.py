@@ -35,7 +35,7 @@ OF_ADDRESS: Final = AttemptLimit(free=20, longest=300, remembered=3600)
 """Limit for all names from one address, which several people may share."""
 
 HASHING: Final = Slots(at_once=2, slots=4)
-"""Limit on hashing; it leaves half of Django's threads (`concurrency.DJANGO_THREADS`) to users who are logged in."""
+"""Limit on hashing; it leaves half of Django's threads (`process.DJANGO_THREADS`) to users who are logged in."""
 
 
 class LoginRefused(Exception):

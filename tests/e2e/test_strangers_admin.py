@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from nodeproject.web.concurrency import DJANGO_THREADS
+from nodeproject.startup.process import DJANGO_THREADS
 from tests.e2e.checked import CheckedNode
 
 LOGINS = 120

@@ -18,7 +18,7 @@ ALLOWED = {
     "nodeproject/heads/registry.py": "the locks of the processes that follow the rows",
     "nodeproject/heads/shared_memory.py": "shared memory",
     "nodeproject/startup/identity.py": "the lock of the identity",
-    "nodeproject/processes/process.py": "the lock of the data directory",
+    "nodeproject/startup/process.py": "the lock of the data directory",
 }
 WRITING = {"O_WRONLY", "O_RDWR", "O_CREAT"}
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from nodeproject.copies.backups.errors import OtherFile
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.initialise import password_file
 from primitives.whole_files import write_whole
 
 
@@ -31,7 +30,7 @@ def paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
             "staking/staker.crt": settings.certificate_path,
             "staking/staker.key": settings.staking_key_path,
             "staking/signer.key": settings.signer_path,
-            "admin_password": password_file(settings),
+            "admin_password": settings.password_path,
         }
     return found
 

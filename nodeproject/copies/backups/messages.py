@@ -8,8 +8,8 @@ from django.db import DatabaseError
 
 from nodeproject.copies.backups.errors import BackupRefused
 from nodeproject.copies.backups.manifest import Standing
-from nodeproject.processes.process import CannotStart
 from nodeproject.startup.database_faults import explained
+from nodeproject.startup.process import CannotStart
 
 
 def heads(standing: Standing) -> str:

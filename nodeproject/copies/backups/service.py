@@ -18,7 +18,7 @@ from nodeproject.copies.backups.manifest import (
 )
 from nodeproject.copies.backups.verification import verify
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.initialise import make_tables
+from nodeproject.startup.tables import make_tables
 
 Told = Callable[[str], object]
 """Called with a description of each step."""

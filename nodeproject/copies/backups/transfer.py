@@ -20,10 +20,10 @@ from nodeproject.copies.backups.errors import (
 from nodeproject.copies.backups.manifest import Standing, standing_of
 from nodeproject.copies.backups.service import Told, fill
 from nodeproject.copies.backups.verification import verify
-from nodeproject.processes.process import claim_directory
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.initialise import make_tables
+from nodeproject.startup.process import claim_directory
+from nodeproject.startup.tables import make_tables
 
 _SOURCE: Final = "transferred"
 """Django's alias of the SQLite database during the transfer."""

@@ -26,9 +26,9 @@ from cchain_app.services.genesis import begin_import
 from cchain_app.services.importing import ImportResult, NotMerged, import_blocks, let_make_blocks
 from chainvm.port import HeadMoved
 from nodeproject.apps import this_node
-from nodeproject.cli import CHECKS
-from nodeproject.processes.process import CannotStart, claim_directory
-from nodeproject.startup.initialise import initialise_or_explain
+from nodeproject.management.initialise import initialise_or_explain
+from nodeproject.startup.process import CannotStart, claim_directory
+from nodeproject.startup.profile import CHECKS
 
 _STANDARD_INPUT = "-"
 

@@ -6,8 +6,8 @@ from django.core.management.base import BaseCommand
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.cli import CHECKS
-from nodeproject.startup.initialise import initialise_or_explain
+from nodeproject.management.initialise import initialise_or_explain
+from nodeproject.startup.profile import CHECKS
 
 
 class Command(BaseCommand):

@@ -41,8 +41,7 @@ from nodeproject.processes.local_network.processes import (
 from nodeproject.processes.local_network.running import PATIENCE, NetworkFailed, RunningNetwork
 from nodeproject.processes.local_network.standing import NodeStatus, Quorum
 from nodeproject.processes.local_network.tables import place_table, standing_table
-from nodeproject.processes.process import CannotStart, check_port, claim_directory
-from nodeproject.startup.initialise import password_file
+from nodeproject.startup.process import CannotStart, check_port, claim_directory
 from primitives.installation import as_process, as_typed, data_home
 
 WIDTH = 200
@@ -240,5 +239,5 @@ def _login() -> str:
     """Return how to log in to the nodes: all have the caller's user name, each its own password."""
     return (
         f"Each node's admin knows the user {settings.NODE.admin_user}, whose password is in "
-        f"nodeN/{password_file(settings.NODE).name}; funded accounts and their keys are in nodeN/{LOG}."
+        f"nodeN/{settings.NODE.password_path.name}; funded accounts and their keys are in nodeN/{LOG}."
     )

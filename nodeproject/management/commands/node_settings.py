@@ -5,10 +5,10 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from typing_extensions import override
 
-from nodeproject.cli import CHECKS
 from nodeproject.settings.flags import table
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import option_table
+from nodeproject.startup.profile import CHECKS
 
 
 def markdown() -> str:

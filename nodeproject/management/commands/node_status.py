@@ -21,8 +21,8 @@ from chaindb.chains import C_CHAIN, absence, is_left_out, title
 from explorer_app.selectors import tokens
 from network_app import selectors
 from nodeproject.apps import this_node
-from nodeproject.cli import CHECKS
 from nodeproject.management.terminal import print_facts
+from nodeproject.startup.profile import CHECKS
 from nodeproject.web.addresses import base_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis

@@ -13,7 +13,7 @@ from typing_extensions import override
 from nodeproject.apps import this_node
 from nodeproject.copies.backups.messages import heads, refusals_told
 from nodeproject.copies.backups.service import restore
-from nodeproject.processes.process import claim_directory
+from nodeproject.startup.process import claim_directory
 
 
 class Command(BaseCommand):

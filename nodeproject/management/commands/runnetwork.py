@@ -14,7 +14,7 @@ from network_app.producer import MalformedProducer
 from network_app.runtime import RunningNetwork
 from network_app.snowman.parameters import InvalidParameters
 from nodeproject.apps import this_node
-from nodeproject.cli import CHECKS
+from nodeproject.startup.profile import CHECKS
 from platform_app.chain import NoPlatformGenesis
 
 

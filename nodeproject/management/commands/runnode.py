@@ -19,15 +19,15 @@ from cchain_app.services import local_genesis
 from chaindb.checkpoints import Checkpointer
 from nodeproject.apps import this_node
 from nodeproject.cli import StartCommand
+from nodeproject.management.banner import print_banner, print_listening
+from nodeproject.management.config_out import write_config
+from nodeproject.management.initialise import initialise_or_explain
 from nodeproject.node import Node
 from nodeproject.processes.network_thread import EmbeddedNetwork
-from nodeproject.processes.process import CannotStart, Termination, check_port, claim_directory
 from nodeproject.processes.server import serve
 from nodeproject.processes.workers import EmbeddedWorkers
 from nodeproject.startup import state_file
-from nodeproject.startup.banner import print_banner, print_listening
-from nodeproject.startup.config_out import write_config
-from nodeproject.startup.initialise import initialise_or_explain
+from nodeproject.startup.process import CannotStart, Termination, check_port, claim_directory
 
 SLOW_ENGINE = (
     "The reference engine runs: a thousand times slower than the native one (about 0.7 Mgas a "

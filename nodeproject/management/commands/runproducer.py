@@ -9,9 +9,9 @@ from django.db import connections
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.cli import CHECKS
-from nodeproject.processes import process
 from nodeproject.processes.producer import producers
+from nodeproject.startup import process
+from nodeproject.startup.profile import CHECKS
 
 
 class Command(BaseCommand):

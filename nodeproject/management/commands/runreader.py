@@ -13,11 +13,11 @@ from typing_extensions import override
 
 from nodeproject.apps import this_node
 from nodeproject.heads.shared_memory import HeadPage
-from nodeproject.processes import process
 from nodeproject.processes.readers.application import ReaderApplication, protocol_of
 from nodeproject.processes.readers.handover import Handover
 from nodeproject.processes.readers.head import ReaderHead
 from nodeproject.processes.server import BesideServer, config_of
+from nodeproject.startup import process
 
 GRACE: Final = 8.0
 """Seconds after the writer's end within which running calls must end; uvicorn waits for less."""

@@ -17,10 +17,10 @@ from typing_extensions import override
 from adminkit.formats import format_time, shorten
 from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
-from nodeproject.cli import CHECKS
 from nodeproject.copies.snapshots.manifest import Head
 from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
 from nodeproject.startup.database_faults import explained
+from nodeproject.startup.profile import CHECKS
 
 WIDTH = 120
 """Minimum columns of the table: a pipe has no width of its own."""

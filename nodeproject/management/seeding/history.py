@@ -17,9 +17,9 @@ from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import DYNAMIC_FEE
 from chaindb import clock
 from nodeproject.apps import this_node
+from nodeproject.management.initialise import initialise
 from nodeproject.management.seeding.owners import FUNDER, RICH, SeededOwner, owner
 from nodeproject.management.seeding.payments import FEE, coins_of, largest, split, transfer
-from nodeproject.startup.initialise import initialise
 from platform_app.apps import platform_chain
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool

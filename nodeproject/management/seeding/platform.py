@@ -19,6 +19,7 @@ from django.db import transaction as database
 from chaindb import clock
 from network_app.apps import node_network
 from nodeproject.apps import this_node
+from nodeproject.management.initialise import initialise
 from nodeproject.management.seeding.owners import RICH, SeededOwner, node_id, owner
 from nodeproject.management.seeding.payments import (
     COIN,
@@ -30,7 +31,6 @@ from nodeproject.management.seeding.payments import (
     transfer,
 )
 from nodeproject.startup.identity import make_identity
-from nodeproject.startup.initialise import initialise
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, build_options, build_proposal
 from platform_app.blocks.builder import build as build_block

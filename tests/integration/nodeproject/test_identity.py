@@ -11,13 +11,13 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from nodeproject import asgi
 from nodeproject.apps import this_node
-from nodeproject.processes.process import CannotStart
 from nodeproject.startup import identity
 from nodeproject.startup.identity import (
     HalfAnIdentity,
     MissingIdentityFile,
     make_identity,
 )
+from nodeproject.startup.process import CannotStart
 from platform_app.apps import platform_chain
 from primitives import bls
 from primitives.identity import check_certificate

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from nodeproject.apps import this_node
-from nodeproject.processes.process import CannotStart
 from nodeproject.startup import identity
 from nodeproject.startup.identity import UnusableCertificate, make_identity
+from nodeproject.startup.process import CannotStart
 from primitives.identity import KeyAndCertificate, make_certificate
 from tests.builders.node_settings import updated
 

@@ -16,9 +16,9 @@ from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
-from nodeproject.processes.process import CannotStart
-from nodeproject.startup.banner import print_banner
-from nodeproject.startup.initialise import initialise, password_file
+from nodeproject.management.banner import print_banner
+from nodeproject.management.initialise import initialise
+from nodeproject.startup.process import CannotStart
 from platform_app.genesis.errors import NoSupply
 from platform_app.services import genesis
 from platform_app.services.errors import FileOfOtherNetwork
@@ -43,7 +43,7 @@ def test_a_first_start_makes_chain_and_admin(empty_directory: Path) -> None:
     initialise(this_node())
 
     assert blocks.head(evm_chain()).number == 0
-    password = password_file(this_node().settings).read_text().strip()
+    password = this_node().settings.password_path.read_text().strip()
     user = authenticate(username="admin", password=password)
     assert user is not None
     assert user.is_superuser
@@ -52,8 +52,8 @@ def test_a_first_start_makes_chain_and_admin(empty_directory: Path) -> None:
 def test_the_password_is_for_its_owner_only(empty_directory: Path) -> None:
     initialise(this_node())
 
-    assert stat.S_IMODE(password_file(this_node().settings).stat().st_mode) == 0o600
-    assert len(password_file(this_node().settings).read_text().strip()) >= 24
+    assert stat.S_IMODE(this_node().settings.password_path.stat().st_mode) == 0o600
+    assert len(this_node().settings.password_path.read_text().strip()) >= 24
 
 
 @pytest.mark.parametrize("consensus", ["sole", "snowman"])
@@ -116,11 +116,11 @@ def test_the_start_says_which_keys_web_pages_may_not_use(
 
 def test_a_second_start_changes_nothing(empty_directory: Path) -> None:
     initialise(this_node())
-    password, genesis = password_file(this_node().settings).read_text(), blocks.head(evm_chain())
+    password, genesis = this_node().settings.password_path.read_text(), blocks.head(evm_chain())
 
     initialise(this_node())
 
-    assert password_file(this_node().settings).read_text() == password
+    assert this_node().settings.password_path.read_text() == password
     assert blocks.catch_up(evm_chain()) == genesis
     assert get_user_model().objects.count() == 1
 

@@ -13,8 +13,8 @@ from django.test import Client
 
 from chaindb.attempts import AttemptLimit, Slots
 from nodeproject.apps import this_node
+from nodeproject.startup.process import DJANGO_THREADS
 from nodeproject.web import logins
-from nodeproject.web.concurrency import DJANGO_THREADS
 from nodeproject.web.logins import HASHING, OF_ADDRESS, OF_NAME
 
 pytestmark = [pytest.mark.sqlite_only, pytest.mark.django_db]

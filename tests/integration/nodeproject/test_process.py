@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from nodeproject.processes.process import (
+from nodeproject.startup.process import (
     CannotStart,
     DirectoryInUse,
     NotOurAddress,
@@ -120,7 +120,7 @@ def test_processes_share_a_port_on_both_families() -> None:
 
 SWALLOWED = """
 import os, signal, sys
-from nodeproject.processes.process import Termination
+from nodeproject.startup.process import Termination
 
 class Finalized:
     def __del__(self):

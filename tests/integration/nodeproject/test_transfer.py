@@ -20,8 +20,8 @@ from nodeproject.copies.backups.errors import (
     NotEmpty,
     NotUpgraded,
 )
-from nodeproject.processes.process import DirectoryInUse, claim_directory
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.process import DirectoryInUse, claim_directory
 from tests.builders.node_settings import updated
 from tests.integration.nodeproject.snapshots import Scene
 

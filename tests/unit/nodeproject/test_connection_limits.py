@@ -4,7 +4,7 @@ import resource
 
 import pytest
 
-from nodeproject.processes import process
+from nodeproject.startup import process
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from cchain_app.selectors import blocks, state
 from cchain_app.services import genesis as service
 from explorer_app.selectors.known_accounts import MAX_LISTED, of_cchain
 from nodeproject.apps import this_node
-from nodeproject.startup.initialise import initialise_or_explain
+from nodeproject.management.initialise import initialise_or_explain
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 from primitives.recursion import recursion_limit_kept

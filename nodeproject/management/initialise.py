@@ -9,13 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management import CommandError, call_command
-from django.core.management.commands import migrate
+from django.core.management import CommandError
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 from rich.console import Console
-from rich.progress import Progress
-from typing_extensions import override
 
 from cchain_app.accounts.errors import KeyringError
 from cchain_app.chain import EvmChain
@@ -27,10 +23,10 @@ from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
 from network_app.joining import NobodyAnswers, OtherConsensus, fetch_genesis
 from nodeproject.node import Node
-from nodeproject.processes.process import CannotStart
-from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.database_faults import explained, verify_reachable, verify_version
+from nodeproject.startup.database_faults import explained
 from nodeproject.startup.identity import make_identity
+from nodeproject.startup.process import CannotStart
+from nodeproject.startup.tables import make_tables
 from platform_app.genesis.errors import GenesisError
 from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch
@@ -129,46 +125,6 @@ def _close(path: Path) -> None:
             path.chmod(stat.S_IMODE(found.st_mode) & ~0o077)
 
 
-def make_tables() -> None:
-    """Run the missing migrations with a progress bar: a first start has some dozens.
-
-    Raises:
-        DatabaseUnusable: The database does not answer, or is not in UTF-8.
-        DatabaseOfLaterVersion: It has migrations that this version does not know.
-        DatabaseError: A migration failed.
-    """
-    verify_reachable()
-    executor = MigrationExecutor(connection)
-    verify_version(executor.loader)
-    missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    if not missing:
-        return
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("Making tables", total=len(missing))
-        command = _Migrate(lambda: progress.advance(task))
-        call_command(command, interactive=False, verbosity=0)
-
-
-class _Migrate(migrate.Command):
-    """Django's command, which reports each completed migration."""
-
-    def __init__(self, done: Callable[[], None]) -> None:
-        super().__init__()
-        self._done = done
-
-    @override
-    def migration_progress_callback(
-        self, action: str, migration: Any | None = None, fake: bool = False
-    ) -> None:
-        if action == "apply_success":
-            self._done()
-
-
-def password_file(settings: NodeSettings) -> Path:
-    """Return the file with the generated password of the admin user."""
-    return settings.common.directory / "admin_password"
-
-
 def _make_admin_user(node: Node) -> None:
     """Create the admin user with a random password, in a file that only its owner can read."""
     with node.database.atomic():
@@ -182,5 +138,5 @@ def _add_admin_user(node: Node) -> None:
     if users.filter(username=name).exists():
         return
     password = secrets.token_urlsafe(18)
-    write_whole(password_file(node.settings), f"{password}\n".encode())
+    write_whole(node.settings.password_path, f"{password}\n".encode())
     users.create_superuser(username=name, password=password)

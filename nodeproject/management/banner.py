@@ -8,7 +8,6 @@ from explorer_app.selectors import known_accounts
 from jsonrpc.dispatch.caller import naming
 from nodeproject.management.terminal import print_facts
 from nodeproject.node import Node
-from nodeproject.startup.initialise import password_file
 from nodeproject.web.addresses import base_url
 from primitives.networks import LOCAL
 from primitives.product import NAME, VERSION
@@ -24,7 +23,7 @@ def print_banner(node: Node) -> None:
         "C-Chain RPC": f"{base}/ext/bc/C/rpc, and {base}",
         "C-Chain WebSocket": f"ws{base[4:]}/ext/bc/C/ws, and ws{base[4:]}",
         "Admin": f"{base}/admin/",
-        "Admin login": f"user {settings.admin_user}, password in {password_file(settings)}",
+        "Admin login": f"user {settings.admin_user}, password in {settings.password_path}",
         "Network": f"{settings.common.network_id}, chain ID {evm.config.chain_id}",
         "Node ID": str(platform.node_id),
         "Heads": f"C-Chain block {blocks.head(evm).number}, P-Chain block {platform.tip().height}",

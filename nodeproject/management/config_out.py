@@ -8,7 +8,7 @@ from typing import Any
 from cchain_app.api.eth.fees import gas_price, next_base_fee
 from cchain_app.selectors import blocks
 from nodeproject.node import Node
-from nodeproject.processes.process import CannotStart
+from nodeproject.startup.process import CannotStart
 from primitives.hexadecimal import checksum_address
 from primitives.networks import LOCAL
 from primitives.whole_files import write_whole

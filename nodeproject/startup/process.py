@@ -22,6 +22,10 @@ SWITCH_INTERVAL = 0.0005
 wait for the block that its transaction has triggered in the worker's thread."""
 
 
+DJANGO_THREADS = 8
+"""Requests that Django processes concurrently in one process."""
+
+
 COLLECTOR = (20_000, 20, 50)
 """Thresholds of Python's garbage collector: long-lived objects are examined less often than by default."""
 
