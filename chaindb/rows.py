@@ -19,6 +19,13 @@ from chaindb.fields import BytesField, UInt64Field, UInt256Field, for_database
 PART: Final = 1_000
 """Rows that are read or written in one part."""
 
+_SEQUENCES: Final = """
+SELECT pg_get_serial_sequence(%s, a.attname), a.attname FROM pg_attribute a
+JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = current_schema() AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+  AND pg_get_serial_sequence(%s, a.attname) IS NOT NULL
+"""
+
 Convert = Callable[[Any], Any]
 
 
@@ -56,6 +63,10 @@ class Table:
         row = db.row(f'SELECT count(*) FROM "{self.name}"')  # noqa: S608  # names come from the models
         return int(row[0]) if row else 0
 
+    def has_rows(self, db: Database) -> bool:
+        """Return whether there are rows."""
+        return db.row(f'SELECT 1 FROM "{self.name}" LIMIT 1') is not None  # noqa: S608  # as above
+
     def read(self, db: Database) -> Iterator[Row]:
         """Yield all rows as plain values, sorted by key. A transaction makes them consistent."""
         column_list = ", ".join(f'"{name}"' for name in self.columns)
@@ -67,9 +78,15 @@ class Table:
                     yield tuple(map(_converted, self._plain, row))
 
     def write(self, db: Database, rows: Iterable[Row]) -> int:
-        """Insert rows from `read` within the caller's transaction; return the number of rows."""
-        write = _copy if db.connection.vendor == "postgresql" else _insert
-        return write(db, self, rows)
+        """Insert rows from `read` within the caller's transaction; return the number of rows.
+
+        New rows then get keys above those of these rows.
+        """
+        if db.connection.vendor != "postgresql":
+            return _insert(db, self, rows)  # SQLite chooses keys above the existing ones
+        written = _copy(db, self, rows)
+        raise_sequences(db, self.name)
+        return written
 
     def empty(self, db: Database) -> None:
         """Delete all rows."""
@@ -157,3 +174,15 @@ def _insert(db: Database, table: Table, rows: Iterable[Row]) -> int:
             cursor.executemany(statement, [tuple(map(_converted, adapt, row)) for row in part])
             written += len(part)
     return written
+
+
+def raise_sequences(db: Database, table: str) -> None:
+    """Raise the sequences above all existing keys. Keys that were used before are not used again."""
+    own = db.connection.ops.quote_name(table)
+    for sequence, column in db.rows(_SEQUENCES, [own, table, own]):
+        key = db.connection.ops.quote_name(column)
+        db.execute(
+            f"SELECT setval(%s, greatest((SELECT last_value FROM {sequence}), "  # noqa: S608  # quoted by PostgreSQL
+            f"(SELECT COALESCE(max({key}), 1) FROM {own})))",
+            [sequence],
+        )

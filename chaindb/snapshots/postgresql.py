@@ -12,6 +12,7 @@ from django.db import DatabaseError, ProgrammingError
 
 from chaindb.database import Database
 from chaindb.locks import Lock
+from chaindb.rows import raise_sequences
 from chaindb.snapshots.errors import (
     NameTaken,
     NoSuchSnapshot,
@@ -45,12 +46,6 @@ SELECT a.attname FROM pg_attribute a
 JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
 ORDER BY a.attname
-"""
-_SEQUENCES: Final = """
-SELECT pg_get_serial_sequence(%s, a.attname), a.attname FROM pg_attribute a
-JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = current_schema() AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
-  AND pg_get_serial_sequence(%s, a.attname) IS NOT NULL
 """
 
 
@@ -175,18 +170,6 @@ def fill(db: Database, name: str, table: str) -> None:
     db.execute(f"DELETE FROM {own}")  # noqa: S608  # names come from the models
     db.execute(f"INSERT INTO {own} ({column_list}) SELECT {column_list} FROM {copy}")  # noqa: S608  # as above
     raise_sequences(db, table)
-
-
-def raise_sequences(db: Database, table: str) -> None:
-    """Raise the sequences above all existing keys. Keys that were used before are not used again."""
-    own = db.connection.ops.quote_name(table)
-    for sequence, column in db.rows(_SEQUENCES, [own, table, own]):
-        key = db.connection.ops.quote_name(column)
-        db.execute(
-            f"SELECT setval(%s, greatest((SELECT last_value FROM {sequence}), "  # noqa: S608  # quoted by PostgreSQL
-            f"(SELECT COALESCE(max({key}), 1) FROM {own})))",
-            [sequence],
-        )
 
 
 def _columns(db: Database, schema: str, table: str) -> list[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 from rich.console import Console
 

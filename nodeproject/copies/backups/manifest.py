@@ -7,7 +7,7 @@ import msgspec
 
 from cchain_app.store import chain as cchain_rows
 from chaindb.database import Database
-from nodeproject.copies.backups import tables
+from nodeproject.copies import tables
 from nodeproject.copies.backups.errors import NoChainYet
 from nodeproject.copies.snapshots import heads
 from nodeproject.copies.snapshots.manifest import Head
@@ -82,7 +82,7 @@ def manifest_of(
         saved_at=int(time.time()),
         standing=standing,
         has_keys=keys,
-        migrations=tables.migrations(db),
+        migrations=tables.EVERYTHING.migrations(db),
         tables=counted,
         files=files,
     )

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Final
 
 from chaindb.database import Database, Row
 from chaindb.locks import Lock
 from chaindb.rows import Table
-from chaindb.snapshots.postgresql import raise_sequences
-from nodeproject.copies.backups import files, tables
+from nodeproject.copies import tables
+from nodeproject.copies.backups import files
 from nodeproject.copies.backups.archive import reading, writing
-from nodeproject.copies.backups.errors import BackupOfOtherNetwork, BackupTablesDiffer
+from nodeproject.copies.backups.errors import BackupOfOtherNetwork, BackupTablesDiffer, NotEmpty
 from nodeproject.copies.backups.manifest import (
     BackupManifest,
     TableRecord,
@@ -22,6 +23,9 @@ from nodeproject.startup.tables import make_tables
 
 Told = Callable[[str], object]
 """Called with a description of each step."""
+
+_FILLED_BY_MIGRATIONS: Final = ("auth_permission", "django_content_type")
+"""In the order in which their rows can be deleted."""
 
 
 def backup(
@@ -44,7 +48,7 @@ def backup(
     counted: dict[str, TableRecord] = {}
     with writing(path) as archive, db.as_of_one_moment():
         standing = standing_of(db)
-        for table in tables.all_tables(keys=keys):
+        for table in (tables.EVERYTHING if keys else tables.WITHOUT_PEOPLE).tables():
             told(f"Saving {table.name}")
             counted[table.name] = TableRecord(
                 table.columns, archive.add_rows(table.name, table.read(db))
@@ -114,22 +118,34 @@ def fill(
     if db.connection.vendor == "postgresql":
         db.execute("SET LOCAL statement_timeout = 0")
         db.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
-    tables.make_room(db)
-    for table in tables.all_tables():
+    _make_room(db)
+    for table in tables.EVERYTHING.tables():
         if table.name not in names:
             continue
         told(f"Writing {table.name}")
         table.write(db, rows_of(table))
-        if db.connection.vendor == "postgresql":
-            raise_sequences(db, table.name)
+
+
+def _make_room(db: Database) -> None:
+    """Verify that the tables have no rows but those from migrations, and delete these.
+
+    Raises:
+        NotEmpty: There are further rows.
+    """
+    found = {table.name: table for table in tables.EVERYTHING.tables()}
+    for table in found.values():
+        if table.name not in _FILLED_BY_MIGRATIONS and table.has_rows(db):
+            raise NotEmpty(table.name)
+    for name in _FILLED_BY_MIGRATIONS:
+        found[name].empty(db)
 
 
 def _verify_tables(db: Database, path: Path, manifest: BackupManifest) -> None:
-    here = tables.migrations(db)
-    differing = set(manifest.migrations) ^ set(here)
-    if differing:
-        raise BackupTablesDiffer(path, manifest.version, f"the migration {min(differing)}")
-    known = {table.name: table.columns for table in tables.all_tables()}
+    here = tables.EVERYTHING.migrations(db)
+    differing = tables.first_difference(manifest.migrations, here)
+    if differing is not None:
+        raise BackupTablesDiffer(path, manifest.version, f"the migration {differing}")
+    known = {table.name: table.columns for table in tables.EVERYTHING.tables()}
     for name, kept in manifest.tables.items():
         if known.get(name) != kept.columns:
             raise BackupTablesDiffer(path, manifest.version, f"the table {name}")

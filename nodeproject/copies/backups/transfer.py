@@ -10,7 +10,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.utils import load_backend
 
 from chaindb.database import Database
-from nodeproject.copies.backups import tables
+from nodeproject.copies import tables
 from nodeproject.copies.backups.errors import (
     BackupOfOtherNetwork,
     NeedsPostgresql,
@@ -55,20 +55,21 @@ def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> S
         with source.as_of_one_moment():
             standing = standing_of(source)
             _verify_fits(source, target, path, standing, settings)
-            names = {table.name: table.count(source) for table in tables.all_tables()}
+            counts = tables.EVERYTHING.counts(source)
             with target.atomic(durable=True):
-                fill(target, lambda table: table.read(source), tuple(names), told)
+                fill(target, lambda table: table.read(source), tuple(counts), told)
                 told("Verifying")
-                verify(target, standing, names, settings)
+                verify(target, standing, counts, settings)
     return standing
 
 
 def _verify_fits(
     source: Database, target: Database, path: Path, standing: Standing, settings: NodeSettings
 ) -> None:
-    differing = set(tables.migrations(source)) ^ set(tables.migrations(target))
-    if differing:
-        raise NotUpgraded(path, min(differing))
+    migrations = tables.EVERYTHING.migrations
+    differing = tables.first_difference(migrations(source), migrations(target))
+    if differing is not None:
+        raise NotUpgraded(path, differing)
     if standing.network_id != settings.common.network_id:
         raise BackupOfOtherNetwork(path, standing.network_id, settings.common.network_id)
 

@@ -6,7 +6,7 @@ from cchain_app.evm.select import select_trie
 from cchain_app.selectors.rebuilding import StateDiffers, verify_state
 from cchain_app.store.scratch import ScratchUnusable
 from chaindb.database import Database
-from nodeproject.copies.backups import tables
+from nodeproject.copies import tables
 from nodeproject.copies.backups.errors import NotTheSame, NotVerified
 from nodeproject.copies.backups.manifest import Standing, standing_of
 from nodeproject.settings.node import NodeSettings
@@ -30,10 +30,10 @@ def verify(
         NotVerified: The space for the trie is missing.
         OSError: The data directory cannot be written.
     """
-    for table in tables.all_tables():
-        wanted, found = counts.get(table.name, 0), table.count(db)
+    for name, found in tables.EVERYTHING.counts(db).items():
+        wanted = counts.get(name, 0)
         if wanted != found:
-            raise NotTheSame(f"the number of rows of {table.name}", wanted, found)
+            raise NotTheSame(f"the number of rows of {name}", wanted, found)
     here = standing_of(db)
     if here != standing:
         raise NotTheSame("where the chains stand", standing, here)

@@ -16,7 +16,8 @@ from chaindb.snapshots.port import Copies, verified
 from chaindb.snapshots.sqlite import SqliteCopies
 from network_app import selectors as network
 from network_app.node import NodeNetwork
-from nodeproject.copies.snapshots import heads, tables
+from nodeproject.copies import tables
+from nodeproject.copies.snapshots import heads
 from nodeproject.copies.snapshots.errors import (
     NoChain,
     NotAlone,
@@ -100,7 +101,9 @@ class Snapshots:
         self._verify_local()
         copies = self._copies()
         verified(name)
-        copies.save(name, tables.tables(), lambda: self._describe(name).to_text(), replace=replace)
+        copies.save(
+            name, tables.SNAPSHOT.names(), lambda: self._describe(name).to_text(), replace=replace
+        )
         return self._found(name)
 
     def restore(self, name: str) -> RestoreResult:
@@ -123,7 +126,7 @@ class Snapshots:
             number = generation.advance(self._db)
 
         with self._platform.answers.changing():
-            self._copies().restore(name, tables.tables(), begin)
+            self._copies().restore(name, tables.SNAPSHOT.names(), begin)
         if not is_left_out(C_CHAIN):
             head = cchain_blocks.catch_up(self._evm)
             rewound(self._evm, head.number, head.hash)
@@ -180,14 +183,14 @@ class Snapshots:
             pchain=found.pchain,
             cchain=found.cchain,
             clock_offset=clock.offset(),
-            migrations=tables.migrations(self._db),
+            migrations=tables.SNAPSHOT.migrations(self._db),
         )
 
     def _verify_fits(self, saved: SnapshotManifest) -> None:
         here = self._describe(saved.name)
-        differing = set(saved.migrations) ^ set(here.migrations)
-        if differing:
-            raise OtherMigrations(saved.name, min(differing))
+        differing = tables.first_difference(saved.migrations, here.migrations)
+        if differing is not None:
+            raise OtherMigrations(saved.name, differing)
         facts: tuple[tuple[str, Callable[[SnapshotManifest], object]], ...] = (
             ("network", lambda one: one.network_id),
             ("P-Chain's genesis", lambda one: one.pchain.genesis),

@@ -9,7 +9,7 @@ from django.db import connection, models
 from cchain_app.models import Account, Block, Receipt
 from chaindb.fields import RowIdField, row_id
 from chaindb.rowids import keep_by_rowid
-from nodeproject.copies.backups import tables
+from nodeproject.copies import tables
 
 sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no rowids")
 
@@ -26,7 +26,7 @@ RECEIPT = {
 @sqlite
 @pytest.mark.django_db
 def test_no_key_of_63_bits_has_an_index_of_its_own() -> None:
-    by_number = [table for table in tables.all_tables() if _is_kept_by_number(table.model)]
+    by_number = [table for table in tables.EVERYTHING.tables() if _is_kept_by_number(table.model)]
     assert len(by_number) > 12
     assert [table.name for table in by_number if _has_index_of_key(table.name)] == []
 

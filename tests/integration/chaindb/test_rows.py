@@ -10,7 +10,7 @@ from chaindb import rows
 from chaindb.database import Database
 from chaindb.rows import Table, UnknownColumn
 from health_app.models import HealthChange
-from nodeproject.copies.backups import tables
+from nodeproject.copies import tables
 from platform_app.models import UTXO, Staker, UTXOOwner
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 678_901, UTC)
@@ -27,7 +27,7 @@ def database(db: None) -> Database:
 
 
 def test_every_table_of_the_node_can_be_carried() -> None:
-    found = tables.all_tables()
+    found = tables.EVERYTHING.tables()
     assert len({table.name for table in found}) == len(found) > 60
     assert all(table.columns for table in found)
 

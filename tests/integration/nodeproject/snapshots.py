@@ -11,7 +11,7 @@ from django.db import connection
 from cchain_app.selectors import pool
 from chaindb import clock
 from nodeproject.apps import this_node
-from nodeproject.copies.snapshots import tables
+from nodeproject.copies import tables
 from nodeproject.copies.snapshots.service import RestoreResult, Snapshots
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
@@ -30,7 +30,7 @@ def rows() -> Rows:
     """Return all rows that a snapshot contains, by table."""
     found = {}
     with connection.cursor() as cursor:
-        for table in tables.tables():
+        for table in tables.SNAPSHOT.names():
             cursor.execute(f'SELECT * FROM "{table}"')
             found[table] = sorted(map(repr, map(_plain, cursor.fetchall())))
     return found

@@ -33,7 +33,8 @@ from explorer_app.models import (
 from health_app import services as health
 from health_app.result import CheckResult
 from nodeproject.apps import this_node
-from nodeproject.copies.backups import archive, service, tables
+from nodeproject.copies import tables
+from nodeproject.copies.backups import archive, service
 from nodeproject.copies.backups.errors import (
     BackupOfOtherNetwork,
     BackupTablesDiffer,
@@ -64,12 +65,15 @@ Rows = dict[str, list[Any]]
 
 def rows(db: Database, *, keys: bool = True) -> Rows:
     """Return all rows that a backup contains, by table."""
-    return {table.name: list(table.read(db)) for table in tables.all_tables(keys=keys)}
+    return {
+        table.name: list(table.read(db))
+        for table in (tables.EVERYTHING if keys else tables.WITHOUT_PEOPLE).tables()
+    }
 
 
 def counts(db: Database) -> dict[str, int]:
     """Return the number of rows that were not created together with the tables."""
-    found = {table.name: table.count(db) for table in tables.all_tables()}
+    found = tables.EVERYTHING.counts(db)
     return {name: count for name, count in found.items() if count}
 
 
@@ -165,7 +169,7 @@ def test_every_row_and_file_is_restored_into_an_empty_database(
 
 
 def test_every_table_is_saved_but_those_that_are_named_here() -> None:
-    carried = {table.name for table in tables.all_tables()}
+    carried = {table.name for table in tables.EVERYTHING.tables()}
     assert set(connection.introspection.table_names()) - carried == {
         "django_migrations",
         "django_session",
@@ -284,7 +288,7 @@ def changed(saved: Path, tmp_path: Path) -> Callable[..., Path]:
     ) -> Path:
         path = tmp_path / "changed.backup"
         with archive.reading(saved) as source, archive.writing(path) as made:
-            for table in tables.all_tables():
+            for table in tables.EVERYTHING.tables():
                 rows = [list(row) for row in source.rows(table)]
                 made.add_rows(table.name, of_rows(table.name, rows))
             for name, content in source.files(source.manifest.files).items():

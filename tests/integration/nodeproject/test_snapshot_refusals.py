@@ -18,7 +18,8 @@ from chaindb.snapshots.errors import (
     UnreadableSnapshot,
 )
 from nodeproject.apps import this_node
-from nodeproject.copies.snapshots import service, tables
+from nodeproject.copies import tables
+from nodeproject.copies.snapshots import service
 from nodeproject.copies.snapshots.errors import (
     NoChain,
     NotAlone,
@@ -128,14 +129,14 @@ def test_snapshots_are_for_the_local_network(scene: Scene) -> None:
 def test_another_chain_is_not_restored(scene: Scene, statement: str, what: str) -> None:
     scene.snapshots.save("a")
     scene.mine()
-    here = tables.tables()
+    here = tables.SNAPSHOT.names()
     with connection.cursor() as cursor:
         cursor.execute(statement)
     before = rows()
     with pytest.raises(OtherChain, match="the snapshot a is of another chain") as refused:
         scene.snapshots.restore("a")
     assert refused.value.what == what
-    assert (rows(), tables.tables()) == (before, here)
+    assert (rows(), tables.SNAPSHOT.names()) == (before, here)
     with connection.cursor() as cursor:  # for the checks of the chain after each test
         cursor.execute(statement.replace("= 7", f"= {refused.value.saved}"))
 

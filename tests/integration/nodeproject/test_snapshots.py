@@ -16,7 +16,8 @@ from chaindb.connections import release
 from chaindb.database import Database
 from chainvm.port import BlockContext, HeadMoved
 from nodeproject.apps import this_node
-from nodeproject.copies.snapshots import service, tables
+from nodeproject.copies import tables
+from nodeproject.copies.snapshots import service
 from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from platform_app.memory.answers import ALWAYS
@@ -308,5 +309,5 @@ def test_what_a_process_says_of_itself_and_people_stay(scene: Scene, admin_user:
     scene.snapshots.restore("a")
     admin_user.refresh_from_db()
     assert admin_user.first_name == "Ada"
-    assert "auth_user" not in tables.tables()
-    assert "network_app_peer" not in tables.tables()
+    assert "auth_user" not in tables.SNAPSHOT.names()
+    assert "network_app_peer" not in tables.SNAPSHOT.names()

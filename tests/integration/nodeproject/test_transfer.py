@@ -12,7 +12,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from chaindb.database import Database
 from nodeproject.apps import this_node
-from nodeproject.copies.backups import service, tables, transfer
+from nodeproject.copies import tables
+from nodeproject.copies.backups import service, transfer
 from nodeproject.copies.backups.errors import (
     BackupOfOtherNetwork,
     NeedsPostgresql,
@@ -74,10 +75,10 @@ def another_version(of: NodeSettings) -> Iterator[None]:
     reason="it moves to PostgreSQL: `make test` runs it on that database",
 )
 def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) -> None:
-    empty = {table.name: table.count(SECOND) for table in tables.all_tables()}
+    empty = tables.EVERYTHING.counts(SECOND)
 
     def untouched() -> bool:
-        return {table.name: table.count(SECOND) for table in tables.all_tables()} == empty
+        return tables.EVERYTHING.counts(SECOND) == empty
 
     with (
         claim_directory(sqlite.directory),
@@ -97,7 +98,7 @@ def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) 
 
     standing = transfer.transfer(sqlite, SECOND)
 
-    for table in tables.all_tables():
+    for table in tables.EVERYTHING.tables():
         assert list(table.read(SECOND)) == list(table.read(Database())), table.name
     assert standing.state_root is not None
     with pytest.raises(NotEmpty):
