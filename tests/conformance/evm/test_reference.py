@@ -19,7 +19,7 @@ from cchain_app.evm.reference_package import UnknownForkError
 from cchain_app.txs.signing import encode_authorization
 from cchain_app.txs.transaction import LEGACY, SET_CODE
 from primitives.evm import ZERO_WORD, Address, Slot, Word
-from primitives.hashing import EMPTY_HASH, keccak256
+from primitives.hashing import keccak256
 from tests.builders import bytecode
 from tests.builders.cchain import (
     ALL_FORKS,
@@ -52,62 +52,6 @@ def with_code(code: bytes, **account: object) -> MemoryState:
     state = genesis_state()
     state.put(CONTRACT, code=code, nonce=1, **account)  # type: ignore[arg-type]
     return state
-
-
-def test_a_transfer_moves_value_burns_the_base_fee_and_tips_the_coinbase() -> None:
-    state, env = genesis_state(), block_env()
-    block = ENGINE.execute_block(
-        env, [transaction(to=SENDERS[1], value=COIN)], state, skip_invalid=False
-    )
-    assert block.included == (0,)
-    assert block.gas_used == 21_000
-    assert block.results[0].succeeded
-    changes = block.changes.accounts
-    fee = 21_000 * (BASE_FEE + GWEI)
-    assert changes[SENDERS[0]].after == AccountState(1, 10_000 * COIN - COIN - fee, EMPTY_HASH)
-    assert changes[SENDERS[1]].after == AccountState(0, 10_001 * COIN, EMPTY_HASH)
-    assert changes[env.coinbase].before is None
-    assert changes[env.coinbase].after == AccountState(0, 21_000 * GWEI, EMPTY_HASH)
-
-
-def test_system_calls_write_parent_hashes_and_requests_are_hashed() -> None:
-    env = block_env()
-    block = ENGINE.execute_block(env, [], genesis_state(), skip_invalid=False)
-    history = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
-    assert block.changes.storage[history, slot(4)] == SlotChange(ZERO_WORD, Word(env.parent_hash))
-    roots = Address(bytes.fromhex("000f3df6d732807ef1319fb7b8bb8522d0beac02"))
-    time_slot = slot(env.timestamp % 8191)
-    assert block.changes.storage[roots, time_slot].after == word(env.timestamp)
-    assert block.requests_hash == EMPTY_REQUESTS
-    assert block.changes.accounts == {}
-
-
-def test_contracts_that_were_never_deployed_are_not_called() -> None:
-    block = ENGINE.execute_block(block_env(), [], MemoryState(), skip_invalid=False)
-    assert block.changes.storage == {}
-    assert block.requests_hash == EMPTY_REQUESTS
-
-
-def test_a_withdrawal_request_is_in_the_requests_hash() -> None:
-    queue = Address(bytes.fromhex("00000961ef480eb55e80d19ad83579a64c007002"))
-    request = transaction(to=queue, value=1, gas=500_000, data=b"\x07" * 48 + bytes(7) + b"\x09")
-    block = ENGINE.execute_block(block_env(), [request], genesis_state(), skip_invalid=False)
-    assert block.results[0].succeeded
-    assert block.requests_hash != EMPTY_REQUESTS
-
-
-def test_a_deployment_reports_code_address_and_storage() -> None:
-    state = genesis_state()
-    deploy = transaction(to=None, value=0, gas=500_000, data=bytecode.TOKEN_INIT)
-    block = ENGINE.execute_block(block_env(), [deploy], state, skip_invalid=False)
-    token = bytecode.created(SENDERS[0], 0)
-    assert block.results[0].contract_address == token
-    code_hash = keccak256(bytecode.TOKEN)
-    assert block.changes.codes == {code_hash: bytecode.TOKEN}
-    assert block.changes.accounts[token].after == AccountState(1, 0, code_hash)
-    holder = Slot(SENDERS[0].rjust(32, b"\0"))
-    supply = SlotChange(ZERO_WORD, word(bytecode.TOKEN_SUPPLY))
-    assert block.changes.storage[token, holder] == supply
 
 
 def test_a_token_transfer_logs_and_is_seen_by_the_next_transaction() -> None:

@@ -1,13 +1,12 @@
-"""Blocks executed by the native engine: state changes, and skipped transactions."""
+"""Blocks executed by the native engine: state changes, and skipped transactions; `test_block` runs both engines."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from cchain_app.config import DEPOSIT_CONTRACT, FORKS
+from cchain_app.config import FORKS
 from cchain_app.evm.engine import (
-    AccountChange,
     AccountState,
     BlockEnv,
     ExecutedBlock,
@@ -17,14 +16,12 @@ from cchain_app.evm.engine import (
     TransactionResult,
 )
 from cchain_app.evm.native import NativeEngine
-from cchain_app.evm.reference import ReferenceEngine
 from cchain_app.txs.transaction import ACCESS_LIST, LEGACY, SET_CODE
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
-from primitives.hashing import EMPTY_HASH, keccak256
+from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 from tests.builders import bytecode
 from tests.builders.cchain import (
-    BASE_FEE,
     COIN,
     SENDERS,
     MemoryState,
@@ -33,7 +30,6 @@ from tests.builders.cchain import (
     genesis_state,
     transaction,
 )
-from tests.builders.spec_history import DEPOSIT_LOGGER, deposit_event
 
 ENGINE = NativeEngine()
 GWEI = 10**9
@@ -73,38 +69,10 @@ def gas_of(*transactions: Any, state: MemoryState, env: BlockEnv | None = None) 
     return [result.gas_used for result in run(state, *transactions, env=env).results]
 
 
-def test_a_transfer_moves_value_burns_the_base_fee_and_tips_the_coinbase() -> None:
-    env = block_env()
-    block = run(genesis_state(), transaction(to=SENDERS[1], value=COIN), env=env)
-    assert block.included == (0,)
-    assert block.results == (TransactionResult(True, 21_000, (), None),)
-    assert block.gas_used == 21_000
-    changes = block.changes.accounts
-    fee = 21_000 * (BASE_FEE + GWEI)
-    assert changes[SENDERS[0]].after == AccountState(1, 10_000 * COIN - COIN - fee, EMPTY_HASH)
-    assert changes[SENDERS[1]] == AccountChange(
-        AccountState(0, 10_000 * COIN, EMPTY_HASH), AccountState(0, 10_001 * COIN, EMPTY_HASH)
-    )
-    assert changes[env.coinbase] == AccountChange(None, AccountState(0, 21_000 * GWEI, EMPTY_HASH))
-
-
 def test_each_transaction_sees_what_the_one_before_left() -> None:
     state = with_code(bytecode.COUNTER)
     block = run(state, call_contract(), call_contract(nonce=1), call_contract(nonce=2))
     assert storage_of(block, CONTRACT) == {slot(0): SlotChange(ZERO_WORD, word(3))}
-
-
-def test_a_deployment_reports_code_address_and_storage() -> None:
-    deploy = transaction(to=None, value=0, gas=500_000, data=bytecode.TOKEN_INIT)
-    block = run(genesis_state(), deploy)
-    token = bytecode.created(SENDERS[0], 0)
-    code_hash = keccak256(bytecode.TOKEN)
-    assert block.results[0].contract_address == token
-    assert block.changes.codes == {code_hash: bytecode.TOKEN}
-    assert block.changes.accounts[token] == AccountChange(None, AccountState(1, 0, code_hash))
-    holder = Slot(SENDERS[0].rjust(32, b"\0"))
-    supply = SlotChange(ZERO_WORD, word(bytecode.TOKEN_SUPPLY))
-    assert storage_of(block, token) == {holder: supply}
 
 
 def test_a_failed_deployment_names_the_address_and_leaves_only_the_nonce() -> None:
@@ -272,54 +240,6 @@ def test_every_fork_of_the_schedule_is_known() -> None:
 def test_an_unknown_fork_is_named() -> None:
     with pytest.raises(ValueError, match=r"^unknown fork atlantis$"):
         run(genesis_state(), env=replace(block_env(), fork="atlantis"))
-
-
-def test_system_calls_write_parent_hashes_and_requests_are_hashed() -> None:
-    env = block_env()
-    block = run(genesis_state(), env=env)
-    history = Address(bytes.fromhex("0000f90827f1c53a10cb7a02335b175320002935"))
-    roots = Address(bytes.fromhex("000f3df6d732807ef1319fb7b8bb8522d0beac02"))
-    assert block.changes.storage[history, slot(4)] == SlotChange(ZERO_WORD, Word(env.parent_hash))
-    time_slot = slot(env.timestamp % 8191)
-    assert block.changes.storage[roots, time_slot].after == word(env.timestamp)
-    assert block.requests_hash == EMPTY_REQUESTS
-    assert block.changes.accounts == {}
-
-
-def test_contracts_that_were_never_deployed_are_not_called() -> None:
-    block = run(MemoryState())
-    assert block.changes.storage == {}
-    assert block.requests_hash == EMPTY_REQUESTS
-
-
-EXITS = Address(bytes.fromhex("00000961ef480eb55e80d19ad83579a64c007002"))
-OTHER_DEPOSITS = Address(b"\x42" * 20)
-
-
-@pytest.mark.parametrize("engine", [ENGINE, ReferenceEngine()], ids=["native", "reference"])
-def test_deposits_are_read_from_the_contract_that_the_chain_names(engine: Any) -> None:
-    hashes = {}
-    for reads in (DEPOSIT_CONTRACT, OTHER_DEPOSITS):
-        for deposits_to in (DEPOSIT_CONTRACT, OTHER_DEPOSITS):
-            state = genesis_state()
-            state.put(deposits_to, code=DEPOSIT_LOGGER, nonce=1)
-            transactions = [
-                transaction(to=EXITS, value=1, gas=500_000, data=b"\x07" * 48 + bytes(7) + b"\x09"),
-                transaction(nonce=1, to=deposits_to, value=0, gas=500_000, data=deposit_event(b"\x05" * 48)),
-            ]  # fmt: skip
-            env = block_env(deposit_contract=reads)
-            block = engine.execute_block(env, transactions, state, skip_invalid=False)
-            hashes[reads, deposits_to] = block.requests_hash
-    assert hashes[DEPOSIT_CONTRACT, DEPOSIT_CONTRACT] == hashes[OTHER_DEPOSITS, OTHER_DEPOSITS]
-    assert hashes[DEPOSIT_CONTRACT, OTHER_DEPOSITS] == hashes[OTHER_DEPOSITS, DEPOSIT_CONTRACT]
-    assert len({*hashes.values(), EMPTY_REQUESTS}) == 3
-
-
-def test_a_withdrawal_request_is_in_the_requests_hash() -> None:
-    request = transaction(to=EXITS, value=1, gas=500_000, data=b"\x07" * 48 + bytes(7) + b"\x09")
-    block = run(genesis_state(), request)
-    assert block.results[0].succeeded
-    assert block.requests_hash not in {None, EMPTY_REQUESTS}
 
 
 def named(sender: int) -> str:
