@@ -16,7 +16,7 @@ from cchain_app.blocks.errors import UnknownParent
 from cchain_app.chain import EvmChain
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.evm.trie import MissingNodeError
-from cchain_app.processing import ProcessingBlocks
+from cchain_app.processing import BlockExecutor
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import state_at
 from cchain_app.services import transactions as submitting
@@ -397,15 +397,15 @@ def test_whoever_is_slower_than_this_nodes_own_block_is_refused(
 def test_whoever_is_overtaken_while_executing_is_refused(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, another: list[CandidateBlock]
 ) -> None:
-    execute = ProcessingBlocks._execute
+    execute = BlockExecutor.execute
 
     def overtaken(*arguments: Any, **more: Any) -> Any:
-        monkeypatch.setattr(ProcessingBlocks, "_execute", execute)
+        monkeypatch.setattr(BlockExecutor, "execute", execute)
         executed = execute(*arguments, **more)
         produce(another_process(evm_chain()), now=chain.now + 9, allow_empty=True)
         return executed
 
-    monkeypatch.setattr(ProcessingBlocks, "_execute", overtaken)
+    monkeypatch.setattr(BlockExecutor, "execute", overtaken)
     with pytest.raises(HeadMoved):
         follow(*another)
 
