@@ -76,24 +76,6 @@ class NoBlockchainID(Exception):
     """The P-Chain does not know the chain, or has no genesis yet."""
 
 
-def _no_fork() -> None:
-    """Return None: the chain is not a fork."""
-
-
-def _no_chain_id() -> None:
-    """Return None: no row gives a chain ID."""
-
-
-def _nobody() -> bool:
-    """Return False: no peer is connected."""
-    return False
-
-
-def _the_beginning() -> int:
-    """Return the start of Unix time."""
-    return 0
-
-
 class EvmChain:
     """A chain on one database; everything in which chains differ is an argument.
 
@@ -169,13 +151,13 @@ class EvmChain:
         """The block whose calls are only partly written; the next run continues with it."""
         self.progress: Callable[[], SyncProgress | None] = up_to_date
         """How far bootstrapping is; set by the code that follows other nodes, called on the event loop."""
-        self.has_peers: Callable[[], bool] = _nobody
+        self.has_peers: Callable[[], bool] = lambda: False
         """Whether peers are connected, which see the chain's blocks; set by the node."""
-        self.least_time: Callable[[], int] = _the_beginning
+        self.least_time: Callable[[], int] = lambda: 0
         """Earliest Unix time to which the node's clock may be set: another chain's last block. Set by the node."""
-        self.find_fork: Callable[[], ForkOrigin | None] = _no_fork
+        self.find_fork: Callable[[], ForkOrigin | None] = lambda: None
         """Reads from the database which fork the chain is; set by `services.composition`."""
-        self.find_chain_id: Callable[[], int | None] = _no_chain_id
+        self.find_chain_id: Callable[[], int | None] = lambda: None
         """Reads the chain ID from the database; None: no chain is stored yet. Set by `services.composition`."""
         self._fork: ForkOrigin | None = None
         self._fork_is_known = False
