@@ -23,7 +23,7 @@ from cchain_app.config import ChainConfig, fork_named
 from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
-from cchain_app.filter_index import FilterIndex, MemoryIndex, RedisIndex
+from cchain_app.filter_index import FILTERS, FilterIndex, MemoryIndex, redis_index
 from cchain_app.forking.client import Upstream, upstream_at
 from cchain_app.forking.origin import ForkOrigin, read_wanted
 from cchain_app.genesis import Genesis, built_in_text, fund_accounts, load_genesis
@@ -57,10 +57,6 @@ from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
 from primitives.settings import CommonSettings
 
-FILTERS = "filters"
-"""The alias of Django's cache that holds polled filters."""
-
-
 WEI = 10**18
 """Wei of one coin."""
 
@@ -86,8 +82,7 @@ class EvmChain:
         settings: The settings of the chain.
         db: The database with the chain's rows.
         pointers: Where the node publishes its events; by default the chain publishes its own.
-        aliases: The chain's names. The first one is its `name`, in caches, events and rows shared with other
-            chains.
+        aliases: The chain's names. The first one is its `name`, in shared caches, events and rows.
         blockchain_id: Returns the blockchain ID, which the P-Chain's genesis determines; raises
             `NoBlockchainID` before that is known. None: the chain has no blockchain ID.
         genesis_file: Returns the genesis file; without it the settings choose the file.
@@ -132,13 +127,9 @@ class EvmChain:
         """Publishes the chain's events to subscribers; see `notifications`."""
         self.building = BlocksInProgress(self.name, node.profile)
         """The blocks that are being built."""
-        self.producer = Wakeup(
-            "cchain_app.produce_blocks",
-            Lock.CCHAIN_PRODUCER,
-            db,
-            node.profile,
-            chain=None if self.name == C_CHAIN else self.name,
-        )
+        named = None if self.name == C_CHAIN else self.name
+        task, lock = "cchain_app.produce_blocks", Lock.CCHAIN_PRODUCER
+        self.producer = Wakeup(task, lock, db, node.profile, chain=named)
         self.last_accepted_at = 0.0
         """When this process last accepted a block, on the monotonic clock in seconds; 0: never."""
         self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
@@ -499,13 +490,9 @@ class EvmChain:
     @cached_property
     def filter_index(self) -> FilterIndex:
         """The index of all polled filters: of this process, or, with Redis, of all processes."""
-        node = self.node
-        if node.profile != "production":
-            return MemoryIndex(self.settings.filters, self.settings.filter_lifetime)
-        # Imported here because Redis' client takes a fifth of a second to import.
-        from redis import Redis
-
-        entry = settings.CACHES[FILTERS]
-        redis = Redis.from_url(entry["LOCATION"], **entry.get("OPTIONS", {}))
-        prefix = f"filter-index-{self.name}:"
-        return RedisIndex(redis, self.settings.filters, self.settings.filter_lifetime, prefix)
+        filters, lifetime = self.settings.filters, self.settings.filter_lifetime
+        if self.node.profile != "production":
+            return MemoryIndex(filters, lifetime)
+        return redis_index(
+            settings.CACHES[FILTERS], f"filter-index-{self.name}:", filters, lifetime
+        )

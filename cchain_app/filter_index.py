@@ -8,13 +8,16 @@ thousand loses its own. An index does not know the filters themselves. Several p
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from redis import Redis
 
 Seconds = float
+
+FILTERS: Final = "filters"
+"""The alias of Django's cache that holds polled filters."""
 
 
 class FilterIndex(Protocol):
@@ -164,3 +167,12 @@ class RedisIndex:
     def remove(self, client: str, filter_id: int) -> None:
         """Forget a filter, if it exists."""
         self._remove(keys=self._keys, args=[client, f"{filter_id:032x}"])
+
+
+def redis_index(cache: Mapping[str, Any], prefix: str, limit: int, lifetime: Seconds) -> RedisIndex:
+    """Return the index that all processes share, on the server of a cache of Django's settings."""
+    # Imported here because Redis' client takes a fifth of a second to import.
+    from redis import Redis
+
+    redis = Redis.from_url(cache["LOCATION"], **cache.get("OPTIONS", {}))
+    return RedisIndex(redis, limit, lifetime, prefix)

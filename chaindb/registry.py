@@ -75,21 +75,21 @@ class ChainRegistry(Mapping[str, NodeChain]):
     def __init__(self, chains: Iterable[NodeChain]) -> None:
         self.every: Final = tuple(chains)
         """All chains, those that NODE_CHAINS leaves out included."""
-        aliases = [alias for one in self.every for alias in one.aliases]
-        tables = [(one.vm_name, one.db.alias) for one in self.every]
+        aliases = [alias for chain in self.every for alias in chain.aliases]
+        tables = [(chain.vm_name, chain.db.alias) for chain in self.every]
         if len({*aliases}) < len(aliases) or len({*tables}) < len(tables):
             raise DuplicateChain(f"chains {aliases} in {tables}")
 
     @override
     def __getitem__(self, name: str) -> NodeChain:
-        for one in self.every:
-            if one.name == name and not is_left_out(name):
-                return one
+        for chain in self.every:
+            if chain.name == name and not is_left_out(name):
+                return chain
         raise KeyError(name)
 
     @override
     def __iter__(self) -> Iterator[str]:
-        return (one.name for one in self.every if not is_left_out(one.name))
+        return (chain.name for chain in self.every if not is_left_out(chain.name))
 
     @override
     def __len__(self) -> int:
@@ -97,8 +97,8 @@ class ChainRegistry(Mapping[str, NodeChain]):
 
     def of(self, kind: type[T]) -> list[T]:
         """Return the chains of one class that the node takes part in."""
-        return [one for one in self.values() if isinstance(one, kind)]
+        return [chain for chain in self.values() if isinstance(chain, kind)]
 
     def find(self, text: str) -> NodeChain | None:
         """Return the chain with this alias or blockchain ID; None if the node takes part in no such chain."""
-        return next((one for one in self.values() if one.is_named(text)), None)
+        return next((chain for chain in self.values() if chain.is_named(text)), None)

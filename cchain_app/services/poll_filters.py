@@ -18,7 +18,8 @@ from enum import Enum, auto
 from django.core.cache import BaseCache, caches
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.chain import FILTERS, EvmChain
+from cchain_app.chain import EvmChain
+from cchain_app.filter_index import FILTERS
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, development, logs, pool
 from cchain_app.selectors.logs import FoundLog

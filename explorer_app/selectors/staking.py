@@ -104,7 +104,7 @@ def periods(
     return _with_rewards(chain, stakers)
 
 
-def period_started_by(chain: PlatformChain, tx_id: ID) -> StakingPeriod | None:
+def period_of(chain: PlatformChain, tx_id: ID) -> StakingPeriod | None:
     """Return the staking period that a transaction started."""
     staker = chain.db.objects(Staker).filter(pk=tx_id).first()
     return None if staker is None else _with_rewards(chain, [staker])[0]

@@ -86,7 +86,7 @@ def tx(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
     signed = platform.read(raw)
     context = _with_unit(
         site, section="p-txs", row=row, raw=raw[:MAX_JSON], size=len(raw), looked_at=str(tx_id),
-        period=staking.period_started_by(site.platform, tx_id),
+        period=staking.period_of(site.platform, tx_id),
     )  # fmt: skip
     if signed is not None:
         shown = render_tx(signed, lambda address: platform.text_of(site.platform, address))

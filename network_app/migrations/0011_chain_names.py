@@ -39,6 +39,21 @@ def forget_further_chains(apps, schema_editor):
         schema_editor.execute(
             f"UPDATE network_app_{table} SET id = 2 * height + CASE chain WHEN 'C' THEN 1 ELSE 0 END"
         )
+    if schema_editor.connection.vendor == "postgresql":
+        # Foreign keys are checked now, because a table with checks left cannot be altered.
+        schema_editor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        schema_editor.execute("SET CONSTRAINTS ALL DEFERRED")
+
+
+def number_above(apps, schema_editor):
+    """Number new rows from above the existing keys on. SQLite does so by itself."""
+    if schema_editor.connection.vendor != "postgresql":
+        return
+    for table in KEYED:
+        schema_editor.execute(
+            f"SELECT setval(pg_get_serial_sequence('network_app_{table}', 'id'), "
+            f"(SELECT COALESCE(MAX(id), 0) + 1 FROM network_app_{table}), false)"
+        )
 
 
 def name():
@@ -77,6 +92,6 @@ class Migration(migrations.Migration):
         migrations.AlterField("ChainSync", "chain", key_name()),
         migrations.AlterField("ChainConsensus", "chain", key_name()),
         migrations.AlterField("BlockDecision", "chain", name()),
-        migrations.RunPython(migrations.RunPython.noop, forget_further_chains),
+        migrations.RunPython(number_above, forget_further_chains),
         migrations.RunPython(create, drop),
     ]

@@ -25,7 +25,7 @@ class Sent:
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def signature(self, name: str) -> "Sent":
+    def signature(self, name: str, kwargs: dict[str, str]) -> "Sent":
         self.names.append(name)
         return self
 
@@ -126,7 +126,7 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
     chain: Chain, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Away:
-        def signature(self, name: str) -> Any:
+        def signature(self, name: str, kwargs: dict[str, str]) -> Any:
             raise ConnectionRefusedError("nobody there")
 
     monkeypatch.setattr(wakeup, "current_app", Away())

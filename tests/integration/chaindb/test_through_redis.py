@@ -34,13 +34,13 @@ settings.configure(
         "BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": sys.argv[1]}},
 )
 django.setup()
-from chaindb.building import Building
-from chaindb.events import Pointers
-shared, share = threading.Event(), Building._share
-Building._share = lambda *block: (share(*block), shared.set())
-with Building("P", "production").count(41):
+from chaindb.building import BlocksInProgress
+from chaindb.events import ChainEvents
+shared, share = threading.Event(), BlocksInProgress._share
+BlocksInProgress._share = lambda *block: (share(*block), shared.set())
+with BlocksInProgress("P", "production").count(41):
     shared.wait()
-    Pointers("production").send("C", {"type": "c", "number": 7})
+    ChainEvents("production").send("C", {"type": "c", "number": 7})
     sys.stdin.readline()
 """
 
@@ -81,7 +81,11 @@ async def test_a_process_hears_of_another_and_of_what_it_makes(production: str) 
     of_p = BlocksInProgress("P", "production")
     other = await asyncio.to_thread(_start, production)
     try:
-        assert await asyncio.wait_for(inbox.get(), SECONDS) == {"type": "c", "number": 7}
+        assert await asyncio.wait_for(inbox.get(), SECONDS) == {
+            "type": "c",
+            "number": 7,
+            "chain": "C",
+        }
         assert await asyncio.to_thread(_heights, of_p) == [41]
         assert await asyncio.to_thread(BlocksInProgress("C", "production").outstanding) == []
     finally:

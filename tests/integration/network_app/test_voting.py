@@ -117,7 +117,7 @@ def test_by_interval_the_clock_tells(
 ) -> None:
     configure(mining="interval", block_interval=2.0)
     voting.wall.seconds += 10
-    assert cchain_tasks.beat() == {"blocks": 0}
+    assert cchain_tasks.beat(evm_chain()) == {"blocks": 0}
     assert [chain for chain, _ in told] == [C_CHAIN]
 
 

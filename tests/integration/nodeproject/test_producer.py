@@ -100,7 +100,7 @@ def test_a_commit_wakes_it_and_what_is_rolled_back_does_not(start: Start) -> Non
 
 def test_while_it_lives_the_heartbeat_leaves_blocks_to_it(start: Start, monkeypatch: Any) -> None:
     beats: list[int] = []
-    monkeypatch.setattr(tasks, "beat", lambda: beats.append(1) or {"blocks": 1})
+    monkeypatch.setattr(tasks, "beat", lambda _chain: beats.append(1) or {"blocks": 1})
     assert tasks.tick() == {"blocks": 1}
 
     work = Work()

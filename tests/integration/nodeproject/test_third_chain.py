@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -27,6 +26,7 @@ from nodeproject.node import FurtherChain, Node
 from platform_app.apps import platform_chain
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders.evm_genesis import genesis_of
+from tests.builders.node_settings import updated
 from tests.builders.transactions import KEY, RECIPIENT, unsigned
 from tests.integration.health_app.metrics.conftest import parse
 from tests.integration.patience import PatientCommunicator
@@ -135,6 +135,8 @@ def test_the_node_knows_its_chains_by_name_alias_and_id(node: Node) -> None:
     assert (third.vm_name, third.db.alias) == ("evm", "second")
     assert node.chains["P"] is platform_chain()
     assert title(NAME) == "D-Chain"
+    wakeups = [one.producer for one in (node.platform_chain, *node.evm_chains.values())]
+    assert len({one.channel for one in wakeups}) == len({one.lock_key for one in wakeups}) == 3
 
 
 def test_chains_share_neither_names_nor_tables(node: Node) -> None:
@@ -145,7 +147,7 @@ def test_chains_share_neither_names_nor_tables(node: Node) -> None:
 
 
 def test_a_node_without_the_c_chain_does_not_take_part_in_it(node: Node, settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, chains=("P",))
+    settings.NODE = updated(settings.NODE, chains=("P",))
     chains = ChainRegistry(node.chains.every)
     assert list(chains) == ["P", NAME]
     assert len(chains) == 2
@@ -212,6 +214,7 @@ def test_tasks_name_the_chain(node: Node) -> None:
         tasks.tick("X")
 
 
+@pytest.mark.sqlite_only  # in production PostgreSQL wakes the producers
 def test_the_task_that_makes_its_blocks_is_sent_with_its_name(
     node: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,7 +42,7 @@ def test_an_address_has_twenty_bytes() -> None:
     assert ShortIDField().to_python(str(ShortID(bytes(20)))) == bytes(20)
     with pytest.raises(ValidationError, match="is not an identifier: invalid hash length"):
         ShortIDField().to_python(TEXT)
-    with pytest.raises(ValidationError, match="20 bytes are needed, not 32"):
+    with pytest.raises(ValidationError, match="expected 20 bytes, got 32"):
         ShortIDField().to_python(bytes(32))
 
 

@@ -277,7 +277,7 @@ def test_a_flood_is_a_line_a_minute(clock, caplog: pytest.LogCaptureFixture) -> 
     clock.now += SILENCE_SECONDS
     connections.enter(Line(), "192.0.2.1")
     assert len(caplog.records) == 2
-    assert "(1000 since the last such line)" in caplog.text
+    assert "(1000 more since the last such message)" in caplog.text
 
 
 def test_connections_without_an_address_are_only_counted_in_all(clock) -> None:

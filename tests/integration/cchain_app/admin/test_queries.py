@@ -160,9 +160,11 @@ def test_a_list_does_not_read_the_large_columns(browse: Browse) -> None:
 
 def test_the_first_page_counts_the_pool_only_when_it_or_the_head_changed(browse: Browse) -> None:
     first, second = browse(ADMIN), browse(ADMIN)
-    # Latest blocks, rates, pool size, latest transactions.
-    assert len(second.chain_statements) == 4
-    assert len(first.chain_statements) > 4
+    # Latest blocks, rates, pool size, latest transactions. Another process may have paused production, so in the
+    # production profile the overrides and the signatures among them are read as well.
+    again = 6 if evm_chain().node.profile == "production" else 4
+    assert len(second.chain_statements) == again
+    assert len(first.chain_statements) > again
     assert "30 pending" in first.text
     assert "30 pending" in second.text
     models.PoolTransaction.objects.filter(sender=rows.person(0)).delete()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from cchain_app import models, tasks
+from cchain_app.apps import evm_chain
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.overrides import NextBlockOverrides
@@ -160,7 +161,7 @@ def test_a_maker_of_blocks_goes_by_what_others_have_set(
     change_conditions(another_process(chain.evm), set_conditions)
 
     assert development.mining(chain.evm) == "auto", "nobody tells it"
-    assert tasks.beat() == {"blocks": 0}
+    assert tasks.beat(evm_chain()) == {"blocks": 0}
 
 
 @pytest.mark.parametrize("conditions", [{"mining": "manual"}, {"paused": True}])

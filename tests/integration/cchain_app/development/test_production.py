@@ -16,6 +16,7 @@ from jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
 from nodeproject.startup.state_file import NoStateFile, load
 from primitives.evm import Address
 from tests.builders.evm_chains import another_process
+from tests.builders.node_settings import updated
 from tests.integration.conftest import Chain, Rpc
 
 SOMEBODY = Address(b"\x5a" * 20)
@@ -66,7 +67,7 @@ def test_other_methods_are_as_ever(rpc: Rpc, chain: Chain) -> None:
 def test_chains_that_never_have_them_answer_with_the_plain_words(
     rpc: Rpc, settings: Any, never: dict[str, Any], profile: str
 ) -> None:
-    settings.NODE = replace(settings.NODE, profile=profile, **never)
+    settings.NODE = updated(settings.NODE, profile=profile, **never)
 
     assert refusal(rpc, "evm_mine") == PLAIN.format("evm_mine")
 
@@ -87,7 +88,7 @@ def test_what_was_set_for_blocks_stays_and_the_mining_mode_does_not(
     rpc("anvil_setCoinbase", f"0x{SOMEBODY.hex()}")
     rpc("anvil_setBalance", f"0x{SOMEBODY.hex()}", "0x7")
     rpc("evm_setIntervalMining", 3600)
-    settings.NODE = replace(settings.NODE, profile="production")
+    settings.NODE = updated(settings.NODE, profile="production")
 
     assert development.mining(chain.evm) == "auto"
     assert development.block_interval(chain.evm) == chain.evm.node.block_interval
@@ -105,7 +106,7 @@ def test_what_was_set_for_blocks_stays_and_the_mining_mode_does_not(
 @pytest.fixture
 def producer(chain: Chain, settings: Any) -> Chain:
     """A chain that makes blocks on arrival, in one of several processes."""
-    settings.NODE = replace(settings.NODE, profile="production", mining="auto")
+    settings.NODE = updated(settings.NODE, profile="production", mining="auto")
     return chain
 
 
@@ -126,7 +127,7 @@ def test_a_pause_by_another_process_is_read_before_a_block_is_made(producer: Cha
 def test_a_block_by_the_clock_is_not_made_where_that_was_paused(
     producer: Chain, settings: Any
 ) -> None:
-    settings.NODE = replace(settings.NODE, mining="interval")
+    settings.NODE = updated(settings.NODE, mining="interval")
     assert tasks.beat(producer.evm) == {"blocks": 1}
 
     manual_mining.pause(another_process(producer.evm))

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.db import connection
 
 from cchain_app import models, tasks
+from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.services import acceptance, cheats, transactions, vm
@@ -89,7 +90,7 @@ def test_no_block_is_made_by_the_clock_where_that_was_paused(
     set_in(chain.evm, mining="interval")
     meanwhile(lambda: set_in(other, paused=True))
 
-    assert tasks.beat() == {"blocks": 0}
+    assert tasks.beat(evm_chain()) == {"blocks": 0}
 
 
 def test_no_block_is_made_by_the_clock_before_the_interval_that_was_set(
@@ -99,7 +100,7 @@ def test_no_block_is_made_by_the_clock_before_the_interval_that_was_set(
     chain.evm.last_accepted_at = monotonic() - 1.0
     meanwhile(lambda: set_in(other, block_interval=3600.0))
 
-    assert tasks.beat() == {"blocks": 0}
+    assert tasks.beat(evm_chain()) == {"blocks": 0}
 
 
 @pytest.mark.parametrize("by", ["arrival", "hand", "command"])

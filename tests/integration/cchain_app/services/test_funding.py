@@ -186,6 +186,7 @@ def test_the_banner_shows_no_key_of_somebodys_own_mnemonic(begin: Any) -> None:
     assert shown[checksum_address(EWOQ)].startswith("0x56289e99")
 
 
+@pytest.mark.node_settings(profile="embedded")
 def test_the_banner_is_bounded_and_says_who_has_no_coins(begin: Any) -> None:
     begin()
     shown = dict(of_cchain(begin(accounts=40)))

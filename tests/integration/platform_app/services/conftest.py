@@ -21,7 +21,7 @@ class Sent:
     def __init__(self) -> None:
         self.names: list[str] = []
 
-    def signature(self, name: str) -> "Sent":
+    def signature(self, name: str, kwargs: dict[str, str]) -> "Sent":
         self.names.append(name)
         return self
 
@@ -32,7 +32,7 @@ class Sent:
 class Away:
     """A broker that cannot be reached."""
 
-    def signature(self, _name: str) -> Any:
+    def signature(self, _name: str, kwargs: dict[str, str]) -> Any:
         raise ConnectionRefusedError("nobody there")
 
 

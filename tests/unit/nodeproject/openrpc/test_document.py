@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from cchain_app.api.errors import HISTORY_PRUNED, SERVER_ERROR
 from nodeproject.web.openrpc.document import whole
+from tests.builders.node_settings import updated
 from tests.unit.nodeproject.openrpc.described import MAINNET, interfaces
 
 METHOD = {
@@ -132,7 +132,7 @@ def test_the_whole_document_says_where_each_method_is_asked() -> None:
 
 
 def test_a_node_without_the_c_chain_does_not_tell_of_it(settings: Any) -> None:
-    settings.NODE = replace(settings.NODE, chains=("P",))
+    settings.NODE = updated(settings.NODE, chains=("P",))
     names = {method["name"] for method in json.loads(whole(interfaces()))["methods"]}
 
     assert "platform.getHeight" in names
