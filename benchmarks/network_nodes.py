@@ -71,7 +71,7 @@ class Past(NamedTuple):
 def past(history: History) -> Past:
     """Return how a history was produced. It is produced once in a run."""
     told = json.loads((_made(history) / "made.json").read_text())
-    return Past(*(Stretch(**one) for one in told))
+    return Past(*(Stretch(**item) for item in told))
 
 
 def producer(history: History) -> Kind:

@@ -126,7 +126,9 @@ def _wait_for(server: Server, output: Path) -> None:
 def _listeners(port: int) -> int:
     """Return how many sockets listen at a port, from the kernel's tables."""
     tables = (Path("/proc/net") / name for name in ("tcp", "tcp6"))
-    rows = [row.split() for one in tables if one.exists() for row in one.read_text().splitlines()]
+    rows = [
+        row.split() for table in tables if table.exists() for row in table.read_text().splitlines()
+    ]
     return sum(row[1].endswith(f":{port:04X}") and row[3] == _LISTENS for row in rows)
 
 

@@ -68,11 +68,11 @@ def soak(server: Server, seconds: float, subscribers: int) -> Soaked:
     with ExitStack() as ending:
         listening = ending.enter_context(subscribed(server.endpoint, subscribers, head))
         began = time.perf_counter()
-        for one in clients.all:
-            one.start()
+        for other in clients.all:
+            other.start()
         early, late = _watch(server, tally, seconds)
-        for one in clients.all:
-            one.stop()
+        for item in clients.all:
+            item.stop()
         lasted = time.perf_counter() - began
         last = scene.client.height()
         heard = listening.finish(last)
@@ -109,9 +109,9 @@ def _prepared(scene: Scene, tally: Tally) -> Clients:
     scene.deploy()
     server, token = scene.server, scene.contract("Token")
     senders = [Sender(server, tally, place, token) for place in range(SENDERS)]
-    scene.fund([one.account for one in senders])
-    for one in senders:
-        one.prepare()
+    scene.fund([sender.account for sender in senders])
+    for item in senders:
+        item.prepare()
     others = [Reader(server, tally, senders[0], token), Visitor(server, tally, senders[0], token)]
     return Clients(senders, Payer(server, tally), others)
 
@@ -146,10 +146,10 @@ def _on_cchain(scene: Scene, tally: Tally, head: int, last: int) -> Sent:
     """Look for the transactions in all blocks since the start."""
     found: Counter[str] = Counter()
     for first in range(head + 1, last + 1, AT_ONCE):
-        wanted = [[hex(one), False] for one in range(first, min(first + AT_ONCE, last + 1))]
+        wanted = [[hex(index), False] for index in range(first, min(first + AT_ONCE, last + 1))]
         for block in scene.client.call_many("eth_getBlockByNumber", wanted):
             found.update(block["transactions"])
-    own = {one: found[one] for one in tally.hashes if one in found}
+    own = {block_hash: found[block_hash] for block_hash in tally.hashes if block_hash in found}
     return Sent("C-Chain", len(tally.hashes), Counter(own), found.total() - sum(own.values()))
 
 

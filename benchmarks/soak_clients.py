@@ -127,7 +127,7 @@ class Sender(Client):
     def _receipts(self, hashes: Sequence[str]) -> list[Any]:
         deadline = time.perf_counter() + PATIENCE
         while time.perf_counter() < deadline:
-            found = self.scene.client.call_many("eth_getTransactionReceipt", [[one] for one in hashes])  # fmt: skip
+            found = self.scene.client.call_many("eth_getTransactionReceipt", [[block_hash] for block_hash in hashes])  # fmt: skip
             if all(found):
                 return found
             time.sleep(OFTEN)
@@ -172,7 +172,7 @@ class Payer(Client):
         """Return how many of the issued transactions are Committed."""
         client = self.scene.client
         asked = (cb58(tx.tx_id) for tx in self.tally.issued)
-        return sum(client.call_named("platform.getTxStatus", txID=one)["status"] == "Committed" for one in asked)  # fmt: skip
+        return sum(client.call_named("platform.getTxStatus", txID=item)["status"] == "Committed" for item in asked)  # fmt: skip
 
     def paid(self) -> int:
         """Return how many payments the recipients have received."""

@@ -106,7 +106,7 @@ class Listener:
 
     def __init__(self, framing: WebSocket, sockets: Sequence[socket.socket], head: int) -> None:
         self._framing = framing
-        self._sockets = {one.fileno(): one for one in sockets}
+        self._sockets = {item.fileno(): item for item in sockets}
         self._received = {number: bytearray() for number in self._sockets}
         self._told = {number: Told(head) for number in self._sockets}
         self._times: defaultdict[int, array[float]] = defaultdict(lambda: array("d"))
@@ -135,9 +135,9 @@ class Listener:
 
     def heard(self, head: int) -> Heard:
         """Return the notifications up to a head."""
-        for one in self._told.values():
-            one.end(head)
-        lost, doubled = (sum(getattr(one, what) for one in self._told.values()) for what in ("lost", "doubled"))  # fmt: skip
+        for other in self._told.values():
+            other.end(head)
+        lost, doubled = (sum(getattr(item, what) for item in self._told.values()) for what in ("lost", "doubled"))  # fmt: skip
         return Heard(lost, doubled, self._closed, dict(self._times))
 
     def _take(self, number: int, frame: bytes, now: float) -> None:
@@ -172,8 +172,8 @@ def _read(connection: socket.socket) -> bytes:
 def _listen(connection: Connection, endpoint: Endpoint, count: int, head: int) -> None:
     framing = WebSocket(endpoint)
     sockets = [framing.connect() for _ in range(count)]
-    for one in sockets:
-        answer = exchange(framing, one, body("eth_subscribe", "newHeads"))
+    for item in sockets:
+        answer = exchange(framing, item, body("eth_subscribe", "newHeads"))
         if b'"result"' not in answer:
             connection.send(answer.decode(errors="replace"))
             return

@@ -85,11 +85,11 @@ def percentile(ordered: Sequence[float], part: float) -> float:
 def figures(soaked: Soaked) -> Iterator[Figure]:
     """Yield the rows of the table."""
     yield Figure("Duration, s", number(soaked.seconds))
-    for one in soaked.sent:
-        rate = f"{one.accepted:,} ({number(one.accepted / soaked.seconds)} a second)"
-        yield Figure(f"{one.chain}: transactions", rate, "> 0", one.accepted > 0)
-        yield _none(f"{one.chain}: lost", one.lost)
-        yield _none(f"{one.chain}: doubled", one.doubled)
+    for item in soaked.sent:
+        rate = f"{item.accepted:,} ({number(item.accepted / soaked.seconds)} a second)"
+        yield Figure(f"{item.chain}: transactions", rate, "> 0", item.accepted > 0)
+        yield _none(f"{item.chain}: lost", item.lost)
+        yield _none(f"{item.chain}: doubled", item.doubled)
     wanted = soaked.blocks * soaked.subscribers
     yield Figure(
         f"newHeads of {soaked.blocks:,} blocks to {soaked.subscribers:,} subscribers",
@@ -116,18 +116,18 @@ def figures(soaked: Soaked) -> Iterator[Figure]:
 
 def passes(soaked: Soaked) -> bool:
     """Return whether every bar is passed."""
-    return all(one.passed for one in figures(soaked))
+    return all(figure.passed for figure in figures(soaked))
 
 
 def markdown(soaked: Soaked, machine: Sequence[str]) -> str:
     """Return the table, the errors by kind and the machine as Markdown."""
     rows = [
-        f"| {one.title} | {one.value} | {f'{one.bar} {_mark(one)}' if one.bar else NOTHING} |"
-        for one in figures(soaked)
+        f"| {figure.title} | {figure.value} | {f'{figure.bar} {_mark(figure)}' if figure.bar else NOTHING} |"
+        for figure in figures(soaked)
     ]
     errors = [f"- {count:,} × {kind}" for kind, count in soaked.errors.most_common()]
     head = ["| Figure | Value | Bar |", "| --- | ---: | ---: |"]
-    return "\n".join([*(f"- {one}" for one in machine), "", *head, *rows, "", *errors]).rstrip() + "\n"  # fmt: skip
+    return "\n".join([*(f"- {item}" for item in machine), "", *head, *rows, "", *errors]).rstrip() + "\n"  # fmt: skip
 
 
 def _mark(figure: Figure) -> str:

@@ -45,7 +45,7 @@ def address(hrp: str, short_id: bytes) -> str:
     """Return an address of the P-Chain (BIP 173, with the chain's letter in front)."""
     number = int.from_bytes(short_id, "big")
     values = [number >> shift & 31 for shift in range(len(short_id) * 8 - 5, -1, -5)]
-    expanded = [ord(one) >> 5 for one in hrp] + [0] + [ord(one) & 31 for one in hrp]
+    expanded = [ord(other) >> 5 for other in hrp] + [0] + [ord(item) & 31 for item in hrp]
     remainder = _polymod([*expanded, *values, *[0] * 6]) ^ 1
     values += [remainder >> 5 * (5 - place) & 31 for place in range(6)]
     return f"P-{hrp}1" + "".join(BECH32[value] for value in values)

@@ -99,7 +99,7 @@ def found(server: Server) -> Voters:
     directories = [network / f"node{place + 1}" for place in range(NODES)]
     first = server.endpoint
     endpoints = [replace(first, port=first.port + 2 * place) for place in range(NODES)]
-    return Voters(server, directories, endpoints, [Heads(one) for one in directories])
+    return Voters(server, directories, endpoints, [Heads(directory) for directory in directories])
 
 
 def _is_ready(endpoint: Endpoint) -> bool:

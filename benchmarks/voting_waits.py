@@ -119,10 +119,10 @@ def steadily(scene: Scene, issuers: Sequence[Supply]) -> Waits:
     with watching(voters.directories) as watch:
         with _issuing(issuers):
             time.sleep(scene.scale.voting_seconds)
-        issued = [each for one in issuers for each in one.issued]
+        issued = [each for issuer in issuers for each in issuer.issued]
         heights = _all_included(scene, voters, chain, before, len(issued))
         voters.await_height(chain, max(heights.values()))
-    return Waits(*_waited(watch, chain, issued, [heights[one.key] for one in issued]))
+    return Waits(*_waited(watch, chain, issued, [heights[item.key] for item in issued]))
 
 
 def flooded(
@@ -156,13 +156,13 @@ def _issuing(issuers: Sequence[Supply]) -> Iterator[None]:
             supply.issue()
 
     with ThreadPoolExecutor(len(issuers)) as threads:
-        issuing_them = [threads.submit(go_on, one) for one in issuers]
+        issuing_them = [threads.submit(go_on, issuer) for issuer in issuers]
         try:
             yield
         finally:
             ended.set()
-        for one in issuing_them:
-            one.result()
+        for item in issuing_them:
+            item.result()
 
 
 def _all_included(

@@ -46,8 +46,8 @@ class Joined:
             WrongAnswer: All blocks came in one commit.
         """
         growth = self.watch.growth[0, stretch.chain]
-        reached = [one for one in growth.heights if 0 < one <= stretch.high]
-        within = [one for one in reached if one >= stretch.low]
+        reached = [height for height in growth.heights if 0 < height <= stretch.high]
+        within = [item for item in reached if item >= stretch.low]
         heights = within if len(within) > 1 else reached[-2:]
         if len(heights) < 2:
             raise WrongAnswer(f"{stretch.chain}-Chain: all blocks came in one commit")
@@ -116,7 +116,7 @@ def _await_heads(node: Server, wanted: Mapping[str, int]) -> None:
 def _time(scene: Scene) -> Measurement:
     joined = _joined(scene)
     found = joined.past
-    transactions = sum(one.transactions for one in found)
+    transactions = sum(item.transactions for item in found)
     return Measurement(
         joined.seconds,
         note=f"{sum(found.heads.values()):,} blocks with {transactions:,} transactions; the node "

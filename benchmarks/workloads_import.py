@@ -49,7 +49,7 @@ def _bring(scene: Scene) -> Sequence[Brought]:
     names = [str(path) for path in (genesis, *files)]
     told = _TOLD.findall(told_by("import_chain", *names, **{DATA_DIR: str(work / "data")}))
     found = [Brought(int(a), int(b), float(c), float(d)) for a, b, c, d in told]
-    if [one.blocks for one in found] != [last + 1 - first for first, last in ranges.values()]:
+    if [item.blocks for item in found] != [last + 1 - first for first, last in ranges.values()]:
         raise WrongAnswer(f"of {ranges} were imported {found}")
     return found
 

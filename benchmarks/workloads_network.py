@@ -50,7 +50,7 @@ def prepare(scene: Scene) -> None:
     deadline = time.perf_counter() + PATIENCE
     questions = [named("info.isBootstrapped", chain=chain) for chain in "PC"]
     with closing(Client(Http(_at(follower, INFO)))) as info:
-        while not all(info.ask(one)["result"]["isBootstrapped"] for one in questions):
+        while not all(info.ask(question)["result"]["isBootstrapped"] for question in questions):
             if time.perf_counter() > deadline:
                 raise WrongAnswer(f"the follower does not follow after {PATIENCE:.0f} s")
             time.sleep(0.1)
@@ -87,14 +87,14 @@ def _platform(scene: Scene) -> Measurement:
 
 def _busy_cchain(scene: Scene) -> Measurement:
     senders = [account("busy", number) for number in range(SENDERS)]
-    for one in senders:
-        scene.from_funder(one.address, value=ALLOWANCE)
+    for sender in senders:
+        scene.from_funder(sender.address, value=ALLOWANCE)
     streams = [
         [
-            body("eth_sendRawTransaction", sign(one, nonce, FUNDER.address, value=1))
+            body("eth_sendRawTransaction", sign(item, nonce, FUNDER.address, value=1))
             for nonce in range(SINGLES)
         ]
-        for one in senders
+        for item in senders
     ]
     return _under_load(scene, "C", scene, streams)
 

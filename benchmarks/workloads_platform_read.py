@@ -100,7 +100,7 @@ def _changed_validators(scene: Scene) -> Measurement:
     """Time the first answer after a block that changed a staker, when cached data is stale."""
     delegator, now = owner("newcomer"), int(time.time())
     everybody = scene.client.ask(_VALIDATORS)["result"]["validators"]
-    nodes = [one["nodeID"] for one in everybody if int(one["delegatorCount"])]
+    nodes = [item["nodeID"] for item in everybody if int(item["delegatorCount"])]
     times = []
     for number, coin in enumerate(take(scene, delegator, STAKE, JOINING)):
         node_id = uncb58(nodes[number].removeprefix("NodeID-"), NODE_ID)
@@ -136,7 +136,7 @@ def _time(scene: Scene, question: bytes, check: Check) -> Measurement:
 
 def _is_everybody(scene: Scene, result: Any, joined: int = 0) -> bool:
     validators = result["validators"]
-    delegators = sum(int(one["delegatorCount"]) for one in validators)
+    delegators = sum(int(validator["delegatorCount"]) for validator in validators)
     wanted = scene.scale.validators
     # The node itself is a validator too.
     return len(validators) == wanted + 1 and delegators == wanted * OF_EACH + joined

@@ -75,8 +75,8 @@ def _prepare_platform(scene: Scene, platform: Scene, voters: Voters) -> None:
 
 def _prepare_evm(scene: Scene, voters: Voters) -> None:
     senders = [account("voting", number) for number in range(SENDERS + ISSUERS + 1)]
-    for one in senders:
-        scene.from_funder(one.address, value=ALLOWANCE)
+    for sender in senders:
+        scene.from_funder(sender.address, value=ALLOWANCE)
     one_by_one_sender, *rest = senders
     scene.facts["load C senders"] = rest[:SENDERS]
     scene.facts["C"] = Supply(voters, "C", _transfers(one_by_one_sender))
@@ -120,8 +120,8 @@ def _signed(scene: Scene) -> list[list[bytes]]:
     each = int(RATES["C"] * scene.scale.voting_seconds / SENDERS)
     senders: list[Account] = scene.facts["load C senders"]
     return [
-        [_sending(sign(one, nonce, FUNDER.address, value=1)) for nonce in range(each)]
-        for one in senders
+        [_sending(sign(sender, nonce, FUNDER.address, value=1)) for nonce in range(each)]
+        for sender in senders
     ]
 
 

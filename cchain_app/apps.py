@@ -37,7 +37,7 @@ def evm_chains() -> tuple[EvmChain, ...]:
 
 def find_evm_chain(name: str) -> EvmChain | None:
     """Return the chain of this process with this alias or blockchain ID, or None if there is no such chain."""
-    return next((one for one in evm_chains() if one.is_named(name)), None)
+    return next((item for item in evm_chains() if item.is_named(name)), None)
 
 
 @contextmanager

@@ -162,7 +162,7 @@ class RedisIndex:
     def put(self, client: str, filter_id: int, weight: int) -> list[int]:
         """Add a filter that was just created or polled, and return the filters that it evicts."""
         arguments: list[str | float] = [client, f"{filter_id:032x}", weight, *self._limits]
-        return [int(one, 16) for one in self._put(keys=self._keys, args=arguments)]
+        return [int(item, 16) for item in self._put(keys=self._keys, args=arguments)]
 
     def remove(self, client: str, filter_id: int) -> None:
         """Forget a filter, if it exists."""

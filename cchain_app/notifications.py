@@ -29,7 +29,7 @@ def head_accepted(chain: EvmChain, number: int, block_hash: Hash) -> None:
 def pending_transactions(chain: EvmChain, hashes: Sequence[Hash]) -> None:
     """Announce that transactions in the pool became pending."""
     if hashes:
-        pending = {"type": PENDING, "hashes": [bytes(one) for one in hashes]}
+        pending = {"type": PENDING, "hashes": [bytes(block_hash) for block_hash in hashes]}
         chain.pointers.send(chain.name, pending)
 
 

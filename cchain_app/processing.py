@@ -322,7 +322,7 @@ class ProcessingBlocks:
     def rebase(self, state: StateReader, nodes: NodeReader) -> None:
         """Move the processing blocks onto the accepted state as it is stored now."""
         self._tries.accepted(self._executor.root_after(self._head))
-        superseded = {id(one) for one in [*self._superseded, self._state, self._nodes]}
+        superseded = {id(value) for value in [*self._superseded, self._state, self._nodes]}
         for entry in self._tree.entries():
             if id(entry.state.below) in superseded:
                 entry.state.below = state

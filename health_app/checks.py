@@ -58,7 +58,7 @@ def tags_of(further: Iterable[EvmChain] = ()) -> Mapping[str, frozenset[str]]:
     Args:
         further: The chains besides those of the primary network; the tag of their checks is their subnet.
     """
-    chains = {one.name: frozenset({str(one.subnet_id)}) for one in further}
+    chains = {item.name: frozenset({str(item.subnet_id)}) for item in further}
     primary = dict.fromkeys(("C", "P", "X"), _PRIMARY_NETWORK)
     return primary | chains | dict.fromkeys(("bootstrapped", "network", "router"), _NODE)
 
@@ -100,7 +100,7 @@ class Checks:
     def table(self) -> tuple[HealthCheck, ...]:
         """Return the checks."""
         measures: Mapping[str, Callable[[], Finding]] = {
-            **{one.name: partial(self.measure_evm, one) for one in self.evms},
+            **{evm.name: partial(self.measure_evm, evm) for evm in self.evms},
             "P": self.measure_p_chain,
             "X": measure_x_chain,
             "bootstrapped": self.measure_bootstrapped,
@@ -146,7 +146,7 @@ class Checks:
         """Measure whether all chains that this node takes part in have finished their initial sync."""
         if (self.node.bootstrap or self.node.votes) and self._reported() is None:
             return rules.bootstrapped({P_CHAIN: False})
-        names = (*self.node.chains, *(one.name for one in self.evms[1:]))
+        names = (*self.node.chains, *(evm.name for evm in self.evms[1:]))
         done = {name: network.is_bootstrapped(name) for name in names}
         waiting = "" if all(done.values()) else network.waiting()
         return rules.bootstrapped(done, waiting)

@@ -83,7 +83,7 @@ class HistoryWriter:
             except (
                 Exception
             ):  # for example a connection that cannot be closed; later changes can still be written
-                _log.exception("the health history goes on")
+                _log.exception("an error in the health history, which continues")
 
     def _write_pending(self) -> None:
         while self._pending:

@@ -158,7 +158,7 @@ class NodeNetwork:
             return None
         else:
             parameters, only = ONE_VOTE, OneValidator(producer)
-        subnets = {one.name: one.subnet_id for one in self._inner}
+        subnets = {item.name: item.subnet_id for item in self._inner}
         voted = {name: one.voted(followed=producer) for name, one in self.chains.items()}
 
         def take_part(

@@ -66,7 +66,7 @@ class RunningNetwork:
             dials_private=settings.dials_private(common.network_id),
         )
         self._directory = ValidatorDirectory(
-            node.platform_chain, (one.subnet_id for one in node.evm_chains)
+            node.platform_chain, (evm_chain.subnet_id for evm_chain in node.evm_chains)
         )
         self._addresses = addresses.bootstrappers(common)
         advertised = addresses.advertised(settings)
@@ -109,7 +109,7 @@ class RunningNetwork:
         """Run until `stopping` is set."""
         await in_thread(_begin, self._records, self._node)
         await in_thread(self._directory.read)
-        aliases = [one.alias for one in self._chains]
+        aliases = [chain.alias for chain in self._chains]
         unbind = self._node.pointers.bind(asyncio.get_running_loop(), self._told, aliases)
         try:
             await self._network.start(self._router)
@@ -289,7 +289,7 @@ async def _repeat(work: Callable[[], Awaitable[None]], seconds: float) -> None:
 
 async def _end(*tasks: asyncio.Task[Any]) -> None:
     """Cancel tasks and wait for them; raise the exception of a task that failed before."""
-    failed = [one for one in tasks if one.done() and not one.cancelled() and one.exception()]
+    failed = [item for item in tasks if item.done() and not item.cancelled() and item.exception()]
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -115,8 +115,10 @@ class Node:
         )
         """The C-Chain."""
         follow_with_tokens(self.evm_chain)
-        more = [self._further_chain(one) for one in further]
-        self.evm_chains: Mapping[str, EvmChain] = {one.name: one for one in (self.evm_chain, *more)}
+        more = [self._further_chain(item) for item in further]
+        self.evm_chains: Mapping[str, EvmChain] = {
+            value.name: value for value in (self.evm_chain, *more)
+        }
         """The EVM chains by name, the C-Chain first."""
         for chain in self.evm_chains.values():
             chain.has_peers = has_peers

@@ -25,5 +25,5 @@ def head_accepted(chain: PlatformChain, height: int, block_id: ID) -> None:
 def txs_issued(chain: PlatformChain, tx_ids: Sequence[ID]) -> None:
     """Announce that transactions were added to the mempool."""
     if tx_ids:
-        issued = {"type": ISSUED, "tx_ids": [bytes(one) for one in tx_ids]}
+        issued = {"type": ISSUED, "tx_ids": [bytes(tx_id) for tx_id in tx_ids]}
         chain.pointers.send(chain.name, issued)

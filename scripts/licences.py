@@ -70,9 +70,9 @@ def locked_packages() -> list[str]:
     requirements = [Requirement(line) for line in found]
     return sorted(
         {
-            one.name
-            for one in requirements
-            if one.marker is None or any(map(one.marker.evaluate, environments))
+            requirement.name
+            for requirement in requirements
+            if requirement.marker is None or any(map(requirement.marker.evaluate, environments))
         }
     )
 
@@ -80,7 +80,11 @@ def locked_packages() -> list[str]:
 def locked_crates() -> list[tuple[str, str]]:
     """Return the name and version of each crate in the lock file."""
     packages = tomllib.loads((ROOT / "native/Cargo.lock").read_text())["package"]
-    return sorted((one["name"], one["version"]) for one in packages if one["name"] != OWN_CRATE)
+    return sorted(
+        (package["name"], package["version"])
+        for package in packages
+        if package["name"] != OWN_CRATE
+    )
 
 
 def package_licence(name: str) -> str:
@@ -100,7 +104,11 @@ def package_licence(name: str) -> str:
         except InvalidLicenseExpression:
             continue
     classifiers = about.get_all("Classifier") or []
-    kinds = [one.rpartition(" :: ")[2] for one in classifiers if one.startswith("License :: ")]
+    kinds = [
+        classifier.rpartition(" :: ")[2]
+        for classifier in classifiers
+        if classifier.startswith("License :: ")
+    ]
     # "OSI Approved" alone names no licence.
     kinds = [kind for kind in kinds if kind != "OSI Approved"]
     if not kinds and names in (["BSD"], ["BSD License"]):

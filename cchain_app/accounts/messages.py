@@ -90,10 +90,10 @@ def _types(document: Mapping[str, Any]) -> _Types:
 
 def _is_struct(fields: object) -> bool:
     return isinstance(fields, list) and all(
-        isinstance(one, dict)
-        and isinstance(one.get("name"), str)
-        and isinstance(one.get("type"), str)
-        for one in fields
+        isinstance(field, dict)
+        and isinstance(field.get("name"), str)
+        and isinstance(field.get("type"), str)
+        for field in fields
     )
 
 
@@ -104,7 +104,7 @@ def _reached(types: _Types, primary: str) -> _Types:
         name = left.pop()
         if name in types and name not in found:
             found[name] = types[name]
-            left += [one["type"].partition("[")[0] for one in types[name]]
+            left += [kind["type"].partition("[")[0] for kind in types[name]]
     return found
 
 

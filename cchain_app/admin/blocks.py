@@ -19,7 +19,7 @@ from cchain_app.models import Block, Transaction, height_of
 class BlockAdmin(RowsAdmin):
     """Accepted blocks, the head first."""
 
-    absent_because = "The chain has not made it yet, or went back below it."
+    absent_because = "It is above the head, or the chain was rewound below it."
     list_display = (
         "number", "short_hash", "time", "transactions", "logs", "gas", "fee", "short_miner",
     )  # fmt: skip

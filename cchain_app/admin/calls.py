@@ -63,16 +63,16 @@ def tree_of(transaction: Transaction) -> FrameTree:
         written = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
         found = list(written[: MAX_CALLS + 1])
         unrecorded = bool(found) and found[0].gas is None
-        trouble = "Its inner calls were too many to record." if unrecorded else ""
+        trouble = "It has too many inner calls to record." if unrecorded else ""
         return FrameTree(found[:MAX_CALLS], len(found) > MAX_CALLS, trouble)
     try:
         frames = _traced(transaction)
     except (TraceTimedOut, TraceTooLarge):
-        return FrameTree((), trouble="It cannot be traced in the time of a page.")
+        return FrameTree((), trouble="Tracing it takes longer than a page may.")
     except (TraceDiffers, InvalidTransaction):
-        return FrameTree((), trouble="It cannot be executed any more.")
+        return FrameTree((), trouble="It can no longer be executed.")
     except HistoryPruned:
-        return FrameTree((), trouble="The state before it was given up (NODE_HISTORY_STATE).")
+        return FrameTree((), trouble="The state before it was pruned (NODE_HISTORY_STATE).")
     rows = rows_of(number, transaction.index, 0, [RecordedFrames(frames)])
     made = [call_of_row(row) for row in rows]
     return FrameTree(made[:MAX_CALLS], len(made) > MAX_CALLS)
@@ -112,9 +112,9 @@ def _others(transaction: Transaction) -> SafeString:
     first = f"The first {MAX_CALLS} calls."
     written = calls.indexed(evm_chain())
     if transaction.block_id < written.start:
-        return display.line(first, "The others are no rows any more (NODE_HISTORY_CALLS).")
+        return display.line(first, "The others were pruned (NODE_HISTORY_CALLS).")
     if transaction.block_id not in written:
-        return display.line(first, "The others are not rows yet.")
+        return display.line(first, "The others are not indexed yet.")
     page = links.search_page("call", transaction.hash)
     return display.line(first, display.link("All calls", page))
 
@@ -165,9 +165,7 @@ def creation_of(address: bytes) -> CreatedContract | None:
 class CallAdmin(RowsAdmin):
     """Calls inside transactions that are stored as rows, the latest first."""
 
-    absent_because = (
-        "There was none, or it is deeper than NODE_HISTORY_CALLS keeps, or not written yet."
-    )
+    absent_because = "It does not exist, or was pruned (NODE_HISTORY_CALLS), or is not indexed yet."
     list_display = (
         "kind", "block_number", "transaction_link", "short_sender", "short_to", "short_value", "outcome",
     )  # fmt: skip

@@ -46,9 +46,9 @@ def _choices() -> tuple[Card, ...]:
     """Return a card for each other EVM chain of the node, which leads to its pages."""
     shown = evm_chain()
     return tuple(
-        Card(title(one.name), display.link("show its pages ›", f"?chain={one.name}"))
-        for one in evm_chains()
-        if one is not shown
+        Card(title(item.name), display.link("show its pages ›", f"?chain={item.name}"))
+        for item in evm_chains()
+        if item is not shown
     )
 
 
@@ -85,9 +85,9 @@ def _rate_card(recent: list[Block]) -> Card:
 def _rates() -> SafeString:
     found = rates.minutes(evm_chain(), clock.cchain_now())
     return charts.beside(
-        charts.rate("Transactions", [one.transactions for one in found]),
-        charts.rate("Gas", [one.gas_used for one in found]),
-        charts.rate("Blocks", [one.blocks for one in found]),
+        charts.rate("Transactions", [entry.transactions for entry in found]),
+        charts.rate("Gas", [other.gas_used for other in found]),
+        charts.rate("Blocks", [item.blocks for item in found]),
     )
 
 
@@ -126,8 +126,8 @@ def _by_hand_card() -> tuple[Card, ...]:
         return ()
     words = "1 value" if count == 1 else f"{count} values"
     shown = display.link(words, links.list_page("developmentsettings"))
-    note = "some for the next block alone" if conditions.has_next else "for all blocks to come"
-    return (Card("Set by hand", shown, note),)
+    note = "some for the next block only" if conditions.has_next else "for all following blocks"
+    return (Card("Overrides", shown, note),)
 
 
 def _about_fork(fork: ForkOrigin) -> str:

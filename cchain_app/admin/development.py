@@ -19,7 +19,7 @@ class DevelopmentChangeAdmin(RowsAdmin):
     list_display = ("what", "before_block", "short_address", "slot_text", "old_text", "new_text")
     ordering = ("-id",)
     search_fields = ("address",)
-    search_help_text = "Address, or the block that a change precedes"
+    search_help_text = "Address, or the block after a change"
     fieldsets = (
         (None, {"fields": ("what", "before_block", "full_address", "slot_text")}),
         ("Value", {"fields": ("old_text", "new_text")}),
@@ -75,7 +75,7 @@ class SnapshotAdmin(RowsAdmin):
     list_defer = ("pool",)
     ordering = ("-id",)
     search_fields = ("hash",)
-    search_help_text = "Height or hash of the head that it goes back to"
+    search_help_text = "Height or hash of the head to revert to"
     fieldsets = (
         (None, {"fields": ("number_text", "height", "full_hash", "changes", "waiting", "clock")}),
     )

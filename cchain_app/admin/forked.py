@@ -29,15 +29,15 @@ class FetchedAdmin(RowsAdmin):
     @override
     def list_note(self) -> str:
         fork = evm_chain().fork
-        return "" if fork is None else f"As told by {fork.url} at block {fork.number:,}."
+        return "" if fork is None else f"According to {fork.url} at block {fork.number:,}."
 
     @override
     def empty_note(self) -> str:
         if evm_chain().fork is None:
-            return "This chain is no fork: it has a genesis of its own, and fetches nothing."
-        return "What calls, blocks and questions need of the other chain is fetched once, and kept here."
+            return "This chain is not a fork: it has its own genesis and fetches nothing."
+        return "Data of the forked chain is fetched once, when a call, block or request needs it, and kept here."
 
-    @admin.display(description="Told by")
+    @admin.display(description="Source")
     def told(self, _row: Any) -> SafeString | str:
         """Return the upstream host and the fork block."""
         return told_by()
@@ -53,7 +53,7 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
     search_help_text = "Address"
     fieldsets = (
         (
-            "At the pin",
+            "At the fork block",
             {"fields": ("told", "full_address", "kind", "balance_text", "nonce_text", "slots")},
         ),
         ("Contract", {"fields": ("full_code_hash", "code")}),
@@ -105,7 +105,7 @@ class ForkedSlotAdmin(FetchedAdmin):
     search_fields = ("key",)
     search_help_text = "Address"
     fieldsets = (
-        ("At the pin", {"fields": ("told", "full_address", "full_slot", "full_value")}),
+        ("At the fork block", {"fields": ("told", "full_address", "full_slot", "full_value")}),
         ("Since then", {"fields": ("now",)}),
     )
 
@@ -200,7 +200,7 @@ def told_by() -> SafeString | str:
 def asked_now() -> SafeString | str:
     """Return the upstream that serves missing data, as NODE_FORK_URL or anvil_setRpcUrl set it in this process."""
     upstream = evm_chain().upstream
-    return display.faint("nobody: NODE_FORK_URL names none") if upstream is None else upstream.host
+    return display.faint("none: NODE_FORK_URL is not set") if upstream is None else upstream.host
 
 
 def _has_code(account: ForkedAccount) -> bool:

@@ -24,9 +24,7 @@ from primitives.evm import Hash
 def _drop(row: PoolTransaction) -> str:
     """Remove a transaction from the pool."""
     if not dropping.withdraw(evm_chain(), Hash(row.hash)):
-        raise ActionRefused(
-            "the transaction waits no more: a block has it, or it was dropped meanwhile."
-        )
+        raise ActionRefused("the transaction is no longer pending: it was mined or dropped.")
     return f"Dropped transaction {row.hash} from the pool."
 
 
@@ -35,7 +33,7 @@ class PoolTransactionAdmin(RowsAdmin):
     """Pending transactions, the latest arrival first."""
 
     absent_because = (
-        "It waits no more: it was mined, replaced, dropped or expired; or it never came."
+        "It is not pending: it was mined, replaced, dropped or expired, or was never received."
     )
     list_display = (
         "short_hash", "received", "short_sender", "nonce_text", "short_value", "gas_text",
@@ -48,8 +46,8 @@ class PoolTransactionAdmin(RowsAdmin):
             name="drop",
             button="Drop",
             question="Drop this transaction?",
-            consequence="It leaves this node's pool. Those of the same sender with later nonces wait behind the gap. "
-            "A block that is being made may have it already, and a peer that has it may mine it or send it again.",
+            consequence="It leaves this node's pool. Later nonces of the same sender stay behind the gap. A block that is "
+            "being built may already contain it, and peers that have it may mine it or send it again.",
             permission="cchain_app.delete_pooltransaction",
             do=_drop,
             flag=DELETION,
@@ -151,7 +149,7 @@ class PoolTransactionAdmin(RowsAdmin):
         """Return the tip cap."""
         return display.gas_price(waiting.max_priority_fee_per_gas)
 
-    @admin.display(description="Most it can cost")
+    @admin.display(description="Maximum cost")
     def cost(self, waiting: PoolTransaction) -> SafeString:
         """Return the most that the transaction can cost its sender."""
         return display.full_fee(waiting.gas * waiting.max_fee_per_gas + waiting.value)

@@ -48,7 +48,7 @@ class DevelopmentAdmin(RowsAdmin):
             return self.nothing_set
         if chain.is_development:
             return "Nothing was set over RPC: development methods need the embedded profile."
-        return "This chain is none to develop against: it has no methods that set anything."
+        return "This is not a development chain: it has no methods that set overrides."
 
 
 @admin.register(DevelopmentSettings)
@@ -63,12 +63,12 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         "miner",
         "gas_limit_text",
     )
-    nothing_set = "Nothing was set over RPC: blocks are made as the node's settings say."
+    nothing_set = "No overrides: blocks follow the node's settings."
     ordering = ("id",)
     fieldsets = (
-        ("The next block alone", {"fields": ("next_time", "next_fee", "full_randao")}),
+        ("Next block only", {"fields": ("next_time", "next_fee", "full_randao")}),
         (
-            "All blocks to come",
+            "All following blocks",
             {"fields": ("mining_text", "every", "time_step", "full_miner", "gas_limit_text")},
         ),
         ("So far", {"fields": ("went_back", "lowered", "full_instance")}),
@@ -107,7 +107,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         """Return the next block's time."""
         return _not_set() if row.next_timestamp is None else display.moment(row.next_timestamp)
 
-    @admin.display(description="Seconds from block to block")
+    @admin.display(description="Seconds between blocks")
     def time_step(self, row: DevelopmentSettings) -> SafeString | str:
         """Return the seconds between each block's time and its parent's."""
         return _not_set() if row.timestamp_interval is None else f"{row.timestamp_interval:,} s"
@@ -142,7 +142,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         """Return the gas limit of all later blocks."""
         return _not_set() if row.gas_limit is None else f"{row.gas_limit:,}"
 
-    @admin.display(description="Went back")
+    @admin.display(description="Rewinds")
     def went_back(self, row: DevelopmentSettings) -> str:
         """Return how often blocks were dropped over RPC."""
         return "once" if row.rewinds == 1 else f"{row.rewinds:,} times"
@@ -162,7 +162,7 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         """Return the chain and the block from which the fork continues."""
         return told_by()
 
-    @admin.display(description="Asked now")
+    @admin.display(description="Upstream in use")
     def asked(self, _row: DevelopmentSettings) -> SafeString | str:
         """Return the upstream node that is asked for data that is not stored."""
         return asked_now()
@@ -182,7 +182,7 @@ class SenderAdmin(DevelopmentAdmin):
         found = {
             account.pk: account for account in objects(Account).filter(pk__in=named).order_by()
         }
-        keyed = signers.with_keys(evm_chain(), (Address(bytes(one)) for one in named))
+        keyed = signers.with_keys(evm_chain(), (Address(bytes(item)) for item in named))
         for row in rows:
             row.account = found.get(row.address)
             row.has_key = row.address in keyed
@@ -221,7 +221,7 @@ class ImpersonationAdmin(SenderAdmin):
     """Impersonated senders, in the order in which they were added."""
 
     list_display = ("who", "kind", "short_balance", "nonce_text", "account_link")
-    nothing_set = "Nobody is impersonated: only accounts with a key in the node send."
+    nothing_set = "No account is impersonated: only accounts with a key in the node can send."
     ordering = ("id",)
     search_fields = ("address",)
     search_help_text = "Address"
@@ -243,10 +243,10 @@ class ImpersonatedSignatureAdmin(DevelopmentAdmin):
     """Signers that ecrecover returns for given signatures, in the order in which they were set."""
 
     list_display = ("number_text", "short_signature", "short_signer")
-    nothing_set = "ecrecover answers who signed: anvil_impersonateSignature says otherwise."
+    nothing_set = "ecrecover returns the real signers; anvil_impersonateSignature adds exceptions."
     ordering = ("id",)
     search_fields = ("number",)
-    search_help_text = "The first block that it is so in"
+    search_help_text = "First block with this exception"
     fieldsets = ((None, {"fields": ("number_text", "full_signature", "full_signer")}),)
 
     @override
@@ -284,7 +284,7 @@ class CreatedAccountAdmin(SenderAdmin):
     """Accounts of personal_newAccount by their numbers; their keys are never shown."""
 
     list_display = ("number_text", "account_link", "kind", "short_balance", "nonce_text")
-    nothing_set = "Nobody has made an account: personal_newAccount does."
+    nothing_set = "No accounts were created (personal_newAccount)."
     ordering = ("number",)
     search_fields = ("address",)
     search_help_text = "Address"

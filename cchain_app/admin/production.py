@@ -15,11 +15,11 @@ from cchain_app.services import manual_mining
 WORDS: Final = {
     "auto": "on arrival",
     "interval": "by the clock",
-    "manual": "by hand alone",
+    "manual": "manual only",
 }
 """When blocks are made, by mining mode, unless production is paused."""
 
-_P_CHAIN: Final = "goes on: its blocks follow the clock, by which stakers begin and end"
+_P_CHAIN: Final = "continues: its blocks follow the clock, by which stakers start and end"
 
 
 def _stands_before(chain: EvmChain) -> str:
@@ -37,8 +37,8 @@ def _cannot_pause(chain: EvmChain) -> str:
     if obstacle := _stands_before(chain):
         return obstacle
     if development.is_paused(chain):
-        return "production is paused already."
-    return "blocks are made by hand alone already." if _is_manual(chain) else ""
+        return "production is already paused."
+    return "blocks are already made manually only." if _is_manual(chain) else ""
 
 
 def _cannot_resume(chain: EvmChain) -> str:
@@ -47,13 +47,13 @@ def _cannot_resume(chain: EvmChain) -> str:
     if development.is_paused(chain):
         return ""
     if _is_manual(chain) and not chain.has_development_methods:
-        return "production is not paused. Blocks are made by hand alone, as NODE_MINING says."
+        return "production is not paused. Mining is manual, as set by NODE_MINING."
     if _is_manual(chain):
         return (
-            "production is not paused. Blocks are made by hand alone, as NODE_MINING or evm_setAutomine says: "
-            "evm_setAutomine lets them be made otherwise."
+            "production is not paused. Mining is manual, as set by NODE_MINING or evm_setAutomine: "
+            "evm_setAutomine changes the mode."
         )
-    return "blocks are being made already."
+    return "blocks are already being produced."
 
 
 def _is_manual(chain: EvmChain) -> bool:
@@ -77,9 +77,9 @@ PAUSE: Final = AdminAction(
     name="pause",
     button="Pause",
     question="Pause the production of blocks?",
-    consequence="The C-Chain makes no blocks by itself, in no process and after no restart, until production is "
-    "resumed, or in the embedded profile evm_setAutomine or evm_setIntervalMining lets blocks be made. Transactions are "
-    "taken in and wait. Blocks by hand (produce_block, evm_mine) go on.",
+    consequence="The C-Chain produces no blocks automatically, in any process and after any restart, until production is "
+    "resumed, or in the embedded profile until evm_setAutomine or evm_setIntervalMining enables it. Transactions are "
+    "still accepted and stay pending. Manual blocks (produce_block, evm_mine) still work.",
     permission=_PERMISSION,
     do=_change(manual_mining.pause, "Paused the C-Chain's production of blocks."),
     obstacle=_cannot_pause,
@@ -88,8 +88,8 @@ RESUME: Final = AdminAction(
     name="resume",
     button="Resume",
     question="Resume the production of blocks?",
-    consequence="The C-Chain makes blocks again as it did before the pause, or as was set over RPC meanwhile: what "
-    "waits is mined at once, by the clock, or by hand.",
+    consequence="The C-Chain makes blocks again in the mode before the pause, or in the mode set over RPC since: on "
+    "arrival, at intervals, or manually.",
     permission=_PERMISSION,
     do=_change(manual_mining.resume, "Resumed the C-Chain's production of blocks."),
     obstacle=_cannot_resume,
@@ -102,7 +102,7 @@ def ask_for(request: HttpRequest, chain: EvmChain, name: str) -> HttpResponse:
     Raises:
         Http404: The name is neither of the two actions.
     """
-    action = {one.name: one for one in (PAUSE, RESUME)}.get(name)
+    action = {value.name: value for value in (PAUSE, RESUME)}.get(name)
     if action is None:
         raise Http404
     development.refresh_mining_settings(chain)

@@ -71,7 +71,7 @@ MAX_LOGS = 20
 class TransactionAdmin(RowsAdmin):
     """Mined transactions, the latest first."""
 
-    absent_because = "No block has it: it may wait in the mempool, or the chain went back below it."
+    absent_because = "No block contains it: it may be pending in the mempool, or the chain was rewound below its block."
     list_display = (
         "short_hash", "status", "block_number", "time", "short_sender", "short_to", "short_value",
         "fee",

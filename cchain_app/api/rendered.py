@@ -240,7 +240,7 @@ class RenderedBlock:
             if len(self._matching) < FILTERS_OF_BLOCK:
                 self._matching[log_filter] = found
                 wanted = len(log_filter.addresses) + sum(map(len, log_filter.topics))
-                is_kept = any(found is one for one in self._logs)
+                is_kept = any(found is log for log in self._logs)
                 size = 0 if is_kept else _weight_of_logs(found)
                 self._grown(self, _MATCHES + size + wanted * _WANTED)
         return found
@@ -253,7 +253,7 @@ class RenderedBlock:
                 matching.append(self.logs(index).those(wanted))
         if len(matching) == 1:
             return matching[0]
-        return join_logs([text for one in matching for text in one.texts()])
+        return join_logs([text for item in matching for text in item.texts()])
 
     def _verify_few(self, logs: int) -> None:
         if logs > self._renderer.on_event_loop and on_event_loop():
@@ -304,7 +304,10 @@ def _weight_of_logs(logs: RenderedLogs) -> int:
 
 def _weight_of(block: AcceptedBlock) -> int:
     """Return the approximate memory of a block in bytes before anything is rendered."""
-    transactions = (_TRANSACTION + len(one.raw) + len(one.data) for one in block.transactions)
+    transactions = (
+        _TRANSACTION + len(transaction.raw) + len(transaction.data)
+        for transaction in block.transactions
+    )
     logs = (_LOG + len(log.data) for receipt in block.receipts for log in receipt.logs)
     return _BLOCK + sum(transactions) + sum(logs)
 

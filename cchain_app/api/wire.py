@@ -56,7 +56,7 @@ def block(accepted: AcceptedBlock, transactions: list[Any]) -> Json:
         "transactions": transactions,
     }
     if accepted.header.withdrawals_root is not None:
-        body["withdrawals"] = [_withdrawal(one) for one in accepted.withdrawals]
+        body["withdrawals"] = [_withdrawal(withdrawal) for withdrawal in accepted.withdrawals]
     return body
 
 
@@ -170,9 +170,11 @@ def _transaction_fields(transaction: Transaction) -> Json:
         fields["maxPriorityFeePerGas"] = hex(transaction.max_priority_fee_per_gas)
     if transaction.type == BLOB:
         fields["maxFeePerBlobGas"] = hex(transaction.max_fee_per_blob_gas)
-        fields["blobVersionedHashes"] = [hexed(one) for one in transaction.blob_hashes]
+        fields["blobVersionedHashes"] = [hexed(blob_hash) for blob_hash in transaction.blob_hashes]
     if transaction.type == SET_CODE:
-        fields["authorizationList"] = [_authorization(one) for one in transaction.authorizations]
+        fields["authorizationList"] = [
+            _authorization(authorization) for authorization in transaction.authorizations
+        ]
     return fields
 
 

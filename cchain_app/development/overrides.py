@@ -71,7 +71,7 @@ class NextBlockOverrides:
     @property
     def values_set(self) -> int:
         """Number of values that override the node's settings and the header rules."""
-        optional = [one.name for one in fields(self) if one.default is None]
+        optional = [field.name for field in fields(self) if field.default is None]
         return sum(getattr(self, name) is not None for name in optional)
 
     @property

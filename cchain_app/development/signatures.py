@@ -34,5 +34,5 @@ def signers_at(
         found: The impersonated signatures, in order; the last entry of a signature applies.
         number: The block that is executed; None: use all entries.
     """
-    held = (one for one in found if number is None or one.number <= number)
-    return tuple({one.signature: one.signer for one in held}.items())
+    held = (other for other in found if number is None or other.number <= number)
+    return tuple({item.signature: item.signer for item in held}.items())

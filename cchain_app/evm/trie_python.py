@@ -42,7 +42,7 @@ class PythonStateTrie:
         paths = {address: nibbles(keccak256(address)) for address in touched}
         load(
             {accounts: paths.values()}
-            | {one.trie: one.slots.keys() for one in touched.values() if one.trie is not None},
+            | {item.trie: item.slots.keys() for item in touched.values() if item.trie is not None},
             reader,
         )
         _clear(touched, accounts, paths, reader)
@@ -155,7 +155,7 @@ def _clear(
 def _update_storage(
     touched: dict[Address, _TouchedNodes], reader: NodeReader
 ) -> dict[bytes, bytes | None]:
-    tries = [(one, one.trie) for one in touched.values() if one.trie is not None]
+    tries = [(item, item.trie) for item in touched.values() if item.trie is not None]
     for one, trie in tries:
         for path, word in one.slots.items():
             if word == ZERO_WORD:

@@ -53,8 +53,8 @@ def rewards_of(header: MinedHeader, ommers: Sequence[MinedHeader], fork: str) ->
     return [
         Reward(header.coinbase, whole, of_uncle=False),
         *(
-            Reward(one.coinbase, (8 + one.number - header.number) * reward // 8, of_uncle=True)
-            for one in ommers
+            Reward(ommer.coinbase, (8 + ommer.number - header.number) * reward // 8, of_uncle=True)
+            for ommer in ommers
         ),
     ]
 
@@ -64,8 +64,8 @@ def credits_of(candidate: CandidateBlock, fork: str) -> dict[Address, int]:
     paid: dict[Address, int] = {}
     for reward in rewards_of(candidate.header, candidate.ommers, fork):
         paid[reward.author] = paid.get(reward.author, 0) + reward.wei
-    for one in candidate.withdrawals:
-        paid[one.address] = paid.get(one.address, 0) + one.wei
+    for withdrawal in candidate.withdrawals:
+        paid[withdrawal.address] = paid.get(withdrawal.address, 0) + withdrawal.wei
     return paid
 
 

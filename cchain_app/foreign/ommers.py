@@ -45,11 +45,11 @@ def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock],
 
 
 def _verify_places(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock]) -> None:
-    by_hash = {one.hash: one for one in ancestors}
+    by_hash = {ancestor.hash: ancestor for ancestor in ancestors}
     parent = ancestors[-1]
     taken: set[Hash] = set(by_hash)
-    for one in ancestors:
-        taken.update(ommer.hash for ommer in one.ommers)
+    for item in ancestors:
+        taken.update(ommer.hash for ommer in item.ommers)
     for ommer in candidate.ommers:
         found = ommer.hash
         if found in taken:

@@ -120,7 +120,7 @@ class ForeignReplay:
         withdrawals = None
         if at_least(env.fork, "shanghai"):
             withdrawals = self._trie.ordered_root(
-                [encode_withdrawal(one) for one in candidate.withdrawals]
+                [encode_withdrawal(withdrawal) for withdrawal in candidate.withdrawals]
             )
         compare([(errors.WrongWithdrawalsRoot, header.withdrawals_root, withdrawals)])
         if not at_least(env.fork, "spurious_dragon"):
@@ -129,7 +129,7 @@ class ForeignReplay:
 
     def _verify_blobs(self, candidate: CandidateBlock, transactions: Sequence[Transaction]) -> None:
         header = candidate.header
-        used = sum(one.blob_gas for one in transactions)
+        used = sum(transaction.blob_gas for transaction in transactions)
         blobs = self._rules.config.blob_params_at(header.number, header.timestamp)
         want = None if blobs is None else used
         compare([(errors.WrongBlobGasUsed, header.blob_gas_used, want)])

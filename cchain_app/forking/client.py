@@ -195,7 +195,7 @@ class Upstream:
             UpstreamError: The first failure.
         """
         if len(questions) <= 1:
-            return [work(one) for one in questions]
+            return [work(question) for question in questions]
         with ThreadPoolExecutor(min(AT_ONCE, len(questions)), "fork") as executor:
             return list(executor.map(work, questions))
 
@@ -298,4 +298,4 @@ def _secrets_of(urls: Sequence[str], headers: Mapping[str, str]) -> list[str]:
         found |= {parts.path.strip("/"), *parts.path.split("/"), parts.query}
         found |= {part.partition("=")[2] for part in parts.query.split("&")}
         found |= {parts.username or "", parts.password or ""}
-    return sorted((one for one in found if len(one) >= _SHORTEST_SECRET), key=len, reverse=True)
+    return sorted((item for item in found if len(item) >= _SHORTEST_SECRET), key=len, reverse=True)

@@ -193,10 +193,10 @@ def _read(told: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, Sig
 def _access_list(told: Sequence[Mapping[str, Any]]) -> AccessList:
     return tuple(
         (
-            Address(data(one.get("address"), 20)),
-            tuple(Slot(data(key, 32)) for key in _list(one, "storageKeys")),
+            Address(data(item.get("address"), 20)),
+            tuple(Slot(data(key, 32)) for key in _list(item, "storageKeys")),
         )
-        for one in told
+        for item in told
     )
 
 
@@ -215,7 +215,7 @@ def _list(told: Mapping[str, Any], member: str) -> Sequence[Any]:
     """Return a list, empty if it is missing; the entries are objects, or storage keys."""
     found = told.get(member) or []
     wanted = str if member == "storageKeys" else dict
-    if not isinstance(found, list) or not all(isinstance(one, wanted) for one in found):
+    if not isinstance(found, list) or not all(isinstance(item, wanted) for item in found):
         raise bad()
     return found
 

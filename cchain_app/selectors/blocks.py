@@ -187,7 +187,9 @@ def find_transaction(chain: EvmChain, transaction_hash: Hash) -> Place | None:
     index = key - models.row_id(number)
 
     def has_it(block: AcceptedBlock) -> bool:
-        return [one.hash for one in block.transactions[index : index + 1]] == [transaction_hash]
+        return [transaction.hash for transaction in block.transactions[index : index + 1]] == [
+            transaction_hash
+        ]
 
     block = _at(chain, number, has_it)
     return None if block is None else (block, index)
@@ -321,7 +323,7 @@ def _in_parts(chain: EvmChain, first: int, last: int) -> Iterator[Row]:
         lowest, highest = chain.first_number, rows.head_number(chain.db) or 0
         if max(first, last) < lowest or min(first, last) > highest:
             return
-        first, last = (min(max(one, lowest), highest) for one in (first, last))
+        first, last = (min(max(value, lowest), highest) for value in (first, last))
     upwards = first <= last
     step = ROWS_AT_ONCE if upwards else -ROWS_AT_ONCE
     for start in range(first, last + (1 if upwards else -1), step):

@@ -74,7 +74,7 @@ def env_of_block(chain: EvmChain, block: AcceptedBlock | CandidateBlock) -> Bloc
 
 def effect_of(chain: EvmChain, changes: Sequence[StateEdit]) -> StateChanges:
     """Return the combined effect of state edits on the accounts and slots of the head, which contains them already."""
-    named = [one.address for one in changes if one.kind != STORAGE]
+    named = [change.address for change in changes if change.kind != STORAGE]
     accounts: dict[Address, AccountState | None] = dict.fromkeys(named)
     accounts.update(evm_state.accounts_now(chain.db, set(named)))
     was = before(changes, accounts)

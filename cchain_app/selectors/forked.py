@@ -115,7 +115,7 @@ def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
             if fork is None or chain.db.connection.in_atomic_block:
                 raise
             if missing.accounts:
-                accounts(chain, fork, [Address(one) for one in missing.accounts])
+                accounts(chain, fork, [Address(item) for item in missing.accounts])
             for owner, key in missing.slots:
                 slot(chain, fork, Address(owner), Slot(key))
 

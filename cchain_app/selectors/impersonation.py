@@ -17,5 +17,5 @@ def accounts(chain: EvmChain) -> tuple[Address, ...]:
     If all accounts are impersonated, the list does not contain them.
     """
     with_key = signers.addresses(chain)
-    named = (one for one in rows.addresses(chain.db) if one not in with_key)
+    named = (address for address in rows.addresses(chain.db) if address not in with_key)
     return (*with_key, *named)

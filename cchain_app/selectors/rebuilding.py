@@ -146,7 +146,7 @@ def _rows(db: Database) -> Iterator[_Leaf]:
 def _with_leaves(db: Database, part: Sequence[_Leaf]) -> list[_Leaf]:
     """Leave out fetched accounts and slots that no block has changed, which a fork's trie does not contain."""
     known = forked.leaves_of(db, [key for key, _ in part])
-    return [one for one in part if one[0] in known]
+    return [item for item in part if item[0] in known]
 
 
 def _as_changes(part: Sequence[_Leaf]) -> StateChanges:
@@ -166,7 +166,7 @@ def _by_hand_undone(db: Database, number: int, *, is_fork: bool) -> StateChanges
     pending = development.changes_before(db, number + 1)
     if not pending:
         return None
-    addresses = {one.address for one in pending if one.slot is None}
+    addresses = {item.address for item in pending if item.slot is None}
     now: dict[Address, AccountState | None] = dict.fromkeys(addresses)
     now.update(evm_state.accounts_now(db, addresses))
     was = before(pending, now)
@@ -192,5 +192,7 @@ def _compare(db: Database, nodes: ScratchNodes) -> None:
     stored_nodes = ((bytes(key), bytes(rlp)) for key, rlp in evm_state.in_pieces(db, _NODES))
     for made, there in zip_longest(nodes.in_order(), stored_nodes):
         if made != there:
-            different = min((one for one in (made, there) if one is not None), default=(b"", b""))
+            different = min(
+                (value for value in (made, there) if value is not None), default=(b"", b"")
+            )
             raise NodesDiffer(different[0])

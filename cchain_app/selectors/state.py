@@ -91,7 +91,7 @@ class StateAt:
             return MISSING
         self._ahead = min(4 * self._ahead, _MAX_AHEAD, _SLOTS - number)
         self._end = number + self._ahead
-        slots = [Slot(one.to_bytes(32, "big")) for one in range(number, self._end)]
+        slots = [Slot(index.to_bytes(32, "big")) for index in range(number, self._end)]
         return prefetch_slots(self._chain, address, slots, self._number).get(slot, MISSING)
 
     def has_storage(self, address: Address) -> bool:
@@ -185,7 +185,7 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
         return
     found = evm_state.accounts_now(chain.db, wanted)
     if (fork := chain.fork) is not None and len(found) < len(wanted):
-        forked.accounts(chain, fork, [one for one in wanted if one not in found])
+        forked.accounts(chain, fork, [item for item in wanted if item not in found])
         found = evm_state.accounts_now(chain.db, wanted)
     # The rows are those of the database's head; if that has changed, the memory must follow first.
     if stored.head_number(chain.db) == number:
@@ -213,7 +213,7 @@ def prefetch_slots(
 
     Return the slots that had to be read.
     """
-    read = _prefetch_places(chain, [(address, one) for one in slots], number)
+    read = _prefetch_places(chain, [(address, item) for item in slots], number)
     return {slot: value for (_, slot), value in read.items()}
 
 
@@ -223,7 +223,7 @@ def _prefetch_places(
     """Load slots of any accounts, as `prefetch_slots`."""
     state = chain.memory.state
     version = state.version_at(number)
-    wanted = [one for one in places if isinstance(state.slot(*one, number), Missing)]
+    wanted = [place for place in places if isinstance(state.slot(*place, number), Missing)]
     if not wanted or chain.fork is not None or blocks.head(chain).number != number:
         return {}
     found = evm_state.slots_now(chain.db, [address + slot for address, slot in wanted])

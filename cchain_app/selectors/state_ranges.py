@@ -95,7 +95,7 @@ def storage_range(
         RangeTimedOut: It takes longer.
     """
     slots = _within(_slots(chain, number, above, address), seconds)
-    found = heapq.nsmallest(most + 1, (one for one in slots if one.hash >= start))
+    found = heapq.nsmallest(most + 1, (slot for slot in slots if slot.hash >= start))
     return SlotRange(found[:most], found[most].hash if len(found) > most else None)
 
 
@@ -131,7 +131,7 @@ def account_range(
     hashed = _within(
         ((keccak256(address), address) for address in _addresses(chain, block)), seconds
     )
-    found = heapq.nsmallest(most + 1, (one for one in hashed if one[0] >= start))
+    found = heapq.nsmallest(most + 1, (item for item in hashed if item[0] >= start))
     accounts = _with_roots(chain, block, found[:most])
     return AccountRange(accounts, found[most][0] if len(found) > most else None)
 

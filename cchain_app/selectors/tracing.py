@@ -154,7 +154,11 @@ class BlockReplay:
 
 
 def _changes(traced: BlockTrace) -> Iterator[StateChanges]:
-    return (one.state.changes for one in traced.transactions if one.state is not None)
+    return (
+        transaction.state.changes
+        for transaction in traced.transactions
+        if transaction.state is not None
+    )
 
 
 def _trace(

@@ -224,7 +224,7 @@ def _by_hand(chain: EvmChain, number: int) -> list[StateEdit]:
 
 def _effect(state: StateReader, changes: Sequence[StateEdit]) -> StateChanges:
     """Return the combined effect of state edits on a state that contains them."""
-    named = {one.address for one in changes if one.kind != STORAGE}
+    named = {change.address for change in changes if change.kind != STORAGE}
     accounts = {address: state.account(address) for address in named}
     was = before(changes, accounts)
     return as_state_changes(was, accounts, {key: state.storage(*key) for key in was.slots})
@@ -243,7 +243,7 @@ def _accounts_back(
     for address, nonce, balance, code_hash in _in_parts(chain, _ACCOUNTS, number + 1):
         state = evm_state.account_of(nonce, balance, code_hash)
         then.setdefault(Address(bytes(address)), state)
-    named = {*then, *(one.address for one in (*made_there, *pending) if one.kind != STORAGE)}
+    named = {*then, *(item.address for item in (*made_there, *pending) if item.kind != STORAGE)}
     named.update(Address(key) for key in absent if len(key) == _ADDRESS_BYTES)
     now: dict[Address, AccountState | None] = dict.fromkeys(named)
     now.update(evm_state.accounts_now(chain.db, named))

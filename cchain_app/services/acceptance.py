@@ -93,17 +93,17 @@ def accept(
                 _verify_state(chain, head, by_hand)
             if by_hand.uses_next:
                 _use_up(chain, by_hand)
-            for one in verified:
-                written(ID(one.block.hash))
+            for other in verified:
+                written(ID(other.block.hash))
         stored.commit(chain.db, verified)
         chain.db.acquire(Lock.CCHAIN_POOL)
-        rows.remove_mined(chain.db, (tx for one in verified for tx in one.block.transactions))
+        rows.remove_mined(chain.db, (tx for item in verified for tx in item.block.transactions))
         rows.remove(chain.db, unusable)
     if by_hand.uses_next:
         chain.memory.conditions.reset()
     chain.memory.pool.changed()
-    for one in verified:
-        chain.memory.advance(one.block, one.executed.changes)
+    for entry in verified:
+        chain.memory.advance(entry.block, entry.executed.changes)
     chain.last_accepted_at = monotonic()
 
 
@@ -121,7 +121,7 @@ def tell(chain: EvmChain, verified: Sequence[VerifiedBlock], arrived: Sequence[H
     notifications.pending_transactions(chain, arrived)
     notifications.head_accepted(chain, last.number, last.hash)
     for listener in chain.on_accepted:
-        listener([one.block for one in verified])
+        listener([item.block for item in verified])
 
 
 def _verify_passes(chain: EvmChain) -> None:

@@ -83,16 +83,16 @@ def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
                 # All changes of overrides and state take this lock too, so the values read here stay valid.
                 development.refresh_mining_settings(chain)
                 admissions = Admissions(chain, head, newcomers, rows.extent(chain.db))
-            outcomes = [admissions.admit(one) for one in newcomers]
+            outcomes = [admissions.admit(newcomer) for newcomer in newcomers]
             rows.remove(chain.db, admissions.removed)
             rows.add(chain.db, admissions.added.values(), admissions.now)
             # Before the commit: immediately after it a block may include them and remove them from the memory.
-            memory.remember(one.transaction for one in admissions.added.values())
+            memory.remember(item.transaction for item in admissions.added.values())
             if admissions.pending and development.mining(chain) == "auto":
                 chain.producer.request()
     except BaseException:
         if admissions is not None:
-            memory.forget(one.transaction for one in admissions.added.values())
+            memory.forget(other.transaction for other in admissions.added.values())
         raise
     chain.memory.pool.changed()
     if admissions.pending:
@@ -239,13 +239,13 @@ class Admissions:
     def _may_fill(self, batch: Sequence[Newcomer], slots: int) -> bool:
         """Return whether the pool can reach a limit with this batch; otherwise its slots are not counted."""
         room = min(self._limits.queued_slots, self._limits.pending_slots)
-        coming = sum(-(-len(one.transaction.raw) // SLOT_BYTES) for one in batch)
+        coming = sum(-(-len(item.transaction.raw) // SLOT_BYTES) for item in batch)
         return slots + coming > room
 
 
 def _named(batch: Iterable[Newcomer]) -> set[Address]:
     """Return the accounts that the transactions change or may change: senders and authorities."""
-    return {who for one in batch for who in (one.transaction.sender, *one.authorities)}
+    return {who for item in batch for who in (item.transaction.sender, *item.authorities)}
 
 
 def _counts_of(queues: Iterable[AccountQueue]) -> PoolCounts:

@@ -95,7 +95,7 @@ class Automine:
         return (
             self._chain.fork is None
             and self._may_mine()
-            and sum(one.transaction.gas for one in newcomers) <= MAX_GAS
+            and sum(newcomer.transaction.gas for newcomer in newcomers) <= MAX_GAS
             and self._come_alone(newcomers)
         )
 
@@ -125,7 +125,9 @@ class Automine:
             return
         try:
             while left and monotonic() < deadline and produce(chain, "auto"):
-                left.difference_update(one.hash for one in blocks.head(chain).transactions)
+                left.difference_update(
+                    transaction.hash for transaction in blocks.head(chain).transactions
+                )
         except Exception as error:
             is_unexpected = not isinstance(error, DatabaseError)
             _log.warning("no block is made on arrival: %s", error, exc_info=is_unexpected)
@@ -174,9 +176,9 @@ class Automine:
             self._note_company()
             return None
         admissions = Admissions(chain, head, newcomers, extent)
-        outcomes = [admissions.admit(one) for one in newcomers]
+        outcomes = [admissions.admit(newcomer) for newcomer in newcomers]
         # A rejection requires a current head, because another process may have moved it.
-        is_refused = any(isinstance(one, Exception) for one in outcomes)
+        is_refused = any(isinstance(outcome, Exception) for outcome in outcomes)
         ordered = None if is_refused else self._ordered(admissions, head)
         return outcomes if ordered is not None and self._make(ordered, head) else None
 
@@ -199,4 +201,4 @@ class Automine:
         )
         if len(chosen) < len(admissions.added):
             return None
-        return [admissions.added[one.hash].transaction for one in chosen]
+        return [admissions.added[item.hash].transaction for item in chosen]

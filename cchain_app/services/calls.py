@@ -206,14 +206,14 @@ class _BlockRecorder:
                 self._singly = replay.position + count
                 return []
             return self._pass_over(error)
-        return [RecordedFrames(one.frames) for one in traces]
+        return [RecordedFrames(trace.frames) for trace in traces]
 
     def _few(self) -> int:
         """Return the number of next transactions whose gas together is within the limit; at least 1."""
         receipts, position = self._block.receipts, self._replay.position
         before = receipts[position - 1].cumulative_gas_used if position else 0
         later = receipts[position:]
-        return max(sum(one.cumulative_gas_used - before <= GAS_AT_ONCE for one in later), 1)
+        return max(sum(item.cumulative_gas_used - before <= GAS_AT_ONCE for item in later), 1)
 
     def _pass_over(self, reason: Exception) -> list[RecordedFrames]:
         """Return the outermost frame of the next transaction, and execute it without recording."""

@@ -154,7 +154,7 @@ def _known_before(
     """
     if len(asked) < _MANY:
         return {}, {}
-    addresses = list(dict.fromkeys(one.address for one in asked))
+    addresses = list(dict.fromkeys(item.address for item in asked))
     accounts: dict[Address, AccountState | None] = dict.fromkeys(addresses)
     accounts.update(evm_state.accounts_now(chain.db, addresses))
     if chain.fork is not None:
@@ -162,7 +162,9 @@ def _known_before(
         accounts.update(forked.accounts(chain, chain.fork, missing))
         return accounts, {}  # slots that were not fetched are not necessarily zero
     keys = {
-        one.address + one.slot: (one.address, one.slot) for one in asked if one.slot is not None
+        other.address + other.slot: (other.address, other.slot)
+        for other in asked
+        if other.slot is not None
     }
     slots = evm_state.slots_now(chain.db, keys)
     return accounts, {keys[key]: word for key, word in slots.items()}
@@ -189,8 +191,8 @@ class _AppliedEdits:
         """Accounts with an edit of something other than storage."""
         self.changes: list[StateEdit] = []
         """In order, with the values before."""
-        for one in wanted:
-            self._apply(one)
+        for item in wanted:
+            self._apply(item)
         self.effect = self._effect()
         """The combined state changes."""
 

@@ -38,7 +38,9 @@ def choose(
     if not waiting:
         return []
     pending = [
-        [one for one in queue.pending if one.hash not in included] if included else queue.pending
+        [other for other in queue.pending if other.hash not in included]
+        if included
+        else queue.pending
         for queue in pool.queues(chain, waiting).values()
     ]
     chosen = select(
@@ -49,21 +51,21 @@ def choose(
         MAX_BYTES,
     )
     memory = chain.memory.transactions
-    unknown = pool.transactions(chain, (one.hash for one in chosen if one.hash not in memory))
-    found = (unknown.get(one.hash) or memory.get(one.hash) for one in chosen)
+    unknown = pool.transactions(chain, (item.hash for item in chosen if item.hash not in memory))
+    found = (unknown.get(entry.hash) or memory.get(entry.hash) for entry in chosen)
     # Another process may have changed the chain ID. Transactions for the new ID wait until this process knows it.
     mine = (None, chain.config.chain_id)
-    return [one for one in found if one is not None and one.chain_id in mine]
+    return [element for element in found if element is not None and element.chain_id in mine]
 
 
 def invalid(
     transactions: Sequence[Transaction], skipped: Sequence[SkippedTransaction]
 ) -> tuple[Hash, ...]:
     """Return those of the selected transactions that the engine rejected for good."""
-    refused = [one for one in skipped if not one.retry]
-    for one in refused:
-        _log.info("dropped 0x%s: %s", transactions[one.index].hash.hex(), one.reason)
-    return tuple(transactions[one.index].hash for one in refused)
+    refused = [item for item in skipped if not item.retry]
+    for entry in refused:
+        _log.info("dropped 0x%s: %s", transactions[entry.index].hash.hex(), entry.reason)
+    return tuple(transactions[other.index].hash for other in refused)
 
 
 def drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:

@@ -48,5 +48,5 @@ def drop_all(chain: EvmChain, sender: Address | None = None) -> None:
         if sender is None:
             rows.remove_all(chain.db)
         else:
-            rows.remove(chain.db, [one.hash for one in rows.entries_of(chain.db, [sender])])
+            rows.remove(chain.db, [entry.hash for entry in rows.entries_of(chain.db, [sender])])
     chain.memory.pool.changed()

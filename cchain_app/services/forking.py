@@ -166,7 +166,7 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     # Every block reads the coinbase and the system contracts, and every call reads its sender.
     config = chain.own_genesis.config
     rules = config.fork_at(header.number + 1, header.timestamp)
-    funded = [one.address for one in _funds(chain)]
+    funded = [fund.address for fund in _funds(chain)]
     needed = [*funded, ZERO_ADDRESS, config.coinbase, *system_contracts(rules).values()]
     return _Beginning(fork, block, fetch_accounts(upstream, needed, fork.number), replayed)
 

@@ -115,8 +115,8 @@ class _Import:
         return ImportResult(
             done.blocks + len(verified),
             done.skipped + len(batch) - len(verified),
-            done.transactions + sum(len(one.block.transactions) for one in verified),
-            done.gas + sum(one.block.header.gas_used for one in verified),
+            done.transactions + sum(len(other.block.transactions) for other in verified),
+            done.gas + sum(item.block.header.gas_used for item in verified),
             done.read + sum(map(_size, batch)),
         )
 
@@ -126,13 +126,13 @@ class _Import:
         """Return the blocks that the chain does not have, and the error of the block after them, if there is one."""
         new: list[CandidateBlock] = []
         try:
-            for one in batch:
-                if isinstance(one, InvalidBlock):
+            for item in batch:
+                if isinstance(item, InvalidBlock):
                     # Without a readable header only its position identifies the block.
                     number = self._replay.head.number + len(new) + 1
-                    return new, one if one.number is not None else one.of(number, ZERO_HASH)
-                if not self._is_known(one):
-                    new.append(one)
+                    return new, item if item.number is not None else item.of(number, ZERO_HASH)
+                if not self._is_known(item):
+                    new.append(item)
         except BlockDiffers as difference:
             return new, difference
         return new, None
@@ -161,8 +161,8 @@ class _Import:
             who
             for body in bodies
             if not isinstance(body, TransactionRefused)
-            for one in body
-            for who in (one.sender, one.to)
+            for item in body
+            for who in (item.sender, item.to)
         )
         for candidate, body in zip(candidates, bodies, strict=True):
             try:
@@ -186,7 +186,7 @@ class _Import:
 
     def _prefetch(self, addresses: Iterable[Address | None]) -> None:
         """Read the accounts that are certainly needed, in a few statements."""
-        wanted = {one for one in addresses if one is not None}
+        wanted = {address for address in addresses if address is not None}
         state.prefetch_accounts(self._chain, list(wanted), blocks.head(self._chain).number)
 
 
@@ -213,10 +213,10 @@ def _batches(raws: Iterable[bytes]) -> Iterator[list[CandidateBlock | InvalidBlo
     batch: list[CandidateBlock | InvalidBlock] = []
     size = gas = 0
     try:
-        for one in _parse_all(raws):
-            batch.append(one)
-            size += _size(one)
-            gas += 0 if isinstance(one, InvalidBlock) else one.header.gas_used
+        for item in _parse_all(raws):
+            batch.append(item)
+            size += _size(item)
+            gas += 0 if isinstance(item, InvalidBlock) else item.header.gas_used
             if size >= BATCH_BYTES or gas >= BATCH_GAS or len(batch) >= BATCH_BLOCKS:
                 yield batch
                 batch, size, gas = [], 0, 0

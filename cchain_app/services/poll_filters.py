@@ -234,7 +234,11 @@ def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Ch
     known = found.reported
     reported = {known[place : place + REMEMBERED] for place in range(0, len(known), REMEMBERED)}
     # A transaction can be in both lists when its block was accepted in between.
-    hashes = [one for one in dict.fromkeys([*mined, *waiting]) if one[:REMEMBERED] not in reported]
+    hashes = [
+        fromkey
+        for fromkey in dict.fromkeys([*mined, *waiting])
+        if fromkey[:REMEMBERED] not in reported
+    ]
     following = _after(found, accepted)
     advanced = replace(found, next_number=following, reported=_remembered(waiting))
     return advanced, Changes(FilterKind.PENDING, full=found.full, hashes=hashes)
@@ -252,7 +256,7 @@ def _after(found: PollFilter, accepted: Sequence[AcceptedBlock]) -> int:
 
 
 def _remembered(hashes: Sequence[Hash]) -> bytes:
-    return b"".join(one[:REMEMBERED] for one in hashes)
+    return b"".join(block_hash[:REMEMBERED] for block_hash in hashes)
 
 
 def _add(chain: EvmChain, made: PollFilter) -> int:
@@ -271,7 +275,7 @@ def _enter(chain: EvmChain, filter_id: int, value: PollFilter) -> None:
     weight = 1 + len(pickle.dumps(value)) // UNIT
     evicted = chain.filter_index.put(value.client, filter_id, weight)
     if evicted:
-        _cache().delete_many([_key(chain, one) for one in evicted])
+        _cache().delete_many([_key(chain, item) for item in evicted])
 
 
 def _cache() -> BaseCache:

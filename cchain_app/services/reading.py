@@ -38,16 +38,16 @@ def read_transactions(
         candidates: The blocks.
         blobs: Also decode type 3 transactions, which only imported chains have.
     """
-    read = [_decode_all(chain, one.transactions, blobs=blobs) for one in candidates]
+    read = [_decode_all(chain, candidate.transactions, blobs=blobs) for candidate in candidates]
     unsigned = [
-        one
+        entry
         for listed in read
         if not isinstance(listed, TransactionRefused)
-        for one in listed
-        if isinstance(one, DecodedTransaction)
+        for entry in listed
+        if isinstance(entry, DecodedTransaction)
     ]
-    recovered = chain.recover_senders([signed_digest(one) for one in unsigned])
-    senders = dict(zip((one.hash for one in unsigned), recovered, strict=True))
+    recovered = chain.recover_senders([signed_digest(other) for other in unsigned])
+    senders = dict(zip((item.hash for item in unsigned), recovered, strict=True))
     return [
         listed if isinstance(listed, TransactionRefused) else _with_senders(listed, senders)
         for listed in read

@@ -37,7 +37,9 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
         UpstreamError: The upstream does not return state that they need.
     """
     head = blocks.catch_up(chain)
-    named = [who for one in wanted.transactions for who in (one.sender, one.to)]
+    named = [
+        who for transaction in wanted.transactions for who in (transaction.sender, transaction.to)
+    ]
     addresses = dict.fromkeys(
         who for who in (wanted.block.header.coinbase, *named) if who is not None
     )

@@ -91,7 +91,7 @@ def _rewind_trie(
 def _state_back(chain: EvmChain, number: int, undone: Sequence[StateEdit]) -> StateChanges:
     """Return the change from the current accounts and slots to their values at a height."""
     accounts, slots = evm_state.values_at(chain.db, number)
-    named = [*accounts, *(one.address for one in undone if one.slot is None)]
+    named = [*accounts, *(item.address for item in undone if item.slot is None)]
     now: dict[Address, AccountState | None] = dict.fromkeys(named)
     now.update(evm_state.accounts_now(chain.db, set(named)))
     then = {address: accounts[address] if address in accounts else now[address] for address in now}
@@ -101,7 +101,11 @@ def _state_back(chain: EvmChain, number: int, undone: Sequence[StateEdit]) -> St
     keys = {address + slot: (address, slot) for address, slot in slots}
     slots_now = {keys[key]: word for key, word in evm_state.slots_now(chain.db, keys).items()}
     return StateChanges(
-        accounts={one: AccountChange(now[one], then[one]) for one in then if now[one] != then[one]},
+        accounts={
+            other: AccountChange(now[other], then[other])
+            for other in then
+            if now[other] != then[other]
+        },
         storage={
             key: SlotChange(slots_now[key], word)
             for key, word in slots.items()

@@ -55,9 +55,9 @@ def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) ->
     from checks that apply only to RPC.
     """
     outcomes = _read(chain, raws, gossiped=gossiped)
-    newcomers = [one for one in outcomes if isinstance(one, Newcomer)]
+    newcomers = [outcome for outcome in outcomes if isinstance(outcome, Newcomer)]
     admitted = iter(chain.admissions.run(newcomers) if newcomers else ())
-    return [next(admitted) if isinstance(one, Newcomer) else one for one in outcomes]
+    return [next(admitted) if isinstance(item, Newcomer) else item for item in outcomes]
 
 
 def submit_impersonated(chain: EvmChain, transaction: Transaction) -> Outcome:
@@ -105,13 +105,15 @@ def _read(
         limits = replace(limits, fee_cap=None, unprotected_allowed=True)
     rules = _rules(chain, limits)
     outcomes = [_decoded(chain, raw, rules) for raw in raws]
-    decoded = [one for one in outcomes if isinstance(one, DecodedTransaction)]
-    senders = iter(chain.recover_senders([signed_digest(one) for one in decoded]))
+    decoded = [outcome for outcome in outcomes if isinstance(outcome, DecodedTransaction)]
+    senders = iter(chain.recover_senders([signed_digest(item) for item in decoded]))
     return _with_authorities(
         chain,
         [
-            _with_sender(one, next(senders), rules) if isinstance(one, DecodedTransaction) else one
-            for one in outcomes
+            _with_sender(other, next(senders), rules)
+            if isinstance(other, DecodedTransaction)
+            else other
+            for other in outcomes
         ],
     )
 
@@ -148,11 +150,15 @@ def _with_authorities(
     chain: EvmChain, outcomes: Sequence[Transaction | Refusal]
 ) -> list[Newcomer | Refusal]:
     """Recover authorities last, so that each recovery is covered by the transaction's gas."""
-    setting_code = [one for one in outcomes if isinstance(one, Transaction) and one.authorizations]
+    setting_code = [
+        outcome
+        for outcome in outcomes
+        if isinstance(outcome, Transaction) and outcome.authorizations
+    ]
     recovered = iter(authorities_of(setting_code, chain.recover_senders))
     return [
-        Newcomer(one, next(recovered) if one.authorizations else ())
-        if isinstance(one, Transaction)
-        else one
-        for one in outcomes
+        Newcomer(item, next(recovered) if item.authorizations else ())
+        if isinstance(item, Transaction)
+        else item
+        for item in outcomes
     ]

@@ -135,7 +135,7 @@ class EvmVM:
         if not chosen and not allow_empty:
             return None
         # The senders were already read to find executable transactions.
-        self._prefetch([one.to for one in chosen], tree.head)
+        self._prefetch([item.to for item in chosen], tree.head)
         with self._executing(tree.head):
             built = tree.build(
                 chosen,
@@ -199,8 +199,8 @@ class EvmVM:
         parse = self._chain.format.parse_block
         candidates = [block.candidate(parse) for block, _ in new]
         read = read_transactions(self._chain, candidates)
-        named = [one for body in read if not isinstance(body, Exception) for one in body]
-        self._prefetch([who for one in named for who in (one.sender, one.to)], tree.head)
+        named = [other for body in read if not isinstance(body, Exception) for other in body]
+        self._prefetch([who for item in named for who in (item.sender, item.to)], tree.head)
         try:
             for (_, context), candidate, body in zip(new, candidates, read, strict=True):
                 with self._executing(tree.head), _refusing(candidate):
@@ -235,7 +235,7 @@ class EvmVM:
         """
         tree = self._blocks()
         head = tree.head
-        unusable = [one for block_id in block_ids for one in self._built.get(block_id, ())]
+        unusable = [other for block_id in block_ids for other in self._built.get(block_id, ())]
         try:
             decision = tree.accept(block_ids)
             accept(
@@ -255,7 +255,7 @@ class EvmVM:
         for block_id in block_ids:
             self._built.pop(block_id, None)
         arrived = () if self._offer is None else self._offer.transactions
-        tell(self._chain, decision.accepted, [one.hash for one in arrived])
+        tell(self._chain, decision.accepted, [item.hash for item in arrived])
         self._give_back(decision.rejected)
 
     def reject(self, block_id: ID) -> None:
@@ -327,7 +327,7 @@ class EvmVM:
         """Return the transactions for a block on a parent: those of `offering`, or those of the pool that are not in `line`."""
         if self._offer is not None:
             return self._offer.transactions if self._offer.parent == parent.hash else ()
-        included = {one.hash for block in line for one in block.transactions}
+        included = {transaction.hash for block in line for transaction in block.transactions}
         return choose(self._chain, parent, included)
 
     def _by_hand(self, tree: ProcessingBlocks, parent: AcceptedBlock) -> "_Cheats":
@@ -345,9 +345,9 @@ class EvmVM:
                 found.has_next,
                 found.next_timestamp,
                 {
-                    one.signature: one.signer
-                    for one in found.signatures
-                    if one.number == parent.number + 1
+                    signature.signature: signature.signer
+                    for signature in found.signatures
+                    if signature.number == parent.number + 1
                 },
                 None if self._config is None else self._config.chain_id,
             ),
@@ -355,7 +355,7 @@ class EvmVM:
 
     def _prefetch(self, addresses: Iterable[Address | None], head: AcceptedBlock) -> None:
         """Read the accounts that are certainly needed, in a few statements."""
-        wanted = {one for one in addresses if one is not None}
+        wanted = {address for address in addresses if address is not None}
         wanted.add(self._chain.config.coinbase)
         state.prefetch_accounts(self._chain, list(wanted), head.number)
 
@@ -367,7 +367,7 @@ class EvmVM:
         raws: list[bytes] = []
         for block in rejected:
             if self._built.pop(ID(block.hash), None) is None:
-                raws += [one.raw for one in block.transactions]
+                raws += [transaction.raw for transaction in block.transactions]
         if not raws:
             return
         try:

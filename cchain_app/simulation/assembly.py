@@ -65,7 +65,7 @@ def assemble_block(
     )
     header = made.header
     if header.withdrawals_root is not None and withdrawals:
-        root = roots.ordered_root([encode_withdrawal(one) for one in withdrawals])
+        root = roots.ordered_root([encode_withdrawal(withdrawal) for withdrawal in withdrawals])
         header = replace(header, withdrawals_root=root)
     if header.blob_gas_used is not None:
         blob_gas = sum(transaction.blob_gas for transaction in made.transactions)

@@ -259,6 +259,6 @@ def _credits(withdrawals: Sequence[Withdrawal], env: BlockEnv) -> dict[Address, 
     """Return the wei that each account receives from a block's reward and withdrawals."""
     reward = block_reward(env.fork)
     paid: dict[Address, int] = {env.coinbase: reward} if reward else {}
-    for one in withdrawals:
-        paid[one.address] = paid.get(one.address, 0) + one.wei
+    for withdrawal in withdrawals:
+        paid[withdrawal.address] = paid.get(withdrawal.address, 0) + withdrawal.wei
     return paid

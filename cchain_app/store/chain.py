@@ -122,20 +122,20 @@ def commit(db: Database, made: Sequence[VerifiedBlock]) -> None:
 
     The caller holds the lock and the transaction.
     """
-    blocks = [one.block for one in made]
+    blocks = [verified.block for verified in made]
     db.insert(models.Block, _BLOCK, map(_block_row, blocks))
     db.insert(models.Transaction, _TRANSACTION, _of_each(_transaction_rows, blocks))
-    receipts = (_receipt_rows(one.block, one.executed) for one in made)
+    receipts = (_receipt_rows(verified.block, verified.executed) for verified in made)
     db.insert(models.Receipt, _RECEIPT, itertools.chain.from_iterable(receipts))
     db.insert(models.Log, _LOG, _of_each(_log_rows, blocks))
     commit_state(
         db,
-        [(one.block.number, one.executed.changes) for one in made],
-        [one.trie for one in made],
+        [(verified.block.number, verified.executed.changes) for verified in made],
+        [verified.trie for verified in made],
     )
-    for one in made:
-        if one.leaves:
-            forked.add_leaves(db, one.block.number, one.leaves)
+    for verified in made:
+        if verified.leaves:
+            forked.add_leaves(db, verified.block.number, verified.leaves)
 
 
 def commit_state(
@@ -311,7 +311,7 @@ def _loaded(
         hash=Hash(bytes(block_hash)),
         size=size,
         transactions=transactions,
-        receipts=tuple(_receipt(one, tuple(map(_log, logs.get(one.id, ())))) for one in sent),
+        receipts=tuple(_receipt(item, tuple(map(_log, logs.get(item.id, ())))) for item in sent),
         ommers=() if ommers is None else decode_ommers(_payload(ommers)),
         withdrawals=() if withdrawals is None else decode_withdrawals(_payload(withdrawals)),
     )

@@ -129,8 +129,8 @@ def set_question(number: int) -> Question:
 def set_before(db: Database, number: int) -> tuple[int, dict[bytes, Address]]:
     """Return the number of development changes before a block, and the signers set for it, in one statement."""
     found = db.rows(*set_question(number))
-    (changes,) = (int(one[0]) for one in found if one[0] is not None)
-    signers = {bytes(one[1]): Address(bytes(one[2])) for one in found if one[0] is None}
+    (changes,) = (int(item[0]) for item in found if item[0] is not None)
+    signers = {bytes(other[1]): Address(bytes(other[2])) for other in found if other[0] is None}
     return changes, signers
 
 

@@ -62,7 +62,7 @@ def missed_questions(first: int, last: int) -> list[Question]:
 def missed(db: Database, first: int, last: int, block_format: BlockFormat) -> MissedBlocks:
     """Return the blocks from height `first` to `last` and their changes."""
     *blocks, accounts, slots, kept, by_hand = (
-        db.rows(*one) for one in missed_questions(first, last)
+        db.rows(*missed_question) for missed_question in missed_questions(first, last)
     )
     changed = (
         {Address(bytes(address)) for (address,) in accounts},

@@ -96,7 +96,9 @@ def keep(
         db.acquire(Lock.CCHAIN)
         there = known_accounts(db, accounts)
         new = {address: one for address, one in accounts.items() if address not in there}
-        codes = {one.state.code_hash: one.code for one in new.values() if one.state and one.code}
+        codes = {
+            item.state.code_hash: item.code for item in new.values() if item.state and item.code
+        }
         db.objects(models.Code).bulk_create(
             [models.Code(hash=code_hash, code=code) for code_hash, code in codes.items()],
             ignore_conflicts=True,

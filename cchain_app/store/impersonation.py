@@ -65,9 +65,9 @@ def keep_signatures(db: Database, found: Iterable[ImpersonatedSignature], number
         found: All impersonated signatures.
         number: Height of the block.
     """
-    later = [one for one in found if one.number > number]
-    for one in later:
-        set_signature(db, one._replace(number=number))
+    later = [item for item in found if item.number > number]
+    for other in later:
+        set_signature(db, other._replace(number=number))
     if later:
         db.objects(models.ImpersonatedSignature).filter(number__gt=number).delete()
 

@@ -133,7 +133,7 @@ def entries(db: Database, memory: PoolMemory) -> list[PoolEntry]:
     if late:
         # Committed after rows with higher keys. Another process may have deleted some since.
         rows = db.rows_by_keys(_ENTRIES + "WHERE id IN ({keys})", [key for key, _ in late])
-        found.update({(one.arrival, bytes(one.hash)): one for one in map(_entry, rows)})
+        found.update({(item.arrival, bytes(item.hash)): item for item in map(_entry, rows)})
     entries = {key: entry for key in sorted(found) if (entry := found[key]) is not None}
     if entries.keys() != known.keys():
         memory.entries = entries

@@ -68,9 +68,9 @@ def _recipient(frame: Frame) -> Address | None:
 def outcomes(frames: Sequence[PlacedFrame]) -> Iterator[bool]:
     """Yield for each frame whether it succeeded, which requires that its outer frames succeeded."""
     around: list[bool] = []
-    for one in frames:
-        del around[one.frame.depth :]
-        succeeded = one.frame.error is None and (not around or around[-1])
+    for frame in frames:
+        del around[frame.frame.depth :]
+        succeeded = frame.frame.error is None and (not around or around[-1])
         around.append(succeeded)
         yield succeeded
 

@@ -87,14 +87,14 @@ def placed(frames: Sequence[Frame]) -> list[PlacedFrame]:
 
 def entries(frames: Sequence[Frame]) -> Iterator[Json]:
     """Yield the entries of a results object's `trace`, which name neither block nor transaction."""
-    for one in placed(frames):
-        yield _entry(one)
+    for item in placed(frames):
+        yield _entry(item)
 
 
 def localized_entries(frames: Sequence[Frame], place: TransactionPlace) -> Iterator[Json]:
     """Yield the entries of an accepted transaction: trace_transaction, trace_block, trace_filter."""
-    for one in placed(frames):
-        yield localized_entry(one, place)
+    for item in placed(frames):
+        yield localized_entry(item, place)
 
 
 def localized_entry(one: PlacedFrame, place: TransactionPlace) -> Json:

@@ -45,7 +45,7 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
 def _value(type_: str, value: object) -> Value:
     if isinstance(value, list | tuple):
         element = type_.rpartition("[")[0]
-        return tuple(_value(element, one) for one in value)
+        return tuple(_value(element, item) for item in value)
     if type_ == "address":
         return checksum_address(Address(bytes.fromhex(str(value).removeprefix("0x"))))
     if isinstance(value, bytes):

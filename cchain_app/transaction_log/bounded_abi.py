@@ -90,7 +90,7 @@ def is_canonical(types: Sequence[str], data: bytes, *, most: int) -> bool:
 
 def _plain(types: Sequence[str]) -> list[str]:
     # Strings and bytes have the same encoding.
-    return [one.replace("string", "bytes") for one in types]
+    return [kind.replace("string", "bytes") for kind in types]
 
 
 class _ReadTooOften(DecodingError):
@@ -142,11 +142,11 @@ class _Memory:
 
     def _forget(self) -> None:
         self._known.clear()
-        for one in (
+        for value in (
             _REGISTRY.get_encoder, _REGISTRY.get_tuple_encoder, _REGISTRY.get_decoder,
             _REGISTRY.get_tuple_decoder, grammar.parse,
         ):  # fmt: skip
-            one.cache_clear()
+            value.cache_clear()
 
 
 _REGISTRY: Final = registry.copy()  # type: ignore[no-untyped-call]  # eth-abi's

@@ -39,7 +39,7 @@ def _overloads() -> Iterator[tuple[str, ...]]:
     """Yield the argument types of each existing function."""
     for count in range(_MAX_ARGUMENTS + 1):
         yield from product(("string", "uint256", "bool", "address"), repeat=count)
-    yield from ((one,) for one in _ALONE)
+    yield from ((item,) for item in _ALONE)
     yield ("string", "int256")
     yield _PRINT
 

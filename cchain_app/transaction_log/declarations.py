@@ -56,7 +56,7 @@ class Declaration:
     @property
     def types(self) -> tuple[str, ...]:
         """The parameters' types."""
-        return tuple(one.type for one in self.parameters)
+        return tuple(parameter.type for parameter in self.parameters)
 
     @cached_property
     def signature(self) -> str:
@@ -90,7 +90,7 @@ def _parameter(text: str) -> Parameter:
     members = tuple(map(_parameter, _split(inside)))
     array, _, words_text = rest.partition(" ")
     words = words_text.split()
-    type_ = f"({','.join(one.type for one in members)}){array}"
+    type_ = f"({','.join(member.type for member in members)}){array}"
     return Parameter(type_, _name(words), members, indexed=_INDEXED in words)
 
 

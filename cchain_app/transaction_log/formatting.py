@@ -103,7 +103,7 @@ def _inspected(value: Value) -> str:
         return text_of(value)
     quote = "'"
     if "'" in value:
-        quote = next((one for one in ('"', "`") if one not in value and "${" not in value), "'")
+        quote = next((item for item in ('"', "`") if item not in value and "${" not in value), "'")
     return quote + "".join(_escaped(character, quote) for character in value) + quote
 
 

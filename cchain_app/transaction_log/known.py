@@ -27,8 +27,8 @@ class KnownSignatures:
     """
 
     def __init__(self, functions: Iterable[Declaration], errors: Iterable[Declaration]) -> None:
-        self._functions = {one.selector: one.signature for one in functions}
-        self._errors = {one.selector: one for one in errors}
+        self._functions = {function.selector: function.signature for function in functions}
+        self._errors = {error.selector: error for error in errors}
 
     @classmethod
     def load(cls) -> Self:

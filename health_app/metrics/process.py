@@ -129,7 +129,7 @@ class ProcessMetrics:
             show.gauge("http_connections").set(connected)
         if not self.hubs:
             return
-        show.gauge("websocket_connections").set(sum(one.connections for one in self.hubs))
+        show.gauge("websocket_connections").set(sum(item.connections for item in self.hubs))
         subscriptions: Counter[str] = Counter()
         for hub in self.hubs:
             subscriptions.update(hub.counts())

@@ -74,7 +74,7 @@ def parts(further: Iterable[EvmChain] = ()) -> tuple[Part, ...]:
     """
     return (
         ("cchain", chains.of_cchain),
-        *((one.name, partial(chains.of_evm, one)) for one in further),
+        *((item.name, partial(chains.of_evm, item)) for item in further),
         ("platform", chains.of_platform),
         ("network", network.of_network),
         ("bootstrap", network.of_bootstrap),

@@ -68,7 +68,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     @override
     def get_choices(self) -> tuple[ListChoice, ...]:
         chains = display.chain_choices()
-        everything = tuple(branch for one in chains for branch in one.branches)
+        everything = tuple(branch for chain in chains for branch in chain.branches)
         return (*chains, ListChoice("all", "All", everything))
 
     @override
@@ -121,7 +121,7 @@ class OuterBlockAdmin(IdentifierAdmin):
     def what(self, block: OuterBlock) -> str:
         """Return the kind of the outer block."""
         if block.kind == _OPTION:
-            return "option: what a proposal led to, proposed by nobody"
+            return "option: the outcome of a proposal, without a proposer"
         signed = "signed" if block.proposer_id is not None else "not signed"
         return signed if block.epoch_number is None else f"{signed}, with an epoch"
 

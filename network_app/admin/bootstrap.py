@@ -33,9 +33,9 @@ class ChainSyncAdmin(IdentifierAdmin):
     def branches(self, term: IdentifierTerm) -> list[Q]:
         text = term.text.lower()
         found = [
-            one
-            for one in display.chain_names()
-            if text in {one.lower(), display.title(one).lower()}
+            chain_name
+            for chain_name in display.chain_names()
+            if text in {chain_name.lower(), display.title(chain_name).lower()}
         ]
         return [Q(pk__in=found)]
 
@@ -56,7 +56,7 @@ class ChainSyncAdmin(IdentifierAdmin):
         """Return whether the chain has reached the frontier."""
         return display.sync_phase(row, is_fresh=row.is_fresh)
 
-    @admin.display(description="Stands before")
+    @admin.display(description="Blocked at")
     def obstacle(self, row: ChainSync) -> SafeString | str:
         """Return the obstacle that keeps the chain from continuing."""
         return display.faint("nothing") if row.obstacle is None else row.obstacle
@@ -96,9 +96,9 @@ class ChainSyncAdmin(IdentifierAdmin):
         if not row.outstanding:
             return display.faint("none")
         oldest = display.since(row.oldest_outstanding_at, row.now)
-        return display.line(f"{row.outstanding:,}", display.faint("the oldest came"), oldest)
+        return display.line(f"{row.outstanding:,}", display.faint("oldest received"), oldest)
 
-    @admin.display(description="Began at")
+    @admin.display(description="Started at")
     def start(self, row: ChainSync) -> str:
         """Return the height at which this run started."""
         return f"{row.start_height:,}"
@@ -108,7 +108,7 @@ class ChainSyncAdmin(IdentifierAdmin):
         """Return the height of the last executed block."""
         return f"{row.height:,}"
 
-    @admin.display(description="Goes to")
+    @admin.display(description="Target height")
     def target(self, row: ChainSync) -> str:
         """Return the height of the frontier, as far as it is known."""
         return f"{row.target_height:,}"

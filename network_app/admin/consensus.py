@@ -54,7 +54,7 @@ class ChainConsensusAdmin(IdentifierAdmin):
             "opts": self.opts,
             "deciding": who_decides(),
             "chains": [
-                voting.overview(one, now, is_fresh=is_fresh) for one in voting.states(reports)
+                voting.overview(state, now, is_fresh=is_fresh) for state in voting.states(reports)
             ],
             **(extra_context or {}),
         }
@@ -85,18 +85,18 @@ def who_decides() -> SafeString:
         NoFirstValidator,
         OSError,
     ):  # genesis and certificate are created on the first start
-        return display.line("Whoever makes the blocks decides on them: nobody votes.")
+        return display.line("The producer decides on its blocks without votes.")
     if maker is None or maker == own:
-        return display.line("This node makes all blocks and decides on them alone: nobody votes.")
+        return display.line("This node makes all blocks and decides on them alone, without votes.")
     link = display.node_link(maker, display.validator_page(maker))
-    return display.line(link, "makes all blocks and decides on them alone: nobody votes.")
+    return display.line(link, "makes all blocks and decides on them alone, without votes.")
 
 
 @admin.register(BlockDecision)
 class BlockDecisionAdmin(IdentifierAdmin):
     """Blocks that votes have accepted or rejected, latest first."""
 
-    absent_because = "This node saw no such decision, or NODE_KEPT_DECISIONS later ones."
+    absent_because = "This decision is unknown here, or older than the last NODE_KEPT_DECISIONS."
     list_display = (
         "place", "chain_name", "block", "outcome", "proposed_by", "polls", "lasted", "decided",
     )  # fmt: skip

@@ -71,7 +71,10 @@ def chain_names() -> list[str]:
 
 def chain_choices() -> tuple[ListChoice, ...]:
     """Return a part of a list for each chain."""
-    return tuple(ListChoice(one, title(one), (Q(chain=one),)) for one in chain_names())
+    return tuple(
+        ListChoice(chain_name, title(chain_name), (Q(chain=chain_name),))
+        for chain_name in chain_names()
+    )
 
 
 _STEP = 1024
@@ -205,9 +208,9 @@ def progress_bar(row: ChainSync) -> SafeString:
 def sync_phase(row: ChainSync, *, is_fresh: bool) -> SafeString:
     """Return a chain's state; bootstrapping counts as interrupted if the network's process does not report."""
     if row.obstacle is not None:
-        return badge("stands still", "bad")
+        return badge("blocked", "bad")
     if not selectors.follows():
-        return badge("follows nobody")
+        return badge("no bootstrappers")
     if row.phase == SyncPhase.BOOTSTRAPPED:
         return badge("bootstrapped", "good")
     return badge("bootstrapping", "wait") if is_fresh else badge("interrupted", "bad")

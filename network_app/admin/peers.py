@@ -72,7 +72,10 @@ def _stakes() -> dict[NodeID, int]:
         current = stakers.current_validators(platform_chain())
     except NoPlatformGenesis:
         return {}
-    return {one.node_id: one.weight + one.delegator_weight for one in current.validators}
+    return {
+        validator.node_id: validator.weight + validator.delegator_weight
+        for validator in current.validators
+    }
 
 
 def _uptimes(nodes: Sequence[NodeID]) -> dict[NodeID, float]:
@@ -95,7 +98,7 @@ _VALIDATING = Validator.objects.filter(
 
 
 def _cannot_be_asked(peer: Peer) -> str:
-    return "" if peer.benched else "it is not benched: it is asked as others are."
+    return "" if peer.benched else "it is not benched: it gets requests like other peers."
 
 
 def _ask_again(peer: Peer) -> str:
@@ -104,14 +107,14 @@ def _ask_again(peer: Peer) -> str:
         pardons.pardon(platform_chain().db, peer.node_id)
     except PardonRefused as error:
         raise ActionRefused(f"{error}.") from error
-    return f"{peer.node_id} is to be asked again on all chains."
+    return f"{peer.node_id} gets requests again on all chains."
 
 
 @admin.register(Peer)
 class PeerAdmin(IdentifierAdmin):
     """Nodes that have been connected at least once, by node ID."""
 
-    absent_because = "It was never connected, or has been gone for so long that it was forgotten."
+    absent_because = "It was never connected, or its record was deleted after a long absence."
     list_display = (
         "short_node", "listed_state", "address", "release", "stake", "measured", "observed",
     )  # fmt: skip
@@ -119,9 +122,9 @@ class PeerAdmin(IdentifierAdmin):
     row_actions = (
         AdminAction(
             name="ask-again",
-            button="Ask again",
-            question="Ask this peer again?",
-            consequence="What it did is forgotten on all chains, and it is asked as others are. If it does not "
+            button="Unbench",
+            question="Unbench this peer?",
+            consequence="Its failures are cleared on all chains, and it gets requests like other peers. If it fails to "
             "answer again, it is benched again.",
             permission="network_app.change_peer",
             do=_ask_again,
@@ -241,9 +244,11 @@ class PeerAdmin(IdentifierAdmin):
     @admin.display(description="Direction")
     def direction(self, peer: Peer) -> str:
         """Return which side opened the connection."""
-        return "outbound: this node dialled" if peer.outbound else "inbound: it dialled this node"
+        return (
+            "outbound: this node dialled it" if peer.outbound else "inbound: it dialled this node"
+        )
 
-    @admin.display(description="Address that it signed")
+    @admin.display(description="Signed address")
     def signed_address(self, peer: Peer) -> str:
         """Return the address that the peer claims."""
         return peer.public_ip
@@ -262,10 +267,10 @@ class PeerAdmin(IdentifierAdmin):
     def full_stake(self, peer: Any) -> SafeString:
         """Return the peer's stake to the smallest unit."""
         if peer.facts.stake is None:
-            return display.faint("does not validate")
+            return display.faint("not a validator")
         return display.full_amount(peer.facts.stake)
 
-    @admin.display(description="Its uptime")
+    @admin.display(description="Observed uptime")
     def measured(self, peer: Any) -> SafeString:
         """Return the fraction of its time as a validator that the peer was online, as observed by this node."""
         fraction = peer.facts.uptime
@@ -275,7 +280,7 @@ class PeerAdmin(IdentifierAdmin):
         enough = fraction * MILLION >= platform_chain().config.uptime_requirement
         return display.share_bar(format_fraction(fraction), int(fraction * 100), enough=enough)
 
-    @admin.display(description="Our uptime, it says")
+    @admin.display(description="Our uptime as it reports")
     def observed(self, peer: Any) -> SafeString:
         """Return this node's uptime as reported by the peer; nothing while this node does not validate."""
         if not peer.facts.validating:
@@ -286,7 +291,7 @@ class PeerAdmin(IdentifierAdmin):
     @admin.display(description="Benched on")
     def bench(self, peer: Peer) -> SafeString:
         """Return the chains on which the peer is benched because it did not answer."""
-        found = [display.badge(display.title(one), "bad") for one in peer.benched]
+        found = [display.badge(display.title(item), "bad") for item in peer.benched]
         return display.line(*found) if found else display.NOTHING
 
     @admin.display(description="Latest upgrade")
@@ -294,10 +299,13 @@ class PeerAdmin(IdentifierAdmin):
         """Return the start of the latest upgrade that the peer knows; 0 means that it knows of none."""
         return display.moment(peer.upgrade_time) if peer.upgrade_time else display.NOTHING
 
-    @admin.display(description="Subnets that it follows")
+    @admin.display(description="Tracked subnets")
     def subnets(self, peer: Peer) -> SafeString:
         """Return the subnets that the peer tracks besides the Primary Network."""
-        found = [display.full_link(one, display.subnet_page(one)) for one in peer.tracked_subnets]
+        found = [
+            display.full_link(tracked_subnet, display.subnet_page(tracked_subnet))
+            for tracked_subnet in peer.tracked_subnets
+        ]
         return display.stack(*found) if found else display.NOTHING
 
     @admin.display(description="Supports ACPs")

@@ -79,14 +79,14 @@ class NetworkStatusAdmin(IdentifierAdmin):
         failures = [DialFailure(**failure) for failure in row.dial_failures]
         if not failures:
             return display.faint("none")
-        return display.stack(*(f"{one.address}: {one.message}" for one in failures))
+        return display.stack(*(f"{item.address}: {item.message}" for item in failures))
 
-    @admin.display(description="Connections so far")
+    @admin.display(description="Connections since start")
     def came(self, row: NetworkStatus) -> str:
         """Return the number of connections so far."""
         return f"{row.times_connected:,}"
 
-    @admin.display(description="Of them ended")
+    @admin.display(description="Of these closed")
     def went(self, row: NetworkStatus) -> str:
         """Return the number of connections that have ended."""
         return f"{row.times_disconnected:,}"
@@ -174,10 +174,10 @@ def _stake_cards() -> tuple[Card, ...]:
         return (connected,)
     if not found:
         return connected, Card(
-            "Our uptime, peers say", display.faint("nobody says"), "no peer is connected"
+            "Our uptime as peers report", display.faint("no report"), "no peer is connected"
         )
     return connected, Card(
-        "Our uptime, peers say",
+        "Our uptime as peers report",
         display.format_share(seen.weighted_average / 100),
         f"{display.format_share(seen.rewarding_stake / 100)} of the stake would reward it",
     )
@@ -217,7 +217,7 @@ def _behind(row: ChainSync) -> str:
     if row.phase != SyncPhase.BOOTSTRAPPED:
         return f"{max(0, row.target_height - row.height):,} behind peers"
     if not row.outstanding:
-        return "none of the blocks received is undecided"
+        return "all received blocks are decided"
     return f"{with_unit(f'{row.outstanding:,}', 'blocks')} received and not yet decided"
 
 

@@ -34,7 +34,7 @@ def overview(report: ConsensusReport, now: float, *, is_fresh: bool) -> Overview
     if report.polls:
         panels.append(Panel("Open polls", _polls(report, now)))
     if report.stake.absent:
-        panels.append(Panel("Validators that are not heard", _absent(report)))
+        panels.append(Panel("Silent validators", _absent(report)))
     if report.equivocations:
         panels.append(Panel("Equivocations", _equivocations(report, now)))
     panels.append(Panel("Last decisions", _decisions(report.alias)))
@@ -83,22 +83,22 @@ def format_seconds(seconds: float) -> str:
 def _part_card(report: ConsensusReport, *, is_fresh: bool) -> Card:
     if not is_fresh:
         state = display.badge("silent", "bad")
-        return Card("This node", state, "the network's process does not report; as it said last")
+        return Card("This node", state, "the network process does not report; latest values")
     if not report.is_running:
         return Card("This node", display.badge("does not vote", "wait"), "it bootstraps the chain")
     if report.obstacle is not None:
         return Card("This node", display.badge("no quorum", "bad"), report.obstacle)
-    return Card("This node", display.badge("votes", "good"), "hears enough of the stake")
+    return Card("This node", display.badge("votes", "good"), "enough stake responds")
 
 
 def _stake_card(report: ConsensusReport) -> Card:
     stake, parameters = report.stake, report.parameters
     kind = "good" if stake.connected >= parameters.min_connected_to_be_healthy else "bad"
     thick = format_html('<span class="nd-way">{}</span>', display.bar(stake.percent, kind))
-    needed = f"{100 * parameters.min_connected_to_poll:.0f} % needed to ask for votes"
+    needed = f"{100 * parameters.min_connected_to_poll:.0f} % needed for polls"
     healthy = f"{100 * parameters.min_connected_to_be_healthy:.0f} % to be healthy"
     heard = display.line(display.format_share(stake.connected), thick)
-    return Card("Stake heard", heard, f"{needed}, {healthy}")
+    return Card("Responding stake", heard, f"{needed}, {healthy}")
 
 
 def _accepted_card(report: ConsensusReport) -> Card:
@@ -111,7 +111,7 @@ def _accepted_card(report: ConsensusReport) -> Card:
 
 
 def _preference_card(report: ConsensusReport) -> Card:
-    preferred = {one.block_id: one.height for one in report.processing}
+    preferred = {block.block_id: block.height for block in report.processing}
     if report.preference is None:
         return Card("Preference", display.NOTHING)
     height = preferred.get(report.preference)
@@ -146,7 +146,7 @@ def _parameters_card(report: ConsensusReport) -> Card:
 def _equivocations_card(report: ConsensusReport) -> Card:
     count = report.totals.equivocations
     shown = display.badge(f"{count:,}", "bad") if count else "0"
-    return Card("Equivocations", shown, "second blocks that a proposer signed for one slot")
+    return Card("Equivocations", shown, "second blocks signed by a proposer for the same slot")
 
 
 # --- tables
@@ -154,7 +154,7 @@ def _equivocations_card(report: ConsensusReport) -> Card:
 
 def _processing(report: ConsensusReport, now: float) -> SafeString:
     if not report.processing:
-        return display.faint("None: all blocks that are known here are decided.")
+        return display.faint("None: all known blocks are decided.")
     beta = report.parameters.beta
     rows = [
         (
@@ -175,16 +175,16 @@ def _processing(report: ConsensusReport, now: float) -> SafeString:
 
 def _tree(blocks: Sequence[ProcessingBlock]) -> Iterator[tuple[ProcessingBlock, int]]:
     """Yield blocks with their depth, each after its parent; siblings in the order of arrival."""
-    here = {one.block_id for one in blocks}
+    here = {item.block_id for item in blocks}
     children: dict[ID | None, list[ProcessingBlock]] = {}
-    for one in blocks:
-        parent = one.parent_id if one.parent_id in here else None
-        children.setdefault(parent, []).append(one)
-    waiting = [(one, 0) for one in reversed(children.get(None, []))]
+    for element in blocks:
+        parent = element.parent_id if element.parent_id in here else None
+        children.setdefault(parent, []).append(element)
+    waiting = [(other, 0) for other in reversed(children.get(None, []))]
     while waiting:
         block, depth = waiting.pop()
         yield block, depth
-        waiting += [(one, depth + 1) for one in reversed(children.get(block.block_id, []))]
+        waiting += [(entry, depth + 1) for entry in reversed(children.get(block.block_id, []))]
 
 
 def _branch(height: int, depth: int) -> SafeString:
@@ -203,10 +203,10 @@ def _confidence(confidence: int, beta: int) -> SafeString:
 
 def _polls(report: ConsensusReport, now: float) -> SafeString:
     return table(
-        ("Age", "Votes that came, or will not come"),
+        ("Age", "Votes received or failed"),
         (
-            (format_seconds(now - one.began_at), f"{one.answered:,} of {one.asked:,}")
-            for one in report.polls
+            (format_seconds(now - poll.began_at), f"{poll.answered:,} of {poll.asked:,}")
+            for poll in report.polls
         ),
     )
 
@@ -229,17 +229,17 @@ def _absent(report: ConsensusReport) -> SafeString:
 
 def _equivocations(report: ConsensusReport, now: float) -> SafeString:
     return table(
-        ("Proposer", "Height", "Slot", "Signed first", "Signed too", "Seen"),
+        ("Proposer", "Height", "Slot", "First block", "Second block", "Seen"),
         (
             (
-                proposer_link(one.proposer),
-                f"{one.height:,}",
-                f"{one.slot:,}",
-                short(one.first),
-                short(one.second),
-                display.age_of(_moment(one.seen_at), _moment(now)),
+                proposer_link(equivocation.proposer),
+                f"{equivocation.height:,}",
+                f"{equivocation.slot:,}",
+                short(equivocation.first),
+                short(equivocation.second),
+                display.age_of(_moment(equivocation.seen_at), _moment(now)),
             )
-            for one in reversed(report.equivocations)
+            for equivocation in reversed(report.equivocations)
         ),
     )
 

@@ -166,13 +166,13 @@ class Acceptor(Generic[B]):
         """
         refused: InvalidBlock | None = None
         line: list[_Verification[B]] = []
-        for one in new:
+        for item in new:
             try:
-                inner = self._inner.read(one.block.inner)
+                inner = self._inner.read(item.block.inner)
             except self._inner.refused as error:
-                refused = invalid(one.block, error)
+                refused = invalid(item.block, error)
                 break
-            line.append(replace(one, block=ProposerBlock(one.block.outer, inner)))
+            line.append(replace(item, block=ProposerBlock(item.block.outer, inner)))
         if line and line[-1].facts.options:
             line.pop()
         if not line or self._verify_together(vm, line) is None:
@@ -196,9 +196,9 @@ class Acceptor(Generic[B]):
         last = vm.last.outer_id
         try:
             vm.verify_all(
-                [one.block for one in line],
+                [item.block for item in line],
                 [BlockContext(line[-1].now)] * len(line),
-                outer=[one.facts for one in line],
+                outer=[other.facts for other in line],
             )
         except (NotProcessing, UnknownParent) as error:
             raise HeadMoved from error
@@ -222,10 +222,10 @@ class Acceptor(Generic[B]):
             if block_id == last.block.block_id and last.now > now:
                 network_clock.follow(last.now)
 
-        vm.accept([one.block.block_id for one in verified], written=written)
+        vm.accept([item.block.block_id for item in verified], written=written)
         return AcceptResult(
-            tuple(BlockRef(one.block.height, one.block.block_id) for one in verified),
-            sum(self._inner.transactions_in(one.block.inner) for one in verified),
+            tuple(BlockRef(entry.block.height, entry.block.block_id) for entry in verified),
+            sum(self._inner.transactions_in(other.block.inner) for other in verified),
         )
 
 
@@ -256,9 +256,9 @@ def _facts_of(
 def _units(line: Sequence[_Verification[B]]) -> list[list[_Verification[B]]]:
     """Split blocks into the smallest units that can be accepted: single blocks, or proposals with their options."""
     units: list[list[_Verification[B]]] = []
-    for one in line:
+    for item in line:
         if units and units[-1][-1].facts.options:
-            units[-1].append(one)
+            units[-1].append(item)
         else:
-            units.append([one])
+            units.append([item])
     return units

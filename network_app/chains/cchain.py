@@ -50,8 +50,8 @@ class EvmBackend:
     def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return the accepted blocks between two heights until their total size exceeds `size`."""
         return [
-            UnwrappedBlock(one.number, ID(one.hash), one.timestamp, one.raw)
-            for one in accepted.raw_blocks(self._chain, first, last, size)
+            UnwrappedBlock(raw_block.number, ID(raw_block.hash), raw_block.timestamp, raw_block.raw)
+            for raw_block in accepted.raw_blocks(self._chain, first, last, size)
         ]
 
     def read(self, block: EvmBlock) -> EvmBlock:
@@ -69,7 +69,7 @@ class EvmBackend:
 
     def waiting(self, limit: int) -> list[ID]:
         """Return hashes of pending transactions, newest last."""
-        return [ID(one) for one in pool.newest_hashes(self._chain, limit)]
+        return [ID(newest_hash) for newest_hash in pool.newest_hashes(self._chain, limit)]
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
         """Return the signed envelopes of pending transactions."""
@@ -83,7 +83,7 @@ class EvmBackend:
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
         """Add transactions that other nodes have accepted to the pool; return each ID or the reason for rejection."""
         del now  # the pool reads the clock itself
-        return [_outcome(one) for one in transactions.submit(self._chain, raws, gossiped=True)]
+        return [_outcome(item) for item in transactions.submit(self._chain, raws, gossiped=True)]
 
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:

@@ -111,7 +111,7 @@ class OuterRows:
         rows = [height for height in heights if genesis.height < height <= HIGHEST]
         found = outer.ids_at(self.db, self.alias, rows)
         return [
-            genesis.block_id if 0 <= one <= genesis.height else found.get(one) for one in heights
+            genesis.block_id if 0 <= item <= genesis.height else found.get(item) for item in heights
         ]
 
     def heights_of(self, block_ids: Sequence[ID]) -> list[int | None]:
@@ -135,8 +135,8 @@ class OuterRows:
         if not blocks:
             return []
         low, high = sorted((blocks[0].height, blocks[-1].height))
-        found = {one.height: one for one in outer.between(self.db, self.alias, low - 1, high)}
-        return [(found[one.height].place, self._raw(one, found)) for one in blocks]
+        found = {item.height: item for item in outer.between(self.db, self.alias, low - 1, high)}
+        return [(found[block.height].place, self._raw(block, found)) for block in blocks]
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
         """Store blocks with their heights, in the transaction in which the inner blocks are accepted.

@@ -43,8 +43,14 @@ class PlatformBackend:
     def blocks(self, first: int, last: int, size: int) -> list[UnwrappedBlock]:
         """Return the accepted blocks between two heights until their total size exceeds `size`."""
         return [
-            UnwrappedBlock(one.height, one.block_id, one.time, one.raw, is_option=one.is_option)
-            for one in accepted.raw_blocks(self._chain, first, last, size)
+            UnwrappedBlock(
+                raw_block.height,
+                raw_block.block_id,
+                raw_block.time,
+                raw_block.raw,
+                is_option=raw_block.is_option,
+            )
+            for raw_block in accepted.raw_blocks(self._chain, first, last, size)
         ]
 
     def read(self, block: Block) -> Block:
@@ -75,10 +81,10 @@ class PlatformBackend:
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
         """Add transactions from peers to the pool; return each ID or the reason for rejection."""
         read = [_read(raw) for raw in raws]
-        txs = [one for one in read if isinstance(one, Tx)]
+        txs = [item for item in read if isinstance(item, Tx)]
         outcomes = iter(mempool.issue(self._chain, txs, now=now, gossiped=True))
-        found = [next(outcomes) if isinstance(one, Tx) else one for one in read]
-        return [NoRoom(str(one)) if isinstance(one, MempoolFull) else one for one in found]
+        found = [next(outcomes) if isinstance(other, Tx) else other for other in read]
+        return [NoRoom(str(entry)) if isinstance(entry, MempoolFull) else entry for entry in found]
 
 
 def _read(raw: bytes) -> Tx | Exception:

@@ -104,6 +104,8 @@ class ValidatorDirectory:
     def _read(self, subnet_id: ID) -> Mapping[NodeID, ValidatorInfo]:
         present = stakers.current_validators(self._chain, subnet_id)
         return {
-            one.node_id: ValidatorInfo(one.weight + one.delegator_weight, one.public_key)
-            for one in present.validators
+            validator.node_id: ValidatorInfo(
+                validator.weight + validator.delegator_weight, validator.public_key
+            )
+            for validator in present.validators
         }

@@ -70,10 +70,10 @@ class Wrapper:
     def _wrap(self, blocks: Sequence[UnwrappedBlock], last: ParentContext) -> None:
         p_height = self._validators.current_height()
         made: list[tuple[OuterBlock, int]] = []
-        for one in blocks:
-            outer = self._wrapped(one, last, p_height)
-            made.append((outer, one.height))
-            last = follow(last, outer, InnerContext(one.block_id, last.inner_id, one.height))
+        for block in blocks:
+            outer = self._wrapped(block, last, p_height)
+            made.append((outer, block.height))
+            last = follow(last, outer, InnerContext(block.block_id, last.inner_id, block.height))
         self._rows.write(made)
 
     def _wrapped(self, one: UnwrappedBlock, parent: ParentContext, p_height: int) -> OuterBlock:

@@ -121,8 +121,8 @@ class Figures(BlockObserver[B], Generic[B]):
     @override
     def decided(self, decisions: Sequence[VoteDecision], seconds: float) -> None:
         now = self._now()
-        for one in decisions:
-            issued, decided = self._settle(one.accepted, now, rejected=len(one.rejected))
+        for decision in decisions:
+            issued, decided = self._settle(decision.accepted, now, rejected=len(decision.rejected))
             self._accepted = _plus(self._accepted, issued.block, decided)
             self._latencies[bisect_left(LATENCIES, decided.seconds)] += 1
             work = issued.work + seconds / len(decisions)
@@ -131,7 +131,7 @@ class Figures(BlockObserver[B], Generic[B]):
             self._proposals = self._proposals.accepted(issued.proposal)
             if issued.proposal.time is not None:
                 self._lag += max(0.0, now - issued.proposal.time)
-            for block_id in one.rejected:
+            for block_id in decision.rejected:
                 issued, decided = self._settle(block_id, now)
                 self._rejected = _plus(self._rejected, issued.block, decided)
 
@@ -140,7 +140,7 @@ class Figures(BlockObserver[B], Generic[B]):
         if self._engine is None:
             return
         polls, now = self._engine.polls.open, self._clock()
-        for request_id in [one for one in self._open if one not in polls]:
+        for request_id in [item for item in self._open if item not in polls]:
             ended = self._open.pop(request_id)
             if ended.poll.reason is not None:
                 self._poll_seconds[ended.poll.reason] += now - ended.at
@@ -179,8 +179,8 @@ class Figures(BlockObserver[B], Generic[B]):
     def polls(self) -> tuple[OpenPoll, ...]:
         """Return the open polls, oldest first."""
         return tuple(
-            OpenPoll(one.unix, one.asked, one.asked - one.poll.outstanding.total())
-            for one in self._open.values()
+            OpenPoll(item.unix, item.asked, item.asked - item.poll.outstanding.total())
+            for item in self._open.values()
         )
 
     def decisions(self) -> tuple[DecidedBlock, ...]:

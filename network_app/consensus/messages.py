@@ -46,13 +46,13 @@ def to_json(report: ConsensusReport) -> Json:
         "preference": _text(report.preference),
         "max_verified_height": report.max_verified_height,
         "processing": [
-            one._asdict()
+            block._asdict()
             | {
-                "block_id": str(one.block_id),
-                "parent_id": str(one.parent_id),
-                "proposer": _text(one.proposer),
+                "block_id": str(block.block_id),
+                "parent_id": str(block.parent_id),
+                "proposer": _text(block.proposer),
             }
-            for one in report.processing[:MAX_BLOCKS]
+            for block in report.processing[:MAX_BLOCKS]
         ],
         "tables": asdict(report.tables),
         "stake": {
@@ -68,11 +68,15 @@ def to_json(report: ConsensusReport) -> Json:
             "issues": totals.issues._asdict(),
             "proposals": totals.proposals._asdict(),
         },
-        "polls": [one._asdict() for one in report.polls[:MAX_POLLS]],
+        "polls": [poll._asdict() for poll in report.polls[:MAX_POLLS]],
         "equivocations": [
-            one._asdict()
-            | {"proposer": str(one.proposer), "first": str(one.first), "second": str(one.second)}
-            for one in report.equivocations
+            equivocation._asdict()
+            | {
+                "proposer": str(equivocation.proposer),
+                "first": str(equivocation.first),
+                "second": str(equivocation.second),
+            }
+            for equivocation in report.equivocations
         ],
         "contradiction": _contradiction_said(report.contradiction),
     }
@@ -91,14 +95,14 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
         max_verified_height=said["max_verified_height"],
         processing=tuple(
             ProcessingBlock(
-                **one
+                **entry
                 | {
-                    "block_id": ID.parse(one["block_id"]),
-                    "parent_id": ID.parse(one["parent_id"]),
-                    "proposer": _node(one["proposer"]),
+                    "block_id": ID.parse(entry["block_id"]),
+                    "parent_id": ID.parse(entry["parent_id"]),
+                    "proposer": _node(entry["proposer"]),
                 }
             )
-            for one in said["processing"]
+            for entry in said["processing"]
         ),
         decided=(),
         tables=Tables(**said["tables"]),
@@ -121,17 +125,17 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
                 "proposals": Proposals(**totals.get("proposals", {})),
             }
         ),
-        polls=tuple(OpenPoll(**one) for one in said["polls"]),
+        polls=tuple(OpenPoll(**item) for item in said["polls"]),
         equivocations=tuple(
             Equivocation(
-                **one
+                **other
                 | {
-                    "proposer": NodeID.parse(one["proposer"]),
-                    "first": ID.parse(one["first"]),
-                    "second": ID.parse(one["second"]),
+                    "proposer": NodeID.parse(other["proposer"]),
+                    "first": ID.parse(other["first"]),
+                    "second": ID.parse(other["second"]),
                 }
             )
-            for one in said["equivocations"]
+            for other in said["equivocations"]
         ),
         contradiction=_contradiction(said.get("contradiction")),
     )

@@ -137,12 +137,12 @@ class Issues(NamedTuple):
     def of(cls, counts: Counts) -> Self:
         """Return a copy of the current counters."""
         return cls(
-            {one.value: counts.issued[one] for one in IssueSource},
+            {item.value: counts.issued[item] for item in IssueSource},
             counts.issuer_stake,
             counts.useless_put_bytes,
             counts.useless_push_query_bytes,
             counts.missing_accepted,
-            {one.value: counts.ancestor_fetches[one] for one in Fetch},
+            {other.value: counts.ancestor_fetches[other] for other in Fetch},
             counts.votes,
             counts.vote_index,
         )

@@ -150,7 +150,7 @@ class Runner(Generic[B]):
 
     def processing(self) -> list[float]:
         """Return the number of seconds each block has been processing."""
-        return [one.seconds for one in self._figures.processing()]
+        return [block.seconds for block in self._figures.processing()]
 
     def last_accepted(self) -> ID | None:
         """Return the last accepted block, even if it is not stored before its option; None: not running."""

@@ -263,7 +263,7 @@ class ThreadedVM(EngineVM[B]):
         The VM itself rejects the conflicting blocks of an accepted block.
         """
         self._preference = None
-        accepted = [one.accepted for one in decisions]
+        accepted = [decision.accepted for decision in decisions]
 
         def accept() -> float:
             began = time.monotonic()
@@ -283,9 +283,9 @@ class ThreadedVM(EngineVM[B]):
     def _decided(self, decisions: Sequence[VoteDecision], seconds: float) -> None:
         """Announce committed decisions; the commit took `seconds`."""
         self._observer.decided(decisions, seconds)
-        for one in decisions:
-            self._last = self._processing.pop(one.accepted)
-            for rejected in one.rejected:
+        for decision in decisions:
+            self._last = self._processing.pop(decision.accepted)
+            for rejected in decision.rejected:
                 del self._processing[rejected]
             for listener in self.on_accepted:
                 listener(self._last)

@@ -64,7 +64,7 @@ class Bench:
 
     def forget(self, node_id: NodeID) -> None:
         """Discard a peer's record on all chains."""
-        for key in [one for one in self._records if one[0] == node_id]:
+        for key in [record for record in self._records if record[0] == node_id]:
             self._records.pop(key)
 
     def __len__(self) -> int:

@@ -118,7 +118,7 @@ class Dialer:
     @property
     def found(self) -> dict[tuple[str, int], NodeID]:
         """Return the node last found at each tracked address where a node was found."""
-        return {one.address: one.node_id for one in self._tracked if one.node_id is not None}
+        return {item.address: item.node_id for item in self._tracked if item.node_id is not None}
 
     def failures(self, connected: Collection[NodeID]) -> list[DialFailure]:
         """Return why tracked addresses failed at the last dial, except for nodes that are connected."""

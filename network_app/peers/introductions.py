@@ -158,7 +158,9 @@ class Introductions:
         told = self._book.sample(known, self._config.peer_list_size, asker=asker)
         return Message(
             peer_list=PeerList(
-                claimed_ip_ports=[claimed_ip_port(one.certificate_der, one.claim) for one in told]
+                claimed_ip_ports=[
+                    claimed_ip_port(item.certificate_der, item.claim) for item in told
+                ]
             )
         )
 

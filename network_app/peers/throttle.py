@@ -87,7 +87,7 @@ class StakeAllocations:
         if facts is None:
             return 0
         if validators is not self._summed:
-            self._total = sum(one.weight for one in validators.values())
+            self._total = sum(validator.weight for validator in validators.values())
             self._summed = validators
         return self._pool * facts.weight // max(1, self._total)
 

@@ -55,15 +55,19 @@ class SendBufferLimit:
             return True
         if size > LARGE and unsent > LARGE:
             return False
-        strangers = [one for one in self._everybody() if one.is_stranger]
-        if sum(one.unsent for one in strangers) + size <= self._most:
+        strangers = [item for item in self._everybody() if item.is_stranger]
+        if sum(stranger.unsent for stranger in strangers) + size <= self._most:
             return True
         self._close_slowest(strangers, now)
         return False
 
     @staticmethod
     def _close_slowest(strangers: Iterable[Receiver], now: float) -> None:
-        blocked = [(since, one) for one in strangers if (since := one.blocked_since) is not None]
+        blocked = [
+            (since, stranger)
+            for stranger in strangers
+            if (since := stranger.blocked_since) is not None
+        ]
         since, slowest = min(blocked, key=lambda entry: entry[0], default=(now, None))
         if slowest is not None and now - since >= PATIENCE:
             slowest.end(NothingTaken(PATIENCE))

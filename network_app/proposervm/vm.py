@@ -343,14 +343,14 @@ class ProposerVM(Generic[B]):
             NotProcessing: A block is not processing, or does not follow the one before it.
         """
         accepted = self._tree.line(block_ids[-1])
-        if [one.block.block_id for one in accepted] != list(block_ids):
+        if [item.block.block_id for item in accepted] != list(block_ids):
             raise NotProcessing(block_ids[0], f"does not follow {self._tree.last_accepted}")
         preferred = self._tree.preference
-        self._unwritten |= {one.facts.inner_id: one.block for one in accepted}
+        self._unwritten |= {entry.facts.inner_id: entry.block for entry in accepted}
         stored: list[ID] = []
         try:
             self._inner.accept(
-                [one.facts.inner_id for one in accepted],
+                [other.facts.inner_id for other in accepted],
                 written=self._write(accepted, stored, written),
             )
         except BaseException:
@@ -363,7 +363,8 @@ class ProposerVM(Generic[B]):
             del self._unwritten[inner_id]
         self._last, self._last_block = accepted[-1].facts, accepted[-1].block
         self._stored = next(
-            (one.facts for one in reversed(accepted) if one.facts.inner_id in stored), self._stored
+            (element.facts for element in reversed(accepted) if element.facts.inner_id in stored),
+            self._stored,
         )
         if preferred not in (self._tree.preference, *block_ids):
             # The inner VM may prefer a block whose outer block has just left the tree.
@@ -432,7 +433,7 @@ class ProposerVM(Generic[B]):
         written with its option, now or later.
         """
         last = next(
-            (one.facts.inner_id for one in reversed(accepted) if not one.facts.options), None
+            (item.facts.inner_id for item in reversed(accepted) if not item.facts.options), None
         )
         waiting: list[tuple[OuterBlock, int]] = []
 
@@ -476,7 +477,7 @@ class ProposerVM(Generic[B]):
         return None if entry is None else entry.facts
 
     def _inner_facts(self, inner: B) -> InnerContext:
-        options = tuple(one.block_id for one in self._inner.options(inner) or ())
+        options = tuple(option.block_id for option in self._inner.options(inner) or ())
         return InnerContext(inner.block_id, inner.parent_id, inner.height, options)
 
     def _signature_at(self, time: int, parent: ParentContext) -> BlockSigner | None:

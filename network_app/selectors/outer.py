@@ -7,6 +7,6 @@ from primitives.ids import NodeID
 
 def proposer(db: Database, alias: str, height: int) -> NodeID | None:
     """Return the signer of the block of a chain at a height; None if unsigned or never wrapped."""
-    for one in outer.between(db, alias, height, height):
-        return one.proposer
+    for item in outer.between(db, alias, height, height):
+        return item.proposer
     return None

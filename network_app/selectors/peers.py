@@ -73,7 +73,10 @@ def connected_stake(connected: Sequence[Peer] | None = None) -> ConnectedStake:
     present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
     found = peers() if connected is None else connected
     here = {*(peer.node_id for peer in found), platform_chain().node_id}
-    weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
+    weights = {
+        validator.node_id: validator.weight + validator.delegator_weight
+        for validator in present.validators
+    }
     weight_here = sum(weight for node_id, weight in weights.items() if node_id in here)
     return ConnectedStake(weight_here, sum(weights.values()))
 
@@ -87,7 +90,10 @@ def uptime_of_self(connected: Sequence[Peer] | None = None) -> Uptimes | None:
         connected: The result of `peers`; None to query it.
     """
     present = stakers.current_validators(platform_chain(), PRIMARY_NETWORK_ID)
-    weights = {one.node_id: one.weight + one.delegator_weight for one in present.validators}
+    weights = {
+        validator.node_id: validator.weight + validator.delegator_weight
+        for validator in present.validators
+    }
     own = weights.get(platform_chain().node_id)
     if own is None:
         return None

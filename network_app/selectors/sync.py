@@ -28,7 +28,7 @@ def waiting() -> str:
     reasons: list[object] = [row.obstacle or row.waiting for row in rows]
     if any(row.waiting is not None for row in rows):
         reasons += dial_failures(reported)
-    return ", ".join(dict.fromkeys(str(one) for one in reasons if one is not None))
+    return ", ".join(dict.fromkeys(str(reason) for reason in reasons if reason is not None))
 
 
 def is_bootstrapped(alias: str) -> bool:

@@ -350,11 +350,11 @@ class SnowmanEngine(Generic[B]):
         yield self._run_ready(self._jobs.abandon(block_id))
 
     def _run_ready(self, ready: Sequence[Ready[_Issue[B] | _Vote]]) -> Step:
-        for one in ready:
-            job = one.job
+        for item in ready:
+            job = item.job
             if isinstance(job, _Vote):
                 yield self._vote(job)
-            elif one.abandoned:
+            elif item.abandoned:
                 self.pending.pop(job.block.block_id, None)
                 self._remember_unverified(job.block)
                 yield self._abandon(job.block.block_id)
@@ -402,9 +402,9 @@ class SnowmanEngine(Generic[B]):
             self._repoll()
 
     def _forget_decided(self, decisions: Iterable[VoteDecision]) -> None:
-        for one in decisions:
-            self.unverified.remove_descendants(one.parent)
-            for rejected in one.rejected:
+        for decision in decisions:
+            self.unverified.remove_descendants(decision.parent)
+            for rejected in decision.rejected:
                 self.unverified.remove_descendants(rejected)
                 self.unverified.remove(rejected)
 

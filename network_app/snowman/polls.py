@@ -151,7 +151,9 @@ def _counts(votes: Votes, parent_of: ParentOf) -> Iterator[int]:
     yield from weights.values()
     for siblings in children.values():
         if len(siblings) > 1:
-            yield from _shared_prefixes({number_of(one): weights[one] for one in siblings})
+            yield from _shared_prefixes(
+                {number_of(sibling): weights[sibling] for sibling in siblings}
+            )
 
 
 def _shared_prefixes(weights: Mapping[int, int]) -> Iterator[int]:
@@ -163,8 +165,8 @@ def _shared_prefixes(weights: Mapping[int, int]) -> Iterator[int]:
             continue
         first = next(iter(group))
         different = 0
-        for one in group:
-            different |= one ^ first
+        for item in group:
+            different |= item ^ first
         lowest = different & -different
         if lowest != 1:
             yield sum(group.values())

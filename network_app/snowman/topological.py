@@ -208,8 +208,8 @@ class Topological:
         """Prefer the branch through a block, and below it the preferences of the tries."""
         self._preferred.clear()
         self._preferred_at.clear()
-        for one in self._upwards(block_id):
-            self._prefer(one, self._blocks[one].height)
+        for upward in self._upwards(block_id):
+            self._prefer(upward, self._blocks[upward].height)
         while (trie := self._blocks[block_id].trie) is not None:
             block_id = trie.preference
             self._prefer(block_id, self._blocks[block_id].height)

@@ -22,7 +22,7 @@ def add(alias: str, decided: Sequence[DecidedBlock], keep: int) -> None:
     """Store decisions on a chain's blocks; delete the oldest ones beyond `keep` over all chains."""
     if not decided:
         return
-    rows = BlockDecision.objects.bulk_create([_row(alias, one) for one in decided])
+    rows = BlockDecision.objects.bulk_create([_row(alias, item) for item in decided])
     BlockDecision.objects.filter(pk__lte=rows[-1].pk - keep).delete()
 
 

@@ -23,9 +23,9 @@ _FORGET = "DELETE FROM network_app_fetchedblock WHERE chain = %s"
 
 def keep(db: Database, alias: str, blocks: Sequence[ParsedBlock]) -> None:
     """Store blocks, in the caller's transaction; a block stored at the same height is overwritten."""
-    last = {one.height: one for one in blocks}
+    last = {block.height: block for block in blocks}
     db.delete(FetchedBlock, _PLACE, ((alias, height) for height in last))
-    rows = ((alias, one.height, one.block_id, one.parent_id, one.raw) for one in last.values())
+    rows = ((alias, item.height, item.block_id, item.parent_id, item.raw) for item in last.values())
     db.insert(FetchedBlock, _COLUMNS, rows)
 
 

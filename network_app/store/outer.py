@@ -98,14 +98,14 @@ def add(
     Returns:
         The signers whose certificates were already stored.
     """
-    signers = {one.proposer: one.certificate for one in wrappings if one.proposer is not None}
+    signers = {item.proposer: item.certificate for item in wrappings if item.proposer is not None}
     asked = [node_id for node_id in signers if node_id not in known]
     found = {NodeID(bytes(row[0])) for row in db.rows_by_keys(_CERTIFICATES, asked)}
     # Sorted to avoid deadlocks, because the other chain may store the same certificates now.
     missing = sorted((node_id, signers[node_id]) for node_id in {*asked} - found)
     rows = ((node_id, str(node_id), der) for node_id, der in missing)
     db.upsert(Certificate, ("node_id", "node", "der"), rows)
-    db.insert(OuterBlock, _COLUMNS, (_row(alias, one) for one in wrappings))
+    db.insert(OuterBlock, _COLUMNS, (_row(alias, wrapping) for wrapping in wrappings))
     return found
 
 

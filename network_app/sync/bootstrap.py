@@ -144,9 +144,9 @@ class Bootstrap:
         """Run steps 1 to 4 once; return the number of executed blocks."""
         start = await self._last_accepted.refresh()
         await self._finish_fetched()
-        for one in await self._ask():
-            if await self._height_of(one.block_id) is None:
-                await self._reacher.reach(one)
+        for item in await self._ask():
+            if await self._height_of(item.block_id) is None:
+                await self._reacher.reach(item)
         return self._last_accepted.place.height - start.height
 
     async def _ask(self) -> list[FrontierResult]:

@@ -60,7 +60,7 @@ class Aside:
 
     def forget(self, node_id: NodeID) -> None:
         """Forget a peer's faults on all chains."""
-        for key in [one for one in self._faults if one[0] == node_id]:
+        for key in [fault for fault in self._faults if fault[0] == node_id]:
             self._faults.pop(key)
 
     def now(self) -> dict[tuple[NodeID, str], str]:
@@ -116,7 +116,7 @@ class PeerSelection:
         Peers that are set aside for this chain are left out.
         """
         connected = self._network.connected()
-        found = [one for one in among if one in connected and not self.aside.has(one, alias)]
+        found = [item for item in among if item in connected and not self.aside.has(item, alias)]
         self._chance.shuffle(found)
         return sorted(found, key=lambda node_id: self._is_benched(node_id, alias))
 

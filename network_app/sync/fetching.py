@@ -155,7 +155,9 @@ class Fetcher:
 
     def forget_sources(self, up_to: int | None = None) -> None:
         """Forget the senders of blocks up to a height, or of all blocks."""
-        self._sources = [one for one in self._sources if up_to is not None and one.height > up_to]
+        self._sources = [
+            source for source in self._sources if up_to is not None and source.height > up_to
+        ]
 
     async def _ask_around(
         self,
@@ -171,7 +173,7 @@ class Fetcher:
             if turn:
                 await asyncio.sleep(self._config.fetch_again)
             first = self._choice.in_order(self._last_accepted.chain.alias, among)
-            rest = [one for one in self._choice.connected() if one not in among]
+            rest = [item for item in self._choice.connected() if item not in among]
             rest = self._choice.in_order(self._last_accepted.chain.alias, rest)[:MAX_OTHERS]
             for node_id in (*first, *rest):
                 blocks = await self._ask_one(node_id, block_id, floor, height, alone=alone)
@@ -215,5 +217,5 @@ class Fetcher:
     def _note(self, node_id: NodeID, blocks: list[ParsedBlock]) -> None:
         """Remember the sender of blocks that come before or after all remembered ones."""
         lowest, highest = blocks[-1].height, blocks[0].height
-        kept = [one for one in self._sources if not lowest <= one.height <= highest]
+        kept = [source for source in self._sources if not lowest <= source.height <= highest]
         self._sources = sorted([*kept, FetchSource(highest, node_id)])

@@ -61,8 +61,8 @@ class GenesisFetcher(MessageHandler):
                     if answer is not None:
                         return answer
             finally:
-                for one in asking:
-                    one.cancel()
+                for task in asking:
+                    task.cancel()
                 await asyncio.gather(*asking, return_exceptions=True)
             with suppress(TimeoutError):
                 async with asyncio.timeout(ASK_AGAIN):

@@ -136,8 +136,8 @@ class ChainHandler(ABC):
         """
         await until_done(self._start, f"{self.chain.alias}-Chain start")
         async with asyncio.TaskGroup() as tasks:
-            for one in (*self._work(), self.gossip.push, self.gossip.take_in, self.pulling.run):
-                tasks.create_task(until_done(one, f"{self.chain.alias}-Chain"))
+            for value in (*self._work(), self.gossip.push, self.gossip.take_in, self.pulling.run):
+                tasks.create_task(until_done(value, f"{self.chain.alias}-Chain"))
 
     @abstractmethod
     def _work(self) -> list[Callable[[], Awaitable[None]]]:

@@ -127,7 +127,7 @@ def transactions_in(
         MalformedMessage: It is not such a message, or it contains more than `MAX_TOLD` or an empty one.
     """
     found = list(islice(fields.walk(payload), MAX_TOLD + 1))
-    if len(found) > MAX_TOLD or any(one.start == one.end for one in found):
+    if len(found) > MAX_TOLD or any(item.start == item.end for item in found):
         raise MalformedMessage
     try:
         return form.FromString(payload).gossip

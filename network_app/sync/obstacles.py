@@ -95,7 +95,7 @@ class Obstacle:
     def lapse(self, seconds: float) -> None:
         """Clear the obstacle if no peer has named a block beyond it for some seconds."""
         if self.words is not None and self._clock() - self._named >= seconds:
-            _log.warning("nobody names a block of the %s-Chain any more that it lacks", self._alias)
+            _log.warning("no peer names a missing block of the %s-Chain any more", self._alias)
             self.gone()
 
     def passed(self, height: int) -> None:
@@ -108,7 +108,7 @@ class Obstacle:
         if self.words is None:
             return
         self.words = None
-        _log.warning("the %s-Chain goes on", self._alias)
+        _log.warning("the %s-Chain continues", self._alias)
         self._tell()
 
     def _tell(self) -> None:

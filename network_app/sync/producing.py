@@ -123,7 +123,7 @@ class Announcer:
 
     def _push(self, place: BlockRef, raw: bytes) -> None:
         validators = self._choice.validators()
-        others = [one for one in self._choice.connected() if one not in validators]
+        others = [item for item in self._choice.connected() if item not in validators]
         windows = {
             node_id: self._windows.setdefault(node_id, Window())
             for node_id in [*validators, *others][:MAX_PEERS]

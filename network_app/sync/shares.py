@@ -72,7 +72,7 @@ class FairQueue:
     def _note(self, sender: NodeID) -> None:
         heapq.heappush(self._greediest, (-self._greed(sender), sender))
         if len(self._greediest) > 2 * len(self._waiting) + SLACK:
-            self._greediest = [(-self._greed(one), one) for one in self._waiting]
+            self._greediest = [(-self._greed(pending), pending) for pending in self._waiting]
             heapq.heapify(self._greediest)
 
     def _greed(self, sender: NodeID) -> float:

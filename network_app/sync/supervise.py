@@ -16,7 +16,7 @@ async def until_done(work: Callable[[], Awaitable[None]], name: str) -> None:
         try:
             await work()
         except Exception:
-            _log.exception("%s: failed and begins anew", name)
+            _log.exception("%s: failed and restarts", name)
         else:
             return
         await asyncio.sleep(RETRY)

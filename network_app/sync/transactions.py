@@ -119,14 +119,14 @@ class Gossip:
             self._arrived.clear()
             while arrivals := self._received.take(BATCH):
                 now = self._clock()
-                new = [one for one in arrivals if self._recently.is_new(one.raw, now)]
+                new = [arrival for arrival in arrivals if self._recently.is_new(arrival.raw, now)]
                 if new:
                     await self._take_in(new)
                 else:
                     await asyncio.sleep(0)
 
     async def _take_in(self, arrivals: Sequence[ReceivedTransaction]) -> None:
-        raws = [one.raw for one in arrivals]
+        raws = [arrival.raw for arrival in arrivals]
         tx_ids = await self._last_accepted.run(self._ids_of, raws)
         # Recorded first, so that the notice of their acceptance finds their senders.
         came = {
@@ -199,13 +199,13 @@ class Gossip:
     async def _look(self) -> tuple[list[ID], list[ID]]:
         """Return all pending transactions, and those pushed long ago; forget those not pending."""
         # Transactions being issued now may become pending only after this read.
-        foreign = [one for one in self._foreign if one not in self._being_issued]
+        foreign = [other for other in self._foreign if other not in self._being_issued]
         waiting = await self._last_accepted.run(self._chain.waiting, MAX_WAITING)
         long_ago = self._clock() - self._config.push_again
         old = [tx_id for tx_id in waiting if self._pushed.peek(tx_id, long_ago + 1) <= long_ago]
         if len(waiting) < MAX_WAITING:
             wait = set(waiting)
-            for tx_id in [one for one in self._pushed if one not in wait]:
+            for tx_id in [item for item in self._pushed if item not in wait]:
                 self._pushed.pop(tx_id)
             for tx_id in foreign:
                 if tx_id not in wait and tx_id not in self._being_issued:
@@ -239,11 +239,13 @@ class Gossip:
 
         Unspecified: the reference pushes to validators only. A producer need not be a validator here.
         """
-        validators = [one for one in self._choice.validators() if one != besides]
+        validators = [validator for validator in self._choice.validators() if validator != besides]
         if len(validators) > count:
             return self._choice.sample(validators, count)
         others = [
-            one for one in self._choice.connected() if one != besides and one not in validators
+            node_id
+            for node_id in self._choice.connected()
+            if node_id != besides and node_id not in validators
         ]
         spare = max(0, PUSH_AGAIN_VALIDATORS - len(validators))
         return [*validators, *self._choice.sample(others, spare)]

@@ -93,11 +93,11 @@ class Witnesses:
     async def accepted_of(self, node_id: NodeID, asked: Sequence[ID]) -> Collection[ID]:
         """Return the blocks among `asked` that a peer has accepted; none if it has another genesis."""
         genesis = await self._own_genesis()
-        request = GetAccepted(container_ids=[bytes(one) for one in (genesis, *asked)])
+        request = GetAccepted(container_ids=[bytes(value) for value in (genesis, *asked)])
         answer = await self._requests.ask(node_id, request, Accepted)
         if answer is None:
             return ()
-        named = {as_id(one) for one in answer.container_ids}
+        named = {as_id(container_id) for container_id in answer.container_ids}
         if genesis not in named:
             self._foreign.add(node_id)
             reason = f"follows {self._differs({node_id}).difference}"
@@ -175,7 +175,7 @@ class Witnesses:
         """
         weights = self._choice.weights()
         producers, beacons = self._producers, self._beacons()
-        stake = sum(weights[one] for one in accepted if one in weights)
+        stake = sum(weights[item] for item in accepted if item in weights)
         groups = (
             Support(
                 "validators",
@@ -188,4 +188,4 @@ class Witnesses:
                 "bootstrappers", len(beacons.connected.intersection(accepted)), beacons.configured
             ),
         )
-        return next((one for one in groups if one.is_most), None)
+        return next((group for group in groups if group.is_most), None)

@@ -17,7 +17,7 @@ _KINDS = {ADDITION: "added", CHANGE: "changed", DELETION: "deleted"}
 class LogEntryAdmin(ReadOnlyModelAdmin):
     """Actions, snapshots and changes of users and schedules made in the admin, the latest first."""
 
-    absent_because = "It was never here, or went with the user who did it."
+    absent_because = "It does not exist, or was deleted with its user."
     found_by = ""
     list_display = ("when", "who", "object", "what")
     list_select_related = ("user", "content_type")

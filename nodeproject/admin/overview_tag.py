@@ -24,8 +24,10 @@ def overviews() -> "list[Overview]":
     from nodeproject.apps import this_node
     from platform_app.admin import dashboard as platform
 
-    chains = [one for one in (platform.overview(), cchain.overview()) if one is not None]
+    chains = [value for value in (platform.overview(), cchain.overview()) if value is not None]
     if not chains:
         return []
     own = health.overview(this_node().observation.reporter)
-    return [one for one in (own, network.overview(), *chains, tasks.overview()) if one is not None]
+    return [
+        chain for chain in (own, network.overview(), *chains, tasks.overview()) if chain is not None
+    ]

@@ -36,7 +36,7 @@ def _queue_cards(found: TaskQueues) -> tuple[Card, ...]:
 
 def _worker_cards(found: TaskQueues) -> tuple[Card, ...]:
     if found.running is None or found.done is None:
-        words = "what runs is known to the workers' own processes: see their metrics"
+        words = "running tasks are known only to the workers: see their metrics"
         return (Card("Workers", display.faint("elsewhere"), words),)
     return (Card("Worker", f"{found.running:,} running", f"{found.done:,} done since the start"),)
 
@@ -46,11 +46,11 @@ def _beat_cards(found: TaskQueues) -> tuple[Card, ...]:
     if found.running is not None:
         return ()  # the beat's thread starts and ends with this process
     if found.scheduled_at is None:
-        return (Card("Beat", display.badge("silent", "bad"), "it has never sent a task"),)
+        return (Card("Beat", display.badge("silent", "bad"), "no task sent yet"),)
     age = datetime.now(UTC) - found.scheduled_at
     shown = display.link("Schedule", page)
     if age > _SILENT_AFTER:
         shown = display.line(display.badge("silent", "bad"), shown)
     every = formats.format_age(int(_WRITTEN_EVERY.total_seconds()))
-    words = f"sent {formats.format_age(int(age.total_seconds()))} ago; written down every {every}"
+    words = f"sent {formats.format_age(int(age.total_seconds()))} ago; recorded every {every}"
     return (Card("Beat", shown, words),)

@@ -74,7 +74,7 @@ class HeadListener:
             try:
                 await self._handle(message)
             except Exception:  # whatever it is, following continues
-                _log.exception("a pointer could not be followed; the tick goes on meanwhile")
+                _log.exception("an event could not be processed; the periodic check continues")
 
     async def _tick(self) -> None:
         while True:

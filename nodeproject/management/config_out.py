@@ -45,7 +45,7 @@ def config_of(node: Node) -> dict[str, Any]:
     mnemonic, path = node.settings.cchain.local.mnemonic, node.settings.cchain.local.derivation_path
     return {
         "available_accounts": [checksum_address(address) for address in keyring.addresses],
-        "private_keys": [f"0x{keyring.key_of(one).hex()}" for one in keyring.addresses],
+        "private_keys": [f"0x{keyring.key_of(item).hex()}" for item in keyring.addresses],
         "wallet": {"mnemonic": mnemonic, "derivation_path": path},
         "mnemonic": mnemonic,
         "chain_id": node.evm_chain.config.chain_id,

@@ -60,7 +60,7 @@ class EmbeddedNetwork:
             except (
                 Exception
             ):  # RPC continues, health reports the missing network, and it is restarted
-                _log.exception("the peer network ended; it begins again in %g s", RETRY)
+                _log.exception("the peer network stopped; restarting in %g s", RETRY)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._stopping.wait(), RETRY)
             network = None

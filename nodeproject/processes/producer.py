@@ -76,7 +76,7 @@ class ProducerLoop(threading.Thread):
                 _log.warning("the %s-Chain's producer lost PostgreSQL: %s", self._chain, error)
                 self._stopping.wait(RETRY)
             except Exception:  # whatever it is, the thread must keep running
-                _log.exception("the %s-Chain's producer begins anew", self._chain)
+                _log.exception("the %s-Chain's producer restarts", self._chain)
                 self._stopping.wait(RETRY)
 
     def _open(self) -> psycopg.Connection[Any]:

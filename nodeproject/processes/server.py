@@ -190,8 +190,8 @@ def _sockets() -> list[socket.socket]:
 def _inherited_sockets() -> list[socket.socket]:
     """Return bound sockets that child processes inherit."""
     bound = _sockets()
-    for one in bound:
-        one.set_inheritable(True)
+    for item in bound:
+        item.set_inheritable(True)
     return bound
 
 

@@ -47,7 +47,7 @@ def measure() -> TaskQueues:
     except ServerAway as error:
         return TaskQueues({}, str(error), scheduled_at=sent)
     except RedisError as error:  # Redis refused, or the connection was briefly lost
-        words = f"Redis did not tell: {str(error) or type(error).__name__}"
+        words = f"Redis did not answer: {str(error) or type(error).__name__}"
         return TaskQueues({}, words, scheduled_at=sent)
     return TaskQueues(waiting, scheduled_at=sent)
 

@@ -65,5 +65,7 @@ CELERY_BEAT_SCHEDULE: dict[str, dict[str, Any]] = {
     "cchain-expire-pool": {"task": "cchain_app.expire_pool", "schedule": 60.0},
 }
 if "C" not in NODE.common.chains:
-    for _name in [one for one in CELERY_BEAT_SCHEDULE if one.startswith(("cchain-", "explorer-"))]:
+    for _name in [
+        item for item in CELERY_BEAT_SCHEDULE if item.startswith(("cchain-", "explorer-"))
+    ]:
         del CELERY_BEAT_SCHEDULE[_name]

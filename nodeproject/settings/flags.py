@@ -205,7 +205,7 @@ def _among(value: object, choices: tuple[str, ...]) -> object:
     """Return a choice, or all chosen elements of a list in the order of the choices."""
     if not isinstance(value, tuple):
         return _choice(str(value), choices)
-    chosen = {_choice(one, choices) for one in value}
+    chosen = {_choice(item, choices) for item in value}
     return tuple(choice for choice in choices if choice in chosen)
 
 

@@ -75,7 +75,7 @@ def check_block_interval(**_kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Error(
-            f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is no number of whole seconds.",
+            f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is not a whole number of seconds.",
             hint="Fractions of a second are for the embedded profile.",
             id="node.E004",
         )
@@ -93,15 +93,15 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
         found.append(
             Error(
                 "NODE_MINING is manual, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
-                hint="A block that one node makes on command is decided by none: NODE_MINING is auto or "
-                "interval, or NODE_CONSENSUS sole.",
+                hint="Validators do not vote on blocks made on command: set NODE_MINING to auto or "
+                "interval, or NODE_CONSENSUS to sole.",
                 id="node.E007",
             )
         )
     if node.cchain.mining == "interval" and node.cchain.block_interval % 1:
         found.append(
             Error(
-                f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is no number of whole seconds.",
+                f"NODE_BLOCK_INTERVAL is {node.cchain.block_interval:g}, which is not a whole number of seconds.",
                 hint="Blocks on which the validators vote have times of whole seconds.",
                 id="node.E008",
             )
@@ -110,7 +110,7 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
         found.append(
             Error(
                 "NODE_PRODUCER names a node, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
-                hint="Each validator proposes in its slots: leave NODE_PRODUCER out.",
+                hint="Each validator proposes blocks in its slots: remove NODE_PRODUCER.",
                 id="node.E009",
             )
         )
@@ -118,7 +118,7 @@ def check_voting(**_kwargs: Any) -> list[CheckMessage]:
         found.append(
             Error(
                 "NODE_NETWORK is false, but the validators vote on blocks (NODE_CONSENSUS=snowman).",
-                hint="Nothing is decided by a node that talks to nobody.",
+                hint="A node without peers cannot decide anything.",
                 id="node.E010",
             )
         )
@@ -248,7 +248,11 @@ def check_bootstrappers(**_kwargs: Any) -> list[CheckMessage]:
     own = GIVEN.own_bootstrap
     if not own:
         return []
-    rest = "" if settings.NODE.common.bootstrap else " Nobody else is named, so it follows nobody."
+    rest = (
+        ""
+        if settings.NODE.common.bootstrap
+        else " No other node is named, so it has no bootstrappers."
+    )
     return [
         Warning(
             f"NODE_BOOTSTRAP names this node itself: {', '.join(own)} is left out.{rest}",
@@ -272,7 +276,7 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
     if not ip_address(listening.ip).is_loopback and ip_address(told.ip).is_loopback:
         return [
             Warning(
-                f"Peers on other machines are told {told}, where they find themselves.",
+                f"This node announces to peers on other machines the address {told}, which is their own address.",
                 hint="Set NODE_PUBLIC_IP to the address that others see.",
                 id="node.W002",
             )
@@ -297,9 +301,9 @@ def check_variables(**_kwargs: Any) -> list[CheckMessage]:
     ]
     for name, near in unknown(NodeSettings).items():
         if near is None:
-            text = f"{name} is no setting of this node and has no effect."
+            text = f"{name} is not a setting of this node and has no effect."
             found.append(Info(text, id="node.I001"))
         else:
-            text = f"{name} is no setting and has no effect: did you mean {near}?"
+            text = f"{name} is not a setting and has no effect: did you mean {near}?"
             found.append(Warning(text, id="node.W004"))
     return found

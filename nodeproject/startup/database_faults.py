@@ -79,7 +79,7 @@ def explained(error: DatabaseError | OSError) -> str:
     if isinstance(error, OSError):
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             where = f" of {error.filename}" if error.filename else ""
-            return f"the disk{where} is full: make room and start again"
+            return f"the disk{where} is full: free space and start again"
         return str(error)
     words, named = _words(error), _named(connection.settings_dict)
     for known, meaning in _MEANINGS.items():
@@ -89,16 +89,16 @@ def explained(error: DatabaseError | OSError) -> str:
 
 
 _MEANINGS: Mapping[str, str] = {
-    "file is not a database": "is damaged, or no database ({words}): put a backup in its place, or "
-    "move it away to begin anew",
-    "malformed": "is damaged ({words}): put a backup in its place, or move it away to begin anew",
-    "database or disk is full": "cannot grow: its disk is full. Make room and start again",
-    "disk I/O error": "cannot be read or written ({words}): see whether its disk is full or broken",
-    "database is locked": "is held by another process: end that one, or give this node its own "
-    "NODE_DATA_DIR",
-    "readonly database": "is read-only: let this user write it",
-    "unable to open database file": "cannot be opened: see that its directory is there and this user "
-    "may write it",
+    "file is not a database": "is damaged, or not a database ({words}): restore a backup, or "
+    "move it away to start with a new one",
+    "malformed": "is damaged ({words}): restore a backup, or move it away to start with a new one",
+    "database or disk is full": "cannot grow: its disk is full. Free space and start again",
+    "disk I/O error": "cannot be read or written ({words}): check whether its disk is full or damaged",
+    "database is locked": "is in use by another process: stop that process, or give this node its "
+    "own NODE_DATA_DIR",
+    "readonly database": "is read-only: make it writable for this user",
+    "unable to open database file": "cannot be opened: check that its directory exists and is writable "
+    "for this user",
 }
 """SQLite's messages, and the explanation that follows the database's name."""
 

@@ -23,7 +23,7 @@ class MissingIdentityFile(CannotStart):
 
     def __init__(self, setting: str, path: Path) -> None:
         super().__init__(
-            f"{setting} names {path}, which is not there: without the setting the node makes its own"
+            f"{setting} names {path}, which does not exist; without the setting the node creates its own"
         )
         self.path = path
 
@@ -41,7 +41,7 @@ class UnusableCertificate(CannotStart):
     """Certificate and key are invalid, or do not match."""
 
     def __init__(self, certificate: Path, key: Path, reason: str) -> None:
-        super().__init__(f"{certificate} and {key} are no certificate and its key: {reason}")
+        super().__init__(f"{certificate} and {key} are not a certificate and its key: {reason}")
         self.certificate = certificate
         self.key = key
 

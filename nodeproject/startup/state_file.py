@@ -28,13 +28,13 @@ def load(chain: EvmChain, path: Path) -> str | None:
         NoStateFile: The chain has no development methods, or the file cannot be read.
     """
     if not chain.is_development:
-        raise NoStateFile("NODE_STATE is for a local chain that this node makes alone")
+        raise NoStateFile("NODE_STATE needs a local chain whose blocks only this node makes")
     if not chain.has_development_methods:
         raise NoStateFile("NODE_STATE needs the embedded profile (NODE_PROFILE=embedded)")
     if not path.exists():
         return None
     if blocks.head(chain).number:
-        return f"{path} is not loaded: the chain here has blocks and goes on with its own state."
+        return f"{path} is not loaded: the chain here already has blocks and keeps its state."
     try:
         load_state(chain, path.read_bytes())
     except (OSError, DevelopmentError) as error:

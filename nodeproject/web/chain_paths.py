@@ -68,7 +68,7 @@ def letters_of(platform: PlatformChain, evms: Iterable[EvmChain]) -> Letters:
         NoPlatformGenesis: There is no P-Chain yet.
     """
     x_chain_id = platform.network().x_chain_id
-    return {str(x_chain_id): XCHAIN_ALIASES[0]} | {str(one.blockchain_id): one.name for one in evms}
+    return {str(x_chain_id): XCHAIN_ALIASES[0]} | {str(evm.blockchain_id): evm.name for evm in evms}
 
 
 class ChainPaths:

@@ -288,8 +288,8 @@ class Endpoints:
     def interpreter(self) -> Interpreter:
         """Coordinates how this process's threads and its event loop share the interpreter."""
         made = Interpreter()
-        evms = (one.chain for one in self._evm_rpcs.values())
-        building = [one.building for one in evms]
+        evms = (evm_rpc.chain for evm_rpc in self._evm_rpcs.values())
+        building = [evm.building for evm in evms]
         for blocks in (*building, self._platform_rpc.chain.building):
             blocks.within = made.needed
         return made

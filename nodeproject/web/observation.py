@@ -60,7 +60,7 @@ class Observation:
         self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
         self._evm_rpcs = tuple(evm_rpcs.values())
-        self._evm_chains = tuple(one.chain for one in self._evm_rpcs)
+        self._evm_chains = tuple(evm_rpc.chain for evm_rpc in self._evm_rpcs)
         self._platform_rpc = platform_rpc
         self.metrics = processes.process
         """The metrics of this process."""
@@ -116,7 +116,7 @@ class Observation:
         """
         self._observe_work()
         self.metrics.workers = workers
-        self.metrics.hubs = tuple(one.hub for one in self._evm_rpcs)
+        self.metrics.hubs = tuple(evm_rpc.hub for evm_rpc in self._evm_rpcs)
         self.metrics.http_connections = DirectProtocol.open_connections
         self._processes.start()
 

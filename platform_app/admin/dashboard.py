@@ -43,8 +43,8 @@ def overview() -> Overview | None:
 def _rates(now: int) -> SafeString:
     found = rates.minutes(platform_chain(), now)
     return charts.beside(
-        charts.rate("Transactions", [one.transactions for one in found]),
-        charts.rate("Blocks", [one.blocks for one in found]),
+        charts.rate("Transactions", [other.transactions for other in found]),
+        charts.rate("Blocks", [item.blocks for item in found]),
     )
 
 
@@ -61,8 +61,8 @@ def _tip_cards(tip: Tip, now: int) -> tuple[Card, ...]:
 
 def _staking_cards(current: CurrentSet, now: int) -> tuple[Card, ...]:
     count = len(current.validators)
-    delegators = sum(one.delegator_count for one in current.validators)
-    delegated = sum(one.delegator_weight for one in current.validators)
+    delegators = sum(validator.delegator_count for validator in current.validators)
+    delegated = sum(item.delegator_weight for item in current.validators)
     supply = accepted.supply(platform_chain(), PRIMARY_NETWORK_ID)
     # The set is ordered by the end of the staking periods.
     ends = current.validators[0].end if current.validators else None

@@ -22,14 +22,14 @@ def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
     """Return JSON in a scrolling box; the IDs of known transactions are links."""
     walk = _LazyJson({str(tx_id) for tx_id in known_txs})
     lines: list[SafeString] = []
-    for one in walk.lines(value, key="", depth=0, prefix="", suffix=""):
+    for item in walk.lines(value, key="", depth=0, prefix="", suffix=""):
         if len(lines) == MAX_LINES:
             lines.append(format_html('<span class="nd-faint">{}</span>', "… and so on"))
             break
-        lines.append(one)
+        lines.append(item)
     return format_html(
         '<pre class="nd-box nd-json" tabindex="0">{}</pre>',
-        format_html_join("\n", "{}", ((one,) for one in lines)),
+        format_html_join("\n", "{}", ((line,) for line in lines)),
     )
 
 

@@ -29,16 +29,16 @@ class Made(NamedTuple):
 def outputs_of(tx: SignedTx) -> Iterator[Made]:
     """Yield the outputs of a transaction, in the order of their UTXO indices."""
     unsigned: Any = tx.unsigned
-    made = [("", one) for one in getattr(unsigned, "outputs", ())]
-    made += [("stake", one) for one in rows.stake_of(tx)]
-    made += [("export", one) for one in getattr(unsigned, "exported_outputs", ())]
+    made = [("", other) for other in getattr(unsigned, "outputs", ())]
+    made += [("stake", item) for item in rows.stake_of(tx)]
+    made += [("export", entry) for entry in getattr(unsigned, "exported_outputs", ())]
     for index, (purpose, output) in enumerate(made):
         yield Made(index, purpose, output, utxo_id(tx.tx_id, index))
 
 
 def known_txs(txs: Iterable[SignedTx]) -> set[ID]:
     """Return the transactions accepted here among those that these spend from or reward."""
-    named = {one.tx_id for tx in txs for one in rows.inputs_of(tx)}
+    named = {tx_input.tx_id for tx in txs for tx_input in rows.inputs_of(tx)}
     named |= {tx.unsigned.tx_id for tx in txs if hasattr(tx.unsigned, "tx_id")}
     if not named:
         return set()
@@ -87,7 +87,7 @@ def show_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
 def show_future_outputs(tx: SignedTx, staking_asset: ID) -> SafeString:
     """Return the outputs that a pending transaction would create."""
     made = list(outputs_of(tx))
-    purposes = {one.utxo_id: display.badge(one.purpose or "transfer") for one in made}
+    purposes = {item.utxo_id: display.badge(item.purpose or "transfer") for item in made}
     return _outputs(made, purposes, staking_asset)
 
 
@@ -96,37 +96,41 @@ def _outputs(made: Sequence[Made], notes: Mapping[ID, SafeString], staking_asset
         return display.NOTHING
     cells = (
         (
-            one.place,
+            item.place,
             display.asset_amount(
-                inner_output(one.output.output).amount, one.output.asset_id, staking_asset
+                inner_output(item.output.output).amount, item.output.asset_id, staking_asset
             ),
-            _owners(one.output),
-            display.locks_of(one.output.output),
-            notes[one.utxo_id],
+            _owners(item.output),
+            display.locks_of(item.output.output),
+            notes[item.utxo_id],
         )
-        for one in made[:MOST]
+        for item in made[:MOST]
     )
     return _limited(display.table(("", "Amount", "Owners", "Locks", ""), cells), len(made))
 
 
 def _fates(tx_id: ID, made: Sequence[Made]) -> dict[ID, SafeString]:
     """Return the status of outputs: unspent, exported to another chain, staked, or spent."""
-    keys = [one.utxo_id for one in made]
+    keys = [item.utxo_id for item in made]
     kept = unspent(keys)
-    exports = [one.utxo_id for one in made if one.purpose == "export"]
+    exports = [entry.utxo_id for entry in made if entry.purpose == "export"]
     waiting = _keys(SharedUTXO, exports) if exports else set()
-    stakes = any(one.purpose == "stake" for one in made)
+    stakes = any(other.purpose == "stake" for other in made)
     staked = stakes and StakeOutput.objects.filter(staker_id=tx_id).exists()
     fates = {}
-    for one in made:
-        if one.utxo_id in kept:
-            fates[one.utxo_id] = display.link("unspent ›", links.page("utxo", one.utxo_id))
-        elif one.utxo_id in waiting:
-            fates[one.utxo_id] = display.link("exported ›", links.page("sharedutxo", one.utxo_id))
-        elif one.purpose == "stake" and staked:
-            fates[one.utxo_id] = display.badge("staked", "good")
+    for element in made:
+        if element.utxo_id in kept:
+            fates[element.utxo_id] = display.link("unspent ›", links.page("utxo", element.utxo_id))
+        elif element.utxo_id in waiting:
+            fates[element.utxo_id] = display.link(
+                "exported ›", links.page("sharedutxo", element.utxo_id)
+            )
+        elif element.purpose == "stake" and staked:
+            fates[element.utxo_id] = display.badge("staked", "good")
         else:
-            fates[one.utxo_id] = display.badge("imported" if one.purpose == "export" else "spent")
+            fates[element.utxo_id] = display.badge(
+                "imported" if element.purpose == "export" else "spent"
+            )
     return fates
 
 

@@ -76,6 +76,6 @@ class KeystoreUserAdmin(IdentifierAdmin):
             return display.NOTHING
         more = len(found) > MAX_ADDRESSES
         return display.stack(
-            *(display.full_address(ShortID(bytes(one))) for one in found[:MAX_ADDRESSES]),
+            *(display.full_address(ShortID(bytes(item))) for item in found[:MAX_ADDRESSES]),
             *([display.faint(f"The first {MAX_ADDRESSES}.")] if more else []),
         )

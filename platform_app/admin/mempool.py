@@ -25,9 +25,7 @@ def _drop(row: MempoolTx) -> str:
     """Drop a pending transaction from the mempool."""
     reason = "dropped by the node's operator"
     if not mempool.withdraw(platform_chain(), ID(row.tx_id), reason, now=clock.now()):
-        raise ActionRefused(
-            "the transaction waits no more: a block has it, or it was dropped meanwhile."
-        )
+        raise ActionRefused("the transaction is no longer pending: it was mined or dropped.")
     return f"Dropped transaction {row.tx_id} from the mempool."
 
 

@@ -50,12 +50,12 @@ class StakerDetails:
 def read(found: Sequence[Staker]) -> list[StakerDetails]:
     """Return the data about stakers, in their order, in at most seven statements."""
     now = clock.now()
-    past = [one for one in found if one.phase == Phase.PAST]
+    past = [other for other in found if other.phase == Phase.PAST]
     facts = {
-        **_of_validating([one for one in found if _is_validating(one)], now),
+        **_of_validating([item for item in found if _is_validating(item)], now),
         **_of_past(past, now),
     }
-    return [facts.get(one.pk, StakerDetails(now)) for one in found]
+    return [facts.get(entry.pk, StakerDetails(now)) for entry in found]
 
 
 def _is_validating(staker: Staker) -> bool:
@@ -67,37 +67,37 @@ def _is_validating(staker: Staker) -> bool:
 def _of_validating(validating: Sequence[Staker], now: int) -> dict[Any, StakerDetails]:
     if not validating:
         return {}
-    nodes = [one.node_id for one in validating]
+    nodes = [item.node_id for item in validating]
     uptimes, since, delegated = (
         stakers.uptimes(platform_chain(), nodes),
         stakers.tracked_since(platform_chain()),
         _delegated(nodes),
     )
     facts = {}
-    for one in validating:
-        seen = uptimes.get(one.node_id)
+    for other in validating:
+        seen = uptimes.get(other.node_id)
         uptime = None if seen is None else seen.observed(now, since)
-        facts[one.pk] = StakerDetails(
+        facts[other.pk] = StakerDetails(
             now,
             uptime,
             unseen=uptime is None,
             tracked=since is not None,
             connected_since=None if seen is None else seen.connected_since,
-            delegated=delegated.get(one.node_id, DelegationTotals()),
+            delegated=delegated.get(other.node_id, DelegationTotals()),
         )
     return facts
 
 
 def _of_past(left: Sequence[Staker], now: int) -> dict[Any, StakerDetails]:
-    paid, uptimes = _paid(left), _last_uptimes([one for one in left if not one.is_delegator])
+    paid, uptimes = _paid(left), _last_uptimes([item for item in left if not item.is_delegator])
     return {
-        one.pk: StakerDetails(
+        other.pk: StakerDetails(
             now,
-            uptimes.get(one.pk),
-            unseen=one.pk in uptimes and uptimes[one.pk] is None,
-            paid=paid[one.pk],
+            uptimes.get(other.pk),
+            unseen=other.pk in uptimes and uptimes[other.pk] is None,
+            paid=paid[other.pk],
         )
-        for one in left
+        for other in left
     }
 
 
@@ -105,7 +105,7 @@ def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
     """Return the fraction of their time that validators were online when they left; None if never observed."""
     if not left:
         return {}
-    periods = {one.pk: one for one in left}
+    periods = {item.pk: item for item in left}
     found = ValidatorUptime.objects.filter(staker_id__in=list(periods))
     rows = list(found.values_list("staker_id", "up_duration", "last_updated"))
     since = stakers.tracked_since(platform_chain()) if rows else None
@@ -136,9 +136,9 @@ def _paid(left: Sequence[Staker]) -> dict[Any, int]:
     if not left:
         return {}
     sums: defaultdict[Any, int] = defaultdict(int)
-    for one in left:
-        sums[one.pk] = 0
-    found = RewardUTXO.objects.filter(tx_id__in=[one.pk for one in left])
+    for other in left:
+        sums[other.pk] = 0
+    found = RewardUTXO.objects.filter(tx_id__in=[item.pk for item in left])
     for tx_id, amount in found.order_by("tx_id", "output_index").values_list("tx_id", "amount"):
         sums[tx_id] += amount
     return sums

@@ -167,7 +167,7 @@ class StakerAdmin(IdentifierAdmin):
     def locked(self, staker: Staker) -> SafeString:
         """Return the locked outputs, with their owners."""
         outputs = StakeOutput.objects.filter(staker_id=staker.pk).order_by("output_index")
-        found = {one.output_index: one for one in outputs}
+        found = {output.output_index: output for output in outputs}
         if not found:
             return display.NOTHING
         return display.table(
@@ -188,17 +188,17 @@ class StakerAdmin(IdentifierAdmin):
     def paid(self, staker: Staker) -> SafeString:
         """Return the outputs that paid its reward."""
         found = list(RewardUTXO.objects.filter(tx_id=staker.pk).order_by("output_index"))
-        unspent = flows.unspent(one.utxo_id for one in found)
+        unspent = flows.unspent(item.utxo_id for item in found)
         paid = [
             (
-                display.full_link(one.utxo_id, links.page("utxo", one.utxo_id))
-                if one.utxo_id in unspent
-                else display.line(display.full(one.utxo_id), display.badge("spent")),
-                display.full_amount(one.amount),
-                display.owners_of_output(one.output),
-                display.block_link(one.height),
+                display.full_link(other.utxo_id, links.page("utxo", other.utxo_id))
+                if other.utxo_id in unspent
+                else display.line(display.full(other.utxo_id), display.badge("spent")),
+                display.full_amount(other.amount),
+                display.owners_of_output(other.output),
+                display.block_link(other.height),
             )
-            for one in found
+            for other in found
         ]
         return (
             display.table(("UTXO", "Amount", "Owners", "Block"), paid) if paid else display.NOTHING

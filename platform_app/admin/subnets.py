@@ -124,12 +124,12 @@ class SubnetAdmin(IdentifierAdmin):
             (
                 (
                     display.full_link(
-                        one.node_id, links.staker_page(one.tx_id, is_delegator=False)
+                        item.node_id, links.staker_page(item.tx_id, is_delegator=False)
                     ),
-                    f"{one.weight:,}",
-                    display.period(one.start_time, one.end_time, now),
+                    f"{item.weight:,}",
+                    display.period(item.start_time, item.end_time, now),
                 )
-                for one in found[:MOST]
+                for item in found[:MOST]
             ),
         )
         return display.line(table, display.link("All, past and pending ones too ›", page))
@@ -147,11 +147,11 @@ class SubnetAdmin(IdentifierAdmin):
             ("Name", "ID", "VM"),
             (
                 (
-                    one.name,
-                    display.short_link(one.pk, links.page("blockchain", one.pk)),
-                    display.vm(one.vm_id),
+                    item.name,
+                    display.short_link(item.pk, links.page("blockchain", item.pk)),
+                    display.vm(item.vm_id),
                 )
-                for one in found[:MOST]
+                for item in found[:MOST]
             ),
         )
         if len(found) <= MOST:

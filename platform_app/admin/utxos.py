@@ -170,8 +170,10 @@ class SharedUTXOAdmin(_OutputAdmin):
     def way(self, utxo: Any) -> SafeString:
         """Return the source and the destination chain."""
         source, destination = (
-            display.badge(utxo.names[one], "note") if one in utxo.names else display.short(one)
-            for one in (utxo.source_chain, utxo.destination_chain)
+            display.badge(utxo.names[value], "note")
+            if value in utxo.names
+            else display.short(value)
+            for value in (utxo.source_chain, utxo.destination_chain)
         )
         return display.line(source, "→", destination)
 

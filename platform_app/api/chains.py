@@ -63,7 +63,7 @@ def get_blockchains(rpc: PlatformRpc) -> Json:
     creation (gaps.md 3). NODE_PARAMETERS=avalanchego selects the reference's order: the blockchains of subnets, by
     subnet, then the C-Chain and the X-Chain.
     """
-    return {"blockchains": [_to_json(one) for one in subnets.blockchains(rpc.chain)]}
+    return {"blockchains": [_to_json(blockchain) for blockchain in subnets.blockchains(rpc.chain)]}
 
 
 def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
@@ -105,7 +105,7 @@ def validates(rpc: PlatformRpc, subnet_id: ID) -> Json:
             raise refused(f'"{subnet_id}" is not a subnet')
         raise refused(f'problem retrieving subnet "{subnet_id}": {NOT_FOUND}')
     found = subnets.blockchains(rpc.chain, subnet_id)
-    return {"blockchainIDs": [str(one.blockchain_id) for one in found]}
+    return {"blockchainIDs": [str(item.blockchain_id) for item in found]}
 
 
 def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:

@@ -57,7 +57,7 @@ def sample_validators(rpc: PlatformRpc, size: int, subnet_id: ID) -> Json:
     Unspecified: units of weight are sampled without replacement, so a node can appear several
     times; delegators count for their validator.
     """
-    return {"validators": [rpc.node_text(one) for one in _sample(rpc, size, subnet_id)]}
+    return {"validators": [rpc.node_text(item) for item in _sample(rpc, size, subnet_id)]}
 
 
 def _sample(rpc: PlatformRpc, size: int, subnet_id: ID) -> list[NodeID]:
@@ -69,7 +69,7 @@ def _sample(rpc: PlatformRpc, size: int, subnet_id: ID) -> list[NodeID]:
     if size > present.weight:
         raise refused(f"sampling {subnet_id} errored with insufficient weight")
     ordered = sorted(present.validators, key=attrgetter("node_id"))
-    bounds = list(accumulate(one.weight + one.delegator_weight for one in ordered))
+    bounds = list(accumulate(item.weight + item.delegator_weight for item in ordered))
     return [ordered[bisect_right(bounds, unit)].node_id for unit in _units(size, present.weight)]
 
 
@@ -115,8 +115,8 @@ def _canonical(rpc: PlatformRpc, members: Members) -> Json:
     shown: list[dict[str, Any]] = [
         {
             "publicKey": "0x" + key.hex(),
-            "weight": str(sum(members[one].weight for one in by_key[key])),
-            "nodeIDs": [rpc.node_text(one) for one in sorted(by_key[key])],
+            "weight": str(sum(members[item].weight for item in by_key[key])),
+            "nodeIDs": [rpc.node_text(other) for other in sorted(by_key[key])],
         }
         for key in sorted(by_key, key=_uncompressed_order)
     ]

@@ -92,7 +92,8 @@ def list_addresses(rpc: PlatformRpc, username: str, password: str) -> Json:
     """platform.listAddresses: a user's addresses, the oldest first."""
     return {
         "addresses": [
-            rpc.address(one) for one in keystore.list_addresses(rpc.chain, username, password)
+            rpc.address(list_address)
+            for list_address in keystore.list_addresses(rpc.chain, username, password)
         ]
     }
 

@@ -131,7 +131,7 @@ def list_of(read: Callable[[Any], T], missing: T) -> Callable[[Any], list[T]]:
     def read_list(value: Any) -> list[T]:
         if not isinstance(value, list):
             raise InvalidParam("not an array")
-        return [missing if one is None else read(one) for one in value]
+        return [missing if item is None else read(item) for item in value]
 
     return read_list
 

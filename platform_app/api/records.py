@@ -52,7 +52,8 @@ class StakerRecords:
         def make(before: Mapping[NodeID, Piece] | None) -> Mapping[NodeID, Piece]:
             known = before or {}
             return {
-                one.node_id: self._piece(one, known.get(one.node_id)) for one in present.validators
+                validator.node_id: self._piece(validator, known.get(validator.node_id))
+                for validator in present.validators
             }
 
         return self._sets.of(subnet_id, present, make) if present.validators else {}
@@ -87,7 +88,9 @@ class StakerRecords:
         return self._delegators.of(
             (subnet_id, node_id),
             present,
-            lambda _: _encode([_delegator(self._chain, one, with_reward=True) for one in present]),
+            lambda _: _encode(
+                [_delegator(self._chain, item, with_reward=True) for item in present]
+            ),
         )
 
     def pending_delegator(self, delegator: DelegatorRecord) -> Json:

@@ -66,12 +66,12 @@ def get_stake(
         rpc.chain, params.read_all(rpc.chain, given), validators_only=validators_only
     )
     sums: defaultdict[ID, int] = defaultdict(int)
-    for one in staked:
-        sums[one.asset_id] = min(MAX, sums[one.asset_id] + one.amount)
+    for other in staked:
+        sums[other.asset_id] = min(MAX, sums[other.asset_id] + other.amount)
     return {
         "staked": str(sums.get(rpc.chain.network().asset_id, 0)),
         "stakeds": rpc.amounts(sums),
-        "stakedOutputs": encoded((one.raw for one in staked), encoding),
+        "stakedOutputs": encoded((item.raw for item in staked), encoding),
         "encoding": encoding.value,
     }
 

@@ -30,14 +30,16 @@ def get_subnets(rpc: PlatformRpc, ids: Sequence[ID]) -> Json:
     if not ids:
         return {
             "subnets": [
-                *(_to_json(rpc, one) for one in subnets.subnets(rpc.chain)),
+                *(_to_json(rpc, subnet) for subnet in subnets.subnets(rpc.chain)),
                 _PRIMARY_NETWORK,
             ]
         }
-    created = subnets.subnets(rpc.chain, [one for one in ids if one != PRIMARY_NETWORK_ID])
-    known = {one.subnet_id: _to_json(rpc, one) for one in created}
+    created = subnets.subnets(
+        rpc.chain, [identifier for identifier in ids if identifier != PRIMARY_NETWORK_ID]
+    )
+    known = {item.subnet_id: _to_json(rpc, item) for item in created}
     known[PRIMARY_NETWORK_ID] = _PRIMARY_NETWORK
-    return {"subnets": [known[one] for one in dict.fromkeys(ids) if one in known]}
+    return {"subnets": [known[fromkey] for fromkey in dict.fromkeys(ids) if fromkey in known]}
 
 
 def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:
@@ -71,7 +73,7 @@ def _control_keys_of(rpc: PlatformRpc, subnet: SubnetRecord) -> msgspec.Raw:
     """Return a subnet's control keys as a JSON array, cached because rendering thousands of them is slow."""
 
     def render() -> bytes:
-        text: bytes = _encode([rpc.address(one) for one in subnet.owner.addresses])
+        text: bytes = _encode([rpc.address(address) for address in subnet.owner.addresses])
         return text
 
     return msgspec.Raw(rpc.control_keys.of(subnet.raw_owner, render))

@@ -32,9 +32,9 @@ def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, TextEncoding | None]]
     """
     read = [_read_or_error(text, encoding) for text, encoding in calls]
     outcomes = iter(
-        mempool.issue(rpc.chain, [one for one in read if isinstance(one, Tx)], now=clock.now())
+        mempool.issue(rpc.chain, [item for item in read if isinstance(item, Tx)], now=clock.now())
     )
-    return [_answer(next(outcomes)) if isinstance(one, Tx) else one for one in read]
+    return [_answer(next(outcomes)) if isinstance(other, Tx) else other for other in read]
 
 
 def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: TextEncoding) -> Json:

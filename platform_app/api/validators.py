@@ -23,7 +23,7 @@ def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
     present = stakers.current_validators(rpc.chain, subnet_id)
     pieces = rpc.records.pieces_of(subnet_id, present)
     if node_ids:
-        chosen = [pieces[one] for one in dict.fromkeys(node_ids) if one in pieces]
+        chosen = [pieces[fromkey] for fromkey in dict.fromkeys(node_ids) if fromkey in pieces]
     else:
         chosen = list(pieces.values())
     if not node_ids and subnet_id == PRIMARY_NETWORK_ID:
@@ -37,8 +37,8 @@ def get_current_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
         delegators = rpc.records.delegators_text(subnet_id, node_id, delegating)
     in_percent = rpc.chain.answers_as_reference
     shown = (
-        rpc.records.record(one, presences.of(_node(one)), delegators, in_percent=in_percent)
-        for one in chosen
+        rpc.records.record(item, presences.of(_node(item)), delegators, in_percent=in_percent)
+        for item in chosen
     )
     return Raw(b'{"validators":[%b]}' % b",".join(shown))
 
@@ -53,13 +53,13 @@ def get_pending_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
     validators, delegators = pending.validators, pending.delegators
     if node_ids:
         wanted = set(node_ids)
-        validators = tuple(one for one in validators if one.node_id in wanted)
-        found = {one.node_id for one in validators}
-        delegators = tuple(one for one in delegators if one.node_id in found)
+        validators = tuple(other for other in validators if other.node_id in wanted)
+        found = {validator.node_id for validator in validators}
+        delegators = tuple(delegator for delegator in delegators if delegator.node_id in found)
     connected = presence.connected_nodes(rpc.chain)
     return {
-        "validators": [_pending(one, connected) for one in validators],
-        "delegators": [rpc.records.pending_delegator(one) for one in delegators],
+        "validators": [_pending(item, connected) for item in validators],
+        "delegators": [rpc.records.pending_delegator(entry) for entry in delegators],
     }
 
 

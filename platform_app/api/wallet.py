@@ -159,7 +159,7 @@ def create_blockchain(  # noqa: PLR0917  # arguments come by position
     with saying("problem parsing genesis data"):
         genesis = decode(genesis_data, encoding)
     vm_id = vm_id_of(vm)
-    fx_ids = [fx_id_of(one) for one in fxs]
+    fx_ids = [fx_id_of(fx) for fx in fxs]
     return _issued(
         rpc,
         wallet.create_blockchain(

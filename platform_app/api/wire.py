@@ -47,7 +47,7 @@ def owner(chain: PlatformChain, owners: OutputOwners) -> Json:
     return {
         "locktime": str(owners.locktime),
         "threshold": str(owners.threshold),
-        "addresses": [address(chain, one) for one in owners.addresses],
+        "addresses": [address(chain, item) for item in owners.addresses],
     }
 
 

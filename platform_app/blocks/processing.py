@@ -176,7 +176,7 @@ class ProcessingBlocks:
         entry = self._entry(preferred)
         if entry is not None and isinstance(entry.block, ProposalBlock):
             raise errors.NoProposal
-        included = {tx.tx_id for one in self._tree.line(preferred) for tx in one.block.txs}
+        included = {tx.tx_id for item in self._tree.line(preferred) for tx in item.block.txs}
         offered = (tx for tx in waiting if tx.tx_id not in included) if included else waiting
         parent = self._last if entry is None else entry.block
         built = build(parent, self._state_after(entry), offered, env)
@@ -202,7 +202,7 @@ class ProcessingBlocks:
             entry = self._tree.get(block_id)
             if entry is None:
                 raise NotProcessing(block_id)
-            rejected += [one.block for one in self._tree.accept(block_id)]
+            rejected += [item.block for item in self._tree.accept(block_id)]
             steps += self._step(entry)
         return AcceptanceResult(tuple(steps), tuple(rejected))
 

@@ -45,10 +45,12 @@ def greatest_weight(state: ChainState, validator: Staker, *, start: int, end: in
 def _weights(weight: int, joining: list[Staker], leaving: list[Staker]) -> Iterator[int]:
     """Yield the weights that a validator has, from an initial weight until the last delegator joins."""
     yield weight
-    last = max(one.start for one in joining)
-    changes = [_Change(one.start, is_removal=False, weight=one.weight) for one in joining]
+    last = max(staker.start for staker in joining)
+    changes = [_Change(item.start, is_removal=False, weight=item.weight) for item in joining]
     changes += [
-        _Change(one.end, is_removal=True, weight=one.weight) for one in leaving if one.end < last
+        _Change(other.end, is_removal=True, weight=other.weight)
+        for other in leaving
+        if other.end < last
     ]
     for change in sorted(changes):
         weight += -change.weight if change.is_removal else change.weight

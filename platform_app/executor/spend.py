@@ -178,9 +178,9 @@ def verify_flow(
     """
     flow = AssetFlow(produced)
     locked: dict[_LockedKey, int] = defaultdict(int)
-    for one in spent:
-        utxo = one.utxo
-        amount = _verify_input(signers, one, now)
+    for spent_input in spent:
+        utxo = spent_input.utxo
+        amount = _verify_input(signers, spent_input, now)
         if isinstance(utxo.output, LockOut) and now < utxo.output.locktime:
             owners = inner_output(utxo.output).owners
             locked[utxo.asset_id, utxo.output.locktime, owners] += amount

@@ -89,8 +89,8 @@ def own_network(
         allocations=(staked, replace(rewarded, x_chain_amount=rest), *others),
         staked_funds=(staking.address,),
         stakers=tuple(
-            InitialStaker(one.node_id, rewarded.address, DELEGATION_FEE, one.signer)
-            for one in founders
+            InitialStaker(founder.node_id, rewarded.address, DELEGATION_FEE, founder.signer)
+            for founder in founders
         ),
         stake_duration_offset=0,
         c_chain_genesis=c_chain_genesis,
@@ -102,7 +102,9 @@ def _multiplied(allocation: Allocation, factor: int) -> Allocation:
     return replace(
         allocation,
         x_chain_amount=allocation.x_chain_amount * factor,
-        unlocks=tuple(replace(one, amount=one.amount * factor) for one in allocation.unlocks),
+        unlocks=tuple(
+            replace(unlock, amount=unlock.amount * factor) for unlock in allocation.unlocks
+        ),
     )
 
 

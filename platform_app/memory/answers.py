@@ -224,7 +224,10 @@ class AnswerMemory:
 
 def key_of(method: str, arguments: Sequence[object]) -> Key | None:
     """Return the cache key of an answer; None if the arguments are too long for caching."""
-    key = (method, *(tuple(one) if isinstance(one, list) else one for one in arguments))
+    key = (
+        method,
+        *(tuple(argument) if isinstance(argument, list) else argument for argument in arguments),
+    )
     return key if _size(key) <= ARGUMENTS + _ENTRY else None
 
 

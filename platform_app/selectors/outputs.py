@@ -169,7 +169,7 @@ def utxos_of(
     found: dict[ID, bytes] = {}
     last = place
     while len(found) < limit and (batch := list(islice(walk, limit - len(found)))):
-        keys = [one.utxo_id for one in batch]
+        keys = [item.utxo_id for item in batch]
         found.update(_raws(chain, [key for key in keys if key not in found], shared))
         last = batch[-1]
     if len(found) < limit and asked and asked[-1] != last.address:
@@ -200,7 +200,7 @@ def balance(
             of_asset = sums.setdefault(asset_id, [0, 0, 0])
             of_asset[_lock(int(locktime), int(stakeable), now)] += int(amount)
             locks.update((int(locktime), int(stakeable)))
-    funds = {ID(asset): Funds(*(min(MAX, one) for one in found)) for asset, found in sums.items()}
+    funds = {ID(asset): Funds(*(min(MAX, item) for item in found)) for asset, found in sums.items()}
     since = max((lock for lock in locks if lock <= now), default=0)
     until = min((lock for lock in locks if lock > now), default=None)
     return Balance(funds, list(utxos.values()), since, until)

@@ -175,7 +175,7 @@ def all_validators_at(chain: PlatformChain, height: int) -> dict[ID, Members] | 
 
 def uptimes(chain: PlatformChain, node_ids: Iterable[NodeID] | None = None) -> dict[NodeID, Uptime]:
     """Return the uptimes of validators of the Primary Network, for these nodes or for all."""
-    return {one.node_id: one for one in uptime_rows.uptimes(chain.db, node_ids)}
+    return {uptime.node_id: uptime for uptime in uptime_rows.uptimes(chain.db, node_ids)}
 
 
 def tracking(chain: PlatformChain) -> bool:
@@ -206,8 +206,8 @@ def _load_current(chain: PlatformChain, subnet_id: ID) -> CurrentSet:
     )
     return CurrentSet(
         validators,
-        {one.node_id: one for one in validators},
-        sum(one.weight + one.delegator_weight for one in validators),
+        {validator.node_id: validator for validator in validators},
+        sum(item.weight + item.delegator_weight for item in validators),
     )
 
 

@@ -52,7 +52,7 @@ def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> lis
         return [_subnet(row) for row in chain.db.rows(_ALL_SUBNETS)]
     wanted = list(dict.fromkeys(subnet_ids))
     found = {
-        one.subnet_id: one for one in map(_subnet, chain.db.rows_by_keys(_SOME_SUBNETS, wanted))
+        item.subnet_id: item for item in map(_subnet, chain.db.rows_by_keys(_SOME_SUBNETS, wanted))
     }
     return [found[subnet_id] for subnet_id in wanted if subnet_id in found]
 
@@ -78,7 +78,7 @@ def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Block
     found = list(map(_blockchain, rows))
     if not chain.answers_as_reference:
         return found
-    primary = [one for one in found if one.subnet_id == PRIMARY_NETWORK_ID]
+    primary = [item for item in found if item.subnet_id == PRIMARY_NETWORK_ID]
     return [*found[: len(found) - len(primary)], *reversed(primary)]
 
 

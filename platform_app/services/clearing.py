@@ -48,7 +48,7 @@ def drop_rivals(chain: PlatformChain, accepted: Sequence[Tx], now: int) -> None:
     """
     if mempool.is_empty(chain.db):
         return
-    spent = [one.utxo_id for tx in accepted for one in rows.inputs_of(tx)]
+    spent = [tx_input.utxo_id for tx in accepted for tx_input in rows.inputs_of(tx)]
     rivals = mempool.waiting(chain.db, list(set(mempool.spenders(chain.db, spent).values())))
     mempool.drop(chain.db, refusals(chain, rivals, now), now)
 

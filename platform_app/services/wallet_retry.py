@@ -100,7 +100,7 @@ def _claim(chain: PlatformChain, tx_id: ID) -> Iterator[None]:
 
 def _taken(chain: PlatformChain, tx: Tx, conflict: ConflictingTx) -> set[ID]:
     """Return those of a transaction's coins that another transaction spends."""
-    spent = [one.utxo_id for one in rows.inputs_of(tx)]
+    spent = [tx_input.utxo_id for tx_input in rows.inputs_of(tx)]
     return (
         set(spent) if isinstance(conflict, _Duplicate) else set(waiting.spenders(chain.db, spent))
     )

@@ -44,7 +44,7 @@ def add(db: Database, txs: Iterable[Tx], received_at: int) -> None:
         _TX,
         ((tx.tx_id, rows.kind_of(tx), len(tx.raw), received_at, tx.raw) for tx in found),
     )
-    spent = ((one.utxo_id, tx.tx_id) for tx in found for one in rows.inputs_of(tx))
+    spent = ((tx_input.utxo_id, tx.tx_id) for tx in found for tx_input in rows.inputs_of(tx))
     db.insert(models.MempoolInput, ("utxo_id", "waiting"), spent)
 
 

@@ -137,6 +137,10 @@ def burned(tx: Tx, asset_id: ID) -> int:
         *stake_of(tx),
         *getattr(unsigned, "exported_outputs", ()),
     )
-    spent = sum(inner_input(one.input).amount for one in inputs_of(tx) if one.asset_id == asset_id)
-    kept = sum(inner_output(one.output).amount for one in given if one.asset_id == asset_id)
+    spent = sum(
+        inner_input(tx_input.input).amount
+        for tx_input in inputs_of(tx)
+        if tx_input.asset_id == asset_id
+    )
+    kept = sum(inner_output(item.output).amount for item in given if item.asset_id == asset_id)
     return max(0, spent - kept)  # genesis stake has no inputs

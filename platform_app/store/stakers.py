@@ -62,7 +62,7 @@ class StakerRows(FacetRows):
 
     def load_validators(self, subnet_id: ID, node_ids: Iterable[NodeID]) -> None:
         """Read validators of a subnet, hundreds per statement."""
-        wanted = [one for one in set(node_ids) if (subnet_id, one) not in self._validators]
+        wanted = [item for item in set(node_ids) if (subnet_id, item) not in self._validators]
         self._validators.update(dict.fromkeys((subnet_id, node_id) for node_id in wanted))
         for row in self._db.rows_by_keys(_VALIDATORS, wanted, (subnet_id,)):
             staker = rows.staker_of(row)

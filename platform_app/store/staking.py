@@ -56,12 +56,12 @@ def write_stakers(commit: Commit) -> None:
     db, moment, changes = commit.db, commit.moment, commit.diff.stakers.changes()
     added = {tx.tx_id: tx for tx, _ in commit.diff.txs.changes()}
     outcomes = _Outcomes(commit.diff.txs.changes())
-    uptime.settle_leaving(db, [one.node_id for one in changes.left if _is_watched(one)])
+    uptime.settle_leaving(db, [element.node_id for element in changes.left if _is_watched(element)])
     # Leaving stakers come first: a node has one validator record on a subnet at a time.
-    _write_left(db, moment, [one for one in changes.left if one.tx_id not in added], outcomes)
-    _write_joined(db, moment, [one for one in changes.present if one.tx_id not in added])
-    new = [one for one in changes.present if one.tx_id in added]
-    gone = [one for one in changes.left if one.tx_id in added]
+    _write_left(db, moment, [entry for entry in changes.left if entry.tx_id not in added], outcomes)
+    _write_joined(db, moment, [staker for staker in changes.present if staker.tx_id not in added])
+    new = [other for other in changes.present if other.tx_id in added]
+    gone = [item for item in changes.left if item.tx_id in added]
     for stakers, ends in ((gone, outcomes), (new, None)):
         found = _staker_rows(commit, stakers, added, ends)
         db.insert(models.Staker, _STAKER, found)
@@ -107,7 +107,7 @@ def spread(db: Database, moments: Mapping[ID, Moment], diff: Diff) -> None:
     outputs = diff.utxos.changes()
     left = ((moment.height, moment.time, tx_id) for tx_id, moment in moments.items())
     db.update(models.Staker, ("tx_id",), ("left_height", "left_time"), left)
-    made = ((moments[one.tx_id].height, one.utxo_id) for one in outputs.produced)
+    made = ((moments[item.tx_id].height, item.utxo_id) for item in outputs.produced)
     db.update(models.UTXO, ("utxo_id",), ("height",), made)
     paid = ((moments[tx_id].height, one.utxo_id) for tx_id, one in outputs.rewards)
     db.update(models.RewardUTXO, ("utxo_id",), ("height",), paid)
@@ -138,10 +138,10 @@ def _write_joined(db: Database, moment: Moment, joined: list[Staker]) -> None:
         _JOINED,
         (
             (
-                _phase(one).value, one.start, one.end, one.priority.value, one.potential_reward,
-                _joined_height(one, moment), one.tx_id,
+                _phase(item).value, item.start, item.end, item.priority.value, item.potential_reward,
+                _joined_height(item, moment), item.tx_id,
             )
-            for one in joined
+            for item in joined
         ),
     )  # fmt: skip
 

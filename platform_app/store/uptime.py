@@ -144,8 +144,8 @@ def settle_leaving(db: Database, node_ids: Collection[NodeID]) -> None:
     if not node_ids:
         return
     is_tracked = tracking(db) is not None
-    for one in uptimes(db, node_ids):
-        _write(db, [one], one.end, tracking=is_tracked)
+    for uptime in uptimes(db, node_ids):
+        _write(db, [uptime], uptime.end, tracking=is_tracked)
 
 
 def learn(db: Database, node_ids: Collection[NodeID], now: int) -> None:
@@ -156,16 +156,16 @@ def learn(db: Database, node_ids: Collection[NodeID], now: int) -> None:
 
 def connect(db: Database, node_ids: Iterable[NodeID], now: int) -> None:
     """Record that nodes are connected from now on."""
-    db.upsert(models.ConnectedNode, ("node_id", "since"), ((one, now) for one in node_ids))
+    db.upsert(models.ConnectedNode, ("node_id", "since"), ((node_id, now) for node_id in node_ids))
 
 
 def disconnect(db: Database, node_ids: Iterable[NodeID]) -> None:
     """Record that nodes are no longer connected; call `settle` first."""
-    db.delete(models.ConnectedNode, ("node_id",), ((one,) for one in node_ids))
+    db.delete(models.ConnectedNode, ("node_id",), ((node_id,) for node_id in node_ids))
 
 
 def _write(db: Database, found: Iterable[Uptime], now: int, *, tracking: bool) -> None:
-    settled = ((one, one.settled(now, tracking=tracking)) for one in found)
+    settled = ((item, item.settled(now, tracking=tracking)) for item in found)
     db.update(
         models.ValidatorUptime,
         ("staker",),

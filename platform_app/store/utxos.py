@@ -60,10 +60,10 @@ class UTXORows(FacetRows):
         spent: set[ID] = set()
         imported: defaultdict[ID, set[ID]] = defaultdict(set)
         for tx in txs:
-            spent.update(one.utxo_id for one in getattr(tx.unsigned, "inputs", ()))
+            spent.update(item.utxo_id for item in getattr(tx.unsigned, "inputs", ()))
             if isinstance(tx.unsigned, ImportTx):
                 imported[tx.unsigned.source_chain].update(
-                    one.utxo_id for one in tx.unsigned.imported_inputs
+                    imported_tx_input.utxo_id for imported_tx_input in tx.unsigned.imported_inputs
                 )
         self.load(spent)
         for peer_chain, utxo_ids in imported.items():
@@ -78,7 +78,7 @@ class UTXORows(FacetRows):
 
     def load_shared(self, peer_chain: ID, utxo_ids: Iterable[ID]) -> None:
         """Read outputs that a chain has exported to this one, hundreds per statement."""
-        wanted = [one for one in set(utxo_ids) if (peer_chain, one) not in self._shared]
+        wanted = [item for item in set(utxo_ids) if (peer_chain, item) not in self._shared]
         self._shared.update(dict.fromkeys((peer_chain, utxo_id) for utxo_id in wanted))
         before = (P_CHAIN_ID, peer_chain)
         for utxo_id, *columns in self._db.rows_by_keys(_SHARED_UTXOS, wanted, before):

@@ -73,7 +73,7 @@ def accepted(
         "logs_bloom": bloom.to_bytes(union),
         "gas_used": 21_000 * len(receipts),
         # There are no tries, but different contents give a different hash, as caches by hash expect.
-        "transactions_root": keccak256(b"".join(one.hash for one in transactions)),
+        "transactions_root": keccak256(b"".join(item.hash for item in transactions)),
         "receipts_root": keccak256(repr(receipts).encode()),
         **changes,
     }

@@ -75,7 +75,7 @@ class TextVM:
 
     def get_block(self, block_id: ID) -> TextBlock | None:
         found = self.tree.get(block_id)
-        return found or next((one for one in self.accepted if one.block_id == block_id), None)
+        return found or next((item for item in self.accepted if item.block_id == block_id), None)
 
     def get_block_id_at_height(self, height: int) -> ID | None:
         return self.accepted[height].block_id if height < len(self.accepted) else None
@@ -91,8 +91,8 @@ class TextVM:
         del allow_empty
         parent = self.get_block(self.tree.preference)
         assert parent is not None
-        included = {one.text for one in self.tree.line(parent.block_id)}
-        text = next((one for one in self.waiting if one not in included), None)
+        included = {item.text for item in self.tree.line(parent.block_id)}
+        text = next((pending for pending in self.waiting if pending not in included), None)
         if text is None:
             return None
         block = text_block(parent, text, PROPOSAL if text.startswith("proposal") else PLAIN)
@@ -165,7 +165,7 @@ class OuterBlocksInMemory:
     def last(self) -> ParentContext:
         facts = of_genesis(GENESIS.block_id, 0)
         for outer, inner in zip(self.blocks, self.inner.accepted[1:], strict=False):
-            options = tuple(one.block_id for one in self.inner.options(inner) or ())
+            options = tuple(option.block_id for option in self.inner.options(inner) or ())
             facts = follow(
                 facts, outer, InnerContext(inner.block_id, inner.parent_id, inner.height, options)
             )
@@ -177,7 +177,7 @@ class OuterBlocksInMemory:
         return self.blocks[height - 1].outer_id if height <= len(self.blocks) else None
 
     def raw(self, block_id: ID) -> bytes | None:
-        return next((one.raw for one in self.blocks if one.outer_id == block_id), None)
+        return next((block.raw for block in self.blocks if block.outer_id == block_id), None)
 
     def write(self, blocks: Sequence[tuple[OuterBlock, int]]) -> None:
         (_, first), *_ = blocks

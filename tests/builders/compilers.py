@@ -34,17 +34,17 @@ class RecordedCompilers(NpmCompilers):
     def __init__(self, *versions: str) -> None:
         super().__init__(None, LIMITS)
         self._known: dict[str, Any] = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
-        self._versions = [CompilerVersion.parse(one) for one in versions or VERSIONS]
+        self._versions = [CompilerVersion.parse(version) for version in versions or VERSIONS]
         self.compiled = 0
         """The number of requested compilations."""
 
     def versions(self) -> list[CompilerVersion]:
         """Return the available versions."""
-        return sorted((one._replace(commit="") for one in self._versions), reverse=True)
+        return sorted((version._replace(commit="") for version in self._versions), reverse=True)
 
     def require(self, version: CompilerVersion) -> Path:
         """Return a path for an available version."""
-        if any(one.number == version.number for one in self._versions):
+        if any(item.number == version.number for item in self._versions):
             return ROOT
         return super().require(version)
 
@@ -61,7 +61,7 @@ class RecordedCompilers(NpmCompilers):
     def _record(self, digest: str, version: CompilerVersion, text: bytes) -> None:
         real = NpmCompilers(CLIENTS, LIMITS)
         made = real.compile(version, text, until=time.monotonic() + LIMITS.seconds)
-        errors = [one for one in made.output.get("errors", ()) if one["severity"] == "error"]
+        errors = [item for item in made.output.get("errors", ()) if item["severity"] == "error"]
         output = {"contracts": made.output.get("contracts", {})}
         if errors:
             output["errors"] = errors

@@ -24,7 +24,7 @@ def accept_evm(
     chain: EvmChain, candidates: Sequence[CandidateBlock], *, now: int, written: Written = nothing
 ) -> None:
     """Verify and accept consecutive blocks of an EVM chain on top of its head: all or none."""
-    _accept(chain, [evm_block(one) for one in candidates], now, written)
+    _accept(chain, [evm_block(candidate) for candidate in candidates], now, written)
 
 
 def accept_platform(
@@ -42,7 +42,7 @@ def _accept(
     chain: EvmChain | PlatformChain, blocks: Sequence[Block], now: int, written: Written
 ) -> None:
     vm: Any = chain.vm
-    by_id: dict[ID, Block] = {one.block_id: one for one in blocks}
+    by_id: dict[ID, Block] = {block.block_id: block for block in blocks}
     if not blocks:
         return
 

@@ -8,7 +8,7 @@ from primitives.evm import Address, Word
 MANY = 2_000
 """From this number of logs on the crate releases the interpreter lock."""
 
-_words = st.sampled_from([bytes([one]) * 32 for one in range(4)]) | st.binary(
+_words = st.sampled_from([bytes([index]) * 32 for index in range(4)]) | st.binary(
     min_size=32, max_size=32
 )
 LOGS = st.builds(

@@ -156,7 +156,7 @@ class MemoryChain:
 
     def height_of(self, block_ids: Sequence[ID]) -> list[int | None]:
         with self._lock:
-            return [self.heights.get(one) for one in block_ids]
+            return [self.heights.get(block_id) for block_id in block_ids]
 
     def block(self, block_id: ID) -> bytes | None:
         with self._lock:
@@ -193,17 +193,17 @@ class MemoryChain:
     def _accept(self, raws: Sequence[bytes]) -> list[BlockRef]:
         done: list[BlockRef] = []
         todo = [self.parse(raw) for raw in raws]
-        todo = [one for one in todo if one.block_id not in self.heights]
+        todo = [item for item in todo if item.block_id not in self.heights]
         while todo:
             unit = todo[: 2 if todo[0].needs_option else 1]
             if unit[-1].needs_option:
                 raise NotYet("the option is missing")
-            for one in unit:
-                self._check(one, first=not done)
+            for other in unit:
+                self._check(other, first=not done)
                 time.sleep(self.execution)
                 with self._lock:
-                    self.append(one.raw)
-                done.append(BlockRef(one.height, one.block_id))
+                    self.append(other.raw)
+                done.append(BlockRef(other.height, other.block_id))
             todo = todo[len(unit) :]
         return done
 
@@ -230,7 +230,7 @@ class MemoryChain:
 
     def keep_fetched(self, blocks: Sequence[ParsedBlock]) -> None:
         with self._lock:
-            self.stored.update((one.height, one) for one in blocks)
+            self.stored.update((block.height, block) for block in blocks)
             self.most_stored = max(self.most_stored, len(self.stored))
             self.most_bytes_stored = max(self.most_bytes_stored, self.fetched_bytes())
 
@@ -246,7 +246,7 @@ class MemoryChain:
                 found.append(block)
                 if len(found) == count:
                     break
-            return [one.raw for one in found]
+            return [item.raw for item in found]
 
     def fetched_extent(self) -> tuple[BlockRef, ID] | None:
         with self._lock:
@@ -257,11 +257,11 @@ class MemoryChain:
 
     def fetched_bytes(self) -> int:
         with self._lock:
-            return sum(len(one.raw) for one in self.stored.values())
+            return sum(len(item.raw) for item in self.stored.values())
 
     def forget_fetched(self, up_to: int | None = None) -> None:
         with self._lock:
-            for height in [one for one in self.stored if up_to is None or one <= up_to]:
+            for height in [item for item in self.stored if up_to is None or item <= up_to]:
                 del self.stored[height]
 
     def waiting(self, limit: int) -> Sequence[ID]:
@@ -270,7 +270,7 @@ class MemoryChain:
 
     def transactions(self, tx_ids: Sequence[ID]) -> list[bytes | None]:
         with self._lock:
-            return [self.pool.get(one) for one in tx_ids]
+            return [self.pool.get(tx_id) for tx_id in tx_ids]
 
     def transaction_id(self, raw: bytes) -> ID:
         return ID(sha256(raw))

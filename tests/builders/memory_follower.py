@@ -106,15 +106,15 @@ class MemoryVM:
             written(block_id)
             block = self._processing.pop(block_id)
             self._chain.append(block.raw)
-            rivals = [one for one in self._processing.values() if one.height == block.height]
-            for one in rivals:
-                self.reject(one.block_id)
+            rivals = [item for item in self._processing.values() if item.height == block.height]
+            for rival in rivals:
+                self.reject(rival.block_id)
         self._chain.accepted_in.append(len(block_ids))
 
     def reject(self, block_id: ID) -> None:
         del self._processing[block_id]
-        for one in [one for one in self._processing.values() if one.parent_id == block_id]:
-            self.reject(one.block_id)
+        for item in [block for block in self._processing.values() if block.parent_id == block_id]:
+            self.reject(item.block_id)
 
 
 def following(producer: NodeID) -> TakePart:

@@ -95,7 +95,7 @@ class Node:
         self.received: Counter[str] = Counter()
         self.failures: list[BaseException] = []
         self._tasks: set[asyncio.Task[None]] = set()
-        self._beacons = frozenset(node_id(one) for one in beacons)
+        self._beacons = frozenset(node_id(beacon) for beacon in beacons)
         self.engine = ChainRouter(
             self,
             list(chains),
@@ -241,7 +241,7 @@ class World:
 
     def peers_of(self, node: NodeID) -> dict[NodeID, PeerInfo]:
         found = [next(iter(ends - {node})) for ends in self.links if node in ends]
-        return {one: peer_info(one) for one in found}
+        return {item: peer_info(item) for item in found}
 
     def carry(self, sender: NodeID, receiver: NodeID, message: Message) -> None:
         """Deliver a message to the receiver, or lose it."""

@@ -72,7 +72,7 @@ class Validators:
     def of(cls, *nodes: Node) -> "Validators":
         """Return validators of equal stake, with their BLS keys."""
         return cls({
-            one.identity.node_id: ValidatorInfo(100, one.identity.bls_public_key) for one in nodes
+            item.identity.node_id: ValidatorInfo(100, item.identity.bls_public_key) for item in nodes
         })  # fmt: skip
 
     def validators(self, subnet_id: object = None) -> Mapping[NodeID, ValidatorInfo]:

@@ -87,7 +87,7 @@ class History:
         """Sign a transaction that spends these outputs; the key in `authority` signs last."""
         authority: OutputOwners | None = fields.pop("authority", None)
         ordered = sorted(spent, key=lambda one: (one.tx_id, one.output_index))
-        keys = [_keys_of(inner_output(one.output).owners) for one in ordered]
+        keys = [_keys_of(inner_output(item.output).owners) for item in ordered]
         keys += [_keys_of(owner) for owner in fields.pop("more_owners", ())]
         if authority:
             fields["subnet_authorization"] = AuthInput(tuple(range(authority.threshold)))
@@ -97,7 +97,7 @@ class History:
     def _choose(self, amount: int) -> tuple[list[UTXO], tuple[TransferableOutput, ...]]:
         """Return unlocked outputs worth an amount and a fee, and the change."""
         spent: list[UTXO] = []
-        open_ones = [one for one in self.state.utxos.values() if self._is_open(one)]
+        open_ones = [utxo for utxo in self.state.utxos.values() if self._is_open(utxo)]
         self.random.shuffle(open_ones)
         while open_ones and _sum(spent) < amount + FEE:
             spent.append(open_ones.pop())
@@ -113,7 +113,7 @@ class History:
         self, amount: int
     ) -> tuple[list[UTXO], tuple[TransferableOutput, ...], tuple[TransferableOutput, ...]]:
         """Return the spent outputs, change and stake; sometimes the stake uses locked coins."""
-        locked = [one for one in self.state.utxos.values() if not self._is_open(one)]
+        locked = [utxo for utxo in self.state.utxos.values() if not self._is_open(utxo)]
         if not locked or self.random.random() < 0.7:
             spent, change = self._choose(amount)
             return spent, change, platform.outputs(amount)
@@ -190,7 +190,7 @@ class History:
 
     def _validators(self) -> list[Staker]:
         held = self.state.stakers.values()
-        return [one for one in held if not one.priority.is_delegator and _is_primary(one)]
+        return [item for item in held if not item.priority.is_delegator and _is_primary(item)]
 
     def _create_subnet(self) -> Tx:
         spent, change = self._choose(0)
@@ -233,7 +233,9 @@ class History:
         return self._on_subnet(subnets.AddSubnetValidatorTx, validator=added)
 
     def _remove_subnet_validator(self) -> Tx:
-        permissioned = [one for one in self.state.stakers.values() if one.priority.is_permissioned]
+        permissioned = [
+            staker for staker in self.state.stakers.values() if staker.priority.is_permissioned
+        ]
         if not permissioned:
             return self._add_subnet_validator()
         gone = self.random.choice(permissioned)
@@ -257,7 +259,7 @@ class History:
             [],
             outputs=(platform.output(_sum(taken) - FEE),),
             imported_inputs=platform.spend_all(*taken),
-            more_owners=[inner_output(one.output).owners for one in taken],
+            more_owners=[inner_output(item.output).owners for item in taken],
         )
 
     def _export(self) -> Tx:
@@ -282,26 +284,30 @@ def burned(tx: Tx) -> int:
         *getattr(unsigned, "stake", ()),
         *getattr(unsigned, "exported_outputs", ()),
     ]
-    consumed = sum(getattr(one.input, "input", one.input).amount for one in spent)
-    return consumed - sum(inner_output(one.output).amount for one in made)
+    consumed = sum(
+        getattr(spent_input.input, "input", spent_input.input).amount for spent_input in spent
+    )
+    return consumed - sum(inner_output(item.output).amount for item in made)
 
 
 def everything(state: MemoryState) -> int:
     """Return the sum of all coins: unspent, staked, exported, and exported by other chains."""
     elsewhere = (*(utxo for _, utxo in state.utxos.exported), *state.utxos.from_peers.values())
-    staked = sum(one.weight for one in state.stakers.values() if not one.priority.is_permissioned)
+    staked = sum(
+        staker.weight for staker in state.stakers.values() if not staker.priority.is_permissioned
+    )
     return state.unspent() + staked + _sum(elsewhere)
 
 
 def promised(state: MemoryState) -> int:
     """Return the rewards that are already part of the supply but not paid yet."""
-    current = [one for one in state.stakers.values() if not one.priority.is_pending]
+    current = [staker for staker in state.stakers.values() if not staker.priority.is_pending]
     accrued = sum(
-        state.stakers.delegatee_reward(one.tx_id)
-        for one in current
-        if one.priority is Priority.PRIMARY_VALIDATOR_CURRENT
+        state.stakers.delegatee_reward(other.tx_id)
+        for other in current
+        if other.priority is Priority.PRIMARY_VALIDATOR_CURRENT
     )
-    return accrued + sum(one.potential_reward for one in current)
+    return accrued + sum(item.potential_reward for item in current)
 
 
 def _is_primary(staker: Staker) -> bool:
@@ -309,7 +315,7 @@ def _is_primary(staker: Staker) -> bool:
 
 
 def _sum(utxos: Any) -> int:
-    return sum(inner_output(one.output).amount for one in utxos)
+    return sum(inner_output(utxo.output).amount for utxo in utxos)
 
 
 def _sorted(outputs: Any) -> tuple[TransferableOutput, ...]:

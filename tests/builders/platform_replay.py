@@ -31,7 +31,7 @@ def remembered() -> MemoryState:
     state = MemoryState(
         time=tip.timestamp,
         fees=FeeState(tip.fee_state.capacity, tip.fee_state.excess),
-        supplies={one.subnet_id: one.amount for one in models.Supply.objects.all()},
+        supplies={item.subnet_id: item.amount for item in models.Supply.objects.all()},
     )
     state.fund(*map(_utxo, models.UTXO.objects.all()))
     for row in models.SharedUTXO.objects.all():

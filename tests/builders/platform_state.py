@@ -256,7 +256,7 @@ def staker(name: str = "staker", **changes: Any) -> Staker:
 
 def stakers(*made: Staker) -> MemoryStakers:
     """Return stakers in the format of `MemoryState.stakers`."""
-    return MemoryStakers({one.tx_id: one for one in made})
+    return MemoryStakers({item.tx_id: item for item in made})
 
 
 def joined(

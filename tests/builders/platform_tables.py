@@ -37,7 +37,7 @@ def put_back(found: Rows) -> None:
         for model in _models():
             cursor.execute(f"DELETE FROM {model._meta.db_table}")
     for model, values in found.items():
-        model._default_manager.bulk_create([model(**one) for one in values])
+        model._default_manager.bulk_create([model(**value) for value in values])
 
 
 def _models() -> list[type[Model]]:

@@ -70,7 +70,7 @@ class Setup:
     def accept(self, *blocks: ProposerBlock[TextBlock]) -> list[ID]:
         """Accept blocks and return the IDs of the written ones."""
         written: list[ID] = []
-        self.vm.accept([one.block_id for one in blocks], written=written.append)
+        self.vm.accept([block.block_id for block in blocks], written=written.append)
         return written
 
 

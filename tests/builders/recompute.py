@@ -179,7 +179,7 @@ _begun: deque[tuple[StateChanges, MemoryState, StateTries]] = deque(maxlen=8)
 
 def _begin(first_state: StateChanges) -> tuple[MemoryState, StateTries]:
     """Return a copy of a chain's initial state and of its tries."""
-    found = next((one for one in _begun if one[0] == first_state), None)
+    found = next((item for item in _begun if item[0] == first_state), None)
     if found is None:
         state, tries = MemoryState(), StateTries()
         state.apply(first_state)

@@ -107,10 +107,12 @@ def write_chain(blocks: int, *, idle_accounts: int = 0, waiting: int = 0) -> Non
     _write(models.Snapshot, _SNAPSHOT, map(_snapshot, numbers))
     _write(models.Impersonation, ("id", "address"), map(_impersonated, range(60)))
     _write(models.ImpersonatedSignature, _SIGNATURE, map(_signature, range(1, 61)))
-    _write(models.CreatedAccount, ("number", "address"), ((one, person(one)) for one in range(60)))
+    _write(
+        models.CreatedAccount, ("number", "address"), ((item, person(item)) for item in range(60))
+    )
     _write(models.ForkedAccount, _ACCOUNT, (_fetched(number) for number in numbers))
     _write(models.ForkedSlot, ("key", "value"), _slots())
-    _write(models.ForkedHash, ("number", "hash"), ((one, block_hash(one)) for one in numbers))
+    _write(models.ForkedHash, ("number", "hash"), ((other, block_hash(other)) for other in numbers))
     _write(models.PoolTransaction, _WAITING, (_waiting(index, blocks) for index in range(waiting)))
 
 

@@ -81,7 +81,7 @@ class SpecChain:
     @property
     def file(self) -> bytes:
         """Return all blocks but the genesis in the format of geth's chain files."""
-        return b"".join(one.raw for one in self.blocks)
+        return b"".join(block.raw for block in self.blocks)
 
     def mine(
         self,
@@ -138,7 +138,7 @@ class SpecChain:
     def sibling(self, number: int, coinbase: bytes) -> Header:
         """Return the header of a sibling of a block, for use as an uncle of later blocks."""
         header = self.blocks[number].header
-        values = {one.name: getattr(header, one.name) for one in fields(header)}
+        values = {item.name: getattr(header, item.name) for item in fields(header)}
         return type(header)(**values | {"coinbase": Bytes20(coinbase), "extra_data": b"uncle"})
 
     def _next(self, **chosen: Any) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class SpecChain:
         if hasattr(gas, "calculate_excess_blob_gas"):
             if hasattr(parent, "excess_blob_gas"):
                 # The specification treats headers of earlier forks as headers without blobs.
-                values = {one.name: getattr(parent, one.name) for one in fields(parent)}
+                values = {item.name: getattr(parent, item.name) for item in fields(parent)}
                 parent = self._header(fork, values)
             header["excess_blob_gas"] = gas.calculate_excess_blob_gas(parent)
             header["parent_beacon_block_root"] = Bytes32(keccak256(bytes([number])))
@@ -178,7 +178,7 @@ class SpecChain:
             "chain_id": U64(1337),
             "state": state,
             "block_gas_limit": header["gas_limit"],
-            "block_hashes": [Bytes32(one.hash) for one in self.blocks[-256:]],
+            "block_hashes": [Bytes32(block.hash) for block in self.blocks[-256:]],
             "coinbase": header["coinbase"],
             "number": header["number"],
             "time": header["timestamp"],
@@ -210,7 +210,7 @@ class SpecChain:
         }
         kind = fork_module(fork, "blocks").Header
         known = {**defaults, **values}
-        return kind(**{one.name: known[one.name] for one in fields(kind)})
+        return kind(**{item.name: known[item.name] for item in fields(kind)})
 
     def _load(self, fork: str) -> Any:
         """Return the state in a fork's types."""

@@ -87,11 +87,11 @@ class Peers:
         """The connected peers."""
         self.full: set[NodeID] = set()
         """The peers whose send queue is full."""
-        self.facts = {one: ValidatorInfo(1000, None) for one in validators}
+        self.facts = {validator: ValidatorInfo(1000, None) for validator in validators}
         self.sent: list[tuple[NodeID, p2p.Message]] = []
 
     def connected(self) -> Mapping[NodeID, PeerInfo]:
-        return MappingProxyType({one: peer_info(one) for one in self.there})
+        return MappingProxyType({item: peer_info(item) for item in self.there})
 
     def send(self, node_id: NodeID, message: p2p.Message | PackedMessage) -> bool:
         if node_id not in self.there or node_id in self.full:
@@ -166,8 +166,8 @@ class Voter:
             parameters=parameters,
             clock=clock,
         )
-        for one in self.peers.there:
-            self.runner.connected(one)
+        for item in self.peers.there:
+            self.runner.connected(item)
         self._running: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> "Voter":

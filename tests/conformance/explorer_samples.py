@@ -36,7 +36,7 @@ class Sample:
 
     def init_code(self, step: str) -> bytes:
         """Return the init code of a step."""
-        (found,) = (one["data"] for one in self.steps if one["name"] == step)
+        (found,) = (item["data"] for item in self.steps if item["name"] == step)
         return bytes.fromhex(found[2:])
 
 

@@ -145,7 +145,9 @@ def _pending_validator() -> Draft201909Validator:
 
 
 def _block_validator(missing: Collection[str]) -> Draft201909Validator:
-    block = next(one for one in _schemas()["eth_getBlockByHash"]["oneOf"] if "required" in one)
+    block = next(
+        schema for schema in _schemas()["eth_getBlockByHash"]["oneOf"] if "required" in schema
+    )
     required = [name for name in block["required"] if name not in missing]
     return Draft201909Validator(_relaxed({**block, "required": required}))
 
@@ -153,7 +155,7 @@ def _block_validator(missing: Collection[str]) -> Draft201909Validator:
 @cache
 def _log_validator() -> Draft201909Validator:
     arrays = _schemas()["eth_getLogs"]["oneOf"]
-    logs = next(one for one in arrays if one["items"]["type"] == "object")
+    logs = next(array for array in arrays if array["items"]["type"] == "object")
     return Draft201909Validator(logs["items"])
 
 

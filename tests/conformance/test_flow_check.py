@@ -71,15 +71,15 @@ def read_inputs(case: dict[str, Any]) -> tuple[TransferableInput, ...]:
 
 def read_outputs(case: dict[str, Any]) -> tuple[TransferableOutput, ...]:
     return tuple(
-        TransferableOutput(ASSETS[one["assetID"]], read_output(one["output"]))
-        for one in case["outputs"]
+        TransferableOutput(ASSETS[item["assetID"]], read_output(item["output"]))
+        for item in case["outputs"]
     )
 
 
 def read_credentials(case: dict[str, Any]) -> tuple[SignatureCredential, ...]:
     return tuple(
-        SignatureCredential(tuple(map(bytes.fromhex, one["signatures"])))
-        for one in case["credentials"]
+        SignatureCredential(tuple(map(bytes.fromhex, item["signatures"])))
+        for item in case["credentials"]
     )
 
 

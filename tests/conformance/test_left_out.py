@@ -36,7 +36,13 @@ def asked_in(source: str) -> Iterator[tuple[str, dict[str, Any]]]:
         ):
             (name,) = map(ast.literal_eval, node.args)
             if isinstance(name, str):  # the other function `cases` returns a number of examples
-                yield name, {str(one.arg): ast.literal_eval(one.value) for one in node.keywords}
+                yield (
+                    name,
+                    {
+                        str(keyword.arg): ast.literal_eval(keyword.value)
+                        for keyword in node.keywords
+                    },
+                )
 
 
 def asked_for() -> set[str]:

@@ -33,8 +33,8 @@ def test_of_two_stakers_the_same_one_is_first(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", cases("staker_order", unsorted=...))
 def test_stakers_are_sorted_alike(case: dict[str, Any]) -> None:
-    shuffled = [read(one) for one in case["unsorted"]]
+    shuffled = [read(item) for item in case["unsorted"]]
 
     assert sorted(shuffled, key=lambda staker: staker.order) == [
-        read(one) for one in case["sorted"]
+        read(other) for other in case["sorted"]
     ]

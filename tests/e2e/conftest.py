@@ -137,8 +137,10 @@ def _nodes(tmp_path_factory: pytest.TempPathFactory, postgresql: Postgresql) -> 
 @pytest.fixture(scope="module", autouse=True)
 def _no_longer_than_needed(request: pytest.FixtureRequest, _nodes: Nodes) -> None:
     """Stop nodes that the file does not use, because even idle processes take a tenth of a processor."""
-    users = [one for one in request.session.items if one.path == request.path and uses_nodes(one)]
-    _nodes.end(Nodes.KINDS - {kind_of(one) for one in users})
+    users = [
+        item for item in request.session.items if item.path == request.path and uses_nodes(item)
+    ]
+    _nodes.end(Nodes.KINDS - {kind_of(user) for user in users})
 
 
 @pytest.fixture(scope="session")

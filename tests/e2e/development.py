@@ -111,8 +111,8 @@ class Outcome:
         """Read the report of mocha's JSON reporter."""
         found = json.loads(report.read_text())
         return cls(
-            frozenset(one["fullTitle"] for one in found["passes"]),
-            {one["fullTitle"]: one["err"].get("message", "") for one in found["failures"]},
+            frozenset(item["fullTitle"] for item in found["passes"]),
+            {other["fullTitle"]: other["err"].get("message", "") for other in found["failures"]},
         )
 
     @classmethod
@@ -189,7 +189,7 @@ def said_on_console(server: DevelopmentServer) -> set[str]:
     """Return the distinct lines of console.log in a server's output."""
     lines = COLOURS.sub("", server.log()).splitlines()
     found = (SAID.search(line) for line in lines if "rror" not in line)
-    return {one.group().rstrip() for one in found if one is not None}
+    return {item.group().rstrip() for item in found if item is not None}
 
 
 def copy_of_project(name: str, into: Path, *, packages: str | None = None) -> Path:

@@ -113,8 +113,10 @@ def make_history(node: RunningNode, contracts: dict[str, Any]) -> History:
     addresses = [created(trader.address, nonce) for nonce in range(5)]
     coin, huts, gear, market, proxy = addresses
     first = _send(node, _opening(trader, contracts, addresses))
-    assert [one["contractAddress"] for one in first[:5]] == ["0x" + one.hex() for one in addresses]
-    assert all(one["status"] == "0x1" for one in first)
+    assert [other["contractAddress"] for other in first[:5]] == [
+        "0x" + address.hex() for address in addresses
+    ]
+    assert all(item["status"] == "0x1" for item in first)
     _verify(node, market, contracts)
     rounds = [
         _send(node, list(_round(trader, number, addresses)), only=_KEPT) for number in range(ROUNDS)
@@ -202,7 +204,7 @@ def _send(
 ) -> list[dict[str, Any]]:
     """Send transactions together; return the receipts of all or some of them once they are in blocks."""
     with node.client() as client:
-        hashes = client.batch([("eth_sendRawTransaction", one) for one in raws])
+        hashes = client.batch([("eth_sendRawTransaction", item) for item in raws])
         wanted = hashes if only is None else [hashes[at] for at in only]
         return wait_for_receipts(client, wanted)
 

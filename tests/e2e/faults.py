@@ -186,8 +186,12 @@ def _senders(node: NetworkNode) -> list[Sender]:
     # Other senders on the network of a test use the first accounts.
     accounts = [Account.from_key(key) for key in list(DEV_KEYS.values())[-SENDERS:]]
     return [
-        Sender(one, CHAIN_ID, int(node.rpc("eth_getTransactionCount", one.address, "latest"), 16))
-        for one in accounts
+        Sender(
+            account,
+            CHAIN_ID,
+            int(node.rpc("eth_getTransactionCount", account.address, "latest"), 16),
+        )
+        for account in accounts
     ]
 
 

@@ -48,7 +48,7 @@ class Flooded:
 
     def __init__(self, network: LocalNetwork) -> None:
         self.node: NetworkNode = network.nodes[0]
-        self.others = [_keys_of(one.directory / "data") for one in network.nodes[1:]]
+        self.others = [_keys_of(node.directory / "data") for node in network.nodes[1:]]
         network.start([self.node])
         self.before = self._memory_at_rest()
         self._read = 0
@@ -67,7 +67,7 @@ class Flooded:
         with self._log.open("rb") as log:
             log.seek(self._read)
             text = log.read().decode(errors="replace")
-        logged = {one[2]: Ending(one[1], one[3]) for one in _ENDED.finditer(text)}
+        logged = {match[2]: Ending(match[1], match[3]) for match in _ENDED.finditer(text)}
         return {address: logged[address] for address in addresses if address in logged}
 
     async def all_ended(self, addresses: Collection[str]) -> Counter[str]:
@@ -83,7 +83,7 @@ class Flooded:
 
     async def shows(self, strangers: Sequence[Stranger], *, still: bool = True) -> None:
         """Wait until info.peers lists all of these peers, or, if not `still`, none of them."""
-        expected = {str(one.node_id) for one in strangers}
+        expected = {str(stranger.node_id) for stranger in strangers}
 
         def as_expected() -> bool:
             shown = expected & self.node.peers()

@@ -104,7 +104,7 @@ class Transfers(Client):
     @property
     def are_done(self) -> bool:
         """Whether all created transfers are in blocks."""
-        return all(self._accepted[one.address] == one.nonce for one in self._senders)
+        return all(self._accepted[sender.address] == sender.nonce for sender in self._senders)
 
     @override
     def step(self, node: NetworkNode) -> None:

@@ -64,11 +64,11 @@ class PlatformClient(AbstractContextManager["PlatformClient"]):
         """Wait until all these transactions are decided; return their final statuses."""
         waiting = list(tx_ids)
         deadline = time.monotonic() + seconds
-        found = [self.status(one) for one in waiting]
+        found = [self.status(pending) for pending in waiting]
         while any(status in UNDECIDED for status in found):
             assert time.monotonic() < deadline, f"{dict(zip(waiting, found, strict=True))}"
             time.sleep(0.02)
-            found = [self.status(one) for one in waiting]
+            found = [self.status(item) for item in waiting]
         return found
 
     def commit(self, raw: str) -> str:

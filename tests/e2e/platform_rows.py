@@ -85,7 +85,7 @@ def _check_txs(ask: Ask, heights: Counter[int]) -> _Flow:
         unsigned: Any = tx.unsigned
         inputs = [*unsigned.inputs, *getattr(unsigned, "imported_inputs", ())]
         assert _burned(unsigned, inputs) == int(burnt), f"what {tx.tx_id} burns"
-        spent += [_text(one.utxo_id) for one in inputs]
+        spent += [_text(tx_input.utxo_id) for tx_input in inputs]
         made += [_text(utxo_id(tx.tx_id, place)) for place in range(len(unsigned.outputs))]
     twice = [key for key, count in Counter(spent).items() if count > 1]
     assert not twice, "spent twice"
@@ -98,8 +98,8 @@ def _burned(unsigned: Any, inputs: list[TransferableInput]) -> int:
         *getattr(unsigned, "stake", ()),
         *getattr(unsigned, "exported_outputs", ()),
     ]
-    kept = sum(inner_output(one.output).amount for one in made)
-    return sum(inner_input(one.input).amount for one in inputs) - kept
+    kept = sum(inner_output(item.output).amount for item in made)
+    return sum(inner_input(tx_input.input).amount for tx_input in inputs) - kept
 
 
 def _check_outputs(ask: Ask, flow: _Flow) -> None:

@@ -64,8 +64,8 @@ class Wallet:
             page = client.call(
                 "platform.getUTXOs", addresses=[self.address], startIndex=start, limit=1024
             )
-            read = [CODEC.unmarshal(UTXO, checksummed.decode(one)) for one in page["utxos"]]
-            found |= {one.utxo_id: one for one in read}
+            read = [CODEC.unmarshal(UTXO, checksummed.decode(other)) for other in page["utxos"]]
+            found |= {item.utxo_id: item for item in read}
             if int(page["numFetched"]) < 1024:
                 break
             start = page["endIndex"]

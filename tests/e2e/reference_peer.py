@@ -133,7 +133,9 @@ class ReferencePeer:
             case "get_accepted_frontier":
                 answer = AcceptedFrontier(container_id=last)
             case "get_accepted":
-                known = [one for one in content.container_ids if one in ids]  # type: ignore[attr-defined]
+                known = [
+                    container_id for container_id in content.container_ids if container_id in ids
+                ]  # type: ignore[attr-defined]
                 answer = Accepted(container_ids=known)
             case "get_ancestors" | "get":
                 wanted = content.container_id  # type: ignore[attr-defined]

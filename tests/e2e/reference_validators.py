@@ -131,7 +131,7 @@ class ReferenceValidator:
             if not self.voting.is_idle:
                 self._poll()
                 continue
-            there = [one for one in self._begun.weights if one in self.network.connected()]
+            there = [weight for weight in self._begun.weights if weight in self.network.connected()]
             if there:
                 query = p2p.PullQuery(container_id=bytes(self.voting.preference))
                 self._ask([self._random.choice(there)], query)
@@ -203,7 +203,7 @@ class ReferenceValidator:
 
     def _on_chits(self, node_id: NodeID, chits: p2p.Chits) -> None:
         ids = (chits.preferred_id, chits.preferred_id_at_height, chits.accepted_id)
-        if {len(one) for one in ids} != {32}:
+        if {len(identifier) for identifier in ids} != {32}:
             self.wrong.append(f"chits without an ID: {chits}")
             return
         if (node_id, chits.request_id) not in self._asked:
@@ -234,7 +234,11 @@ class ReferenceValidator:
         self._answer(node_id, get, p2p.AcceptedFrontier(container_id=bytes(self.voting.last)))
 
     def _on_get_accepted(self, node_id: NodeID, get: p2p.GetAccepted) -> None:
-        ours = [one for one in get.container_ids if ID(one) in self.voting.accepted]
+        ours = [
+            container_id
+            for container_id in get.container_ids
+            if ID(container_id) in self.voting.accepted
+        ]
         self._answer(node_id, get, p2p.Accepted(container_ids=ours))
 
     def _on_get_ancestors(self, node_id: NodeID, get: p2p.GetAncestors) -> None:
@@ -297,10 +301,10 @@ class ReferenceValidator:
             nodes = [*self._begun.weights]
             drawn = Counter(self._random.choices(nodes, [*self._begun.weights.values()], k=K))
             poll = Poll(Counter(drawn))
-            number = self._ask([one for one in drawn if one != self.node_id], query, poll)
+            number = self._ask([item for item in drawn if item != self.node_id], query, poll)
             self._settle(self.node_id, number, self.voting.preference)
-            for one in drawn.keys() - self.network.connected().keys():
-                self._settle(one, number, None)
+            for node_id in drawn.keys() - self.network.connected().keys():
+                self._settle(node_id, number, None)
 
     def _settle(self, node_id: NodeID, number: int, vote: ID | None) -> None:
         """Record a node's vote, or its absence; after the last vote of a poll evaluate the poll."""
@@ -357,8 +361,8 @@ class ReferenceValidators:
         self, begun: Beginning, own: NodeIdentity, identities: Sequence[NodeIdentity]
     ) -> None:
         directory = Validators({
-            one.node_id: ValidatorInfo(begun.weights[one.node_id], one.bls_public_key)
-            for one in (own, *identities)
+            identity.node_id: ValidatorInfo(begun.weights[identity.node_id], identity.bls_public_key)
+            for identity in (own, *identities)
         })  # fmt: skip
         self.all = [
             ReferenceValidator(begun, one, directory, Random(number))
@@ -371,12 +375,12 @@ class ReferenceValidators:
     @property
     def wrong(self) -> list[str]:
         """Messages that one of them received and that the reference implementation never sends."""
-        return [words for one in self.all for words in one.wrong]
+        return [words for item in self.all for words in item.wrong]
 
     @property
     def heights(self) -> set[int]:
         """The distinct heights of their last accepted blocks."""
-        return {len(one.voting.accepted) - 1 for one in self.all}
+        return {len(item.voting.accepted) - 1 for item in self.all}
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -384,17 +388,17 @@ class ReferenceValidators:
         ready, stopping = threading.Event(), asyncio.Event()
 
         async def live() -> None:
-            for one in self.all:
-                self.addresses.append(await one.start(self.addresses))
-            tasks = [asyncio.create_task(one.live()) for one in self.all]
+            for entry in self.all:
+                self.addresses.append(await entry.start(self.addresses))
+            tasks = [asyncio.create_task(item.live()) for item in self.all]
             ready.set()
             await asyncio.wait(
                 [*tasks, asyncio.create_task(stopping.wait())], return_when=asyncio.FIRST_COMPLETED
             )
             for task in tasks:
                 task.cancel()
-            for one in self.all:
-                await one.network.stop()
+            for other in self.all:
+                await other.network.stop()
             for failed in await asyncio.gather(*tasks, return_exceptions=True):
                 if isinstance(failed, Exception):
                     self.all[0].wrong.append(repr(failed))

@@ -104,7 +104,7 @@ class Voting:
         parent = self.blocks[self.last]
         block_id = parent.preferred
         assert block_id is not None
-        waiting = [one for one in parent.children if one != block_id]
+        waiting = [child for child in parent.children if child != block_id]
         while waiting:
             waiting += self.blocks.pop(waiting.pop()).children
         parent.children = [block_id]

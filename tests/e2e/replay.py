@@ -53,7 +53,7 @@ class Replay:
         for number, timestamp, block_hash, encoded in headers:
             mined = transactions[number]
             header = decode_header(bytes(encoded), chain.fork_of(number, timestamp))
-            made = chain.follow(header, [one.raw for one in mined])
+            made = chain.follow(header, [item.raw for item in mined])
             assert header == made.header, f"block {number}"
             assert bytes(block_hash) == made.hash, f"block {number}"
             _check_receipts(mined, made)
@@ -76,7 +76,7 @@ def _begun(ask: Ask, given: bytes) -> RecomputedChain:
 def _built_in(chain_id: int) -> Genesis:
     """Return the genesis of the built-in network with a chain ID."""
     texts = [local_text(), *(built_in_text(name) for name in BUILT_IN if name != OLD_NAME)]
-    return next(one for one in map(load_genesis, texts) if one.config.chain_id == chain_id)
+    return next(item for item in map(load_genesis, texts) if item.config.chain_id == chain_id)
 
 
 def _transactions(ask: Ask, first: int) -> defaultdict[int, list[Mined]]:

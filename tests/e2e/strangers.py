@@ -89,8 +89,8 @@ class Calls:
         return self
 
     async def __aexit__(self, *exception: object) -> None:
-        for one in self.made:
-            await one.leave()
+        for item in self.made:
+            await item.leave()
         # When the node has logged the end of one more peer, it has logged the ends of all these connections.
         if not any(exception):
             async with strangers(self._flooded, crowd(1), finished=False):
@@ -99,7 +99,7 @@ class Calls:
     @property
     def staying(self) -> int:
         """Number of connections that the node has not closed."""
-        return sum(not one.is_over for one in self.made)
+        return sum(not item.is_over for item in self.made)
 
     async def go_on(self, until_ended: int, why: str = "") -> None:
         """Connect until the node has accepted and closed `until_ended` connections for a reason starting with `why`.
@@ -108,14 +108,17 @@ class Calls:
             TimeoutError: It closed fewer.
         """
         async with asyncio.timeout(PATIENCE):
-            while sum(one.reason.startswith(why) for one in self.endings().values()) < until_ended:
+            while (
+                sum(ending.reason.startswith(why) for ending in self.endings().values())
+                < until_ended
+            ):
                 connecting = [Caller.connect(self._flooded.address, self._said) for _ in range(50)]
                 self.made += await asyncio.gather(*connecting)
                 await asyncio.sleep(PAUSE)
 
     def endings(self) -> dict[str, Ending]:
         """Return how the accepted connections ended."""
-        return self._flooded.endings(one.address for one in self.made)
+        return self._flooded.endings(item.address for item in self.made)
 
 
 # --- with TLS ---
@@ -149,10 +152,12 @@ async def strangers(
     port is confused with one of them.
     """
     async with AsyncExitStack() as stay:
-        arrived = [await arrive(stay, flooded, one) for one in who]
+        arrived = [await arrive(stay, flooded, item) for item in who]
         if finished:
-            for one in arrived:
-                await one.finish_handshake(**address_of(one.node, signed_at or int(time.time())))
+            for other in arrived:
+                await other.finish_handshake(
+                    **address_of(other.node, signed_at or int(time.time()))
+                )
             await flooded.shows(arrived)
         yield arrived
     await flooded.all_ended(addresses(arrived))
@@ -178,15 +183,15 @@ def address_of(who: Node, signed_at: int) -> dict[str, Any]:
 async def answered(*asking: Stranger) -> None:
     """Wait until the node has processed all messages that these peers have sent."""
     async with asyncio.timeout(PATIENCE):
-        for one in asking:
-            one.send(Message(ping=Ping()))
-        for one in asking:
-            await one.receive_kind("pong")
+        for task in asking:
+            task.send(Message(ping=Ping()))
+        for item in asking:
+            await item.receive_kind("pong")
 
 
 def addresses(many: Sequence[Stranger]) -> list[str]:
     """Return the local addresses of these peers."""
-    return [one.address for one in many]
+    return [item.address for item in many]
 
 
 @asynccontextmanager
@@ -198,7 +203,7 @@ async def pouring(many: Sequence[Stranger], poured: bytes) -> AsyncIterator[None
             one.writer.write(poured)
             await one.writer.drain()
 
-    tasks = [asyncio.create_task(pour(one)) for one in many]
+    tasks = [asyncio.create_task(pour(item)) for item in many]
     try:
         yield
         assert not any(task.done() for task in tasks)
@@ -222,8 +227,8 @@ async def frames_that_never_end(flooded: Flooded) -> AsyncIterator[None]:
         async def trickle() -> None:
             while True:
                 await asyncio.sleep(0.5)
-                for one in arrived[::2]:
-                    one.writer.write(b"\0")
+                for item in arrived[::2]:
+                    item.writer.write(b"\0")
 
         trickling = asyncio.create_task(trickle())
         try:

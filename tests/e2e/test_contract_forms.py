@@ -71,7 +71,7 @@ def test_a_contract_is_read_and_written_in_a_browser(node: CheckedNode, cabinet:
             "eth_requestAccounts", "eth_chainId", "wallet_switchEthereumChain", "wallet_addEthereumChain",
             "wallet_switchEthereumChain", "eth_sendTransaction",
         ]  # fmt: skip
-        assert all("succeeded in block" in one for one in seen[f"contract-write-{screen}"])
+        assert all("succeeded in block" in item for item in seen[f"contract-write-{screen}"])
         unsent, bad = seen[f"contract-refused-{screen}"]
         assert "not sent" in unsent
         assert "reverted with Locked" in unsent
@@ -96,7 +96,7 @@ def test_a_transaction_is_prepared_without_scripts_and_cast_sends_it(
     path = f"/address/{cabinet}/write"
     form = {"base": base_of(node), "path": path, "name": "setNumber", "fields": {"a0": "77"}}
     found = node_script("run.mjs", "explorer", "plainForm", json.dumps(form))
-    (line,) = (one for one in found["text"].splitlines() if one.startswith("cast send"))
+    (line,) = (item for item in found["text"].splitlines() if item.startswith("cast send"))
     with node.client() as client:
         account = client.call("eth_accounts")[1]
     command = [*line.removesuffix("--interactive").split(), "--unlocked", "--from", account]

@@ -38,13 +38,13 @@ class Load:
         """Give every sender coins."""
         rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID, 1)
         with self._node.client() as client:
-            raws = [rich.transfer(one.address, 10**21) for one in self._senders]
+            raws = [rich.transfer(sender.address, 10**21) for sender in self._senders]
             self.answered += client.batch([("eth_sendRawTransaction", raw) for raw in raws])
             wait_for_receipts(client, self.answered)
 
     def start(self) -> list[threading.Thread]:
         """Start sending; each thread ends when the node stops answering."""
-        threads = [threading.Thread(target=self._send, args=[one]) for one in self._senders]
+        threads = [threading.Thread(target=self._send, args=[sender]) for sender in self._senders]
         for thread in threads:
             thread.start()
         return threads
@@ -122,8 +122,10 @@ def check(node: CheckedNode, load: Load, since: int) -> None:
     node.check_chain()
     with node.client() as client:
         asked = load.answered[max(since, 0) :][-500:]
-        found = client.batch([("eth_getTransactionByHash", one) for one in asked]) if asked else []
-    assert [one["hash"] for one in found] == asked
+        found = (
+            client.batch([("eth_getTransactionByHash", other) for other in asked]) if asked else []
+        )
+    assert [item["hash"] for item in found] == asked
 
 
 def deployed(node: CheckedNode, compiled: dict[str, Any]) -> Any:

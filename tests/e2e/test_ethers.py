@@ -64,13 +64,13 @@ def test_a_listener_over_websocket_is_told(javascript: Scenario) -> None:
     assert found["values"] == [["1", "10"], ["2", "20"], ["3", "30"]]
     assert found["blocks"] >= 1
     assert found["rising"]
-    assert [one for one in found["pending"] if one in found["sent"]] == found["sent"]
+    assert [item for item in found["pending"] if item in found["sent"]] == found["sent"]
 
 
 def test_transactions_of_every_type_are_mined(javascript: Scenario) -> None:
     found = javascript("ethers", "transactionTypes")
-    assert [one["type"] for one in found["found"]] == [0, 1, 2, 4]
-    assert all(one["status"] == 1 and one["signer"] for one in found["found"])
+    assert [item["type"] for item in found["found"]] == [0, 1, 2, 4]
+    assert all(other["status"] == 1 and other["signer"] for other in found["found"])
     assert found["found"][1]["accessList"] == found["found"][2]["accessList"] == 1
     assert found["found"][3]["authorizations"] == 1
     assert found["delegation"] == "0xef0100" + found["address"][2:].lower()

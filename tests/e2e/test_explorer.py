@@ -86,7 +86,7 @@ def test_every_page_in_a_browser(node: RunningNode, history: History) -> None:
 def pages_of(history: History) -> dict[str, str]:
     """Return the path of each page by the name of its screenshot."""
     call, busy = history.bought, f"/address/{hexed(history.busy)}"
-    coin, huts, gear = (hexed(one) for one in (history.coin, history.huts, history.gear))
+    coin, huts, gear = (hexed(value) for value in (history.coin, history.huts, history.gear))
     proxy = f"/address/{hexed(history.proxy)}"
     return {
         "front": "/",
@@ -136,8 +136,8 @@ def test_lists_go_on_to_their_ends(node: RunningNode, history: History) -> None:
     with node.database() as ask:
         blocks = [str(number) for number in column(ask, "SELECT number FROM cchain_app_block ORDER BY number DESC")]  # fmt: skip
         keys = column(ask, "SELECT id FROM cchain_app_transaction ORDER BY id")
-        hashes = [hexed(one) for one in column(ask, "SELECT hash FROM cchain_app_transaction ORDER BY id DESC")]  # fmt: skip
-        moved = [hexed(one) for one in column(ask, MOVED.format(coin=history.coin.hex()))]
+        hashes = [hexed(other) for other in column(ask, "SELECT hash FROM cchain_app_transaction ORDER BY id DESC")]  # fmt: skip
+        moved = [hexed(item) for item in column(ask, MOVED.format(coin=history.coin.hex()))]
 
     assert walk(node, "blocks", BLOCK) == blocks
     assert walk(node, f"txs?before={keys[110]}", TX) == hashes[-110:]
@@ -187,7 +187,7 @@ def test_heads_tick_and_search_leads_on(history: History, proxy: PathProxy) -> N
     plain = {"base": base, "path": f"/tx/{ticked['hash']}"}
     read = node_script("run.mjs", "explorer", "withoutScripts", json.dumps(plain))
 
-    assert [one["faults"] for one in (ticked, led, read)] == [[], [], []]
+    assert [value["faults"] for value in (ticked, led, read)] == [[], [], []]
     assert ticked["after"] > ticked["before"]
     assert led["suggested"] == f"{proxy.path}/p/validator/{history.validator}"
     assert led["found"] == f"{proxy.path}/tx/{ticked['hash']}"

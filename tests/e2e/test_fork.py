@@ -157,7 +157,7 @@ def test_a_fork_goes_on_by_itself_and_without_the_other(remote: Remote, fork: Ru
         found = ask(
             "SELECT balance FROM c_forked_accounts WHERE address = lower('" + STRANGER + "')"
         )
-        assert [int(one[0]) for one in found] == [5]
+        assert [int(item[0]) for item in found] == [5]
 
 
 def test_a_fork_begins_with_a_transaction_of_the_other_chain(

@@ -144,7 +144,7 @@ def test_cast_sends_by_accounts_of_the_node(cast: Cast) -> None:
     assert receipt["status"] == "0x1"
     assert number(cast("balance", to)) == 7
     listed = json.loads(cast("rpc", "eth_accounts"))
-    assert DEPLOYER.lower() in [one.lower() for one in listed]
+    assert DEPLOYER.lower() in [item.lower() for item in listed]
 
 
 def test_cast_deploys_by_an_account_of_the_node(cast: Cast, contracts: dict[str, Any]) -> None:
@@ -237,8 +237,10 @@ def test_cast_lets_transactions_wait_and_drops_one(cast: Cast) -> None:
         options = ("--unlocked", "--from", ALICE, "--async", "--gas-limit", "21000")
         nonce = number(cast("nonce", ALICE))
         first, second = (
-            cast("send", to, *options, "--value", str(1 + one), "--nonce", str(nonce + one)).strip()
-            for one in range(2)
+            cast(
+                "send", to, *options, "--value", str(1 + index), "--nonce", str(nonce + index)
+            ).strip()
+            for index in range(2)
         )
         assert json.loads(cast("rpc", "txpool_status"))["pending"] == "0x2"
         cast("rpc", "anvil_dropTransaction", second)

@@ -82,7 +82,7 @@ def assert_shown(text: str, directory: Path, first_port: int) -> list[str]:
         with PlatformClient(port) as client:
             assert client.call("info.getNodeID")["nodeID"] == ids[place]
             validators = client.call("platform.getCurrentValidators")["validators"]
-            assert {one["nodeID"] for one in validators} == set(ids)
+            assert {validator["nodeID"] for validator in validators} == set(ids)
         home = directory / "data" / "network" / f"node{place + 1}"
         assert (home / "admin_password").read_text().strip()
         assert DEV_KEYS[next(iter(DEV_KEYS))] in (home / "node.log").read_text()

@@ -61,7 +61,7 @@ def test_by_interval_blocks_come_with_transactions_and_without(
         assert int(block["number"], 16) == int(parent["number"], 16) + 1
         assert block["parentHash"] == parent["hash"]
         assert int(block["timestamp"], 16) >= int(parent["timestamp"], 16)
-    assert [one for block in blocks for one in block["transactions"]] == sent
+    assert [item for block in blocks for item in block["transactions"]] == sent
     assert [block["transactions"] for block in (*blocks[:3], blocks[-1])] == [[]] * 4
 
 
@@ -88,8 +88,10 @@ def test_by_hand_nothing_is_mined_before_the_command(make_node: MakeNode, sender
             client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 5)) for _ in range(3)
         ]
         assert [told(pending) for _ in sent] == sent
-        waiting = [client.call("eth_getTransactionByHash", one) for one in sent]
-        assert [(one["hash"], one["blockHash"]) for one in waiting] == [(one, None) for one in sent]
+        waiting = [client.call("eth_getTransactionByHash", element) for element in sent]
+        assert [(entry["hash"], entry["blockHash"]) for entry in waiting] == [
+            (item, None) for item in sent
+        ]
         assert client.call("eth_getTransactionCount", sender.address, "pending") == "0x3"
         assert client.call("eth_getTransactionCount", sender.address, "latest") == "0x0"
         assert client.call("txpool_status") == {"pending": "0x3", "queued": "0x0"}
@@ -109,7 +111,7 @@ def test_by_hand_nothing_is_mined_before_the_command(make_node: MakeNode, sender
         assert node.manage("produce_block") == "Block 1 with 3 transactions.\n"
         assert (told(heads)["number"], client.call("eth_blockNumber")) == ("0x1", "0x1")
         mined = [client.call("eth_getTransactionReceipt", one) for one in sent]
-        assert [one["blockNumber"] for one in mined] == ["0x1"] * 3
+        assert [other["blockNumber"] for other in mined] == ["0x1"] * 3
         assert client.call("eth_getBalance", STRANGER, "latest") == "0xf"
         assert client.call("txpool_status") == {"pending": "0x0", "queued": "0x0"}
 

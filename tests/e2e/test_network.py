@@ -83,8 +83,8 @@ def test_nodes_show_each_other(whole: LocalNetwork) -> None:
     wait_for(
         lambda: (
             {
-                one["nodeID"]: one["connected"]
-                for one in first.ask("platform.getCurrentValidators")["validators"]
+                item["nodeID"]: item["connected"]
+                for item in first.ask("platform.getCurrentValidators")["validators"]
             }
             == dict.fromkeys(ids, True)
         ),

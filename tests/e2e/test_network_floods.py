@@ -95,7 +95,7 @@ async def test_connections_without_tls_give_way_to_others(
         await assert_serves(flooded)
         if said:
             await until(
-                lambda: sum(one.heard > 0 for one in calls.made) >= MAX_HALF_OPEN,
+                lambda: sum(item.heard > 0 for item in calls.made) >= MAX_HALF_OPEN,
                 "as many as have room were answered",
             )
 
@@ -112,8 +112,8 @@ async def test_connections_that_come_and_go(flooded: Flooded, witness: Witness) 
     for _ in range(10):
         flooded.forget()  # the system reuses the ports
         async with strangers(flooded, nodes, finished=False) as arrived:
-            for one in arrived:
-                one.writer.write((3).to_bytes(4, "big") + b"???")
+            for item in arrived:
+                item.writer.write((3).to_bytes(4, "big") + b"???")
         assert await flooded.all_ended(addresses(arrived)) == {"connection lost": 30}
     await witness.looks()
 
@@ -170,10 +170,10 @@ async def assert_turned_out(
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*map(say, arrived, said))
         await witness.looks()
-        assert all(await asyncio.gather(*[one.ended() for one in arrived]))
+        assert all(await asyncio.gather(*[item.ended() for item in arrived]))
     await flooded.shows(arrived, still=False)
     endings = flooded.endings(addresses(arrived))
-    assert [endings[one.address].reason for one in arrived] == list(reasons)
+    assert [endings[other.address].reason for other in arrived] == list(reasons)
 
 
 # --- messages that break no rule ---
@@ -304,4 +304,4 @@ async def latest_known(flooded: Flooded, whose: Sequence[Node]) -> set[int]:
         newcomer.send(newcomer.handshake())
         told = (await newcomer.receive_kind("peer_list")).peer_list.claimed_ip_ports
     certificates = {who.identity.certificate_der for who in whose}
-    return {one.timestamp for one in told if one.x509_certificate in certificates}
+    return {item.timestamp for item in told if item.x509_certificate in certificates}

@@ -105,7 +105,7 @@ def test_a_foreign_c_chain_leaves_the_p_chain_alone(
         status, readiness = node.get("/ext/health/readiness")
         assert status == 503
         assert words in readiness["checks"]["bootstrapped"]["error"]
-        seen = {one["nodeID"]: one["benched"] for one in node.ask("info.peers")["peers"]}
+        seen = {item["nodeID"]: item["benched"] for item in node.ask("info.peers")["peers"]}
         assert seen[str(reference.node_id)] == ["C"]
         assert reference.asked_about_c > 0
 

@@ -106,7 +106,7 @@ def decided(network: Mixed, at: int) -> None:
     node, validators = network
     wait_for(lambda: min(validators.heights) >= at, "the others have accepted it", SLOTS)
     wait_for(lambda: height(node) >= at, "the node has accepted it")
-    assert len({one.voting.accepted[at] for one in validators.all}) == 1
+    assert len({item.voting.accepted[at] for item in validators.all}) == 1
     assert validators.wrong == []
 
 
@@ -117,8 +117,8 @@ def test_what_it_proposes_is_decided_by_their_votes(network: Mixed) -> None:
     for at in (before + 1, before + 2):
         pay(node)
         decided(network, at)
-    heard = [one.heard[node.node_id] for one in validators.all]
-    assert all(one["push_query"] and one["pull_query"] and one["chits"] for one in heard)
+    heard = [item.heard[node.node_id] for item in validators.all]
+    assert all(other["push_query"] and other["pull_query"] and other["chits"] for other in heard)
 
 
 def test_it_votes_for_what_they_propose(network: Mixed) -> None:
@@ -126,8 +126,8 @@ def test_it_votes_for_what_they_propose(network: Mixed) -> None:
     before = height(node)
     proposed = validators.propose(1, payment(node))
     decided(network, before + 1)
-    assert {one.voting.accepted[before + 1] for one in validators.all} == {proposed}
-    assert any(proposed in one.voted_for[node.node_id] for one in validators.all)
+    assert {item.voting.accepted[before + 1] for item in validators.all} == {proposed}
+    assert any(proposed in other.voted_for[node.node_id] for other in validators.all)
 
 
 def test_it_comes_back_to_what_they_have_decided_without_it(network: Mixed) -> None:
@@ -149,7 +149,7 @@ def test_it_tells_of_its_blocks_as_they_do(network: Mixed) -> None:
     pay(node)
     decided(network, before + 1)
     voting = validators.all[3].voting
-    accepted = [bytes(one) for one in voting.accepted]
+    accepted = [bytes(item) for item in voting.accepted]
 
     def asked(request: Any) -> Any:
         return validators.question(3, node.node_id, request)
@@ -157,7 +157,7 @@ def test_it_tells_of_its_blocks_as_they_do(network: Mixed) -> None:
     assert asked(p2p.GetAcceptedFrontier()).container_id == accepted[-1]
     known = asked(p2p.GetAccepted(container_ids=[bytes(32), *accepted]))
     assert list(known.container_ids) == accepted
-    line = [voting.blocks[one].raw for one in reversed(voting.accepted[1:])]
+    line = [voting.blocks[other].raw for other in reversed(voting.accepted[1:])]
     ancestors = asked(p2p.GetAncestors(container_id=accepted[-1]))
     assert list(ancestors.containers)[: len(line)] == line
     assert asked(p2p.Get(container_id=accepted[1])).container == line[-1]
@@ -175,7 +175,7 @@ def test_it_asks_whoever_names_a_block_that_it_does_not_know(network: Mixed) -> 
     assert len(chits.preferred_id) == ID.SIZE
     first, *others = validators.all
     wait_for(lambda: unknown in first.asked_for.get(node.node_id, ()), "it asks for the block")
-    assert [one for one in others if unknown in one.asked_for.get(node.node_id, ())] == []
+    assert [other for other in others if unknown in other.asked_for.get(node.node_id, ())] == []
     assert validators.wrong == []
 
 

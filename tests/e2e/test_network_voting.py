@@ -101,8 +101,8 @@ def test_all_have_seen_the_same_decisions_and_count_them(network: LocalNetwork) 
 
     after = [counted(node) for node in network.nodes]
     accepted = [decided(node, accepted=True) for node in network.nodes]
-    for place in set.intersection(*(set(one) for one in accepted)):
-        assert len({one[place] for one in accepted}) == 1
+    for place in set.intersection(*(set(item) for item in accepted)):
+        assert len({other[place] for other in accepted}) == 1
     for node, one, was, became in zip(network.nodes, accepted, before, after, strict=True):
         rejected = decided(node, accepted=False)
         assert not set(rejected.values()) & set(one.values())

@@ -70,10 +70,10 @@ class Load:
     def start(self) -> None:
         rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
         with self._node.client() as client:
-            raws = [rich.transfer(one.address, 10**21) for one in self._senders]
+            raws = [rich.transfer(sender.address, 10**21) for sender in self._senders]
             funded = client.batch([("eth_sendRawTransaction", raw) for raw in raws])
             wait_for_receipts(client, funded)
-        self._threads = [threading.Thread(target=self._send, args=[one]) for one in self._senders]
+        self._threads = [threading.Thread(target=self._send, args=[item]) for item in self._senders]
         for thread in self._threads:
             thread.start()
 
@@ -88,7 +88,7 @@ class Load:
             for at in range(0, len(self.acknowledged), 500):
                 part = self.acknowledged[at : at + 500]
                 found = wait_for_receipts(client, part)
-                assert [one["transactionHash"] for one in found] == part
+                assert [item["transactionHash"] for item in found] == part
             for sender in self._senders:
                 mined = client.call("eth_getTransactionCount", sender.address, "latest")
                 assert int(mined, 16) >= sender.nonce - 1  # the last one may not have been accepted
@@ -227,13 +227,13 @@ def test_an_outage_under_load_is_named_loses_nothing_and_ends_by_itself(
     assert ask(broken, "/ext/health/readiness").status == 200
 
     assert ended + broken.ended == []
-    assert all(one.message.startswith(words) for one in load.faults), load.faults
+    assert all(item.message.startswith(words) for item in load.faults), load.faults
     assert load.slowest < CALL_SECONDS
     load.more(10)
     with broken.client() as client:
         asked = load.acknowledged[first:]
         receipts = wait_for_receipts(client, asked)
-    assert [one["transactionHash"] for one in receipts] == asked
+    assert [receipt["transactionHash"] for receipt in receipts] == asked
     for name in outage.checks:
         wait_for(lambda name=name: len(history(broken, name)) >= known[name] + 2, "it is written")
         assert history(broken, name)[known[name] :] == [fault.message, ""]
@@ -243,7 +243,7 @@ def test_an_outage_under_load_is_named_loses_nothing_and_ends_by_itself(
 def check_logs(logs: Logs, outage: Outage) -> None:
     """Check that each process has logged at most the start and the end of the outage, no traceback and no password."""
     wait_for(
-        lambda: all(len(BEGINS.findall(one)) <= _ends(one) for one in logs.news().values()),
+        lambda: all(len(BEGINS.findall(new)) <= _ends(new) for new in logs.news().values()),
         "each process has seen the end",
     )
     for name, text in logs.news().items():
@@ -283,7 +283,7 @@ def task_ended(node: CheckedNode, task: str) -> float:
     """Return when a periodic task last ended, in Unix seconds, or 0 if it never ran."""
     name = f'svc_celery_task_last_ended_timestamp_seconds{{task="{task}"}}'
     lines = ask(node, "/ext/metrics").body.decode().splitlines()
-    return max((float(one.split()[-1]) for one in lines if one.startswith(name)), default=0.0)
+    return max((float(line.split()[-1]) for line in lines if line.startswith(name)), default=0.0)
 
 
 def test_blocks_come_with_the_beat_while_the_producer_is_dead(

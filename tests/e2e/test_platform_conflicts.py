@@ -70,8 +70,8 @@ class Rivals:
             statuses = dict(zip(taken, client.wait(taken), strict=True))
             committed = {tx_id for tx_id, status in statuses.items() if status == "Committed"}
             for pair in zip(*self.sides, strict=True):
-                assert len({str(one.tx_id) for one in pair} & committed) == 1
-            received = sum(client.balance(address(one)) for one in self.receivers)
+                assert len({str(item.tx_id) for item in pair} & committed) == 1
+            received = sum(client.balance(address(receiver)) for receiver in self.receivers)
         assert received == sum(UNIT + number - FEE for number in range(PAIRS))
         with node.database() as ask:
             check_platform_rows(ask)
@@ -105,7 +105,7 @@ def test_two_processes_spend_the_same_coins(node: CheckedNode) -> None:
     ours, theirs = rivals.sides
     directory = node.directory / "rivals"
     directory.mkdir()
-    (directory / "theirs").write_text("\n".join(one.raw.hex() for one in theirs))
+    (directory / "theirs").write_text("\n".join(their.raw.hex() for their in theirs))
     taken: list[str] = []
     refused: list[str] = []
 

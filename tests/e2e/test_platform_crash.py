@@ -56,7 +56,7 @@ class Load:
 
     def start(self) -> list[threading.Thread]:
         """Start issuing; each thread ends when the node stops answering."""
-        threads = [threading.Thread(target=self._issue, args=[one]) for one in self._wallets]
+        threads = [threading.Thread(target=self._issue, args=[wallet]) for wallet in self._wallets]
         for thread in threads:
             thread.start()
         return threads
@@ -182,7 +182,7 @@ def waiting(node: CheckedNode) -> list[str]:
 def check(node: CheckedNode, answered: list[str], since: int) -> None:
     """Check the rows, and that the node still knows the transactions that it acknowledged last."""
     with node.database() as ask:
-        missing = {"0x" + ID.parse(one).hex() for one in answered} - known_txs(ask)
+        missing = {"0x" + ID.parse(item).hex() for item in answered} - known_txs(ask)
         assert not missing
         check_platform_rows(ask)
     with PlatformClient(node.port) as client:

@@ -76,7 +76,7 @@ class Story:
     def pending(self, **params: Any) -> list[str]:
         """Return the transactions that added the pending validators and delegators."""
         found = self.client.call("platform.getPendingValidators", **params)
-        return [one["txID"] for one in [*found["validators"], *found["delegators"]]]
+        return [item["txID"] for item in [*found["validators"], *found["delegators"]]]
 
 
 def test_from_a_user_to_a_rewarded_validator_of_a_subnet(fresh: CheckedNode) -> None:
@@ -121,7 +121,7 @@ def test_from_a_user_to_a_rewarded_validator_of_a_subnet(fresh: CheckedNode) -> 
             "endTime": str(end),
             "nodeID": node_id,
         }
-        assert [one["txID"] for one in record["delegators"]] == [delegating_tx]
+        assert [item["txID"] for item in record["delegators"]] == [delegating_tx]
 
         subnet = story.act("createSubnet", controlKeys=[EWOQ, control], threshold=1)
         (made,) = client.call("platform.getSubnets", ids=[subnet])["subnets"]
@@ -137,7 +137,7 @@ def test_from_a_user_to_a_rewarded_validator_of_a_subnet(fresh: CheckedNode) -> 
         )
         assert story.pending(subnetID=subnet) == [joining]
         story.travel(begin)
-        assert [one["txID"] for one in story.current(subnetID=subnet)] == [joining]
+        assert [other["txID"] for other in story.current(subnetID=subnet)] == [joining]
 
         story.travel(end)
         assert story.current(subnetID=subnet) == []
@@ -174,7 +174,7 @@ def test_secrets_are_written_nowhere_and_a_user_outlives_a_restart(fresh: Checke
     for file in fresh.directory.rglob("*"):
         if file.is_file():
             content = file.read_bytes()
-            assert not [one for one in secrets if one in content], file
+            assert not [secret for secret in secrets if secret in content], file
 
 
 def test_an_old_sdk_has_the_node_sign(node: CheckedNode) -> None:

@@ -36,8 +36,8 @@ def sdk(node: CheckedNode) -> MakeSdk:
 
 def assert_done(*found: dict[str, Any]) -> None:
     """Check that transactions were committed, and that the node returns their bytes."""
-    for one in found:
-        assert (one["status"], one["readBack"]) == ("Committed", True), one
+    for item in found:
+        assert (item["status"], item["readBack"]) == ("Committed", True), item
 
 
 def burned(found: dict[str, Any], amount: int) -> int:

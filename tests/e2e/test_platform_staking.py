@@ -51,8 +51,8 @@ def test_stakers_begin_earn_and_leave(fresh: CheckedNode, library: str) -> None:
 
     found = sdk.run("staking", validator=validator, delegator=delegator)
     txs = [found["validating"]["txID"], found["delegating"]["txID"]]
-    for one in (found["validating"], found["delegating"]):
-        assert (one["status"], one["readBack"]) == ("Committed", True)
+    for value in (found["validating"], found["delegating"]):
+        assert (value["status"], value["readBack"]) == ("Committed", True)
     assert found["stake"]["staked"] == str(STAKE + DELEGATED)
     assert sorted(map(int, found["stake"]["outputs"])) == [DELEGATED, STAKE]
     fees = int(found["before"]) - int(found["after"]) - STAKE - DELEGATED
@@ -64,7 +64,7 @@ def test_stakers_begin_earn_and_leave(fresh: CheckedNode, library: str) -> None:
     now = sdk.run("stakersNow", txIDs=txs, nodeID=validator["nodeID"], subnetID=subnet)
     assert tx_ids(now, "current") == txs
     assert now["pending"] == {"validators": [], "delegators": []}
-    assert [one["weight"] for one in now["ofSubnet"]] == ["20"]
+    assert [item["weight"] for item in now["ofSubnet"]] == ["20"]
     (record,) = now["current"]
     assert record.keys() >= RECORD
     assert record["stakeAmount"] == str(STAKE)
@@ -122,5 +122,5 @@ def tx_ids(found: dict[str, Any], phase: str) -> list[str]:
         validators, delegators = found["pending"]["validators"], found["pending"]["delegators"]
     else:
         validators = found["current"]
-        delegators = [one for validator in validators for one in validator["delegators"]]
-    return [one["txID"] for one in [*validators, *delegators]]
+        delegators = [other for validator in validators for other in validator["delegators"]]
+    return [item["txID"] for item in [*validators, *delegators]]

@@ -95,12 +95,13 @@ def test_no_process_makes_a_block_while_production_is_paused(
     assert "Paused the C-Chain" in operator.send(PAUSE).text
     try:
         sent = [
-            one.call("eth_sendRawTransaction", sender.transfer(STRANGER)) for one in connections
+            connection.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+            for connection in connections
         ]
         pages = [operator.get("/admin/").text for _ in range(CONNECTIONS)]
         assert all(RESUME in page for page in pages)
-        waiting = [connections[0].call("eth_getTransactionByHash", one) for one in sent]
-        assert [one["blockHash"] for one in waiting] == [None] * len(sent)
+        waiting = [connections[0].call("eth_getTransactionByHash", item) for item in sent]
+        assert [pending["blockHash"] for pending in waiting] == [None] * len(sent)
     finally:
         resumed = operator.send(RESUME).text
     assert "Resumed the C-Chain" in resumed
@@ -146,9 +147,12 @@ def test_filters_are_shared_by_all_processes(
 ) -> None:
     sender = Sender(account, CHAIN_ID)
     made = connections[0].call("eth_newPendingTransactionFilter")
-    sent = [one.call("eth_sendRawTransaction", sender.transfer(STRANGER)) for one in connections]
-    heard = [one for client in connections for one in client.call("eth_getFilterChanges", made)]
-    assert [one for one in heard if one in sent] == sent
+    sent = [
+        connection.call("eth_sendRawTransaction", sender.transfer(STRANGER))
+        for connection in connections
+    ]
+    heard = [other for client in connections for other in client.call("eth_getFilterChanges", made)]
+    assert [item for item in heard if item in sent] == sent
 
 
 @on_production
@@ -183,7 +187,7 @@ def test_senders_on_all_processes_lose_nothing(node: CheckedNode) -> None:
     with node.client() as client:
         rich = Sender(Account.from_key(RICH_KEY), CHAIN_ID)
         rich.nonce = int(client.call("eth_getTransactionCount", rich.address, "pending"), 16)
-        raws = [rich.transfer(one.address, 10**20) for one in senders]
+        raws = [rich.transfer(item.address, 10**20) for item in senders]
         funded = client.batch([("eth_sendRawTransaction", raw) for raw in raws])
         wait_for_receipts(client, funded)
     hashes: list[str] = []
@@ -198,7 +202,7 @@ def test_senders_on_all_processes_lose_nothing(node: CheckedNode) -> None:
                 except RpcFault as fault:
                     faults.append(fault)
 
-    threads = [threading.Thread(target=send, args=[one]) for one in senders]
+    threads = [threading.Thread(target=send, args=[other]) for other in senders]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -207,7 +211,7 @@ def test_senders_on_all_processes_lose_nothing(node: CheckedNode) -> None:
     assert len(set(hashes)) == each * count
     with node.client() as client:
         receipts = wait_for_receipts(client, hashes)
-        assert all(one["status"] == "0x1" for one in receipts)
+        assert all(receipt["status"] == "0x1" for receipt in receipts)
         for sender in senders:
             assert int(client.call("eth_getTransactionCount", sender.address, "latest"), 16) == each
 

@@ -279,8 +279,8 @@ def test_requests_behind_one_another_are_answered_in_their_order(two: TwoProcess
         for piece in (asked[3][:20], asked[3][20:90], asked[3][90:]):
             sock.sendall(piece)
         answers += _answers(sock, 1)
-    assert [one["id"] for one in answers] == [0, 1, 2, 3, 3]
-    assert all("result" in one for one in answers)
+    assert [answer["id"] for answer in answers] == [0, 1, 2, 3, 3]
+    assert all("result" in item for item in answers)
 
 
 def _answers(sock: socket.socket, count: int) -> list[dict[str, object]]:
@@ -302,13 +302,13 @@ def test_a_websocket_by_either_port_hears_of_heads(two: TwoProcesses, writing: R
         # With eight connections the reader gets at least one, except in one case of a hundred.
         sockets = [all_sockets.enter_context(connect(two.node.ws_url)) for _ in range(8)]
         subscribe = {"jsonrpc": "2.0", "id": 1, "method": "eth_subscribe", "params": ["newHeads"]}
-        for one in sockets:
-            one.send(json.dumps(subscribe))
-            assert "result" in json.loads(one.recv(timeout=60))
+        for item in sockets:
+            item.send(json.dumps(subscribe))
+            assert "result" in json.loads(item.recv(timeout=60))
         writing.call("hardhat_mine", "0x1")
         height = writing.call("eth_blockNumber")
-        for one in sockets:
-            heard = json.loads(one.recv(timeout=60))
+        for other in sockets:
+            heard = json.loads(other.recv(timeout=60))
             assert heard["params"]["result"]["number"] == height
 
 
@@ -319,9 +319,9 @@ def test_a_reader_that_is_killed_is_started_again(two: TwoProcesses, writing: Rp
     os.kill(killed, signal.SIGKILL)
     # Clients that connect in the meantime wait for the next reader; no connection is refused.
     clients = [two.node.client() for _ in range(8)]
-    assert all(int(one.call("eth_blockNumber"), 16) >= height for one in clients)
-    for one in clients:
-        one.close()
+    assert all(int(item.call("eth_blockNumber"), 16) >= height for item in clients)
+    for other in clients:
+        other.close()
     wait_for(lambda: two.reader not in {None, killed}, "another reader is there")
     with two.connection(to_reader=True) as client:
         writing.call("hardhat_mine", "0x1")

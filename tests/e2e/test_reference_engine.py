@@ -18,6 +18,6 @@ def test_a_node_without_the_native_engine_makes_the_same_kind_of_blocks(
         raws = [sender.transfer(STRANGER, 5) for _ in range(10)]
         sent = client.batch([("eth_sendRawTransaction", raw) for raw in raws])
         receipts = wait_for_receipts(client, sent)
-        assert {one["gasUsed"] for one in receipts} == {"0x5208"}
+        assert {receipt["gasUsed"] for receipt in receipts} == {"0x5208"}
         assert client.call("eth_getBalance", STRANGER, "latest") == hex(50)
     assert "a thousand times slower" in node.log()

@@ -35,7 +35,7 @@ def test_a_second_start_has_the_same_head_state_and_pool(
     with node.client() as client:
         gap = client.call("eth_sendRawTransaction", sender.transfer(STRANGER, 7))
         receipts = wait_for_receipts(client, [gap, waiting])
-        assert [one["status"] for one in receipts] == ["0x1", "0x1"]
+        assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
         assert int(client.call("eth_getBalance", STRANGER, "latest"), 16) == 10 * 5 + 6 + 7
 
 

@@ -61,8 +61,8 @@ def seen(node: CheckedNode, address: str) -> list[Any]:
             platform.call("platform.getHeight"),
             platform.call("platform.getTimestamp"),
             [
-                (one["txID"], one["endTime"])
-                for one in platform.call("platform.getCurrentValidators")["validators"]
+                (item["txID"], item["endTime"])
+                for item in platform.call("platform.getCurrentValidators")["validators"]
             ],
             platform.call("keystore.listUsers"),
         ]
@@ -101,15 +101,15 @@ def test_a_running_node_goes_back_and_on(node: CheckedNode, account: LocalAccoun
 
     assert seen(node, account.address) == before
     with node.client() as client:
-        receipts = client.batch([("eth_getTransactionReceipt", one) for one in (*kept, *lost)])
-        assert [one is not None for one in receipts] == [True] * 3 + [False] * 3
+        receipts = client.batch([("eth_getTransactionReceipt", other) for other in (*kept, *lost)])
+        assert [item is not None for item in receipts] == [True] * 3 + [False] * 3
         assert client.call("eth_getTransactionByHash", waiting)["blockHash"] is None
 
     sender.nonce = 3
     gap = send(node, sender, 4)
     with node.client() as client:
         receipts = wait_for_receipts(client, [*gap, waiting])
-    assert [one["status"] for one in receipts] == ["0x1"] * 5
+    assert [receipt["status"] for receipt in receipts] == ["0x1"] * 5
     assert int(receipts[0]["blockNumber"], 16) == int(before[0]["number"], 16) + 1
     node.manage("time_travel", "400d")
     after = seen(node, account.address)
@@ -165,7 +165,7 @@ def test_a_kill_leaves_either_state(
         node.manage_killed_at("copied", "snapshot", "save", "half")
         node.manage_killed_at("copied", "snapshot", "save", "whole", "--replace")
         found = json.loads(node.manage("snapshot", "list", "--json"))
-        assert {"whole", "half"} & {one["name"] for one in found} == {"whole"}
+        assert {"whole", "half"} & {item["name"] for item in found} == {"whole"}
 
     node.manage_killed_at(
         "emptied-sqlite" if embedded else "emptied-postgresql", "snapshot", "restore", "whole"

@@ -65,7 +65,7 @@ def threads(pid: int) -> int:
 def watch(node: CheckedNode, until: list[Future[int]]) -> Iterator[tuple[float, int]]:
     """Yield the duration of a liveness request and the node's number of threads, until all futures are done."""
     with closing(HTTPConnection("127.0.0.1", node.port, timeout=PATIENCE)) as connection:
-        while not all(one.done() for one in until):
+        while not all(item.done() for item in until):
             started = time.monotonic()
             connection.request("GET", "/ext/health/liveness")
             answer = connection.getresponse()
@@ -88,7 +88,7 @@ def test_logins_by_the_hundred_take_few_threads_and_hold_up_nobody(node: Checked
     with ThreadPoolExecutor(LOGINS) as pool:
         guesses = [pool.submit(guess, visitor) for visitor in visitors]
         seen = list(watch(node, guesses))
-    statuses = [one.result() for one in guesses]
+    statuses = [item.result() for item in guesses]
 
     assert max(count for _, count in seen) <= before + DJANGO_THREADS + OTHER_THREADS
     assert max(seconds for seconds, _ in seen) < CEILING
@@ -134,7 +134,7 @@ def test_who_makes_filters_by_the_thousand_refuses_nobody(node: CheckedNode) -> 
         made += [answer["result"] for answer in answers]
 
     fresh = asked(node.port, OPERATOR, call("eth_newBlockFilter"))["result"]
-    for one in (kept, fresh, made[-1]):
-        assert asked(node.port, OPERATOR, call("eth_getFilterChanges", one))["result"] == []
+    for value in (kept, fresh, made[-1]):
+        assert asked(node.port, OPERATOR, call("eth_getFilterChanges", value))["result"] == []
     lost = asked(node.port, STRANGER, call("eth_getFilterChanges", made[0]))["error"]
     assert (lost["code"], lost["message"]) == (-32000, "filter not found")

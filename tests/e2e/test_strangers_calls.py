@@ -228,7 +228,7 @@ def posted_again_and_again(
             end.enter_context(socket.create_connection(("127.0.0.1", node.port)))
             for _ in range(count)
         ]
-        threads = [threading.Thread(target=attack, args=(one,)) for one in connections]
+        threads = [threading.Thread(target=attack, args=(item,)) for item in connections]
         for thread in threads:
             thread.start()
         yield
@@ -265,8 +265,8 @@ def test_nobody_waits_for_a_crowd_of_batches(node: RunningNode, neighbour: int, 
 def test_nobody_waits_for_heavy_calls_over_websocket(node: RunningNode, neighbour: int) -> None:
     with asked_beside(node, neighbour) as taken, ExitStack() as end:
         sockets = [end.enter_context(connect(node.ws_url)) for _ in range(CONNECTIONS)]
-        for one in sockets:
-            one.send(json.dumps(ATTACKS["a batch of MODEXP"]))
-            one.send(json.dumps(call(HASHES)))
+        for item in sockets:
+            item.send(json.dumps(ATTACKS["a batch of MODEXP"]))
+            item.send(json.dumps(call(HASHES)))
         wait_for_answers(taken)
     verify_answers(taken)

@@ -53,7 +53,7 @@ def scene(node: CheckedNode, account: LocalAccount, contracts: dict[str, Any]) -
         yield Scene(
             w3,
             ledger,
-            *(one["transactionHash"].to_0x_hex() for one in (deployed, withdrawn, failed)),
+            *(value["transactionHash"].to_0x_hex() for value in (deployed, withdrawn, failed)),
         )
 
 
@@ -128,14 +128,14 @@ def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccou
     fee = int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16)
     assert int(details["totalFees"], 16) == fee
     page = ask(scene, "ots_getBlockTransactions", number, 0, 25)
-    assert [one["hash"] for one in page["fullblock"]["transactions"]] == [scene.withdrawn]
+    assert [entry["hash"] for entry in page["fullblock"]["transactions"]] == [scene.withdrawn]
     assert page["receipts"][0]["logs"] is None
 
     assert ask(scene, "ots_getInternalOperations", scene.withdrawn) == [
         {"type": 0, "from": ledger, "to": own, "value": hex(400)}
     ]
     frames = ask(scene, "ots_traceTransaction", scene.withdrawn)
-    assert [(one["depth"], one["type"], one["to"]) for one in frames] == [
+    assert [(frame["depth"], frame["type"], frame["to"]) for frame in frames] == [
         (0, "CALL", ledger),
         (1, "CALL", own),
     ]
@@ -146,7 +146,7 @@ def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccou
     assert ask(scene, "ots_hasCode", ledger, "latest") is True
     assert ask(scene, "ots_hasCode", own, "latest") is False
     before = ask(scene, "ots_searchTransactionsBefore", own, 0, 25)
-    assert [one["hash"] for one in before["txs"][:3]] == [
+    assert [other["hash"] for other in before["txs"][:3]] == [
         scene.failed,
         scene.withdrawn,
         scene.deployed,
@@ -154,7 +154,11 @@ def test_otterscan_gets_what_its_pages_ask_for(scene: Scene, account: LocalAccou
     assert before["firstPage"] is True
     assert before["lastPage"] is True  # it contains all transactions of a new account
     after = ask(scene, "ots_searchTransactionsAfter", ledger, 0, 25)
-    assert {one["hash"] for one in after["txs"]} == {scene.deployed, scene.withdrawn, scene.failed}
+    assert {item["hash"] for item in after["txs"]} == {
+        scene.deployed,
+        scene.withdrawn,
+        scene.failed,
+    }
     assert ask(scene, "ots_getContractCreator", ledger) == {"hash": scene.deployed, "creator": own}
     nonce = int(ask(scene, "eth_getTransactionByHash", scene.failed)["nonce"], 16)
     assert ask(scene, "ots_getTransactionBySenderAndNonce", own, nonce) == scene.failed

@@ -259,7 +259,7 @@ def test_hardhat_3_verifies_by_each_interface(node: VerifyingNode, tmp_path: Pat
         ("etherscan", "Token", ["7"]),
         ("sourcify", "Vault", []),
     ):
-        encoded = "".join(f"{int(one):064x}" for one in arguments)
+        encoded = "".join(f"{int(argument):064x}" for argument in arguments)
         address = deployed_by_hardhat(node, project, name, encoded)
 
         printed = hardhat("verify", interface, "--network", "devnet", address, *arguments)

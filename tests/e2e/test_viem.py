@@ -51,8 +51,8 @@ def test_watchers_over_websocket_are_told(javascript: Scenario) -> None:
 
 def test_transactions_of_every_type_are_mined(javascript: Scenario) -> None:
     found = javascript("viem", "transactionTypes")
-    assert [one["type"] for one in found["found"]] == ["legacy", "eip2930", "eip1559", "eip7702"]
-    assert all(one["status"] == "success" for one in found["found"])
+    assert [item["type"] for item in found["found"]] == ["legacy", "eip2930", "eip1559", "eip7702"]
+    assert all(other["status"] == "success" for other in found["found"])
     assert found["found"][1]["accessList"] == found["found"][2]["accessList"] == 1
     assert found["found"][3]["authorizations"] == 1
     assert found["delegation"] == "0xef0100" + found["address"][2:].lower()

@@ -86,9 +86,9 @@ def test_a_polled_filter_gives_each_event_once(w3: Web3, ledger: Contract) -> No
     pending = w3.eth.filter("pending")
     sent = ledger.functions.storeMany(5, 2).transact()
     receipt = mined(w3, sent)
-    assert [one["args"]["key"] for one in events.get_new_entries()] == [5, 6]
+    assert [new_entry["args"]["key"] for new_entry in events.get_new_entries()] == [5, 6]
     assert events.get_new_entries() == []
-    assert [one["args"]["key"] for one in events.get_all_entries()] == [5, 6]
+    assert [all_entry["args"]["key"] for all_entry in events.get_all_entries()] == [5, 6]
     assert receipt["blockHash"] in blocks.get_new_entries()
     assert sent in pending.get_new_entries()
     assert w3.eth.uninstall_filter(events.filter_id)
@@ -184,7 +184,7 @@ def test_the_pending_nonce_follows_each_answer(w3: Web3, account: LocalAccount) 
     for expected in range(20):
         assert w3.eth.get_transaction_count(account.address, "pending") == expected
         sent.append(w3.eth.send_transaction({"to": STRANGER, "value": 1, "gas": 21_000}))
-    assert all(mined(w3, one)["status"] == 1 for one in sent)
+    assert all(mined(w3, item)["status"] == 1 for item in sent)
 
 
 def test_a_batch_is_answered_in_order(w3: Web3, account: LocalAccount) -> None:

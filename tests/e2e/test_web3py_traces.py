@@ -47,7 +47,7 @@ def test_a_transaction_is_told_in_paritys_form(w3: Web3, nested: Any) -> None:
     assert inner["result"]["output"] == words(1)
     assert inner["traceAddress"] == [0]
     listed = w3.tracing.trace_block(nested["blockNumber"])
-    assert [one["transactionHash"] for one in listed][:1] == [nested["transactionHash"]]
+    assert [item["transactionHash"] for item in listed][:1] == [nested["transactionHash"]]
 
 
 def test_a_transaction_is_replayed(w3: Web3, nested: Any) -> None:
@@ -75,7 +75,7 @@ def test_a_transaction_is_told_by_go_ethereums_tracers(w3: Web3, nested: Any) ->
     steps = w3.geth.debug.trace_transaction(nested["transactionHash"])
 
     assert found["gasUsed"] == steps["gas"] == nested["gasUsed"]
-    assert [one["type"] for one in found["calls"]] == ["CALL"]
+    assert [item["type"] for item in found["calls"]] == ["CALL"]
     assert {"CALL", "SSTORE"} <= {step["op"] for step in steps["structLogs"]}
 
 

@@ -83,7 +83,7 @@ def mined(w3: Web3, sent: bytes) -> Any:
 
 def test_ten_accounts_have_coins(w3: Web3) -> None:
     assert len(w3.eth.accounts) >= 10
-    assert all(w3.eth.get_balance(one) == 10_000 * ONE for one in w3.eth.accounts[1:10])
+    assert all(w3.eth.get_balance(account) == 10_000 * ONE for account in w3.eth.accounts[1:10])
     first = Web3.to_checksum_address("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
     assert first in w3.eth.accounts[:10]
 
@@ -108,8 +108,8 @@ def test_prices_that_are_given_are_kept(w3: Web3) -> None:
 def test_a_second_transaction_counts_the_first(w3: Web3) -> None:
     first = w3.eth.get_transaction_count(w3.eth.accounts[0])
     sent = [w3.eth.send_transaction({"to": SOMEBODY, "value": 1}) for _ in range(10)]
-    assert all(mined(w3, one)["status"] == 1 for one in sent)
-    nonces = [w3.eth.get_transaction(one)["nonce"] for one in sent]
+    assert all(mined(w3, item)["status"] == 1 for item in sent)
+    nonces = [w3.eth.get_transaction(other)["nonce"] for other in sent]
     assert nonces == list(range(first, first + 10))
 
 
@@ -233,7 +233,7 @@ def test_a_snapshot_brings_everything_back(w3: Web3, ask: Ask, ledger: Contract)
 def test_transactions_wait_without_automine(w3: Web3, ask: Ask) -> None:
     ask("evm_setAutomine", False)
     try:
-        sent = [w3.eth.send_transaction({"to": SOMEBODY, "value": one}) for one in (1, 2, 3)]
+        sent = [w3.eth.send_transaction({"to": SOMEBODY, "value": value}) for value in (1, 2, 3)]
         assert w3.eth.get_transaction(sent[2])["blockNumber"] is None
         assert w3.eth.get_transaction_count(w3.eth.accounts[0], "pending") == (
             w3.eth.get_transaction_count(w3.eth.accounts[0]) + 3
@@ -248,10 +248,10 @@ def test_a_filter_lives_on_after_a_revert(w3: Web3, ask: Ask, ledger: Contract) 
     snapshot = ask("evm_snapshot")
     events = ledger.events.Stored.create_filter(from_block="latest")
     mined(w3, ledger.functions.store(1, 2).transact())
-    assert [one["args"]["value"] for one in events.get_new_entries()] == [2]
+    assert [new_entry["args"]["value"] for new_entry in events.get_new_entries()] == [2]
     ask("evm_revert", snapshot)
     mined(w3, ledger.functions.store(1, 3).transact())
-    assert [one["args"]["value"] for one in events.get_new_entries()][-1:] == [3]
+    assert [item["args"]["value"] for item in events.get_new_entries()][-1:] == [3]
 
 
 def test_what_a_node_tells_of_itself(w3: Web3, ask: Ask) -> None:

@@ -42,7 +42,7 @@ async def pending_of(w3: Any, hashes: Collection[bytes], count: int) -> list[dic
     """
 
     def of_these(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        return [one for one in found if _hash_of(one["result"]) in hashes]
+        return [item for item in found if _hash_of(item["result"]) in hashes]
 
     return of_these(await notifications_until(w3, lambda found: len(of_these(found)) == count))
 
@@ -74,7 +74,7 @@ async def test_each_block_is_told_once_and_in_order(w3: Any, sender: Sender) -> 
         receipt = await w3.eth.wait_for_transaction_receipt(sent, poll_latency=0.02)
         numbers.append(receipt["blockNumber"])
     told = await notifications_until(w3, lambda found: found[-1]["result"]["number"] >= numbers[-1])
-    heads = [one["result"] for one in told]
+    heads = [item["result"] for item in told]
     # This process may learn only now of the block before the first one, and then reports it too.
     assert heads[0]["number"] <= numbers[0]
     for parent, head in itertools.pairwise(heads):
@@ -115,7 +115,7 @@ async def test_pending_transactions_are_told_as_hash_or_in_full(w3: Any, sender:
     hashes = await w3.eth.subscribe("newPendingTransactions")
     full = await w3.eth.subscribe("newPendingTransactions", True)
     sent = await w3.eth.send_raw_transaction(sender.transfer(STRANGER, 77))
-    told = {one["subscription"]: one["result"] for one in await pending_of(w3, [sent], 2)}
+    told = {item["subscription"]: item["result"] for item in await pending_of(w3, [sent], 2)}
     assert told[hashes] == sent
     assert told[full]["hash"] == sent
     assert told[full]["value"] == 77
@@ -131,4 +131,4 @@ async def test_a_transaction_behind_a_gap_is_told_when_the_gap_is_filled(
     sender.nonce = 0
     first = await w3.eth.send_raw_transaction(sender.transfer(STRANGER))
     told = await pending_of(w3, [first, second], 2)
-    assert [one["result"] for one in told] == [first, second]
+    assert [item["result"] for item in told] == [first, second]

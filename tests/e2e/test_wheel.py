@@ -243,7 +243,7 @@ def outcomes(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Mappin
         check=False,
     )
     cases = ElementTree.parse(report).iter("testcase")
-    return {str(one.get("name")): " ".join(map(_words, one)) for one in cases}
+    return {str(case.get("name")): " ".join(map(_words, case)) for case in cases}
 
 
 def _words(failure: ElementTree.Element) -> str:

@@ -50,12 +50,12 @@ def wait_for_receipts(
     deadline = time.monotonic() + seconds
     found: dict[str, Any] = {}
     while True:
-        missing = [one for one in hashes if not found.get(one)]
+        missing = [item for item in hashes if not found.get(item)]
         if not missing:
-            return [found[one] for one in hashes]
+            return [found[block_hash] for block_hash in hashes]
         assert time.monotonic() < deadline, f"{len(missing)} are not in a block: {missing[:3]}"
         if found:
             time.sleep(0.02)
         asked = missing[:MANY]
-        answers = client.batch([("eth_getTransactionReceipt", one) for one in asked])
+        answers = client.batch([("eth_getTransactionReceipt", other) for other in asked])
         found |= dict(zip(asked, answers, strict=True))

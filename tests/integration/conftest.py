@@ -63,7 +63,7 @@ class Chain:
         """Put transactions into the pool; all of them must be accepted."""
         # Blocks are requested on commit, but the outermost transaction of a test never commits.
         with TestCase.captureOnCommitCallbacks(execute=True):
-            outcomes = transactions.submit(evm_chain(), [one.raw for one in sent])
+            outcomes = transactions.submit(evm_chain(), [item.raw for item in sent])
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -115,9 +115,9 @@ def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> Iterator[N
         patched.setattr(TransactionTestCase, "_fixture_teardown", empty_databases)
         yield
     with django_db_blocker.unblock():
-        for one in connections.all(initialized_only=True):
-            if one.vendor == "postgresql":
-                end_sessions(one)
+        for connection in connections.all(initialized_only=True):
+            if connection.vendor == "postgresql":
+                end_sessions(connection)
 
 
 def end_sessions(connection: BaseDatabaseWrapper) -> None:
@@ -170,8 +170,8 @@ def turns(monkeypatch: pytest.MonkeyPatch) -> list[Database]:
 
 def empty_caches() -> None:
     """Clear every Django cache that was used."""
-    for one in caches.all(initialized_only=True):
-        one.clear()
+    for cache in caches.all(initialized_only=True):
+        cache.clear()
 
 
 @pytest.fixture

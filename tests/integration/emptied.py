@@ -58,7 +58,7 @@ def empty_tables(connection: BaseDatabaseWrapper) -> None:
     ):
         if connection.vendor == "postgresql":
             cursor.execute(f"LOCK TABLE {', '.join(tables)} IN SHARE ROW EXCLUSIVE MODE")
-        cursor.execute("SELECT " + ", ".join(f"EXISTS (SELECT 1 FROM {one})" for one in tables))
+        cursor.execute("SELECT " + ", ".join(f"EXISTS (SELECT 1 FROM {item})" for item in tables))
         for table, has_rows in zip(tables, cursor.fetchone(), strict=True):
             if has_rows:
                 cursor.execute(f"DELETE FROM {table}")

@@ -49,14 +49,16 @@ def shown_block(chain: EvmChain, number: int) -> ShownBlock:
     block = load_block(chain.db, number, chain.format)
     fork = chain.config.fork_at(number, block.header.timestamp)
     changes = tuple(development.changes_before(chain.db, number))
-    given = (Hash(one.new) for one in changes if one.kind == CODE and one.new != EMPTY_HASH)
+    given = (
+        Hash(change.new) for change in changes if change.kind == CODE and change.new != EMPTY_HASH
+    )
     return ShownBlock(
         header_as_shown(wire.header(block), fork),
         block.hash,
-        tuple(one.raw for one in block.transactions),
-        tuple(encode_receipt(one) for one in block.receipts),
+        tuple(transaction.raw for transaction in block.transactions),
+        tuple(encode_receipt(receipt) for receipt in block.receipts),
         changes,
-        tuple(evm_state.code(chain.db, one) for one in given),
+        tuple(evm_state.code(chain.db, item) for item in given),
         signers_set_by_hand(chain, number),
     )
 
@@ -65,13 +67,13 @@ def made_by_hand(block: ShownBlock, state: MemoryState) -> StateChanges:
     """Return the cheats before a block as state changes, computed from only the new values in the rows."""
     accounts: dict[Address, AccountState | None] = {}
     slots: dict[tuple[Address, Slot], Word] = {}
-    for one in block.changes:
-        if one.kind == STORAGE:
-            assert one.slot is not None
-            slots[one.address, one.slot] = one.new
+    for change in block.changes:
+        if change.kind == STORAGE:
+            assert change.slot is not None
+            slots[change.address, change.slot] = change.new
             continue
-        before = accounts.get(one.address, state.account(one.address)) or NOBODY
-        accounts[one.address] = with_value(before, one.kind, one.new)
+        before = accounts.get(change.address, state.account(change.address)) or NOBODY
+        accounts[change.address] = with_value(before, change.kind, change.new)
     return StateChanges(
         accounts={
             address: AccountChange(state.account(address), None if after == NOBODY else after)
@@ -86,7 +88,7 @@ def made_by_hand(block: ShownBlock, state: MemoryState) -> StateChanges:
 def signers_set_by_hand(chain: EvmChain, number: int) -> dict[bytes, Address]:
     """Return the impersonated signatures that apply in a block, with their signers, from only the rows."""
     found = chain.db.objects(models.ImpersonatedSignature).filter(number__lte=number).order_by("id")
-    return {bytes(one.signature): Address(bytes(one.signer)) for one in found}
+    return {bytes(item.signature): Address(bytes(item.signer)) for item in found}
 
 
 def assert_recomputes(chain: EvmChain) -> None:

@@ -20,7 +20,7 @@ class Case(TransactionTestCase):
 
 def test_all_rows_are_gone_but_those_that_are_made_with_the_tables() -> None:
     kept = [*Permission.objects.order_by("id").values()]
-    assert {one["codename"] for one in kept} > {"view_user", "view_block"}
+    assert {item["codename"] for item in kept} > {"view_user", "view_block"}
     user = User.objects.create(username="somebody")
     user.user_permissions.add(Permission.objects.get(codename="view_user"))
     Clock.objects.create(offset=5)
@@ -45,4 +45,6 @@ def test_who_takes_permissions_away_has_them_made_anew(
     assert permissions_there("default") == permissions_of_models()
     with connections["default"].cursor() as cursor:
         cursor.execute("SELECT count(*) FROM django_content_type")
-        assert cursor.fetchone()[0] >= len({one[:2] for one in permissions_of_models()})
+        assert cursor.fetchone()[0] >= len(
+            {permissions_of_model[:2] for permissions_of_model in permissions_of_models()}
+        )

@@ -39,15 +39,15 @@ def composed() -> list[Container]:
 def manifests() -> list[dict[str, Any]]:
     """Return all objects of the Kubernetes manifests."""
     return [
-        one
+        item
         for path in sorted((DEPLOY / "kubernetes").glob("*.yaml"))
-        for one in yaml.safe_load_all(path.read_text())
+        for item in yaml.safe_load_all(path.read_text())
     ]
 
 
 def of_kind(kind: str) -> dict[str, Any]:
     """Return the one manifest of a kind."""
-    (found,) = [one for one in manifests() if one["kind"] == kind]
+    (found,) = [manifest for manifest in manifests() if manifest["kind"] == kind]
     return found
 
 
@@ -60,8 +60,8 @@ def pod() -> dict[str, Any]:
 def in_pod() -> list[Container]:
     """Return the containers of the node's pod except the compilers', init containers first."""
     settings = of_kind("ConfigMap")["data"]
-    found = [one for one in all_in_pod() if one["name"] != COMPILERS]
-    return [Container(one["name"], tuple(one["command"]), settings) for one in found]
+    found = [item for item in all_in_pod() if item["name"] != COMPILERS]
+    return [Container(other["name"], tuple(other["command"]), settings) for other in found]
 
 
 def all_in_pod() -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def last_stage() -> list[tuple[str, str]]:
 def image_environment() -> dict[str, str]:
     """Return the variables that the image sets."""
     (found,) = [rest for word, rest in last_stage() if word == "ENV"]
-    return dict(one.split("=", 1) for one in found.split())
+    return dict(part.split("=", 1) for part in found.split())
 
 
 def copied() -> Iterator[tuple[str, str]]:

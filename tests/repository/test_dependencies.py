@@ -71,9 +71,9 @@ def test_each_python_gets_what_is_asked_for(name: str, python: str) -> None:
     asked = wanted(name)
 
     assert len(asked) > 15
-    for one in asked:
-        (pin,) = chosen[canonicalize_name(one.name)]
-        assert one.specifier.contains(pin.version), one
+    for item in asked:
+        (pin,) = chosen[canonicalize_name(item.name)]
+        assert item.specifier.contains(pin.version), item
 
 
 def wanted(name: str) -> list[Requirement]:
@@ -103,11 +103,11 @@ def test_what_packages_ask_for_is_locked_in_a_version_that_they_take(python: str
     versions = {name: next(iter(pin)).version for name, pin in chosen.items()}
     looked_at, overridden = 0, set()
     for name, version in versions.items():
-        for one in asked_by(name, version, python):
-            other = canonicalize_name(one.name)
-            assert other in versions, f"{name} asks for {one}"
+        for item in asked_by(name, version, python):
+            other = canonicalize_name(item.name)
+            assert other in versions, f"{name} asks for {item}"
             looked_at += 1
-            if not one.specifier.contains(versions[other], prereleases=True):
+            if not item.specifier.contains(versions[other], prereleases=True):
                 overridden.add((name, other))
 
     assert looked_at > 150
@@ -116,7 +116,7 @@ def test_what_packages_ask_for_is_locked_in_a_version_that_they_take(python: str
 
 def test_the_tls_libraries_are_not_older_than_the_last_security_release() -> None:
     required = {
-        one.name: one.specifier for one in map(Requirement, PROJECT["project"]["dependencies"])
+        item.name: item.specifier for item in map(Requirement, PROJECT["project"]["dependencies"])
     }
     bounds = {
         name: Version(bound.version)
@@ -151,7 +151,7 @@ def asked_by(name: str, version: str, python: str) -> list[Requirement]:
         return []
     asked = [Requirement(line) for line in package.requires or []]
     here = environment(python)
-    return [one for one in asked if one.marker is None or one.marker.evaluate(here)]
+    return [item for item in asked if item.marker is None or item.marker.evaluate(here)]
 
 
 def test_all_places_speak_of_the_same_pythons() -> None:

@@ -54,7 +54,7 @@ def test_each_variable_is_a_setting(container: Container) -> None:
 
 @pytest.mark.parametrize("found", [deployed.composed(), deployed.in_pod()], ids=["compose", "pod"])
 def test_every_process_of_the_recipe_is_started_once(found: list[Container]) -> None:
-    started = sorted(" ".join(words_of(one)) for one in found)
+    started = sorted(" ".join(words_of(other)) for other in found)
     told = (ROOT / "docs/production.md").read_text().split("\n## ")[0]
     recipe = sorted(
         line.split(".venv/bin/")[1]
@@ -62,7 +62,7 @@ def test_every_process_of_the_recipe_is_started_once(found: list[Container]) -> 
         if line.strip().startswith((".venv", "NODE_WEB"))
     )
     assert started == recipe
-    assert next(one.name for one in found) == "init"
+    assert next(item.name for item in found) == "init"
 
 
 def test_systemds_example_names_settings_alone() -> None:
@@ -154,13 +154,13 @@ def test_ports_are_those_that_the_node_listens_on() -> None:
     assert services["network"]["ports"] == [f"{staking}:{staking}"]
     named = {
         port["name"]: port["containerPort"]
-        for one in deployed.pod()["containers"]
-        for port in one.get("ports", ())
+        for item in deployed.pod()["containers"]
+        for port in item.get("ports", ())
     }
     assert named == {"http": http, "staking": staking}
-    for one in deployed.manifests():
-        if one["kind"] == "Service":
-            for port in one["spec"]["ports"]:
+    for manifest in deployed.manifests():
+        if manifest["kind"] == "Service":
+            for port in manifest["spec"]["ports"]:
                 assert named[port["targetPort"]] == port["port"]
 
 
@@ -176,8 +176,8 @@ def test_the_image_has_every_package_and_what_starts_them_and_nothing_else() -> 
         if word == "COPY" and not rest.startswith("--from")
         for source in rest.split()[:-1]
     ]
-    assert [one for one in wanted if f"!{one}" not in ignored] == []
-    assert [one for one in wanted if not (ROOT / one).exists()] == []
+    assert [item for item in wanted if f"!{item}" not in ignored] == []
+    assert [other for other in wanted if not (ROOT / other).exists()] == []
     assert "*" in ignored
 
 
@@ -228,25 +228,28 @@ def test_compilers_have_containers_without_keys_passwords_and_data() -> None:
     mounts = f"compiler-socket:{Path(socket).parent}"
     assert composed["volumes"] == [f"compilers:{place}:ro", mounts]
 
-    (in_pod,) = [one for one in deployed.all_in_pod() if one["name"] == COMPILERS]
+    (in_pod,) = [other for other in deployed.all_in_pod() if other["name"] == COMPILERS]
     assert in_pod["command"] == command
     assert "envFrom" not in in_pod
     (given,) = in_pod["env"]
     assert given["name"] == given["valueFrom"]["configMapKeyRef"]["key"] == "NODE_SOLC_SOCKET"
-    assert {one["name"] for one in in_pod["volumeMounts"]} == {
+    assert {item["name"] for item in in_pod["volumeMounts"]} == {
         "compilers",
         "compiler-socket",
         "temporary",
     }
-    (installed,) = [one for one in in_pod["volumeMounts"] if one["name"] == "compilers"]
+    (installed,) = [entry for entry in in_pod["volumeMounts"] if entry["name"] == "compilers"]
     assert (installed["mountPath"], installed["readOnly"]) == (place, True)
     assert in_pod["resources"]["limits"]["memory"] == "3Gi"
     assert composed["mem_limit"] == "3g"
     assert NodeSettings().explorer.solc_memory < (3 << 30) * 3 // 4
 
-    assert all(one.environment["NODE_SOLC_SOCKET"] == socket for one in NODE_CONTAINERS)
-    nodes = [deployed.compose()["services"][one.name] for one in deployed.composed()]
-    assert all(mounts in one["volumes"] for one in nodes)
+    assert all(
+        node_container.environment["NODE_SOLC_SOCKET"] == socket
+        for node_container in NODE_CONTAINERS
+    )
+    nodes = [deployed.compose()["services"][element.name] for element in deployed.composed()]
+    assert all(mounts in node["volumes"] for node in nodes)
     asking = {"web", "worker"}
     for one in deployed.all_in_pod():
         mounted = {(mount["name"], mount["mountPath"]) for mount in one["volumeMounts"]}
@@ -272,17 +275,21 @@ def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
     spec, pod = workload["spec"], deployed.pod()
     assert spec["replicas"] == 1
     assert spec["selector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
-    volumes = {one["name"] for one in pod["volumes"]}
-    volumes |= {one["metadata"]["name"] for one in spec["volumeClaimTemplates"]}
-    services = {one["metadata"]["name"] for one in deployed.manifests() if one["kind"] == "Service"}
+    volumes = {item["name"] for item in pod["volumes"]}
+    volumes |= {other["metadata"]["name"] for other in spec["volumeClaimTemplates"]}
+    services = {
+        manifest["metadata"]["name"]
+        for manifest in deployed.manifests()
+        if manifest["kind"] == "Service"
+    }
     assert spec["serviceName"] in services
     told = (DEPLOY / "kubernetes" / "README.md").read_text()
-    for one in deployed.all_in_pod():
-        if one["name"] == COMPILERS:
+    for element in deployed.all_in_pod():
+        if element["name"] == COMPILERS:
             continue
-        mounted = {mount["name"] for mount in one["volumeMounts"]}
+        mounted = {mount["name"] for mount in element["volumeMounts"]}
         assert {"data", "identity", "temporary"} <= mounted <= volumes
-        for source in one["envFrom"]:
+        for source in element["envFrom"]:
             if "secretRef" in source:
                 assert f"create secret generic {source['secretRef']['name']} " in told
             else:
@@ -290,7 +297,7 @@ def test_the_pod_is_one_and_finds_all_that_it_names() -> None:
                     source["configMapRef"]["name"]
                     == deployed.of_kind("ConfigMap")["metadata"]["name"]
                 )
-    (secret,) = [one["secret"]["secretName"] for one in pod["volumes"] if "secret" in one]
+    (secret,) = [entry["secret"]["secretName"] for entry in pod["volumes"] if "secret" in entry]
     assert f"create secret generic {secret} " in told
     mounted = {
         name: value
@@ -305,7 +312,7 @@ def test_the_pod_gets_no_variables_of_services_that_look_like_settings() -> None
 
 
 def test_no_manifest_has_a_secret_in_it() -> None:
-    assert [one for one in deployed.manifests() if one["kind"] == "Secret"] == []
+    assert [manifest for manifest in deployed.manifests() if manifest["kind"] == "Secret"] == []
     assert not {"NODE_DATABASE_URL", "NODE_REDIS_URL"} & set(deployed.of_kind("ConfigMap")["data"])
 
 

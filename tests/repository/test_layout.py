@@ -75,7 +75,7 @@ def test_benchmarks_are_clients_and_know_nothing_of_the_inside() -> None:
 def imported(source: str) -> set[str]:
     """Return the modules that a source imports, at module level or later."""
     nodes = list(ast.walk(ast.parse(source)))
-    names = {one.name for node in nodes if isinstance(node, ast.Import) for one in node.names}
+    names = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
     return names | {node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)}
 
 

@@ -19,7 +19,7 @@ def test_each_step_is_done_by_a_function_that_is_there(step: Step) -> None:
     inside: ast.AST = ast.parse((ROOT / step.file).read_text())
     for name in step.function.split("."):
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        found = [one for one in ast.walk(inside) if isinstance(one, kinds) and one.name == name]
+        found = [node for node in ast.walk(inside) if isinstance(node, kinds) and node.name == name]
         assert found, f"{name} of {step.function}"
         inside = found[0]
 

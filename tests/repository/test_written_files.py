@@ -31,12 +31,12 @@ def writes(call: ast.Call) -> bool:
         return True
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
     if name == "open":
-        modes = [one.value for one in arguments if isinstance(one, ast.Constant)]
+        modes = [item.value for item in arguments if isinstance(item, ast.Constant)]
         flags = {
-            one.attr
+            node.attr
             for argument in arguments
-            for one in ast.walk(argument)
-            if isinstance(one, ast.Attribute)
+            for node in ast.walk(argument)
+            if isinstance(node, ast.Attribute)
         }
         return bool(flags & WRITING) or any(
             isinstance(mode, str) and 0 < len(mode) < 4 and set("wax+") & set(mode)

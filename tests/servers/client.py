@@ -100,7 +100,7 @@ class RpcClient(AbstractContextManager["RpcClient"]):
         for (method, *_), reply in zip(calls, ordered, strict=True):
             if "result" in reply:
                 assert_conforms(method, reply["result"])
-        return [RpcFault(one["error"]) if "error" in one else one["result"] for one in ordered]
+        return [RpcFault(item["error"]) if "error" in item else item["result"] for item in ordered]
 
     def _request(self, method: str, params: Sequence[Any]) -> bytes:
         call = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": list(params)}

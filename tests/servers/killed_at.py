@@ -62,8 +62,8 @@ def main(point: Point, arguments: list[str]) -> None:
     django.setup()
     owner: Any = import_module(point.module)
     *classes, name = point.function.split(".")
-    for one in classes:
-        owner = getattr(owner, one)
+    for cls in classes:
+        owner = getattr(owner, cls)
     setattr(owner, name, _deadly(getattr(owner, name), point))
     execute_from_command_line(["manage.py", *arguments])
 

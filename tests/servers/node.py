@@ -122,7 +122,7 @@ class RunningNode(AbstractContextManager["RunningNode"]):
     @property
     def ended(self) -> list[Sequence[str]]:
         """The node's processes that have ended without being stopped."""
-        return [one.command for one in self._processes if not one.running]
+        return [process.command for process in self._processes if not process.running]
 
     @property
     def url(self) -> str:

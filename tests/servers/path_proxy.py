@@ -63,8 +63,8 @@ class PathProxy(AbstractContextManager["PathProxy"]):
                 b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
             )
             return
-        upgrades = any(one.lower().startswith(b"upgrade:") for one in headers)
-        passed = [one for one in headers if not one.lower().startswith(_DROPPED)]
+        upgrades = any(item.lower().startswith(b"upgrade:") for item in headers)
+        passed = [other for other in headers if not other.lower().startswith(_DROPPED)]
         passed.append(b"Connection: Upgrade" if upgrades else b"Connection: close")
         passed.append(b"X-Forwarded-For: 127.0.0.1")
         if header:
@@ -99,6 +99,6 @@ def _pass_on(source: Any, target: Any) -> None:
     with suppress(OSError):
         while piece := source.recv(_PIECE):
             target.sendall(piece)
-    for one in (source, target):
+    for value in (source, target):
         with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
+            value.shutdown(socket.SHUT_RDWR)

@@ -45,7 +45,7 @@ def _family(pid: int) -> list[int]:
     listed = subprocess.run(
         ["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False
     )
-    return [pid, *(one for child in listed.stdout.split() for one in _family(int(child)))]
+    return [pid, *(item for child in listed.stdout.split() for item in _family(int(child)))]
 
 
 class ServerProcess:

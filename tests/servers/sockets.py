@@ -24,18 +24,20 @@ def entries(table: str = "tcp") -> Iterator[Entry]:
     """Yield all sockets of this network namespace: of IPv4, or of `tcp6`."""
     for line in Path("/proc/net", table).read_text().splitlines()[1:]:
         fields = line.split()
-        ports = (int(one.rpartition(":")[2], 16) for one in fields[1:3])
+        ports = (int(field.rpartition(":")[2], 16) for field in fields[1:3])
         yield Entry(*ports, int(fields[3], 16), fields[9])
 
 
 def listeners(port: int, table: str = "tcp") -> int:
     """Return the number of sockets that listen on a port, of IPv4 or of `tcp6`."""
-    return sum(one.port == port and one.state == LISTENING for one in entries(table))
+    return sum(entry.port == port and entry.state == LISTENING for entry in entries(table))
 
 
 def has_connection(pid: int, port: int, peer: int) -> bool:
     """Return whether a process owns the end at `port` of a connection."""
-    wanted = {f"socket:[{one.inode}]" for one in entries() if (one.port, one.peer) == (port, peer)}
+    wanted = {
+        f"socket:[{entry.inode}]" for entry in entries() if (entry.port, entry.peer) == (port, peer)
+    }
     for descriptor in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(OSError):  # it was just closed
             if os.readlink(descriptor) in wanted:

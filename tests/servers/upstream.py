@@ -49,7 +49,7 @@ class RemoteChain:
             return None
         zero = "0x" + "00" * 32
         known = self.transactions.get(number)
-        hashes = [transaction_hash(number)] if known is None else [one["hash"] for one in known]
+        hashes = [transaction_hash(number)] if known is None else [item["hash"] for item in known]
         return {
             "number": hex(number), "hash": hash_of(number), "parentHash": hash_of(number - 1 if number else 0),
             "timestamp": hex(self.time + number), "gasLimit": hex(30_000_000), "gasUsed": hex(15_000_000),
@@ -88,13 +88,13 @@ class RemoteChain:
         }
 
     def _height(self, name: Callable[[int], str], wanted: str) -> int:
-        return next((one for one in range(self.head + 1) if name(one) == wanted), -1)
+        return next((index for index in range(self.head + 1) if name(index) == wanted), -1)
 
     def _transaction(self, wanted: str) -> Any:
         for number, listed in self.transactions.items():
-            for one in listed:
-                if one["hash"] == wanted:
-                    return {**one, "blockNumber": None if number is None else hex(number)}
+            for item in listed:
+                if item["hash"] == wanted:
+                    return {**item, "blockNumber": None if number is None else hex(number)}
         height = self._height(transaction_hash, wanted)
         return None if height < 0 else {"hash": wanted, "blockNumber": hex(height)}
 

@@ -47,12 +47,12 @@ class SimulatedNetwork:
         loss: float = 0.0,
     ) -> None:
         self.bus = self.make_bus(Random(seed), loss)
-        self.world = World(self.bus, parameters, nodes, {one.node_id: 2000 for one in nodes})
+        self.world = World(self.bus, parameters, nodes, {item.node_id: 2000 for item in nodes})
         for number in range(len(nodes)):
             kind = (kinds or {}).get(number, self.honest_kind)
             node = kind(self.world, number, (skews or {}).get(number, 0.0))
             self.world.nodes.append(node)
-        self.honest = [one for one in self.world.nodes if type(one) is self.honest_kind]
+        self.honest = [other for other in self.world.nodes if type(other) is self.honest_kind]
         self._texts = 0
 
     def make_bus(self, random: Random, loss: float) -> Bus:

@@ -286,9 +286,11 @@ class HonestNode:
 
     async def decide(self, decisions: Sequence[VoteDecision]) -> None:
         self._may_die()
-        self.vm.accept([one.accepted for one in decisions], written=lambda _: self._may_die())
-        for one in decisions:
-            for rejected in one.rejected:
+        self.vm.accept(
+            [decision.accepted for decision in decisions], written=lambda _: self._may_die()
+        )
+        for item in decisions:
+            for rejected in item.rejected:
                 assert rejected not in self.vm
         for height, outer in enumerate(self.rows.blocks, 1):
             self.world.note(height, outer.outer_id)

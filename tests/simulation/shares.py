@@ -78,7 +78,7 @@ def rows(count: int, alpha: int, kind: type[HonestNode] | None) -> Iterable[str]
 
 def main() -> None:
     """Print the table of the settings given by their numbers, or of all."""
-    chosen = [SETTINGS[int(one)] for one in sys.argv[1:]] or SETTINGS
+    chosen = [SETTINGS[int(item)] for item in sys.argv[1:]] or SETTINGS
     print("| validators | quorums | the faulty are | how many | decided | median | forked |")
     print("|---|---|---|---|---|---|---|")
     for count, alpha in chosen:

@@ -99,7 +99,7 @@ def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
         victim = network.honest[seed % len(NODES)]
         victim.dies_at = seed // len(NODES) % 3
         network.issue()
-        assert network.reach(1, SOON, [one for one in network.honest if one is not victim])
+        assert network.reach(1, SOON, [item for item in network.honest if item is not victim])
         network.run(1.0)
         assert not victim.is_up
         victim.start()
@@ -113,7 +113,7 @@ def test_a_node_that_was_away_fetches_what_it_missed(seed: int) -> None:
         away = network.honest[seed % len(NODES)]
         away.stop()
         network.issue(4)
-        others = [one for one in network.honest if one is not away]
+        others = [item for item in network.honest if item is not away]
         assert network.reach(4, 4 * SOON, others)
         assert away.height == 0
         away.start()
@@ -128,7 +128,7 @@ def test_a_commit_that_fails_lets_a_node_begin_anew(seed: int) -> None:
         assert isinstance(node, DrivenNode)
         node.inner.fails = True
         network.issue(2)
-        assert network.reach(2, 2 * SOON, [one for one in network.honest if one is not node])
+        assert network.reach(2, 2 * SOON, [item for item in network.honest if item is not node])
         network.run(2.0)
         assert node.height == 0
         assert node.runner.report().totals.restarts > 0

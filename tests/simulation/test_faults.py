@@ -77,7 +77,7 @@ def test_a_node_that_is_killed_while_it_accepts(seed: int) -> None:
     victim = network.honest[seed % len(NODES)]
     victim.dies_at = seed // len(NODES) % 3
     network.issue()
-    assert network.reach(1, SOON, [one for one in network.honest if one is not victim])
+    assert network.reach(1, SOON, [item for item in network.honest if item is not victim])
     network.run(1.0)
     assert not victim.is_up
     victim.start()

@@ -94,7 +94,7 @@ def killed(seed: int, nodes: Sequence[Node]) -> None:
     for victim in victims:
         victim.dies_at = victim.random.randrange(3)
     network.issue()
-    assert network.reach(1, SOON, [one for one in network.honest if one not in victims])
+    assert network.reach(1, SOON, [item for item in network.honest if item not in victims])
     # After the first victim is dead, votes take longer, and so does the last victim's acceptance.
     assert network.until(lambda: not any(victim.is_up for victim in victims), SOON)
     for victim in victims:

@@ -54,7 +54,7 @@ class Tracer:
         except KeyError:
             name = f"{_product(code.co_filename)}:{code.co_qualname}"
             name = self._names[code] = name if name in self._wanted else None
-        if name is not None and any(_is_below(frame, one) for one in self._wanted[name]):
+        if name is not None and any(_is_below(frame, item) for item in self._wanted[name]):
             line = json.dumps({"step": name, "stack": _stack(frame)})
             with self._lock:
                 self._log.write(line + "\n")

@@ -61,8 +61,11 @@ def storage_range_at(  # noqa: PLR0917  # arguments come by position
         return {"storage": None, "nextKey": None}
     return {
         "storage": {
-            encode_data(one.hash): {"key": encode_data(one.slot), "value": encode_data(one.value)}
-            for one in slots.slots
+            encode_data(slot.hash): {
+                "key": encode_data(slot.slot),
+                "value": encode_data(slot.value),
+            }
+            for slot in slots.slots
         },
         "nextKey": None if slots.next is None else encode_data(slots.next),
     }
@@ -196,15 +199,15 @@ def _dump(
     deadline = time.monotonic() + seconds
     found = state_ranges.account_range(chain, block, start, most, seconds=seconds)
     room, accounts = chain.settings.trace.bytes, []
-    for one in found.accounts:
-        shown = _account(chain, one, block, code=code)
+    for account in found.accounts:
+        shown = _account(chain, account, block, code=code)
         if storage:
-            shown |= _storage(chain, one, block, deadline - time.monotonic())
+            shown |= _storage(chain, account, block, deadline - time.monotonic())
         text = tracing.encode(shown)
         room -= len(text)
         if room < 0:
             raise response_too_large()
-        accounts.append(b'"%b":%b' % (checksum_address(one.address).encode(), text))
+        accounts.append(b'"%b":%b' % (checksum_address(account.address).encode(), text))
     answer = b'{"root":"%b","accounts":{%b}' % (
         block.header.state_root.hex().encode(),
         b",".join(accounts),

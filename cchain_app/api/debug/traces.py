@@ -74,7 +74,7 @@ def trace_block(rpc: EvmRpc, raw: bytes, config: TraceConfig) -> Raw:
             )
         except ExecutionInvalid as refusal:
             raise server_error(f"tracing failed: {refusal}") from refusal
-        logs = accumulate((len(one.logs) for one in traces), initial=0)
+        logs = accumulate((len(trace.logs) for trace in traces), initial=0)
         contexts = [
             TraceContext(block.hash, block.header.number, transaction.hash, index, first_log)
             for index, (transaction, first_log) in enumerate(zip(transactions, logs, strict=False))

@@ -28,7 +28,7 @@ def set_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
 
 def set_balances(rpc: EvmRpc, addresses: Sequence[Address], wei: int) -> None:
     """tenderly_setBalance: set the balance of one or more accounts. Raises as `set_balance`."""
-    cheats.change_state(rpc.chain, [cheats.balance(one, wei) for one in addresses])
+    cheats.change_state(rpc.chain, [cheats.balance(address, wei) for address in addresses])
 
 
 def add_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
@@ -41,8 +41,8 @@ def add_balances(rpc: EvmRpc, addresses: Sequence[Address], wei: int) -> None:
 
     def more(state: StateAt) -> list[cheats.AccountEdit]:
         return [
-            cheats.balance(one, min(_MOST, _balance_of(state, one) + wei))
-            for one in dict.fromkeys(addresses)
+            cheats.balance(fromkey, min(_MOST, _balance_of(state, fromkey) + wei))
+            for fromkey in dict.fromkeys(addresses)
         ]
 
     cheats.change_state(rpc.chain, more)

@@ -60,8 +60,8 @@ def get_filter_changes(rpc: EvmRpc, filter_id: int) -> Any:
     if changes.kind is FilterKind.LOGS:
         return join(map(render_log, changes.logs))
     if changes.full:
-        return [found for one in changes.hashes if (found := _transaction(rpc, one)) is not None]
-    return [wire.hexed(one) for one in changes.hashes]
+        return [found for item in changes.hashes if (found := _transaction(rpc, item)) is not None]
+    return [wire.hexed(block_hash) for block_hash in changes.hashes]
 
 
 def get_filter_logs(rpc: EvmRpc, filter_id: int) -> Raw:

@@ -109,7 +109,7 @@ def _wrap(
     methods.replace(
         name,
         update_wrapper(handler, own),
-        [_keeping(one) for one in method.params],
+        [_keeping(param) for param in method.params],
         None if own_vectorized is None else update_wrapper(vectorized, own_vectorized),
     )
 
@@ -142,7 +142,7 @@ class _Heights:
 
     def __call__(self, own: Handler, arguments: Sequence[Any]) -> Any:
         """Answer a call from upstream or by the method's own handler."""
-        chain, values = self._rpc.chain, [_value(one) for one in arguments]
+        chain, values = self._rpc.chain, [_value(argument) for argument in arguments]
         fork = chain.fork
         named = values[self._place]
         height = None if fork is None else self._height(fork, named)
@@ -150,7 +150,7 @@ class _Heights:
             return own(*values)
         if height == fork.number and self._name.startswith("eth_getBlockBy") and not values[1]:
             return fork.block
-        params = [one.raw if isinstance(one, _RequestedBlock) else None for one in arguments]
+        params = [item.raw if isinstance(item, _RequestedBlock) else None for item in arguments]
         if not isinstance(named, BlockHash | bytes):
             params[self._place] = encode_quantity(height)
         while params and params[-1] is None:
@@ -184,11 +184,11 @@ class _Transactions:
 
     def __call__(self, own: Handler, arguments: Sequence[Any]) -> Any:
         """Answer a call from upstream or by the method's own handler."""
-        chain, values = self._rpc.chain, [_value(one) for one in arguments]
+        chain, values = self._rpc.chain, [_value(argument) for argument in arguments]
         fork = chain.fork
         if fork is None or pool.find(chain, values[0]) is not None:
             return own(*values)
-        params = [one.raw for one in arguments if isinstance(one, _RequestedBlock)]
+        params = [item.raw for item in arguments if isinstance(item, _RequestedBlock)]
         if self._name in {"eth_getTransactionByHash", "eth_getTransactionReceipt"}:
             found = _ask(self._rpc, self._name, params)
             return None if _height_in(fork, found) is None else found
@@ -211,10 +211,10 @@ def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> tup
         "toBlock": encode_quantity(last),
     }
     if wanted.addresses:
-        criteria["address"] = [encode_data(one) for one in sorted(wanted.addresses)]
+        criteria["address"] = [encode_data(address) for address in sorted(wanted.addresses)]
     if wanted.topics:
         criteria["topics"] = [
-            [encode_data(one) for one in sorted(position)] or None for position in wanted.topics
+            [encode_data(item) for item in sorted(position)] or None for position in wanted.topics
         ]
     found = _ask(rpc, "eth_getLogs", [criteria])
     try:

@@ -70,13 +70,13 @@ def simulate(rpc: EvmRpc, payload: SimulationPayload, block: BlockParam) -> Raw:
             raise timed_out(rpc) from error
         except ExecutionInvalid as error:  # overrides can break the system contracts
             raise errors.server_error(str(error)) from error
-        shown = (_block(one, full=payload.full_transactions) for one in simulated)
+        shown = (_block(item, full=payload.full_transactions) for item in simulated)
         return Raw(tracing.encoded(rpc, shown))
 
 
 def _block(simulated: SimulatedBlock, *, full: bool) -> wire.Json:
     block = simulated.block
-    transactions: list[Any] = [wire.hexed(one.hash) for one in block.transactions]
+    transactions: list[Any] = [wire.hexed(transaction.hash) for transaction in block.transactions]
     if full:
         indexes = range(len(block.transactions))
         transactions = [wire.mined_transaction(block, index) for index in indexes]

@@ -117,10 +117,10 @@ async def pending_transactions(rpc: EvmRpc, hashes: Sequence[bytes]) -> None:
     """Send new pending transactions: their hashes, and whole transactions to the subscribers that asked for them."""
     listeners = rpc.hub
     if listeners.subscriptions(PENDING):
-        for one in hashes:
-            await listeners.publish(PENDING, _encode(wire.hexed(one)))
+        for item in hashes:
+            await listeners.publish(PENDING, _encode(wire.hexed(item)))
     if listeners.subscriptions(PENDING + FULL):
-        for found in await in_thread(_whole, rpc, [Hash(one) for one in hashes]):
+        for found in await in_thread(_whole, rpc, [Hash(block_hash) for block_hash in hashes]):
             await listeners.publish(PENDING + FULL, _encode(found))
 
 
@@ -128,8 +128,8 @@ def _whole(rpc: EvmRpc, hashes: Sequence[Hash]) -> list[wire.Json]:
     """Return transactions of the pool; those that are in a block now are returned as they were before."""
     waiting = pool.transactions(rpc.chain, hashes)
     found = []
-    for one in hashes:
-        known = waiting.get(one) or pool.find(rpc.chain, one)
+    for block_hash in hashes:
+        known = waiting.get(block_hash) or pool.find(rpc.chain, block_hash)
         if isinstance(known, tuple):
             known = known[0].transactions[known[1]]
         if known is not None:
@@ -235,7 +235,7 @@ def _by_filter(subscriptions: Sequence[Subscription]) -> dict[LogFilter, list[Su
 def _match_each(
     rpc: EvmRpc, block: AcceptedBlock, filters: Sequence[LogFilter]
 ) -> list[RenderedLogs]:
-    return [eth_logs.matching(rpc, block, one) for one in filters]
+    return [eth_logs.matching(rpc, block, item) for item in filters]
 
 
 async def _send_matches(rpc: EvmRpc, members: Sequence[Subscription], found: RenderedLogs) -> None:

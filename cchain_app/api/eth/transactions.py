@@ -49,7 +49,7 @@ def get_transaction_by_sender_and_nonce(
         return rpc.rendered.of(block).transaction(index)
     waiting = pool.content(rpc.chain, [sender])
     listed = [*waiting.pending.get(sender, ()), *waiting.queued.get(sender, ())]
-    found = next((one for one in listed if one.nonce == nonce), None)
+    found = next((item for item in listed if item.nonce == nonce), None)
     return None if found is None else wire.waiting_transaction(found)
 
 
@@ -106,7 +106,9 @@ def send_raw_transactions(rpc: EvmRpc, calls: Sequence[tuple[bytes]]) -> list[An
         PoolRejection: The pool rejects the transaction, for the reason in the message.
     """
     outcomes = transactions.submit(rpc.chain, [raw for (raw,) in calls])
-    return [one if isinstance(one, Exception) else encode_data(one) for one in outcomes]
+    return [
+        outcome if isinstance(outcome, Exception) else encode_data(outcome) for outcome in outcomes
+    ]
 
 
 def send_raw_transaction_sync(rpc: EvmRpc, raw: bytes, milliseconds: int | None) -> Raw:

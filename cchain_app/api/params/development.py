@@ -123,7 +123,7 @@ def _no_bytes() -> bytes:
 def addresses(value: Any) -> list[Address]:
     """Read an address, or an array of them."""
     if isinstance(value, list):
-        return [address(one) for one in value]
+        return [address(item) for item in value]
     return [address(value)]
 
 

@@ -41,7 +41,7 @@ def payload(value: Any) -> SimulationPayload:
 def _blocks(value: Any) -> tuple[BlockRequest, ...]:
     if not isinstance(value, list):
         raise params.cannot_unmarshal(params.kind_of(value), "[]ethapi.simBlock")
-    return tuple(_block({} if one is None else one) for one in value)
+    return tuple(_block({} if item is None else item) for item in value)
 
 
 def _block(value: Any) -> BlockRequest:
@@ -58,13 +58,13 @@ def _overrides(value: Any) -> dict[str, Any]:
 def _calls(value: Any) -> tuple[params_call.CallRequest, ...]:
     if not isinstance(value, list):
         raise params.cannot_unmarshal(params.kind_of(value), "[]ethapi.TransactionArgs")
-    return tuple(params_call.call({} if one is None else one) for one in value)
+    return tuple(params_call.call({} if item is None else item) for item in value)
 
 
 def _withdrawals(value: Any) -> tuple[Withdrawal, ...]:
     if not isinstance(value, list):
         raise params.cannot_unmarshal(params.kind_of(value), "types.Withdrawals")
-    return tuple(_withdrawal(one) for one in value)
+    return tuple(_withdrawal(item) for item in value)
 
 
 def _withdrawal(value: Any) -> Withdrawal:

@@ -79,8 +79,8 @@ def _details(rpc: EvmRpc, block: AcceptedBlock | None) -> wire.Json | None:
 def _issuance(rpc: EvmRpc, block: AcceptedBlock) -> wire.Json:
     """Return the rewards of a proof-of-work block; they are zero for blocks that this node makes."""
     paid = rewards_in(rpc.chain, block)
-    of_uncles = sum(one.wei for one in paid if one.of_uncle)
-    of_block = sum(one.wei for one in paid if not one.of_uncle)
+    of_uncles = sum(item.wei for item in paid if item.of_uncle)
+    of_block = sum(other.wei for other in paid if not other.of_uncle)
     return {
         "blockReward": hex(of_block),
         "uncleReward": hex(of_uncles),

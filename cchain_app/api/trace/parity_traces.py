@@ -91,7 +91,9 @@ def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
     found = block_tags.require(rpc, block)
 
     def make() -> bytes:
-        frames = (one.frames for one in _traces(rpc, found, tracing.recording(rpc, frames=True)))
+        frames = (
+            trace.frames for trace in _traces(rpc, found, tracing.recording(rpc, frames=True))
+        )
         listed = (
             localized_entries(of_transaction, place_of(found, index))
             for index, of_transaction in enumerate(frames)
@@ -103,7 +105,9 @@ def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
 
 def _rewards(rpc: EvmRpc, block: AcceptedBlock) -> Iterable[wire.Json]:
     """Return the entries of a block's proof-of-work rewards; a block that this node made has none."""
-    return (reward_of(one, block.hash, block.number) for one in blocks.rewards_in(rpc.chain, block))
+    return (
+        reward_of(item, block.hash, block.number) for item in blocks.rewards_in(rpc.chain, block)
+    )
 
 
 def reward_of(reward: Reward, block_hash: Hash, number: int) -> wire.Json:

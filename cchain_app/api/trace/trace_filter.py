@@ -148,9 +148,9 @@ def _executed(
         traces = replay.each(recorded, time_limit=tracing.seconds(rpc), deadline=deadline)
         for position, trace in enumerate(traces):
             place = parity_traces.place_of(block, position)
-            for one in placed(trace.frames):
-                if wanted.matches(one.frame):
-                    entry = tracing.encode(localized_entry(one, place))
+            for item in placed(trace.frames):
+                if wanted.matches(item.frame):
+                    entry = tracing.encode(localized_entry(item, place))
                     found.append(WrittenEntry(block.number, entry))
                     room -= len(entry)
                     if room < 0:
@@ -164,17 +164,17 @@ def _in_time(found: Iterable[Match], deadline: Deadline) -> Iterator[Match]:
     Raises:
         TraceTimedOut: The time is over.
     """
-    for one in found:
+    for item in found:
         deadline.left()
-        yield one
+        yield item
 
 
 def _rendered(rpc: EvmRpc, found: Iterable[Match], deadline: Deadline) -> Iterator[bytes]:
     """Yield the entries as JSON; the entries of rows are rendered from their transactions' traces."""
     for place, matches in groupby(found, _transaction_of):
         entries = [] if place is None else _entries_at(rpc, *place, deadline)
-        for one in matches:
-            yield one.entry if isinstance(one, WrittenEntry) else bytes(entries[one.entry])
+        for match in matches:
+            yield match.entry if isinstance(match, WrittenEntry) else bytes(entries[match.entry])
 
 
 def _transaction_of(match: Match) -> tuple[int, int] | None:

@@ -36,19 +36,19 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", help="where to; .gz is packed, - is standard output")
+        parser.add_argument("file", help="output file; .gz is compressed, - is standard output")
         parser.add_argument("first", nargs="?", type=int, default=1, help="default: 1")
         parser.add_argument("last", nargs="?", type=int, help="default: the head")
         parser.add_argument(
             "--genesis",
             type=Path,
-            help="also write the genesis file that goes with them, with all that settings add to it",
+            help="also write the matching genesis file, including the additions from the settings",
         )
 
         parser.add_argument(
             "--with-changes",
             action="store_true",
-            help="also write a chain whose state was changed by hand, which nobody else can verify",
+            help="also write a chain whose state was edited (anvil_setBalance and similar), which others cannot verify",
         )
 
     @override
@@ -56,7 +56,7 @@ class Command(BaseCommand):
         chain = evm_chain()
         if chain.fork is not None:
             raise CommandError(
-                "This chain is a fork, whose state roots are not the true ones: nobody else could verify its blocks."
+                "This chain is a fork and has no real state roots, so others could not verify its blocks."
             )
         try:
             head = blocks.head(chain).number
@@ -68,8 +68,8 @@ class Command(BaseCommand):
             raise CommandError(f"There are no blocks {first} to {last}: the chain is at {head}.")
         if has_changes_by_hand(chain, last) and not options["with_changes"]:
             raise CommandError(
-                "The state of this chain was changed by hand (setBalance and its like), so nobody else finds its "
-                "roots. --with-changes writes it nevertheless."
+                "The state of this chain was edited (anvil_setBalance and similar), so others cannot verify its "
+                "state roots. --with-changes writes it anyway."
             )
         try:
             with _opened(options["file"]) as stream:
@@ -88,8 +88,8 @@ def _write(chain: EvmChain, stream: BinaryIO, first: int, last: int) -> None:
             found = blocks.raw_blocks(chain, first, last, _STEP)
             if not found:
                 raise CommandError(f"There is no block {first} any more: the chain went back.")
-            for one in found:
-                stream.write(one.raw)
+            for item in found:
+                stream.write(item.raw)
             first = found[-1].number + 1
             progress.advance(task, len(found))
 

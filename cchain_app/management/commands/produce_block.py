@@ -14,17 +14,17 @@ from chaindb import clock
 class Command(BaseCommand):
     """Builds blocks from the pool's transactions, or empty blocks."""
 
-    help = "Make a block of what the pool has; with --empty also when it has nothing."
+    help = "Build a block from the pool; with --empty even if the pool is empty."
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--empty", action="store_true", help="make a block even without content"
+            "--empty", action="store_true", help="build a block even if it is empty"
         )
         parser.add_argument(
             "--chain", default="C", help="an alias or the blockchain ID of the chain (default C)"
         )
-        parser.add_argument("--count", type=int, default=1, help="make so many (default 1)")
+        parser.add_argument("--count", type=int, default=1, help="number of blocks (default 1)")
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -33,11 +33,11 @@ class Command(BaseCommand):
             raise CommandError(f"No EVM chain of this node is called {options['chain']}.")
         if chain.node.votes:
             raise CommandError(
-                "The validators vote on blocks (NODE_CONSENSUS=snowman): none is made by hand."
+                "The validators vote on blocks (NODE_CONSENSUS=snowman), so blocks cannot be built on command."
             )
         if not blocks.are_made(chain):
             self.stdout.write(
-                "This chain was imported and stays as it is: `import_chain GENESIS --produce` changes that."
+                "This chain was imported and produces no blocks; `import_chain GENESIS --produce` enables production."
             )
             return
         for _ in range(options["count"]):
@@ -52,5 +52,5 @@ class Command(BaseCommand):
 def _why_none(chain: EvmChain) -> str:
     height = blocks.head(chain).number + 1
     if chain.consensus.may_produce(height, clock.now()):
-        return "The pool has nothing that can run."
-    return "Another node makes this network's blocks, or this one bootstraps."
+        return "The pool has no executable transactions."
+    return "Another node produces this network's blocks, or this node is bootstrapping."

@@ -20,7 +20,7 @@ PERIOD = 0.5
 class Command(BaseCommand):
     """Shows bars until all chains are bootstrapped."""
 
-    help = "Show how far the chains are in reaching the network's frontier."
+    help = "Show the progress of bootstrapping for each chain."
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -34,9 +34,9 @@ class Command(BaseCommand):
             said: list[str] = []
             while (silence := _silence()) is not None or not _show(bars, tasks):
                 words = _obstacles() if silence is None else [silence]
-                for one in words:
-                    if one not in said:
-                        bars.console.print(one, markup=False)
+                for word in words:
+                    if word not in said:
+                        bars.console.print(word, markup=False)
                 said = words
                 time.sleep(PERIOD)
         self.stdout.write("All chains are bootstrapped.")

@@ -28,7 +28,7 @@ class FileExists(BackupRefused):
     """A file of the name exists already."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(f"there is a file {path} already: a backup overwrites nothing")
+        super().__init__(f"there is a file {path} already: a backup does not overwrite files")
         self.path = path
 
 
@@ -124,7 +124,7 @@ class NotTheSame(BackupRefused):
     """The written data differ from the data that were read."""
 
     def __init__(self, what: str, saved: object, here: object) -> None:
-        super().__init__(f"{what} should be {saved}, and is {here}: nothing was kept")
+        super().__init__(f"{what} should be {saved}, and is {here}: nothing was restored")
         self.what = what
         self.saved = saved
         self.here = here

@@ -27,15 +27,15 @@ from primitives.networks import LOCAL
 
 _ASKED: Final = {
     "restore": (
-        "Go back to this snapshot?",
-        "Both chains, the keystore, the clock and the pools become what they were. What was done since is "
-        "lost, unless another snapshot has it.",
+        "Restore this snapshot?",
+        "Both chains, the keystore, the clock and the pools are restored. Everything done since is lost "
+        "unless another snapshot has it.",
         "Restore",
     ),
     "delete": ("Delete this snapshot?", "The node itself stays as it is.", "Delete"),
     "save": (
         "Overwrite this snapshot?",
-        "There is one of this name already: it becomes what the node is now.",
+        "A snapshot of this name exists: it will be overwritten with the current state.",
         "Overwrite",
     ),
 }
@@ -66,7 +66,7 @@ def snapshots(request: HttpRequest) -> HttpResponse:
         **admin.site.each_context(request),
         "title": "Snapshots",
         "may_act": _may_act(request),
-        "snapshots": [_shown(one) for one in found],
+        "snapshots": [_shown(item) for item in found],
     }
     return TemplateResponse(request, "admin/snapshots.html", context)
 
@@ -80,8 +80,8 @@ def _act(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied
     action, name = request.POST.get("action", ""), request.POST.get("name", "").strip()
     known = {
-        one.name if isinstance(one, DamagedSnapshot) else one.manifest.name: one
-        for one in this_node().snapshots.all()
+        snapshot.name if isinstance(snapshot, DamagedSnapshot) else snapshot.manifest.name: snapshot
+        for snapshot in this_node().snapshots.all()
     }
     is_confirmed = request.POST.get("confirmed") == "yes"
     if name in known and action in _ASKED and not is_confirmed:
@@ -113,10 +113,10 @@ def _do(request: HttpRequest, action: str, name: str, *, replace: bool) -> None:
     elif action == "restore":
         behind = own.restore(name).behind
         note(request, CHANGE, f"snapshot {name}", "Restored the snapshot.", key=name)
-        messages.success(request, f"Restored {name}: the node is as it was then.")
+        messages.success(request, f"Restored {name}: the node has its state of that time.")
         if behind:
             numbers = ", ".join(map(str, behind))
-            messages.warning(request, f"Processes that have not noticed yet: {numbers}.")
+            messages.warning(request, f"Processes that have not caught up yet: {numbers}.")
     elif action == "delete":
         own.delete(name)
         note(request, DELETION, f"snapshot {name}", "Deleted the snapshot.", key=name)

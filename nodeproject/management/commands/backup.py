@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     @override
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("file", type=Path, help="the file, which must not be there yet")
+        parser.add_argument("file", type=Path, help="the file, which must not exist yet")
         parser.add_argument(
             "--without-keys",
             action="store_true",

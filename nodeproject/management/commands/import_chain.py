@@ -38,9 +38,9 @@ class Command(BaseCommand):
 
     requires_system_checks = CHECKS
     help = (
-        "Import a chain that others made: geth's genesis file, and files as `geth export` writes them, "
-        "into an empty data directory. Each block is executed anew and verified. Blocks that are there "
-        "already are passed over, so an import that was stopped goes on when it is called again."
+        "Import an existing chain: geth's genesis file, and files as `geth export` writes them, "
+        "into an empty data directory. Each block is executed and verified. Existing blocks are skipped, so a "
+        "stopped import continues when the command is run again."
     )
 
     @override
@@ -50,12 +50,12 @@ class Command(BaseCommand):
             "files",
             nargs="*",
             metavar="RLP",
-            help="blocks, one after the other as RLP; .gz is unpacked, - is standard input",
+            help="blocks as concatenated RLP; .gz is decompressed, - is standard input",
         )
         parser.add_argument(
             "--produce",
             action="store_true",
-            help="make blocks on the chain from now on, which otherwise stays as it is; it must have merged",
+            help="produce blocks on the imported chain, which must be past the merge; otherwise the chain stays as imported",
         )
 
     @override
@@ -79,11 +79,11 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except HeadMoved as moved:
             raise CommandError(
-                "Another process has written to the chain: stop the node while a chain is imported."
+                "Another process has written to the chain: stop the node before the import."
             ) from moved
         except KeyboardInterrupt as stop:
             raise CommandError(
-                "Stopped: the same call goes on with what is not there yet."
+                "Stopped: the same command continues with the missing blocks."
             ) from stop
         except InvalidBlock as refusal:
             raise CommandError(f"Block {refusal.number} is refused: {refusal}") from refusal

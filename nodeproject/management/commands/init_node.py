@@ -14,9 +14,9 @@ class Command(BaseCommand):
     """Creates missing tables, genesis and admin user."""
 
     requires_system_checks = CHECKS
-    help = "Make tables, genesis and admin user where they are missing."
+    help = "Create the tables, the genesis and the admin user if they are missing."
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         initialise_or_explain(this_node())
-        self.stdout.write("The node's data are ready.")
+        self.stdout.write("The node's data is ready.")

@@ -56,7 +56,7 @@ def _count(text: str) -> int:
     except ValueError as error:
         raise ArgumentTypeError(f"{text!r} is no whole number") from error
     if count < 1:
-        raise ArgumentTypeError("must be 1 or more")
+        raise ArgumentTypeError("must be at least 1")
     return count
 
 
@@ -89,9 +89,9 @@ class Command(BaseCommand):
         )
         actions.add_parser("status", help="show the nodes, and whether the network decides")
         for action, meaning in (
-            ("stop", "end a node in good order"),
-            ("start", "start a node that has ended, or let a paused one go on"),
-            ("pause", "freeze a node (SIGSTOP): it stays connected, and answers nobody"),
+            ("stop", "stop a node cleanly"),
+            ("start", "start a stopped node, or resume a paused one"),
+            ("pause", "freeze a node (SIGSTOP): it stays connected but does not answer"),
         ):
             actions.add_parser(action, help=meaning).add_argument("node", type=int, metavar="N")
 
@@ -169,7 +169,7 @@ class Command(BaseCommand):
         nodes, quorum = reply["nodes"], Quorum(**reply["quorum"])
         with ThreadPoolExecutor(len(nodes)) as pool:
             answers = list(pool.map(_answers, nodes))
-        stakes = next((dict(one.stakes) for one in answers if one), None)
+        stakes = next((dict(answer.stakes) for answer in answers if answer), None)
         known = stakes or {node["node_id"]: 1 for node in nodes}
         console = Console()
         wide = Console(width=max(console.width, WIDTH))

@@ -22,7 +22,7 @@ class Command(BaseCommand):
     """Connects to peers until it is interrupted."""
 
     requires_system_checks = CHECKS
-    help = "Talk to other nodes: the peer network of the production profile."
+    help = "Run the peer network; a process of the production profile."
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         process.observation.observe("network")
         node = process.settings
         if node.common.profile == "embedded":
-            raise CommandError("In the embedded profile `runnode` talks to peers itself.")
+            raise CommandError("In the embedded profile `runnode` connects to peers.")
         network = _network()
         self.stderr.write(f"Peers connect to {node.peers.staking_host}:{node.peers.staking_port}")
         process.begin_transaction_logs()
@@ -56,7 +56,7 @@ def _network() -> RunningNetwork:
     except (InvalidParameters, MalformedAddress, MalformedProducer) as error:
         raise CommandError(str(error)) from error
     except (NoPlatformGenesis, DatabaseError, FileNotFoundError):
-        raise CommandError("This node has no chain yet: `init_node` makes it.") from None
+        raise CommandError("This node has no chain yet: run `init_node` first.") from None
 
 
 async def _until_interrupted(network: RunningNetwork) -> None:

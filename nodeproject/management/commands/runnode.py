@@ -89,13 +89,13 @@ class Command(StartCommand):
         if node.settings.common.profile == "embedded":
             _prepare(node)
         connections.close_all()
-        for one in companions:
-            one.start()
+        for companion in companions:
+            companion.start()
         try:
             serve(partial(_listen, termination, quiet=node.settings.quiet))
         finally:
-            for one in reversed(companions):
-                one.stop()
+            for item in reversed(companions):
+                item.stop()
             if state is not None and (unwritten := state_file.save(node.evm_chain, state)):
                 self.stderr.write(unwritten)
 

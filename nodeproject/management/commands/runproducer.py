@@ -18,13 +18,13 @@ class Command(BaseCommand):
     """Builds blocks until it is interrupted."""
 
     requires_system_checks = CHECKS
-    help = "Make both chains' blocks: a process of the production profile."
+    help = "Produce the blocks of both chains; a process of the production profile."
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         node = this_node()
         if node.settings.common.profile == "embedded":
-            raise CommandError("In the embedded profile `runnode` makes blocks itself.")
+            raise CommandError("In the embedded profile `runnode` produces blocks.")
         node.observation.observe("producer")
         node.begin_transaction_logs()
         connections.close_all()

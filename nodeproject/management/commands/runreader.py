@@ -57,15 +57,15 @@ class Command(BaseCommand):
         server = BesideServer(config)
         signal.signal(signal.SIGTERM, lambda *_: server.end())
         threading.Thread(target=_end_with, args=[line, server], name="line", daemon=True).start()
-        server.run([socket.socket(fileno=one) for one in options["listening"]])
+        server.run([socket.socket(fileno=option) for option in options["listening"]])
         handover.close()
 
 
 def _refuse_to_write() -> None:
     """Make all database connections that are opened from now on read-only."""
-    for one in connections.all():
-        one.settings_dict["OPTIONS"]["init_command"] += ";PRAGMA query_only=ON"
-        one.close()
+    for connection in connections.all():
+        connection.settings_dict["OPTIONS"]["init_command"] += ";PRAGMA query_only=ON"
+        connection.close()
 
 
 def _end_with(line: socket.socket, server: BesideServer) -> None:

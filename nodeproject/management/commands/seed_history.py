@@ -46,4 +46,4 @@ class Command(BaseCommand):
         except NotMade as error:
             raise CommandError(str(error)) from error
         connections.close_all()
-        self.stdout.write(json.dumps([asdict(one) for one in past]))
+        self.stdout.write(json.dumps([asdict(item) for item in past]))

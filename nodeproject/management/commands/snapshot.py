@@ -30,19 +30,19 @@ class Command(BaseCommand):
     """Stores states of the whole node under names, also while it runs."""
 
     requires_system_checks = CHECKS
-    help = "Save the node as it is under a name, and go back to it: both chains, keystore, clock, pools."
+    help = "Save the state of the node under a name, and restore it: both chains, keystore, clock, pools."
 
     @override
     def add_arguments(self, parser: CommandParser) -> None:
         verbs = parser.add_subparsers(dest="verb", required=True)
-        save = verbs.add_parser("save", help="save the node as it is now")
+        save = verbs.add_parser("save", help="save the current state")
         save.add_argument("name", help="1 to 40 of a-z, 0-9, - and _")
         save.add_argument(
             "--replace", action="store_true", help="overwrite a snapshot of that name"
         )
-        restore = verbs.add_parser("restore", help="go back to a snapshot")
+        restore = verbs.add_parser("restore", help="restore a snapshot")
         restore.add_argument("name")
-        listed = verbs.add_parser("list", help="show all snapshots")
+        listed = verbs.add_parser("list", help="list the snapshots")
         listed.add_argument("--json", action="store_true", help="as JSON, for programs")
         delete = verbs.add_parser("delete", help="delete a snapshot")
         delete.add_argument("name")
@@ -70,17 +70,17 @@ class Command(BaseCommand):
         self.stdout.write(f"Restored {options['name']}: {_heads(restored.snapshot)}, {took:.1f} s.")
         if restored.behind:
             numbers = ", ".join(map(str, restored.behind))
-            self.stderr.write(f"These processes of the node have not noticed yet: {numbers}.")
+            self.stderr.write(f"These processes of the node have not caught up yet: {numbers}.")
 
     def _list(self, options: dict[str, Any]) -> None:
         found = this_node().snapshots.all()
         if options["json"]:
-            self.stdout.write(json.dumps([_json(one) for one in found], indent=2))
+            self.stdout.write(json.dumps([_json(item) for item in found], indent=2))
         elif found:
             width = max(Console().width, WIDTH)
             Console(width=width, highlight=False).print(_table(found))
         else:
-            self.stdout.write("There are no snapshots yet: `snapshot save NAME` makes one.")
+            self.stdout.write("There are no snapshots yet: `snapshot save NAME` creates the first.")
 
     def _delete(self, options: dict[str, Any]) -> None:
         this_node().snapshots.delete(options["name"])
@@ -102,18 +102,18 @@ def _table(found: Sequence[NamedSnapshot | DamagedSnapshot]) -> Table:
     for title in ("Name", "Saved", "C-Chain", "P-Chain", "Clock"):
         table.add_column(title, overflow="fold")
     table.add_column("Size", justify="right", no_wrap=True)
-    for one in found:
-        if isinstance(one, DamagedSnapshot):
-            table.add_row(one.name, "cannot be read")
+    for item in found:
+        if isinstance(item, DamagedSnapshot):
+            table.add_row(item.name, "cannot be read")
             continue
-        manifest = one.manifest
+        manifest = item.manifest
         table.add_row(
             manifest.name,
             format_time(manifest.saved_at),
             _place(manifest.cchain),
             _place(manifest.pchain),
             f"+{manifest.clock_offset:,} s",
-            filesizeformat(one.size).replace("\xa0", " "),
+            filesizeformat(item.size).replace("\xa0", " "),
         )
     return table
 

@@ -183,7 +183,7 @@ def _build(txs: Sequence[Tx]) -> None:
             raise outcome
     # A producer woken by the submission may have built the block before this call.
     platform_chain().consensus.produce(now=clock.now())
-    waiting = [one for one in txs if accepted.tx(platform_chain(), one.tx_id) is None]
+    waiting = [tx for tx in txs if accepted.tx(platform_chain(), tx.tx_id) is None]
     if waiting:
         raise NotMade(f"{len(waiting)} of {len(txs)} transactions still wait")
 

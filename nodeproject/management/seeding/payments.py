@@ -39,7 +39,7 @@ def transfer(coin: UTXO, sender: SeededOwner, payments: Iterable[tuple[ShortID, 
         payments: Addresses and amounts; together with the fee at most the amount of the output.
     """
     made = [_output(coin.asset_id, address, amount) for address, amount in payments]
-    paid = sum(inner_output(one.output).amount for one in made)
+    paid = sum(inner_output(item.output).amount for item in made)
     if rest := inner_output(coin.output).amount - paid - FEE:
         made.append(_output(coin.asset_id, sender.short_id, rest))
     unsigned = BaseTx(LOCAL, PRIMARY_NETWORK_ID, sort_outputs(made, CODEC), _spent(coin), b"")

@@ -111,8 +111,8 @@ def settings_of(
     """
     node, first, files = nodes[place], nodes[0], Files.below(directory)
     # A single producer has all blocks, so the other nodes, which begin empty, only need to follow it.
-    known = [one for one in nodes if one is not node] if votes else [first]
-    others = [f"127.0.0.1:{one.staking_port}" for one in known]
+    known = [item for item in nodes if item is not node] if votes else [first]
+    others = [f"127.0.0.1:{other.staking_port}" for other in known]
     return {
         "NODE_DATA_DIR": str(node.directory),
         "NODE_NETWORK_ID": str(LOCAL),

@@ -126,7 +126,7 @@ class RunningNetwork:
         if action in {"stop", "start", "pause"}:
             self._change(str(action), request.get("node"))
         elif action != "status":
-            raise RequestRefused(f"nobody knows how to {action!r}")
+            raise RequestRefused(f"unknown request: {action!r}")
         return {
             "quorum": self._quorum._asdict(),
             "nodes": [
@@ -155,6 +155,6 @@ class RunningNetwork:
         paused = process.state is State.PAUSED
         getattr(process, action)()
         done = {"stop": "is being stopped", "pause": "is paused"}.get(
-            action, "goes on" if paused else "is started"
+            action, "is resumed" if paused else "is started"
         )
         self._say(f"{process.name} {done}, as a second terminal asks. {self._standing()}")

@@ -66,7 +66,9 @@ class NodeStatus(NamedTuple):
                 ready=is_ready(url, node_id),
                 p_height=int(_call(url, "bc/P", "platform.getHeight")["height"]),
                 c_height=_c_height(url),
-                peers=frozenset(one["nodeID"] for one in _call(url, "info", "info.peers")["peers"]),
+                peers=frozenset(
+                    item["nodeID"] for item in _call(url, "info", "info.peers")["peers"]
+                ),
                 stakes=stakes_of(url),
             )
         except (OSError, HTTPException, ValueError, LookupError, TypeError):
@@ -74,7 +76,7 @@ class NodeStatus(NamedTuple):
 
     def connected(self, node_id: str) -> float:
         """Return the share of the stake that is connected to the node, including its own, 0 to 1."""
-        heard = sum(self.stakes.get(one, 0) for one in {node_id, *self.peers})
+        heard = sum(self.stakes.get(peer, 0) for peer in {node_id, *self.peers})
         return heard / (sum(self.stakes.values()) or 1)
 
 
@@ -95,7 +97,7 @@ def stakes_of(url: str) -> dict[str, int]:
         ValueError: The answer is unexpected; also `LookupError` and `TypeError`.
     """
     found = _call(url, "bc/P", "platform.getCurrentValidators")["validators"]
-    return {one["nodeID"]: int(one["weight"]) for one in found}
+    return {item["nodeID"]: int(item["weight"]) for item in found}
 
 
 def in_words(quorum: Quorum, stakes: Mapping[str, int], present: Collection[str]) -> str:

@@ -63,11 +63,11 @@ def receive(line: socket.socket) -> Iterator[HandedOver]:
     """Yield connections as they arrive, until the reader has ended. The caller closes them."""
     while True:
         head, descriptors, _, _ = socket.recv_fds(line, _LENGTH.size, 1)
-        connections = [socket.socket(fileno=one) for one in descriptors]
+        connections = [socket.socket(fileno=descriptor) for descriptor in descriptors]
         received = _read(line, head)
         if received is None or not connections:
-            for one in connections:
-                one.close()
+            for connection in connections:
+                connection.close()
             return
         yield HandedOver(connections[0], received)
 

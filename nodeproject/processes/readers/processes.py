@@ -57,7 +57,7 @@ class Readers:
     def __init__(self, chain: EvmChain, sockets: Sequence[Sequence[socket.socket]]) -> None:
         self._page = HeadPage()
         self._ending = threading.Event()
-        self._readers = [_ReaderProcess(one, self._page, self._ending) for one in sockets]
+        self._readers = [_ReaderProcess(item, self._page, self._ending) for item in sockets]
         chain.memory.blocks.before_move = self._page.tell_head
         chain.memory.on_change = chain.memory.on_rewind = self._page.tell_change
         chain.memory.pool.on_change = self._page.tell_pool
@@ -71,19 +71,19 @@ class Readers:
 
     def start(self, adopt: Adopt) -> None:
         """Start the readers; connections that they hand over are passed to `adopt`."""
-        for one in self._readers:
-            one.start(adopt)
+        for reader in self._readers:
+            reader.start(adopt)
 
     def stop(self) -> None:
         """End the readers, and release the port."""
         self._ending.set()
-        for one in self._readers:
-            one.tell_to_end()
+        for reader in self._readers:
+            reader.tell_to_end()
 
     def join(self) -> None:
         """Wait until all readers have ended."""
-        for one in self._readers:
-            one.join()
+        for reader in self._readers:
+            reader.join()
 
 
 class _ReaderProcess:
@@ -106,8 +106,8 @@ class _ReaderProcess:
 
     def tell_to_end(self) -> None:
         with self._lock:
-            for one in self._listening:
-                one.close()
+            for item in self._listening:
+                item.close()
             if self._line is not None:
                 with suppress(OSError):  # the reader may just have died
                     self._line.shutdown(socket.SHUT_RDWR)
@@ -126,7 +126,7 @@ class _ReaderProcess:
             # A shutdown of all processes of a node may reach a reader before this process.
             if self._ending.wait(pause):
                 return
-            _log.warning("a reader %s; it is started again", ended)
+            _log.warning("a reader %s; restarting it", ended)
 
     def _live(self, adopt: Adopt) -> str:
         """Start the process, and take over connections until it has ended; return a description of its end."""
@@ -151,7 +151,7 @@ class _ReaderProcess:
             if self._ending.is_set():
                 return None
             line, theirs = socket.socketpair()
-            listening = [one.fileno() for one in self._listening]
+            listening = [item.fileno() for item in self._listening]
             given = (theirs.fileno(), self._page.descriptor, *listening)
             with theirs, ExitStack() as unstarted:
                 unstarted.enter_context(line)
@@ -169,8 +169,8 @@ class _ReaderProcess:
         line = self._line
         assert line is not None
         with suppress(OSError):
-            for one in receive(line):
-                adopt(one)
+            for item in receive(line):
+                adopt(item)
         with self._lock:
             line.close()
             self._line = None

@@ -119,7 +119,7 @@ class ReadingProtocol(DirectProtocol):
             raise
         except BaseException:
             # A native extension that panics raises no `Exception`; do not let the client wait for an answer.
-            _log.exception("a request that waited for the head could not be taken up")
+            _log.exception("a request that waited for the head could not be resumed")
             self.transport.abort()
 
     @override
@@ -180,7 +180,7 @@ class ReadingProtocol(DirectProtocol):
         try:
             number = os.dup(self.transport.get_extra_info("socket").fileno())
         except OSError as error:
-            _log.warning("a connection is closed that the writer was to have: %s", error)
+            _log.warning("closing a connection meant for the writer: %s", error)
             self.transport.abort()
             return
         self.transport.abort()

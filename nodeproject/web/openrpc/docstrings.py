@@ -43,12 +43,12 @@ def read(handler: Callable[..., Any]) -> ParsedDocstring:
     """Return the content of a handler's docstring."""
     function = inspect.unwrap(handler)
     text = inspect.getdoc(handler) or ""
-    sections = {one["title"]: one["text"] for one in _SECTION.finditer(f"{text}\n")}
+    sections = {match["title"]: match["text"] for match in _SECTION.finditer(f"{text}\n")}
     paragraphs = _SECTION.sub("", f"{text}\n").split("\n\n")
     first = _FIRST.fullmatch(_plain(paragraphs[0]))
     return ParsedDocstring(
         _sentence(first["summary"]) if first else "",
-        "\n\n".join(_sentence(one) for one in map(_plain, paragraphs[1:]) if one),
+        "\n\n".join(_sentence(item) for item in map(_plain, paragraphs[1:]) if item),
         (*_failures(sections.get("Raises", "")), *_elsewhere(function, text)),
     )
 

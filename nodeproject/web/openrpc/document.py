@@ -69,7 +69,7 @@ class RpcInterface:
     @cached_property
     def entries(self) -> tuple[MethodEntry, ...]:
         """Its methods without `rpc.discover`, which OpenRPC tools take for granted."""
-        described = (one for one in self.registry if one.name != DISCOVER)
+        described = (item for item in self.registry if item.name != DISCOVER)
         return tuple(entries_of(described, examples(), by_name=self.by_name))
 
     def discover(self) -> msgspec.Raw:
@@ -98,17 +98,19 @@ def whole(interfaces: Iterable[RpcInterface], base: str = "") -> bytes:
     """
     known = tuple(interfaces)
     methods = (
-        {**_method(entry), "servers": _servers(servers_of(entry, one), base)}
-        for one in known
-        for entry in one.entries
+        {**_method(entry), "servers": _servers(servers_of(entry, other), base)}
+        for other in known
+        for entry in other.entries
     )
-    servers = [server for one in known for server in one.servers]
+    servers = [server for item in known for server in item.servers]
     return msgspec.json.encode(_document(NAME, _servers(servers, base), methods))
 
 
 def servers_of(entry: MethodEntry, interface: RpcInterface) -> tuple[ServerPath, ...]:
     """Return the servers of a method; for a method that needs a WebSocket only the WebSocket ones."""
-    return tuple(one for one in interface.servers if one.is_socket or not entry.needs_socket)
+    return tuple(
+        server for server in interface.servers if server.is_socket or not entry.needs_socket
+    )
 
 
 def _servers(servers: Iterable[ServerPath], base: str = "") -> list[Json]:
@@ -146,8 +148,8 @@ def _references(value: Any) -> Iterator[str]:
             else:
                 yield from _references(member)
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _references(one)
+        for item in value:
+            yield from _references(item)
 
 
 def _method(entry: MethodEntry) -> Json:
@@ -156,7 +158,7 @@ def _method(entry: MethodEntry) -> Json:
         "summary": entry.summary,
         "tags": [{"name": entry.namespace}],
         "paramStructure": "by-name" if entry.by_name else "by-position",
-        "params": [_parameter(one) for one in entry.arguments],
+        "params": [_parameter(argument) for argument in entry.arguments],
         "result": {"name": "result", "schema": entry.result},
         "errors": _errors(entry),
     }
@@ -188,7 +190,7 @@ def _example(entry: MethodEntry) -> Json:
     values = (
         given.items()
         if isinstance(given, Mapping)
-        else zip((one.name for one in entry.arguments), given, strict=False)
+        else zip((argument.name for argument in entry.arguments), given, strict=False)
     )
     return {
         "name": entry.name,

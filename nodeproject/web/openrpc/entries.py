@@ -115,7 +115,7 @@ def _entry(
 def _arguments(method: Method, *, by_name: bool) -> tuple[MethodParameter, ...]:
     """Return the parameters in their order; for named params the required ones first."""
     needed = NEEDED.get(method.name, ())
-    found = [_argument(one, needed) for one in method.params]
+    found = [_argument(param, needed) for param in method.params]
     return tuple(sorted(found, key=lambda one: not one.required) if by_name else found)
 
 
@@ -124,9 +124,9 @@ def _argument(param: Param, needed: Iterable[str]) -> MethodParameter:
 
 
 def _faults(method: Method, told: ParsedDocstring, *, by_name: bool) -> Iterator[MethodError]:
-    for one in told.failures:
-        if one.name not in _INSIDE:
-            yield MethodError(_code_of(one, by_name=by_name), one.text)
+    for failure in told.failures:
+        if failure.name not in _INSIDE:
+            yield MethodError(_code_of(failure, by_name=by_name), failure.text)
     if by_name:
         yield MethodError(
             SERVER_ERROR, "An argument cannot be read, or what is asked for cannot be done"

@@ -120,7 +120,7 @@ class Reference:
 
     def facts(self) -> dict[str, Any]:
         """Return the content of the page, by the names in its template."""
-        shown = [_interface(one) for one in self._interfaces()]
+        shown = [_interface(interface) for interface in self._interfaces()]
         return {
             "name": NAME,
             "version": VERSION,
@@ -128,7 +128,7 @@ class Reference:
             "address": self._address,
             "base": BASE,
             "interfaces": shown,
-            "count": sum(len(space.methods) for one in shown for space in one.namespaces),
+            "count": sum(len(space.methods) for item in shown for space in item.namespaces),
             "types": [(name, schema_html(schema)) for name, schema in sorted(COMPONENTS.items())],
         }
 
@@ -157,7 +157,7 @@ def _method(entry: MethodEntry, interface: RpcInterface) -> ShownMethod:
         name=entry.name,
         summary=inline(entry.summary),
         description=paragraphs(entry.description),
-        arguments=[_argument(one) for one in entry.arguments],
+        arguments=[_argument(argument) for argument in entry.arguments],
         by_name=entry.by_name,
         result=schema_html(entry.result),
         faults=entry.faults,

@@ -26,7 +26,7 @@ def _line(schema: Schema) -> SafeString:
     if "allOf" in schema:
         return _line(schema["allOf"][0])
     if "anyOf" in schema:
-        return _joined(_line(one) for one in schema["anyOf"])
+        return _joined(_line(item) for item in schema["anyOf"])
     if "const" in schema:
         return _code(schema["const"])
     if "enum" in schema:
@@ -51,7 +51,7 @@ def _array(schema: Schema) -> SafeString:
     items = schema.get("items", {})
     if isinstance(items, list):
         return format_html(
-            "array: {}", format_html_join(", ", "{}", ((_line(one),) for one in items))
+            "array: {}", format_html_join(", ", "{}", ((_line(item),) for item in items))
         )
     several = len(items.get("anyOf", items.get("enum", ()))) > 1
     return format_html("array of ({})" if several else "array of {}", _line(items))
@@ -76,7 +76,7 @@ def _default(value: Any) -> str:
 
 def _members(schema: Schema) -> SafeString:
     """Return the members of the objects that a value consists of or contains as elements."""
-    return format_html_join("", "{}", ((_listed(one),) for one in _objects(schema)))
+    return format_html_join("", "{}", ((_listed(item),) for item in _objects(schema)))
 
 
 def _objects(schema: Schema) -> Iterator[Schema]:
@@ -84,12 +84,12 @@ def _objects(schema: Schema) -> Iterator[Schema]:
     if schema.get("properties"):
         yield schema
         return
-    for one in (*schema.get("allOf", ()), *schema.get("anyOf", ())):
-        yield from _objects(one)
+    for item in (*schema.get("allOf", ()), *schema.get("anyOf", ())):
+        yield from _objects(item)
     items = schema.get("items")
-    for one in items if isinstance(items, list) else [items]:
-        if isinstance(one, Mapping):
-            yield from _objects(one)
+    for other in items if isinstance(items, list) else [items]:
+        if isinstance(other, Mapping):
+            yield from _objects(other)
     if _is_map(schema):
         yield from _objects(schema["additionalProperties"])
 
@@ -105,7 +105,7 @@ def _listed(schema: Schema) -> SafeString:
 
 
 def _joined(parts: Iterator[SafeString]) -> SafeString:
-    return format_html_join(_OR, "{}", ((one,) for one in dict.fromkeys(parts)))
+    return format_html_join(_OR, "{}", ((fromkey,) for fromkey in dict.fromkeys(parts)))
 
 
 def _code(value: Any) -> SafeString:
@@ -114,7 +114,9 @@ def _code(value: Any) -> SafeString:
 
 def paragraphs(text: str) -> SafeString:
     """Return the paragraphs of a description, with text between backticks as code."""
-    return format_html_join("", "<p>{}</p>", ((inline(one),) for one in text.split("\n\n") if one))
+    return format_html_join(
+        "", "<p>{}</p>", ((inline(part),) for part in text.split("\n\n") if part)
+    )
 
 
 def inline(text: str) -> SafeString:

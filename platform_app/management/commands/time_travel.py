@@ -29,7 +29,7 @@ def duration(text: str) -> int:
     found = _DURATION.fullmatch(text)
     if found is None:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"
+            f"{text!r} is not a duration; write 90s, 15m, 12h, 30d, 2w or 1y"
         )
     seconds = int(found[1]) * _SECONDS[found[2] or "s"]
     if not 0 < seconds <= _LONGEST:

@@ -69,11 +69,11 @@ def test_entries_are_anvils(engine: TracingEngine, name: str) -> None:
 def test_calls_are_anvils(engine: TracingEngine, name: str) -> None:
     """Anvil omits creations and SELFDESTRUCT, and shows a value that delegate calls do not transfer."""
     listed = as_json(otterscan.calls(with_precompiles(traced(engine, name).frames)))
-    found = [one for one in listed if one["type"].endswith(("CALL", "CALLCODE"))]
+    found = [item for item in listed if item["type"].endswith(("CALL", "CALLCODE"))]
     expected = anvils(name, "ots_trace")
-    for one in expected:
-        if one["type"] in {"DELEGATECALL", "STATICCALL"}:
-            one["value"] = None
+    for other in expected:
+        if other["type"] in {"DELEGATECALL", "STATICCALL"}:
+            other["value"] = None
     assert found == expected
 
 

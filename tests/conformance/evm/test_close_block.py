@@ -39,9 +39,9 @@ def test_it_is_the_end_of_a_whole_block(engine: TracingEngine) -> None:
     pending = PendingState(state)
     traced = engine.trace_block(env, [request], state, Recording(state=True))
     pending.put(traced.before)
-    for one in traced.transactions:
-        assert one.state is not None
-        pending.put(one.state.changes)
+    for item in traced.transactions:
+        assert item.state is not None
+        pending.put(item.state.changes)
     closed = engine.close_block(env, pending, traced.transactions[0].logs)
     pending.put(closed.changes)
     assert closed.requests_hash == whole.requests_hash != EMPTY_REQUESTS_HASH

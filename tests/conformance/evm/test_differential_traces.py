@@ -358,7 +358,7 @@ def test_touched_state_counts_its_accounts_slots_and_code(
 ) -> None:
     alike = [Address(bytes([0xA0 + number]) * 20) for number in range(3)]
     code = bytecode.assemble(
-        *(item for one in alike for item in (int.from_bytes(one), "EXTCODESIZE POP")),
+        *(item for element in alike for item in (int.from_bytes(element), "EXTCODESIZE POP")),
         "0 SLOAD 1 SLOAD STOP",
     )
     state = scenarios.world(code)
@@ -372,8 +372,8 @@ def test_touched_state_counts_its_accounts_slots_and_code(
         fits = Recording(state=True, most_bytes=size)
         (trace,) = engine.trace_block(block_env(), sent, state, fits).transactions
         assert trace.state is not None
-        first, *others = (trace.state.codes[one] for one in alike)
-        assert all(one is first for one in others)
+        first, *others = (trace.state.codes[entry] for entry in alike)
+        assert all(other is first for other in others)
         less = fits._replace(most_bytes=size - 1)
         with pytest.raises(TraceTooLarge):
             engine.trace_block(block_env(), sent, state, less)

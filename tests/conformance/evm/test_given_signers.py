@@ -139,7 +139,9 @@ def test_blocks_are_traced_with_them(engine: Engine, state: MemoryState) -> None
     traced = engine.trace_block(  # type: ignore[attr-defined]
         given((NONSENSE, STRANGER)), asking(), state, Recording(frames=True)
     )
-    assert [one.output for one in traced.transactions] == [bytecode.words(1, STRANGER)] * 2
+    assert [transaction.output for transaction in traced.transactions] == [
+        bytecode.words(1, STRANGER)
+    ] * 2
 
 
 def asking() -> list[Transaction]:

@@ -95,7 +95,7 @@ def test_what_else_is_wrong_is_refused_as_ever(engine: Engine, state: MemoryStat
     ]
     block = engine.execute_block(block_env(), wrong, state, skip_invalid=True)
 
-    assert [one.reason.partition(":")[0] for one in block.skipped] == [
+    assert [item.reason.partition(":")[0] for item in block.skipped] == [
         "nonce too low",
         "insufficient funds for gas * price + value",
         "intrinsic gas too low",

@@ -80,7 +80,7 @@ def test_a_block_with_several_types_of_transactions_is_recomputed() -> None:
     assert made.header.receipt_root == PythonStateTrie().ordered_root(list(made.receipts))
     assert made.header.state_root == state_from_scratch(state.accounts, state.storages)[0]
     assert made.header.bloom.count(0) < 256
-    assert made.header.gas_used == sum(one.gas_used for one in made.results)
+    assert made.header.gas_used == sum(result.gas_used for result in made.results)
     other = begun().follow(following(extraData="0x01"), raws)
     assert other.hash != made.hash
     assert other.header == replace(made.header, extra_data=b"\x01")

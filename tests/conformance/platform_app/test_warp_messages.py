@@ -56,8 +56,8 @@ def test_the_named_validators_have_signed_together(
     monkeypatch.setattr(bls, "_library", library)
     message, signature, named = signed_message(case)
 
-    total = bls.aggregate_public_keys([bytes.fromhex(one["publicKey"]) for one in named])
-    alone = [bls.sign(bytes.fromhex(one["secretKey"]), message) for one in named]
+    total = bls.aggregate_public_keys([bytes.fromhex(item["publicKey"]) for item in named])
+    alone = [bls.sign(bytes.fromhex(other["secretKey"]), message) for other in named]
 
     assert bls.aggregate_signatures(alone) == signature
     assert bls.verify(total, message, signature)
@@ -67,7 +67,7 @@ def test_the_named_validators_have_signed_together(
 def test_a_signature_of_others_than_the_named_is_refused(case: dict[str, Any]) -> None:
     message, signature, named = signed_message(case)
 
-    total = bls.aggregate_public_keys([bytes.fromhex(one["publicKey"]) for one in named])
+    total = bls.aggregate_public_keys([bytes.fromhex(item["publicKey"]) for item in named])
 
     assert bls.is_signature(signature)
     assert not bls.verify(total, message, signature)

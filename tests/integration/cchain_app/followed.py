@@ -45,7 +45,7 @@ def dump() -> Rows:
     """Return every row that blocks have created."""
     return {
         model.__name__: [
-            tuple(bytes(one) if isinstance(one, memoryview) else one for one in row)
+            tuple(bytes(item) if isinstance(item, memoryview) else item for item in row)
             for row in model._default_manager.order_by("pk").values_list()
         ]
         for model in WRITTEN_BY_BLOCKS
@@ -56,7 +56,9 @@ def rewind(monkeypatch: pytest.MonkeyPatch) -> list[CandidateBlock]:
     """Return all blocks above genesis, decoded from bytes, and remove them from the node."""
     head = blocks.catch_up(evm_chain()).number
     candidates = (
-        [parse_block(one.raw) for one in raw_blocks(evm_chain(), 1, head, 1 << 40)] if head else []
+        [parse_block(raw_block.raw) for raw_block in raw_blocks(evm_chain(), 1, head, 1 << 40)]
+        if head
+        else []
     )
     text = genesis_text(evm_chain()).encode()
     models_to_empty: list[type[models.Model]] = [*WRITTEN_BY_BLOCKS, rows.PoolTransaction]
@@ -77,8 +79,8 @@ def forget() -> None:
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:
     """Accept the blocks in one call."""
     accept_evm(evm_chain(), candidates, **{"now": FUTURE, **given})
-    found = [blocks.by_hash(evm_chain(), one.hash) for one in candidates]
-    return [one for one in found if one is not None]
+    found = [blocks.by_hash(evm_chain(), candidate.hash) for candidate in candidates]
+    return [item for item in found if item is not None]
 
 
 def forged(block: CandidateBlock, *transactions: bytes, **changes: Any) -> CandidateBlock:

@@ -203,7 +203,7 @@ def test_both_take_transactions_and_make_blocks_at_once(two: tuple[Node, Node]) 
                 together.wait(30)
                 sent = [node.make(value=value).raw for _ in range(5)]
                 outcomes = transactions.submit(node.chain, sent)
-                assert all(isinstance(one, bytes) for one in outcomes), outcomes
+                assert all(isinstance(outcome, bytes) for outcome in outcomes), outcomes
                 made.append(node.mine())
             return made
         finally:
@@ -213,8 +213,8 @@ def test_both_take_transactions_and_make_blocks_at_once(two: tuple[Node, Node]) 
         lived = list(threads.map(live, two, (3, 4)))
 
     for node, made, value in zip(two, lived, (3, 4), strict=True):
-        assert [one.number for one in made] == list(range(1, rounds + 1))
-        assert [len(one.transactions) for one in made] == [5] * rounds
+        assert [item.number for item in made] == list(range(1, rounds + 1))
+        assert [len(other.transactions) for other in made] == [5] * rounds
         assert blocks.head(node.chain) == made[-1]
         paid = node.ask("eth_getBalance", hexed(RECIPIENT), "latest")
         assert paid == hex(5 * rounds * value)
@@ -241,7 +241,7 @@ def test_calls_see_the_code_and_state_of_their_chain(two: tuple[Node, Node]) -> 
     slots = [node.ask("eth_getStorageAt", hexed(CONTRACT), "0x0", "latest") for node in two]
     assert [int(slot, 16) for slot in slots] == [2, 0]
     proofs = [node.ask("eth_getProof", hexed(CONTRACT), ["0x0"], "latest") for node in two]
-    assert [one["storageProof"][0]["value"] for one in proofs] == ["0x2", "0x0"]
+    assert [proof["storageProof"][0]["value"] for proof in proofs] == ["0x2", "0x0"]
 
 
 @pytest.mark.parametrize("searched", ["memory", "rows"])
@@ -259,7 +259,7 @@ def test_logs_are_found_on_the_chain_that_emitted_them(
         node.ask("eth_getLogs", {"fromBlock": "0x0", "address": hexed(CONTRACT)}) for node in two
     ]
 
-    assert [[one["data"] for one in of_one] for of_one in found] == [
+    assert [[item["data"] for item in of_one] for of_one in found] == [
         ["0x0000"] * 2, ["0x0100"] * 2 + ["0x0101"] * 2,
     ]  # fmt: skip
 
@@ -271,8 +271,8 @@ def test_a_polled_filter_belongs_to_its_chain(two: tuple[Node, Node]) -> None:
     sent = second.send()
     mined = [hexed(second.mine().hash), hexed(second.mine().hash)]
 
-    assert [second.ask("eth_getFilterChanges", one) for one in of_second] == [mined, [sent]]
-    assert [first.ask("eth_getFilterChanges", one) for one in of_first] == [[], []]
+    assert [second.ask("eth_getFilterChanges", other) for other in of_second] == [mined, [sent]]
+    assert [first.ask("eth_getFilterChanges", item) for item in of_first] == [[], []]
     for stranger, known in ((first, of_second), (second, of_first)):
         with pytest.raises(JsonRpcError, match="filter not found"):
             stranger.ask("eth_getFilterChanges", known[0])
@@ -326,9 +326,11 @@ def test_subscribers_hear_of_their_chain_alone(two: tuple[Node, Node]) -> None:
     for node, block in made:
         asyncio.run(tell(node, block))
 
-    heads = [[one["hash"] for one in socket.heard() if "parentHash" in one] for socket in sockets]
+    heads = [
+        [other["hash"] for other in socket.heard() if "parentHash" in other] for socket in sockets
+    ]
     assert heads == [[hexed(block.hash) for node, block in made if node is owner] for owner in two]
-    logs = [[one["data"] for one in socket.heard() if "topics" in one] for socket in sockets]
+    logs = [[item["data"] for item in socket.heard() if "topics" in item] for socket in sockets]
     assert logs == [["0x00"] * 2, ["0x01"] * 2 + ["0x02"] * 2]
 
 
@@ -351,11 +353,12 @@ def test_followers_hear_of_the_chain_that_they_asked_for(two: tuple[Node, Node])
         loop.close()
 
     waiting = [
-        [one["hashes"] for one in inbox if one["type"] == notifications.PENDING] for inbox in heard
+        [item["hashes"] for item in inbox if item["type"] == notifications.PENDING]
+        for inbox in heard
     ]
     assert waiting == [[[sent[2]]], [[sent[0]], [sent[1]]]]
     heads = [
-        [(one["number"], one["hash"]) for one in inbox if one["type"] == notifications.HEAD]
+        [(other["number"], other["hash"]) for other in inbox if other["type"] == notifications.HEAD]
         for inbox in heard
     ]
     assert heads == [
@@ -375,7 +378,7 @@ def test_a_block_is_outstanding_and_timed_on_the_chain_that_makes_it(
 
     def look(*arguments: Any, **more: Any) -> None:
         seen.append(
-            [[height for height, _ in one.building.outstanding()] for one in (first, second)]
+            [[height for height, _ in value.building.outstanding()] for value in (first, second)]
         )
         accept(*arguments, **more)
 

@@ -54,8 +54,8 @@ def traced_chain(chain: Chain) -> TracedChain:
     """Make block 1 with the contracts, block 2 with calls of them, and an empty block 3."""
     made = TracedChain(chain)
     code = [
-        chain.make(to=None, data=bytecode.deploy_code(one), gas=300_000, value=0)
-        for one in CODES.values()
+        chain.make(to=None, data=bytecode.deploy_code(item), gas=300_000, value=0)
+        for item in CODES.values()
     ]
     chain.send(*code)
     made.deployed = chain.mine()

@@ -61,6 +61,6 @@ def past(world: World) -> Past:
     """The blocks of a history; the rows are those of a node without any of them."""
     world.make_history()
     blocks = world.hand_over()
-    assert [len(one) for one in blocks] == [8, 6]
+    assert [len(block) for block in blocks] == [8, 6]
     assert sum(isinstance(parse(raw), OuterOptionBlock) for raw in blocks.p) == 1
     return blocks

@@ -59,13 +59,17 @@ def _read(without: Collection[str]) -> Tables:
 
 def _models() -> list[type[Model]]:
     found = (model for label in APPS for model in apps.get_app_config(label).get_models())
-    return [one for one in found if one._meta.managed and not one._meta.proxy]
+    return [item for item in found if item._meta.managed and not item._meta.proxy]
 
 
 def _columns(model: type[Model]) -> str:
     is_numbered = model._meta.model_name in NUMBERED
-    fields = [one for one in model._meta.concrete_fields if not (is_numbered and one.primary_key)]
-    return ", ".join(connection.ops.quote_name(one.column) for one in fields)
+    fields = [
+        concrete_field
+        for concrete_field in model._meta.concrete_fields
+        if not (is_numbered and concrete_field.primary_key)
+    ]
+    return ", ".join(connection.ops.quote_name(field.column) for field in fields)
 
 
 def _plain(value: Any) -> Any:

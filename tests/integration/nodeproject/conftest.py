@@ -22,5 +22,7 @@ def scene(shared_chain: Chain, shared_pchain: PChain) -> Iterator[Scene]:
     """A node with both chains; its snapshots are deleted afterwards."""
     made = Scene(shared_chain, shared_pchain)
     yield made
-    for one in made.snapshots.all():
-        made.snapshots.delete(one.name if isinstance(one, DamagedSnapshot) else one.manifest.name)
+    for snapshot in made.snapshots.all():
+        made.snapshots.delete(
+            snapshot.name if isinstance(snapshot, DamagedSnapshot) else snapshot.manifest.name
+        )

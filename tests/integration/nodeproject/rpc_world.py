@@ -42,8 +42,8 @@ def _make_evm(chain: Chain) -> Names:
     """Make blocks: 1 with contracts, 2 with a token transfer, 3 and 4 with a creation and a revert. Two are pending."""
     counter, token, factory, reverter = (bytecode.created(SENDER, nonce) for nonce in range(4))
     codes = (bytecode.COUNTER, None, bytecode.FACTORY, bytecode.ECHO_REVERT)
-    inits = [bytecode.TOKEN_INIT if one is None else bytecode.deploy_code(one) for one in codes]
-    chain.send(*(chain.make(to=None, data=one, gas=300_000, value=0) for one in inits))
+    inits = [bytecode.TOKEN_INIT if code is None else bytecode.deploy_code(code) for code in codes]
+    chain.send(*(chain.make(to=None, data=init, gas=300_000, value=0) for init in inits))
     first = chain.mine()
     transfer, second = chain.do(
         to=token, value=0, gas=100_000, data=bytecode.transfer_call(RECIPIENT, 10**18)

@@ -37,7 +37,7 @@ def rows() -> Rows:
 
 
 def _plain(row: tuple[Any, ...]) -> list[Any]:
-    return [bytes(one) if isinstance(one, memoryview) else one for one in row]
+    return [bytes(item) if isinstance(item, memoryview) else item for item in row]
 
 
 class Scene:

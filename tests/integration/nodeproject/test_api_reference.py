@@ -50,7 +50,9 @@ def page(client: Client) -> Page:
 
 def test_every_method_has_its_anchor(page: Page) -> None:
     names = [
-        method.name for one in this_node().doors.endpoints() for method in one.dispatcher.registry
+        method.name
+        for endpoint in this_node().doors.endpoints()
+        for method in endpoint.dispatcher.registry
     ]
 
     assert set(names) - {"rpc.discover"} <= set(page.ids)
@@ -58,17 +60,17 @@ def test_every_method_has_its_anchor(page: Page) -> None:
 
 
 def test_links_lead_somewhere_in_the_page_or_the_node(client: Client, page: Page) -> None:
-    inner = {one.removeprefix("#") for one in page.links if one.startswith("#")}
-    others = {one for one in page.links if one[0] != "#" and not one.startswith("data:")}
+    inner = {link.removeprefix("#") for link in page.links if link.startswith("#")}
+    others = {item for item in page.links if item[0] != "#" and not item.startswith("data:")}
 
     assert inner <= set(page.ids)
     assert others == {
         "/", "/ext/openrpc.json", "/ext/docs/paths", "/static/nodeproject/reference.css",
         "/static/nodeproject/reference.js",
     }  # fmt: skip
-    for one in others - {"/"}:
-        answer = client.get(one)
-        assert answer.status_code == 200, one
+    for other in others - {"/"}:
+        answer = client.get(other)
+        assert answer.status_code == 200, other
         answer.close()
 
 
@@ -98,8 +100,8 @@ def test_the_document_names_every_method_of_the_node(client: Client) -> None:
     assert document.headers["content-type"] == "application/json"
     assert names == {
         method.name
-        for one in this_node().doors.endpoints()
-        for method in one.dispatcher.registry
+        for endpoint in this_node().doors.endpoints()
+        for method in endpoint.dispatcher.registry
         if method.name != "rpc.discover"
     }
 

@@ -258,7 +258,7 @@ def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
         ending.set()
         writer.join()
     assert failures == []
-    heights = [one.standing.cchain.height for one in made if one.standing.cchain]
+    heights = [item.standing.cchain.height for item in made if item.standing.cchain]
     assert heights == sorted(heights)
     service.restore(settings_of_second, SECOND, tmp_path / f"{len(made) - 1}.backup")
     assert len(rows(SECOND)["cchain_app_block"]) == heights[-1] + 1
@@ -466,6 +466,6 @@ def test_its_migrations_are_those_of_the_tables_in_it(saved: Path) -> None:
     applied = set(MigrationRecorder(connection).applied_migrations())
     with archive.reading(saved) as found:
         assert ("cchain_app", "0001_initial") in applied
-        assert {tuple(one.split(".")) for one in found.manifest.migrations} <= applied
+        assert {tuple(migration.split(".")) for migration in found.manifest.migrations} <= applied
     with zipfile.ZipFile(saved) as file:
         assert json.loads(file.read("manifest.json"))["version"] == found.manifest.version

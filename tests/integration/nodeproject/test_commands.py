@@ -35,7 +35,7 @@ def said(command: str, *arguments: str) -> str:
 
 
 def test_a_block_is_made_by_hand(chain: Chain) -> None:
-    assert said("produce_block") == "The pool has nothing that can run.\n"
+    assert said("produce_block") == "The pool has no executable transactions.\n"
     assert said("produce_block", "--empty") == "Block 1 with 0 transactions.\n"
 
     chain.send(chain.make())
@@ -174,12 +174,12 @@ def test_a_machine_of_the_production_profile_needs_the_nodes_identity(
 ) -> None:
     settings.NODE = updated(settings.NODE, profile=profile, data_dir=str(tmp_path))
 
-    assert [one.id for one in check_identity()] == ["node.W001"] * warnings
+    assert [item.id for item in check_identity()] == ["node.W001"] * warnings
     make_identity(this_node().settings, 1_700_000_000)
     assert check_identity() == []
 
     settings.NODE.staking_key_path.unlink()
-    found = [one.msg for one in check_identity()]
+    found = [other.msg for other in check_identity()]
     assert (
         found == [f"This node's identity cannot be read: {tmp_path}/staking/staker.key."] * warnings
     )

@@ -104,7 +104,7 @@ def test_a_server_that_is_not_there(said: Said) -> None:
 
     assert told.startswith(f"CommandError: the database chain at 127.0.0.1:{port} cannot be used (")
     assert "Connection refused" in told
-    assert told.endswith("): see that the server runs, or correct NODE_DATABASE_URL\n")
+    assert told.endswith("): check that the server runs, or correct NODE_DATABASE_URL\n")
     assert "secret" not in told
 
 
@@ -175,7 +175,7 @@ def test_a_file_that_is_no_database(said: Said, data: Path, command: str) -> Non
 
     assert said(command) == (
         f"CommandError: the database {path} is damaged, or no database (file is not a database): "
-        "put a backup in its place, or move it away to begin anew\n"
+        "restore a backup, or move it away to start with a new one\n"
     )
 
 
@@ -186,7 +186,7 @@ def test_a_database_with_damaged_pages(said: Said, data: Path) -> None:
 
     assert said("init_node") == (
         f"CommandError: the database {path} is damaged (database disk image is malformed): "
-        "put a backup in its place, or move it away to begin anew\n"
+        "restore a backup, or move it away to start with a new one\n"
     )
 
 
@@ -230,7 +230,7 @@ def test_a_database_that_another_process_holds(tmp_path: Path) -> None:
 
     told = explained(OperationalError(str(refused.value)))
     assert told.endswith(
-        "is held by another process: end that one, or give this node its own NODE_DATA_DIR"
+        "is in use by another process: stop that process, or give this node its own NODE_DATA_DIR"
     )
 
 

@@ -130,7 +130,7 @@ def test_a_call_is_answered_alike_by_all_doors(
     of_page = exchange(served, "plain", from_page)
     before = served.asgi["direct"]
 
-    direct, direct_of_page = (exchange(served, "direct", one) for one in (asked, from_page))
+    direct, direct_of_page = (exchange(served, "direct", value) for value in (asked, from_page))
 
     assert served.asgi["direct"] == before
     assert plain == again == direct
@@ -142,10 +142,10 @@ def test_a_call_is_answered_alike_by_all_doors(
 @pytest.mark.parametrize("path", PAGES)
 def test_a_page_is_answered_alike_by_all_doors(served: Served, path: str) -> None:
     asked, origin = get(path), get(path, b"Origin: https://wallet.example")
-    plain = [exchange(served, "plain", one) for one in (asked, origin, asked + asked)]
+    plain = [exchange(served, "plain", item) for item in (asked, origin, asked + asked)]
     before = served.asgi["direct"]
 
-    direct = [exchange(served, "direct", one) for one in (asked, origin)]
+    direct = [exchange(served, "direct", value) for value in (asked, origin)]
 
     assert served.asgi["direct"] == before
     assert direct == plain[:2]

@@ -81,6 +81,6 @@ def test_files_that_are_not_of_one_node_stop_the_start(directory: Path, broken: 
         make_identity(this_node().settings, NOW)
 
     assert str(refused.value).startswith(
-        f"{certificate} and {key} are no certificate and its key: "
+        f"{certificate} and {key} are not a certificate and its key: "
     )
     assert isinstance(refused.value, CannotStart)

@@ -68,7 +68,7 @@ def test_what_is_copied_compiles_and_is_clean_for_production(image: Path, tmp_pa
     data = tmp_path / "data"
     data.mkdir()
     make_identity(updated(NodeSettings(), data_dir=str(data)), 1_700_000_000)
-    (web,) = [one for one in deployed.composed() if one.name == "web"]
+    (web,) = [item for item in deployed.composed() if item.name == "web"]
     settings = {
         **web.environment,
         "NODE_DATABASE_URL": "postgres://node:secret@127.0.0.1:1/node",

@@ -102,7 +102,7 @@ def test_a_part_of_a_chain_of_proof_of_work_is_exported_with_its_uncles(
 
     blocks_of = history().chain.blocks
     assert (directory / "part.rlp").read_bytes() == b"".join(
-        one.raw for one in blocks_of[first : last + 1]
+        item.raw for item in blocks_of[first : last + 1]
     )
 
 
@@ -147,7 +147,7 @@ def test_an_import_that_was_stopped_goes_on_in_another_file(
 ) -> None:
     genesis, chain = files
     begin = directory / "begin.rlp"
-    begin.write_bytes(b"".join(one.raw for one in history().chain.blocks[1:6]))
+    begin.write_bytes(b"".join(block.raw for block in history().chain.blocks[1:6]))
 
     assert "5 blocks with" in said("import_chain", genesis, begin)
     assert "5 were there" in said("import_chain", genesis, chain)

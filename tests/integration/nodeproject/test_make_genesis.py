@@ -36,7 +36,7 @@ def nodes(tmp_path: Path) -> list[IdentityFiles]:
 
 def make(directory: Path, nodes: list[IdentityFiles], *more: str) -> str:
     out = StringIO()
-    named = [f"--validator={one.certificate}:{one.signer}" for one in nodes]
+    named = [f"--validator={node.certificate}:{node.signer}" for node in nodes]
     call_command("make_genesis", *named, *more, str(directory), stdout=out)
     return out.getvalue()
 
@@ -69,7 +69,9 @@ def test_nodes_that_are_given_the_files_begin_the_same_network(
     network = load_genesis(platform_chain(), platform_chain().proof_of_possession, "not asked for")
 
     validators = stakers.current_validators(platform_chain()).validators
-    assert {one.public_key for one in validators} == {one.signer_key.public_key for one in nodes}
+    assert {validator.public_key for validator in validators} == {
+        node.signer_key.public_key for node in nodes
+    }
     named = accepted.first_validator(platform_chain())
     assert nodes[0].signer_key.public_key == (
         stakers.current_validators(platform_chain()).by_node[named].public_key

@@ -61,7 +61,7 @@ def staff(client: Client) -> Callable[..., Client]:
 def _pooled(scene: Scene) -> tuple[list[Hash], list[str]]:
     """Put two transactions into the pool; return their hashes and the URLs that drop them."""
     hashes = scene.chain.send(scene.chain.make(), scene.chain.make())
-    keys = [PoolTransaction.objects.get(hash=one).pk for one in hashes]
+    keys = [PoolTransaction.objects.get(hash=block_hash).pk for block_hash in hashes]
     return hashes, [f"/admin/cchain_app/pooltransaction/{key}/do/drop/" for key in keys]
 
 
@@ -149,7 +149,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
     front = _text(admin_client, FRONT)
     assert ">paused<" in front.replace("\n", "").replace("  ", "")
     assert f'href="{RESUME}"' in front
-    assert "The action was refused: production is paused already." in _confirm(admin_client, PAUSE)
+    assert "The action was refused: production is already paused." in _confirm(admin_client, PAUSE)
     assert tasks.produce_blocks() == {"blocks": 0}  # requested before the pause
 
     assert "Resumed the C-Chain" in _confirm(admin_client, RESUME)
@@ -208,7 +208,7 @@ def test_what_lets_blocks_be_made_ends_a_pause(
     _confirm(admin_client, PAUSE)
     rpc(*call)
     assert development.mining(scene.chain.evm) == mining
-    assert "The action was refused: blocks are being made already." in _confirm(
+    assert "The action was refused: blocks are already being produced." in _confirm(
         admin_client, RESUME
     )
 
@@ -229,11 +229,11 @@ def test_what_ends_the_making_of_blocks_leaves_a_pause_and_holds_after_it(
 
     assert development.mining(scene.chain.evm) == "manual"
     front = _text(admin_client, FRONT)
-    assert "by hand alone" in front
+    assert "manual only" in front
     assert PAUSE not in front
     assert RESUME not in front
     assert "The action was refused: production is not paused." in _confirm(admin_client, RESUME)
-    assert "The action was refused: blocks are made by hand alone already." in _confirm(
+    assert "The action was refused: blocks are already made manually only." in _confirm(
         admin_client, PAUSE
     )
 
@@ -331,7 +331,7 @@ def test_what_was_done_is_in_the_log_though_there_can_be_no_entry(
     assert "Paused the C-Chain" in told
     assert "The action was done, but the database did not accept the log entry" in told
     assert development.mining(scene.chain.evm) == "manual"
-    (done, failed) = [one for one in caplog.records if one.name == "adminkit.actions"]
+    (done, failed) = [record for record in caplog.records if record.name == "adminkit.actions"]
     assert "Paused the C-Chain" in done.getMessage()
     assert "(by admin, in the admin)" in done.getMessage()
     assert "disk full" in str(failed.exc_info)

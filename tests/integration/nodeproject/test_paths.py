@@ -35,7 +35,7 @@ def test_the_openapi_document_shows_a_call_to_try(client: Client) -> None:
     answer = client.post("/ext/bc/C/rpc", example, content_type="application/json")
     assert answer.status_code == 200
     operations = [
-        one["operationId"] for path in document["paths"].values() for one in path.values()
+        item["operationId"] for path in document["paths"].values() for item in path.values()
     ]
     assert len(operations) == len(set(operations))
 
@@ -43,12 +43,12 @@ def test_the_openapi_document_shows_a_call_to_try(client: Client) -> None:
 def first_parts(resolver: URLResolver, before: str = "") -> set[str]:
     """Return the first part of each path of a URL configuration."""
     found = set()
-    for one in resolver.url_patterns:
-        path = before + str(one.pattern).lstrip("^")
-        if "/" in path or not isinstance(one, URLResolver):
+    for url_pattern in resolver.url_patterns:
+        path = before + str(url_pattern.pattern).lstrip("^")
+        if "/" in path or not isinstance(url_pattern, URLResolver):
             found.add(re.split(r"[/?(]", path)[0])
         else:
-            found |= first_parts(one, path)
+            found |= first_parts(url_pattern, path)
     return found
 
 
@@ -66,9 +66,9 @@ def test_the_openapi_page_and_the_reference_are_below_a_base_path(db: None) -> N
     for page in pages:
         links = re.findall(r'(?:href|src|data-path)="([^"#][^"]*)"', page.content.decode())
         assert len(links) > 2
-        assert [one for one in links if not one.startswith(("/node/", "data:"))] == []
+        assert [link for link in links if not link.startswith(("/node/", "data:"))] == []
         assert b"@base@" not in page.content
-    openapi, openrpc = (json.loads(one.content) for one in documents)
+    openapi, openrpc = (json.loads(document.content) for document in documents)
     assert {path.split("/")[1] for path in openapi["paths"]} == {"node"}
     assert {path["url"].split("/")[1] for path in openrpc["servers"]} == {"node"}
     assert b"/node/" not in Client(headers={"host": "localhost"}).get("/ext/docs").content

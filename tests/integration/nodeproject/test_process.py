@@ -60,20 +60,20 @@ def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(host: st
 def test_hosts_for_all_addresses_have_a_socket_for_each_family(host: str) -> None:
     bound = bound_sockets(host, 0)
     try:
-        ports = {one.getsockname()[1] for one in bound}
-        families = {one.family for one in bound}
+        ports = {other.getsockname()[1] for other in bound}
+        families = {item.family for item in bound}
         assert len(ports) == 1
         assert families == {socket.AF_INET, *([socket.AF_INET6] if has_ipv6() else [])}
         for one in bound:  # neither accepts connections of the other address family
             one.listen()
         with socket.create_connection(("127.0.0.1", *ports)) as client:
-            accepting = next(one for one in bound if one.family == socket.AF_INET)
+            accepting = next(entry for entry in bound if entry.family == socket.AF_INET)
             accepted, peer = accepting.accept()
             accepted.close()
             assert peer == client.getsockname()
     finally:
-        for one in bound:
-            one.close()
+        for element in bound:
+            element.close()
 
 
 @pytest.mark.parametrize("reason", [errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL])
@@ -88,9 +88,9 @@ def test_a_machine_without_ipv6_listens_on_ipv4(
         return made(family, *arguments, **options)
 
     monkeypatch.setattr(sockets, "_bound_socket", without_ipv6)
-    for one in (bound := bound_sockets("::", 0)):
-        one.close()
-    assert [one.family for one in bound] == [socket.AF_INET]
+    for other in (bound := bound_sockets("::", 0)):
+        other.close()
+    assert [item.family for item in bound] == [socket.AF_INET]
     with pytest.raises(CannotStart, match=r"^cannot listen on .*::1"):
         check_port("::1", 0, "NODE_X", "NODE_HOST")
 
@@ -109,13 +109,13 @@ def test_all_addresses_are_not_had_where_one_family_s_port_is_taken(taken: str) 
 def test_processes_share_a_port_on_both_families() -> None:
     shared = listening_sockets("*", 0, 2)
     try:
-        names = [one.getsockname()[:2] for sockets in shared for one in sockets]
+        names = [other.getsockname()[:2] for sockets in shared for other in sockets]
         assert len({port for _, port in names}) == 1
         assert len(names) == 2 * len(set(names))
         assert len(shared) == 2
     finally:
-        for one in (one for sockets in shared for one in sockets):
-            one.close()
+        for entry in (item for sockets in shared for item in sockets):
+            entry.close()
 
 
 SWALLOWED = """
@@ -131,7 +131,7 @@ class Finalized:
 termination = Termination()
 if sys.argv[1] == "asked":
     Finalized()
-print("goes on", flush=True)
+print("is resumed", flush=True)
 termination.once_more()
 print("listens", flush=True)
 """

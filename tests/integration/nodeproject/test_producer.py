@@ -55,9 +55,9 @@ def start() -> Iterator[Start]:
 
     yield begin
     stopping.set()  # and it notices without being woken
-    for one in started:
-        one.join(SECONDS)
-        assert not one.is_alive()
+    for item in started:
+        item.join(SECONDS)
+        assert not item.is_alive()
 
 
 def notify() -> None:

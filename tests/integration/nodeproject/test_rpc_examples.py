@@ -60,10 +60,10 @@ def test_methods_say_themselves_what_they_cannot_do_without(names: Names) -> Non
     kept = json.loads(FILE.read_text())
     renamed = [(text, names[what]) for what, text in kept["names"].items()]
     taken = [
-        (f"{name} without {one}", name, one)
+        (f"{name} without {item}", name, item)
         for name, needed in NEEDED.items()
         if isinstance(kept["examples"][name]["params"], dict)
-        for one in needed
+        for item in needed
     ]
     without = {
         what: {"params": less(kept["examples"][name]["params"], one), "method": name}
@@ -83,9 +83,9 @@ def answered(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the responses to read-only examples; they contain this node's names."""
     dispatchers = {
-        method.name: one.dispatcher
-        for one in this_node().doors.endpoints()
-        for method in one.dispatcher.registry
+        method.name: endpoint.dispatcher
+        for endpoint in this_node().doors.endpoints()
+        for method in endpoint.dispatcher.registry
     }
     for name, example in examples.items():
         if not example.get("changes"):
@@ -104,7 +104,7 @@ def replaced(text: str, pairs: Iterable[tuple[str, str]]) -> str:
 def differs(name: str, example: dict[str, Any], answer: dict[str, Any]) -> list[str]:
     """Return the differences between a response and its example; members of the example must not be missing."""
     if "error" in answer or "error" in example:
-        codes = [one.get("error", {}).get("code") for one in (example, answer)]
+        codes = [value.get("error", {}).get("code") for value in (example, answer)]
         return [] if codes[0] == codes[1] else [str(answer.get("error"))]
     result = answer["result"]
     if bool(result) != bool(example["result"]):
@@ -120,7 +120,7 @@ def record(
     for name, answer in answers.items():
         example = kept["examples"][name]
         if not {"result", "error"} & set(example):
-            told = {one: answer[one] for one in ("result", "error") if one in answer}
+            told = {value: answer[value] for value in ("result", "error") if value in answer}
             example.update(json.loads(replaced(json.dumps(told), back)))
     parts = (
         f'  "{part}": {{\n'

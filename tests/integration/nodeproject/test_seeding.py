@@ -54,12 +54,12 @@ def test_a_seeded_p_chain_has_stakers_outputs_and_a_past(fresh: Rpc, settings: A
     seed_platform(past=5)
 
     validators = fresh("platform.getCurrentValidators")["validators"]
-    assert sorted(int(one["delegatorCount"]) for one in validators) == [0, 2, 2, 2]
-    ends = sorted(int(one["endTime"]) for one in validators)
+    assert sorted(int(other["delegatorCount"]) for other in validators) == [0, 2, 2, 2]
+    ends = sorted(int(validator["endTime"]) for validator in validators)
     assert {after - one for one, after in pairwise(ends)} == {5_400}
     balance = fresh("platform.getBalance", address=HOLDER)
     assert (balance["balance"], len(balance["utxoIDs"])) == ("4000000", 4)
-    assert len({one["txID"] for one in balance["utxoIDs"]}) == 4
+    assert len({item["txID"] for item in balance["utxoIDs"]}) == 4
     # Each past staker has a proposal and its option.
     added = int(fresh("platform.getHeight")["height"]) - height
     assert added >= 2 * 5

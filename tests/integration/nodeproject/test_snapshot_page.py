@@ -16,7 +16,9 @@ PAGE = "/admin/snapshots/"
 
 def names() -> list[str]:
     return [
-        one.manifest.name for one in this_node().snapshots.all() if isinstance(one, NamedSnapshot)
+        snapshot.manifest.name
+        for snapshot in this_node().snapshots.all()
+        if isinstance(snapshot, NamedSnapshot)
     ]
 
 
@@ -34,7 +36,7 @@ def test_a_superuser_saves_goes_back_and_deletes(scene: Scene, admin_client: Cli
     assert "<strong>a</strong>" in page
     assert 'href="/admin/snapshots/"' in admin_client.get("/admin/").content.decode()
 
-    assert "Go back to this snapshot?" in act(admin_client, "restore", "a")
+    assert "Restore this snapshot?" in act(admin_client, "restore", "a")
     assert scene.head == 1
     assert "Restored a:" in act(admin_client, "restore", "a", confirmed="yes")
     assert scene.head == 0

@@ -248,8 +248,8 @@ def test_a_user_who_may_not_make_schemas_is_told_so(scene: Scene) -> None:
 
 
 def _heights(scene: Scene) -> list[int]:
-    found = [one for one in scene.snapshots.all() if isinstance(one, NamedSnapshot)]
-    return [one.manifest.cchain.height for one in found if one.manifest.cchain is not None]
+    found = [snapshot for snapshot in scene.snapshots.all() if isinstance(snapshot, NamedSnapshot)]
+    return [item.manifest.cchain.height for item in found if item.manifest.cchain is not None]
 
 
 def _file(name: str) -> Path:
@@ -264,7 +264,9 @@ def test_what_a_kill_left_of_a_copy_is_none_and_goes_with_the_next_one(scene: Sc
     part.write_bytes(b"SQLite format 3\0")
     (part.parent / "a.partial-journal").write_bytes(b"")
     assert [
-        one.manifest.name for one in scene.snapshots.all() if isinstance(one, NamedSnapshot)
+        snapshot.manifest.name
+        for snapshot in scene.snapshots.all()
+        if isinstance(snapshot, NamedSnapshot)
     ] == ["b"]
     with pytest.raises(NoSuchSnapshot):
         scene.snapshots.restore("a")

@@ -96,7 +96,9 @@ def test_blocks_go_on_from_the_snapshot(scene: Scene) -> None:
     second = blocks.head(scene.chain.evm)
     assert second.number == first.number
     assert second.hash != first.hash
-    assert [one.hash for one in second.transactions] == [one.hash for one in first.transactions]
+    assert [item.hash for item in second.transactions] == [
+        transaction.hash for transaction in first.transactions
+    ]
     assert scene.pchain.build()
     this_node().network.chains["C"].rows.raws(1, second.number, 1 << 20)
 

@@ -71,7 +71,7 @@ def production(settings: Any) -> Iterator[RedisServer]:
 def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisServer) -> None:
     assert _cards()["Beat"] == (
         '<span class="nd-badge nd-bad">silent</span>',
-        "it has never sent a task",
+        "no task sent yet",
     )
     schedule = IntervalSchedule.objects.create(every=1, period="seconds")
     task = PeriodicTask.objects.create(
@@ -87,13 +87,13 @@ def test_in_production_it_is_what_redis_has_and_the_beat_sent(production: RedisS
     assert cards["Queue “default”"][0] == "4 waiting"
     assert cards["Workers"][0] == '<span class="nd-faint">elsewhere</span>'
     assert "silent" not in cards["Beat"][0]  # beat may just not have recorded its last tasks
-    assert cards["Beat"][1] == "sent 3 min ago; written down every 3 min"
+    assert cards["Beat"][1] == "sent 3 min ago; recorded every 3 min"
 
     task.last_run_at = datetime.now(UTC) - timedelta(minutes=7)
     task.save()
     shown, words = _cards()["Beat"]
     assert '<span class="nd-badge nd-bad">silent</span>' in shown
-    assert words == "sent 7 min ago; written down every 3 min"
+    assert words == "sent 7 min ago; recorded every 3 min"
 
 
 def test_where_redis_is_away_it_says_so(settings: Any) -> None:
@@ -124,4 +124,4 @@ def test_where_a_connection_is_lost_that_redis_outlives_it_says_so(
     monkeypatch.setattr(redis.client.Pipeline, "execute", lose)
     told = _cards()["Queues"]
     assert "unknown" in told[0]
-    assert told[1] == f"Redis did not tell: {str(lost) or 'TimeoutError'}"
+    assert told[1] == f"Redis did not answer: {str(lost) or 'TimeoutError'}"

@@ -135,8 +135,10 @@ def test_the_node_knows_its_chains_by_name_alias_and_id(node: Node) -> None:
     assert (third.vm_name, third.db.alias) == ("evm", "second")
     assert node.chains["P"] is platform_chain()
     assert title(NAME) == "D-Chain"
-    wakeups = [one.producer for one in (node.platform_chain, *node.evm_chains.values())]
-    assert len({one.channel for one in wakeups}) == len({one.lock_key for one in wakeups}) == 3
+    wakeups = [other.producer for other in (node.platform_chain, *node.evm_chains.values())]
+    assert (
+        len({wakeup.channel for wakeup in wakeups}) == len({item.lock_key for item in wakeups}) == 3
+    )
 
 
 def test_chains_share_neither_names_nor_tables(node: Node) -> None:
@@ -189,7 +191,7 @@ async def test_its_websocket_tells_of_its_heads(application: Any, node: Node) ->
     assert heights == [1, 2, 1]
 
     third = [json.loads(await sockets[0].receive_from()) for _ in range(2)]
-    assert [one["params"]["result"]["number"] for one in third] == ["0x1", "0x2"]
+    assert [item["params"]["result"]["number"] for item in third] == ["0x1", "0x2"]
     of_c = json.loads(await sockets[1].receive_from())
     assert of_c["params"]["result"]["number"] == "0x1"
     for socket in sockets:
@@ -344,5 +346,5 @@ def test_the_status_command_tells_of_it(node: Node, capsys: pytest.CaptureFixtur
 
 
 def test_openapi_and_the_reference_name_it(node: Node) -> None:
-    titles = {one.title for one in node.doors.described()}
+    titles = {item.title for item in node.doors.described()}
     assert {"C-Chain", "D-Chain", "P-Chain"} <= titles

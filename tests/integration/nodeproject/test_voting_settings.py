@@ -12,7 +12,7 @@ pytestmark = pytest.mark.sqlite_only
 
 def said(settings: Any, **values: Any) -> list[tuple[str | None, str]]:
     settings.NODE = updated(settings.NODE, **values)
-    return [(one.id, one.msg) for one in check_voting()]
+    return [(item.id, item.msg) for item in check_voting()]
 
 
 @pytest.mark.usefixtures("node_settings")

@@ -47,10 +47,12 @@ def test_a_command_names_a_misspelled_variable_and_goes_on(run: Run) -> None:
 
     assert done.returncode == 0
     assert (
-        "?: (node.W004) NODE_MINNG is no setting and has no effect: did you mean NODE_MINING?\n"
+        "?: (node.W004) NODE_MINNG is not a setting and has no effect: did you mean NODE_MINING?\n"
         in done.stderr
     )
-    assert "?: (node.I001) NODE_FOO is no setting of this node and has no effect.\n" in done.stderr
+    assert (
+        "?: (node.I001) NODE_FOO is not a setting of this node and has no effect.\n" in done.stderr
+    )
     assert "NODE_ENV" not in done.stderr
 
 

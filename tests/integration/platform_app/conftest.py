@@ -63,7 +63,7 @@ class PChain:
         """Return the UTXOs that an address can spend and has not spent in this test, the largest first."""
         page = outputs.utxos_of(platform_chain(), [address])
         found: Iterable[UTXO] = (CODEC.unmarshal(UTXO, raw) for raw in page.utxos)
-        unspent = [one for one in found if one.utxo_id not in self._spent]
+        unspent = [item for item in found if item.utxo_id not in self._spent]
         return sorted(unspent, key=lambda one: -inner_output(one.output).amount)
 
     def forget_spent(self) -> None:
@@ -87,7 +87,9 @@ class PChain:
         self._spent.add(coin.utxo_id)
         staked = sort_outputs(stake, CODEC)
         exported = changes.get("exported_outputs", ())
-        given = sum(inner_output(one.output).amount for one in (*outputs_made, *staked, *exported))
+        given = sum(
+            inner_output(item.output).amount for item in (*outputs_made, *staked, *exported)
+        )
         change = self.output(inner_output(coin.output).amount - given - burn, EWOQ)
         fields = {
             "outputs": sort_outputs((*outputs_made, change), CODEC),

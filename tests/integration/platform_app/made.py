@@ -148,4 +148,4 @@ def supply() -> int:
 def paid(tx: Any) -> dict[int, int]:
     """Return the reward amounts of a staking transaction by output index."""
     found = [CODEC.unmarshal(UTXO, raw) for raw in outputs.reward_utxos(platform_chain(), tx.tx_id)]
-    return {one.output_index: inner_output(one.output).amount for one in found}
+    return {item.output_index: inner_output(item.output).amount for item in found}

@@ -35,7 +35,7 @@ class Producer:
         )
         platform_tables.put_back(self._before)
         begin_anew()
-        return [parse_block(one.raw) for one in found]
+        return [parse_block(item.raw) for item in found]
 
 
 def follow(pchain: PChain, *blocks: Block, **given: Any) -> None:

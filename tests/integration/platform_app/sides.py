@@ -116,7 +116,7 @@ class Side:
             self.vm.verify(self.vm.parse(block.raw), BlockContext(self.now + 1))
 
     def accept(self, *blocks: Block) -> None:
-        self.vm.accept([one.block_id for one in blocks], written=self.written.append)
+        self.vm.accept([block.block_id for block in blocks], written=self.written.append)
 
     def proposed(self) -> Block:
         """Let a staking period start and end; return the processing proposal to reward it."""

@@ -12,14 +12,14 @@ TRACES = [name for name in WORKLOADS if name.startswith("trace-")]
 
 
 def test_a_row_has_one_group() -> None:
-    names = [one.name for group in GROUPS for one in group.workloads]
+    names = [workload.name for group in GROUPS for workload in group.workloads]
     assert len(names) == len(set(names)) == len(WORKLOADS)
 
 
 def test_traces_are_measured_and_not_what_is_kept_of_them(tmp_path: Path) -> None:
     assert len(TRACES) == 6
     for group in GROUPS:
-        if not any(one.name in TRACES for one in group.workloads):
+        if not any(workload.name in TRACES for workload in group.workloads):
             continue
         kind = group.alone(FULL) if group.alone else group.kinds[NODE.name]
         assert kind.name == NODE.name
@@ -35,6 +35,6 @@ def test_who_is_left_out_is_a_server_of_the_table() -> None:
 
 def test_reads_have_a_goal_in_production() -> None:
     (group,) = (group for group in GROUPS if group.name == "reads")
-    without = [one.name for one in group.workloads if one.production != AS_EMBEDDED]
+    without = [workload.name for workload in group.workloads if workload.production != AS_EMBEDDED]
     assert without == ["new-heads", "log-notifications"]
     assert AS_EMBEDDED.peers == (NODE.name,)

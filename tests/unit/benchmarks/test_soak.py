@@ -133,7 +133,7 @@ def test_each_bar_is_missed_alone(changes: dict[str, Any], title: str) -> None:
     missed = replace(GOOD, **changes)
 
     assert not passes(missed)
-    assert [one.title for one in figures(missed) if not one.passed] == [title]
+    assert [figure.title for figure in figures(missed) if not figure.passed] == [title]
 
 
 def test_what_most_do_not_exceed() -> None:

@@ -66,7 +66,7 @@ def test_a_bloom_never_hides_a_wanted_log(log_filter, logs):
 
 @given(filters, st.lists(logs, max_size=6))
 def test_each_log_is_looked_at_by_itself(log_filter, logs):
-    assert log_filter.matches(logs) == [log_filter.matches([one])[0] for one in logs]
+    assert log_filter.matches(logs) == [log_filter.matches([log])[0] for log in logs]
 
 
 def test_a_bloom_excludes_what_is_in_no_log():

@@ -85,7 +85,7 @@ def test_precompiles_are_those_of_the_executable_specification(fork: str) -> Non
 
 def test_names_are_those_of_the_published_example() -> None:
     document = json.loads(DOCUMENT.read_text())
-    (method,) = [one for one in document["methods"] if one["name"] == "eth_config"]
+    (method,) = [item for item in document["methods"] if item["name"] == "eth_config"]
     example = method["examples"][0]["result"]["value"]["current"]
 
     for shown, found in (

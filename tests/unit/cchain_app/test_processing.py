@@ -92,7 +92,7 @@ def _processing(
 
 
 def _candidate(block: AcceptedBlock) -> CandidateBlock:
-    return parse_block(encode_block(block.header, [one.raw for one in block.transactions]))
+    return parse_block(encode_block(block.header, [item.raw for item in block.transactions]))
 
 
 def _built(blocks: ProcessingBlocks, *txs: Transaction, now: int = NOW) -> AcceptedBlock:
@@ -122,7 +122,7 @@ def test_a_transaction_that_cannot_be_in_the_block_is_skipped() -> None:
     blocks = _processing()
     built = blocks.build([transaction(0, nonce=5)], BlockContext(NOW))
     assert built.made is None
-    assert [one.retry for one in built.skipped] == [True]
+    assert [item.retry for item in built.skipped] == [True]
     assert len(blocks) == 0
 
 
@@ -225,7 +225,7 @@ class Tree:
             self.random.choice(actions)()
 
     def processing(self) -> list[AcceptedBlock]:
-        return [one for one in self.known.values() if _id(one) in self.blocks]
+        return [item for item in self.known.values() if _id(item) in self.blocks]
 
     def build(self) -> None:
         """Build on any block; the transactions are transfers, and create, call and destroy contracts."""
@@ -245,9 +245,9 @@ class Tree:
         """Verify a rejected or forgotten block again, if its parent is present."""
         here = {_id(self.blocks.head), *map(_id, self.processing())}
         lost = [
-            one
-            for one in self.known.values()
-            if _id(one) not in here and ID(one.header.parent_hash) in here
+            item
+            for item in self.known.values()
+            if _id(item) not in here and ID(item.header.parent_hash) in here
         ]
         if lost:
             block = self.random.choice(lost)
@@ -328,9 +328,9 @@ def test_what_is_still_processing_is_what_it_would_be_anew(seed: int) -> None:
         line = tree.blocks.line(_id(block))
         anew = _processing()
         anew.begin_at(tree.blocks.head, tree.stored.state, tree.stored.nodes)
-        for one in line:
-            anew.verify(_candidate(one), one.transactions, BlockContext(tree.now))
-            assert anew.get(_id(one)) == tree.blocks.get(_id(one))
+        for item in line:
+            anew.verify(_candidate(item), item.transactions, BlockContext(tree.now))
+            assert anew.get(_id(item)) == tree.blocks.get(_id(item))
 
 
 def test_trees_have_rivals_and_restarts() -> None:

@@ -103,7 +103,7 @@ async def test_two_nodes_of_one_process_do_not_hear_of_each_other(embedded: Chai
     embedded.send(C_CHAIN, {"type": "mine"})
     other.send(C_CHAIN, {"type": "theirs"})
     heads = (await heard(mine), await heard(theirs))
-    assert [one["type"] for one in heads] == ["mine", "theirs"]
+    assert [head["type"] for head in heads] == ["mine", "theirs"]
     assert mine.empty()
     assert theirs.empty()
 

@@ -154,4 +154,4 @@ def test_a_connection_that_cannot_be_let_go_of_keeps_nothing_from_being_written(
         assert told.acquire(timeout=60)
 
     assert database.written == [("C", "a"), ("C", "b")]
-    assert words == ["the health history goes on"] * 2
+    assert words == ["an error in the health history, which continues"] * 2

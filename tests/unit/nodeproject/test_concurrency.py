@@ -278,7 +278,7 @@ async def test_pages_that_wait_to_be_read_have_a_bound_together() -> None:
     memory = RequestMemory(MemoryLimits(maximum=7 * PART, of_client=7 * PART))
     app = limit(pages, waiting=0, memory=memory)
     readers = [Reader() for _ in range(2)]
-    slow = [asyncio.create_task(app(SCOPE, nothing_more, one.send)) for one in readers]  # type: ignore[arg-type]
+    slow = [asyncio.create_task(app(SCOPE, nothing_more, reader.send)) for reader in readers]  # type: ignore[arg-type]
     await until(lambda: len(readers[-1].sent) == 3)
 
     assert memory.held == 6 * PART

@@ -32,9 +32,9 @@ def test_whoever_has_not_noticed_is_named(tmp_path: Path) -> None:
 
 def test_it_is_waited_until_all_have_noticed(tmp_path: Path) -> None:
     first, second = Follower(tmp_path), Follower(tmp_path)
-    for one in (first, second):
-        one.begin()
-        one.note(0)
+    for value in (first, second):
+        value.begin()
+        value.note(0)
     found: list[list[int]] = []
     waiting = threading.Thread(target=lambda: found.append(wait_for_all(tmp_path, 1, patience=60)))
     waiting.start()

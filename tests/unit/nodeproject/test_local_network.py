@@ -126,8 +126,8 @@ def test_others_follow_a_sole_producer() -> None:
 @pytest.mark.parametrize(
     ("count", "words"),
     [
-        ("0", "must be 1 or more"),
-        ("-3", "must be 1 or more"),
+        ("0", "must be at least 1"),
+        ("-3", "must be at least 1"),
         ("five", "'five' is no whole number"),
     ],
 )

@@ -137,7 +137,7 @@ def passed(
     repeats: RepeatFilter, times: int, *, name: str = "jsonrpc", **given: object
 ) -> list[logging.LogRecord]:
     made = [record(name, "refused %s", place, **given) for place in range(times)]
-    return [one for one in made if repeats.filter(one)]
+    return [item for item in made if repeats.filter(item)]
 
 
 def test_one_place_in_the_code_writes_so_much_a_minute_and_says_what_it_left_out() -> None:

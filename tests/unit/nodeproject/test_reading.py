@@ -71,7 +71,9 @@ def test_an_operator_hears_where_none_are_started(
 ) -> None:
     monkeypatch.setattr(settings, "NODE", updated(settings.NODE, profile="embedded", **choices))
 
-    assert [says in str(one.hint) for one in check_readers()] == ([True] if says else [])
+    assert [says in str(check_reader.hint) for check_reader in check_readers()] == (
+        [True] if says else []
+    )
 
 
 def test_reads_are_methods_of_the_interface() -> None:
@@ -229,7 +231,7 @@ def test_too_many_connections_on_their_way_are_closed(monkeypatch: pytest.Monkey
             line.recv(1, socket.MSG_PEEK)  # the first one is being sent by now, and two wait
             clients.append(client)
 
-        assert [one for one in clients if _is_closed(one)] == clients[3:]
+        assert [item for item in clients if _is_closed(item)] == clients[3:]
         taken: list[HandedOver] = []
         reading = threading.Thread(target=lambda: taken.extend(receive(line)))
         reading.start()
@@ -237,8 +239,8 @@ def test_too_many_connections_on_their_way_are_closed(monkeypatch: pytest.Monkey
         far.close()
         reading.join()
         assert len(taken) == 3
-        for one in taken:
-            one.connection.close()
+        for other in taken:
+            other.connection.close()
 
 
 def _is_closed(one: socket.socket) -> bool:

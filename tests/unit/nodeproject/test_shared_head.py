@@ -101,15 +101,15 @@ async def settled_at(height: int, *processes: Process) -> None:
     After that, each block costs every other process a single check.
     """
     for _ in processes:
-        assert {await one.known() for one in processes} == {height}
-    assert all(one.head.is_current() for one in processes)
+        assert {await other.known() for other in processes} == {height}
+    assert all(element.head.is_current() for element in processes)
     first, *others = processes
     for number in range(height + 1, height + 4):
-        looks = [one.looks for one in processes]
+        looks = [process.looks for process in processes]
         first.commit(block(number, b"s"))
         assert first.told_height() == number
-        assert {await one.known() for one in processes} == {number}
-        assert [one.looks for one in processes] == [looks[0], *(1 + one for one in looks[1:])]
+        assert {await entry.known() for entry in processes} == {number}
+        assert [item.looks for item in processes] == [looks[0], *(1 + look for look in looks[1:])]
     assert len(others) == len(processes) - 1
 
 

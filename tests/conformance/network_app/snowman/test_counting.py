@@ -33,7 +33,7 @@ def test_parameters_that_are_refused(case: Any) -> None:
 
 @pytest.mark.parametrize("case", snowman_cases("sibling_tree"))
 def test_siblings(case: Any) -> None:
-    choices = [an_id(one) for one in case["choices"]]
+    choices = [an_id(item) for item in case["choices"]]
     trie = SiblingTrie(parameters(case["params"]), choices[0])
     for step in case["steps"]:
         out = step["out"]
@@ -51,7 +51,7 @@ def test_siblings(case: Any) -> None:
 
 
 def _as_listed(node: Node, choices: list[ID]) -> dict[str, Any]:
-    numbers = [number_of(one) for one in choices]
+    numbers = [number_of(choice) for choice in choices]
     listed: dict[str, Any] = {
         "kind": "binary" if isinstance(node, BinaryNode) else "unary",
         "preference": str(numbers.index(node.preference)),
@@ -79,7 +79,7 @@ class _Blocks:
     """The blocks of a case with their parents."""
 
     def __init__(self, case: Any) -> None:
-        self.ids = [an_id(one) for one in case["blocks"]]
+        self.ids = [an_id(item) for item in case["blocks"]]
         root = ID(b"\xff" * 32)
         self._parents = {
             block_id: root if parent < 0 else self.ids[parent]
@@ -129,7 +129,7 @@ def test_results_come_out_oldest_first(case: Any) -> None:
             results = polls.vote(step["request"], _node(step["node"]), blocks.ids[step["block"]])
         else:
             results = polls.drop(step["request"], _node(step["node"]))
-        assert [blocks.listed(one) for one in results] == step["results"]
+        assert [blocks.listed(result) for result in results] == step["results"]
         assert len(polls) == step["open"]
 
 

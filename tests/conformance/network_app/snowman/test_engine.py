@@ -44,19 +44,19 @@ class Script:
     """A running case: the chain, the validators and the messages around an engine."""
 
     def __init__(self, case: Any) -> None:
-        ids = {one["n"]: an_id(one["id"]) for one in case["blocks"]}
+        ids = {item["n"]: an_id(item["id"]) for item in case["blocks"]}
         self.blocks = {
-            one["n"]: ScriptBlock(
-                one["n"],
-                ids[one["n"]],
-                ids.get(one["parent"], NOBODY),
-                one["height"],
-                bool(one.get("invalid")),
-                tuple(one.get("options", ())),
+            other["n"]: ScriptBlock(
+                other["n"],
+                ids[other["n"]],
+                ids.get(other["parent"], NOBODY),
+                other["height"],
+                bool(other.get("invalid")),
+                tuple(other.get("options", ())),
             )
-            for one in case["blocks"]
+            for other in case["blocks"]
         }
-        self.by_id = {one.block_id: one for one in self.blocks.values()}
+        self.by_id = {block.block_id: block for block in self.blocks.values()}
         self.weights = {_node(number): weight for number, weight in enumerate(case["weights"])}
         self.connected = set(self.weights)
         self.out: list[dict[str, Any]] = []
@@ -84,7 +84,7 @@ class Script:
     async def build(self) -> ScriptBlock | None:
         built = None
         if not self.by_id[self.preference].options:
-            built = next((one for one in self.blocks.values() if self._may_build(one)), None)
+            built = next((block for block in self.blocks.values() if self._may_build(block)), None)
         self.out.append({"vm": "build", "block": None if built is None else built.number})
         return built
 
@@ -109,11 +109,11 @@ class Script:
         self.out.append({"vm": "setPreference", "block": self.by_id[block_id].number})
 
     async def decide(self, decisions: Sequence[VoteDecision]) -> None:
-        for one in decisions:
-            self.accepted.append(one.accepted)
-            self.rejected.update(one.rejected)
-            self.out.append({"vm": "accept", "block": self.by_id[one.accepted].number})
-            for number in sorted(self.by_id[rejected].number for rejected in one.rejected):
+        for decision in decisions:
+            self.accepted.append(decision.accepted)
+            self.rejected.update(decision.rejected)
+            self.out.append({"vm": "accept", "block": self.by_id[decision.accepted].number})
+            for number in sorted(self.by_id[rejected].number for rejected in decision.rejected):
                 self.out.append({"vm": "reject", "block": number})
 
     # --- the validators
@@ -125,7 +125,7 @@ class Script:
         return 0 if node_id is None else self.weights.get(node_id, 0)
 
     def connected_share(self) -> float:
-        return sum(self.weights[one] for one in self.connected) / sum(self.weights.values())
+        return sum(self.weights[node_id] for node_id in self.connected) / sum(self.weights.values())
 
     def sample(self, k: int) -> Counter[NodeID]:
         assert k == sum(self.weights.values())

@@ -17,7 +17,7 @@ class Script:
 
     def __init__(self, case: Any) -> None:
         genesis = case["genesis"]
-        self.blocks = {one["n"]: one for one in [genesis, *case["blocks"]]}
+        self.blocks = {value["n"]: value for value in [genesis, *case["blocks"]]}
         self.ids = {number: an_id(one["id"]) for number, one in self.blocks.items()}
         self.numbers = {block_id: number for number, block_id in self.ids.items()}
         self.tree = Topological(parameters(case["params"]), self.ids[0], genesis["height"])
@@ -52,10 +52,10 @@ class Script:
         """Return decisions in the format of the vectors."""
         return [
             {
-                "accept": self.numbers[one.accepted],
-                "reject": sorted(self.numbers[rejected] for rejected in one.rejected),
+                "accept": self.numbers[decision.accepted],
+                "reject": sorted(self.numbers[rejected] for rejected in decision.rejected),
             }
-            for one in decisions
+            for decision in decisions
         ]
 
     def path(self) -> list[int]:
@@ -69,8 +69,8 @@ class Script:
 
     def verify_order(self, decisions: list[VoteDecision]) -> None:
         """Check that parents are rejected before their children."""
-        for one in decisions:
-            places = {block_id: place for place, block_id in enumerate(one.rejected)}
+        for decision in decisions:
+            places = {block_id: place for place, block_id in enumerate(decision.rejected)}
             for block_id, place in places.items():
                 parent = self.ids[self.blocks[self.numbers[block_id]]["parent"]]
                 assert places.get(parent, -1) < place
@@ -80,7 +80,7 @@ class Script:
         tree = self.tree
         assert self.numbers[tree.preference] == out["preference"]
         assert self.path() == out["path"]
-        assert sorted(self.numbers[one] for one in tree.processing()) == out["processing"]
+        assert sorted(self.numbers[block] for block in tree.processing()) == out["processing"]
         assert self.numbers[tree.last_accepted] == out["lastAccepted"]
         assert (len(tree) == 0) is out["finalized"]
         for number in out["path"]:
@@ -93,7 +93,7 @@ def _works(case: Any) -> bool:
     In this node that happens after the tree has returned its decisions: a failed commit discards the whole
     tree (snowman.md 14.7).
     """
-    return not any("acceptFails" in one or "rejectFails" in one for one in case["blocks"])
+    return not any("acceptFails" in item or "rejectFails" in item for item in case["blocks"])
 
 
 @pytest.mark.parametrize("case", [*snowman_cases("suite", _works), *snowman_cases("topological")])

@@ -43,7 +43,7 @@ def test_a_transactions_page_has_its_call_tree(made, browse, written) -> None:
     text = browse(page_of(made, "inner_revert")).text
 
     assert "execution reverted: no" in text
-    inner = next(one for one in frames_of(made, "inner_revert") if one.depth == 1)
+    inner = next(frame for frame in frames_of(made, "inner_revert") if frame.depth == 1)
     assert f">{inner.gas:,}<" in text
     assert f">{inner.gas_used:,}<" in text
     assert "--depth: 1" in text
@@ -64,7 +64,7 @@ def test_where_calls_are_given_up_a_page_executes_and_says_when_it_cannot(made, 
     assert "execution reverted: no" in browse(page).text
     history.keep_states_from(made.chain.evm.db, 2)
     made.chain.forget()
-    assert "The state before it was given up (NODE_HISTORY_STATE)." in browse(page).text
+    assert "The state before it was pruned (NODE_HISTORY_STATE)." in browse(page).text
 
 
 def frames_of(made: TracedChain, name: str) -> tuple[Frame, ...]:
@@ -102,7 +102,7 @@ def test_a_tree_leads_to_the_calls_that_do_not_fit(made, browse, monkeypatch, wr
     assert "The first 2 calls." in text
     link = f'href="{listing("call")}?q={made.hash("pay_and_destroy")}"'
     assert (link in text) == written
-    assert ("The others are not rows yet." in text) != written
+    assert ("The others are not indexed yet." in text) != written
 
 
 @pytest.mark.node_settings(mining="manual")

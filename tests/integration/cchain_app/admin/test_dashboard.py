@@ -32,7 +32,7 @@ def test_it_shows_bytes_that_wait_and_rates(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "cchain_now", lambda: rows.GENESIS_TIME + 2 * BLOCKS)
-    size = sum(len(one.raw) for one in models.PoolTransaction.objects.all())
+    size = sum(len(item.raw) for item in models.PoolTransaction.objects.all())
     text = browse(ADMIN).text
     for shown in (
         f"30 queued, {size:,} bytes in all",

@@ -176,4 +176,4 @@ def test_the_first_page_reads_no_large_table_whole(browse: Browse) -> None:
     # The pool has a size limit, so it may be counted; rates group only the latest blocks.
     bounded = ("pooltransaction", "LIMIT 2000) AS latest")
     slow = browse(ADMIN).slow_plans()
-    assert [plan for plan in slow if not any(one in plan for one in bounded)] == []
+    assert [plan for plan in slow if not any(item in plan for item in bounded)] == []

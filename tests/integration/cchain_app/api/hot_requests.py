@@ -74,7 +74,7 @@ class Asked:
 
         self._count_anew()
         # Each in its own turn of the event loop, with a full time budget.
-        hot = [asyncio.run(on_event_loop(one)) for one in (alone, with_shortcut)]
+        hot = [asyncio.run(on_event_loop(value)) for value in (alone, with_shortcut)]
         assert hot[0] == hot[1], body
         assert hot[0] is MISS or (hot[0] or b"") == answered, body
         assert self.counts[0] == self.counts[1], body

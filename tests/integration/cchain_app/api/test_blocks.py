@@ -54,10 +54,10 @@ def test_answers_are_the_same_from_memory_and_from_rows(rpc, chain, forgotten):
         ("eth_getLogs", {"fromBlock": "0x0"}), ("eth_getHeaderByHash", hexed(block.hash)),
         ("eth_feeHistory", "0x3", "latest", [50]),
     ]  # fmt: skip
-    before = [rpc(*one) for one in asked]
+    before = [rpc(*item) for item in asked]
     if forgotten:
         chain.forget()
-    assert [rpc(*one) for one in asked] == before
+    assert [rpc(*other) for other in asked] == before
 
 
 def test_blocks_above_the_head_are_null(rpc, chain):
@@ -70,5 +70,7 @@ def test_receipts_of_a_block_are_in_its_order(rpc, chain):
     chain.send(*sent)
     chain.mine()
     receipts = rpc("eth_getBlockReceipts", "latest")
-    assert [one["transactionHash"] for one in receipts] == [hexed(one.hash) for one in sent]
-    assert [one["cumulativeGasUsed"] for one in receipts] == ["0x5208", "0xa410", "0xf618"]
+    assert [receipt["transactionHash"] for receipt in receipts] == [
+        hexed(item.hash) for item in sent
+    ]
+    assert [other["cumulativeGasUsed"] for other in receipts] == ["0x5208", "0xa410", "0xf618"]

@@ -126,10 +126,10 @@ def test_accounts_are_those_of_the_height(rpc, storing):
     for number in range(4):
         found = dump(rpc, hex(number))
         assert "0x" + found["root"] == rpc("eth_getBlockByNumber", hex(number), False)["stateRoot"]
-        keys = [one["key"] for one in found["accounts"].values()]
+        keys = [item["key"] for item in found["accounts"].values()]
         assert keys == sorted(keys)
         state = state_at(evm_chain(), number)
-        assert (STORE in {bytes.fromhex(one[2:]) for one in found["accounts"]}) == (number > 0)
+        assert (STORE in {bytes.fromhex(other[2:]) for other in found["accounts"]}) == (number > 0)
         for address, one in found["accounts"].items():
             account = state.account(Address(bytes.fromhex(address[2:])))
             assert (one["nonce"], one["balance"]) == (account.nonce, str(account.balance))
@@ -146,7 +146,7 @@ def test_accounts_come_page_by_page_with_code_and_storage(rpc, storing):
         found |= page["accounts"]
         start = page.get("next")
     assert found == whole
-    store = next(one for one in whole.values() if one["address"] == hexed(STORE))
+    store = next(item for item in whole.values() if item["address"] == hexed(STORE))
     assert store["code"] == hexed(bytecode.STORE)
     assert store["storage"] == {
         hexed(words(key)): f"{7 if key == 1 else key + 100:02x}" for key in KEYS[1:]

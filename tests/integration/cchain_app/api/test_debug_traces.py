@@ -48,7 +48,7 @@ def test_a_transaction_is_told_by_its_calls(rpc, made):
     assert (found["gas"], found["gasUsed"]) == (hex(200_000), receipt["gasUsed"])
     (called,) = found["calls"]
     assert (called["to"], called["value"]) == (hexed(CREATED), "0x3")
-    assert [one["type"] for one in called["calls"]] == ["SELFDESTRUCT"]
+    assert [item["type"] for item in called["calls"]] == ["SELFDESTRUCT"]
 
 
 def test_a_transaction_is_told_by_its_steps(rpc, made):
@@ -69,19 +69,23 @@ def test_logs_have_their_places_in_the_block(rpc, made):
     (inner,) = rpc("debug_traceTransaction", made.hash("logs"), options)["calls"]
     receipt = rpc("eth_getTransactionReceipt", made.hash("logs"))
 
-    assert [one["index"] for one in inner["logs"]] == [one["logIndex"] for one in receipt["logs"]]
+    assert [item["index"] for item in inner["logs"]] == [
+        entry["logIndex"] for entry in receipt["logs"]
+    ]
     first, later = (made.chain.make(to=ADDRESSES["logger"], gas=100_000, value=0) for _ in range(2))
     made.chain.send(first, later)
     made.chain.mine()
     found = rpc("debug_traceTransaction", hexed(later.hash), options)
-    assert [one["index"] for one in found["logs"]] == ["0x2", "0x3"]
+    assert [other["index"] for other in found["logs"]] == ["0x2", "0x3"]
 
 
 def test_a_block_is_told_by_number_hash_and_bytes_in_one_execution(rpc, made, engine):
     found = rpc("debug_traceBlockByNumber", "0x2", CALLS)
-    raw = encode_block(made.block.header, [one.raw for one in made.block.transactions])
+    raw = encode_block(
+        made.block.header, [transaction.raw for transaction in made.block.transactions]
+    )
 
-    assert [one["txHash"] for one in found] == [made.hash(name) for name in made.sent]
+    assert [item["txHash"] for item in found] == [made.hash(name) for name in made.sent]
     assert rpc("debug_traceBlockByHash", hexed(made.block.hash), CALLS) == found
     assert rpc("debug_traceBlock", hexed(raw), CALLS) == found
     assert engine.blocks == [(2, len(made.sent), 0)]
@@ -121,8 +125,8 @@ def test_a_block_that_is_not_of_the_chain_is_told_too(rpc, made):
     raw = encode_block(header, [other.raw, made.sent["count"].raw])
 
     found = rpc("debug_traceBlock", hexed(raw), CALLS)
-    assert [one["txHash"] for one in found] == [hexed(other.hash), made.hash("count")]
-    assert [one["result"]["output"] for one in found] == [hexed(words(1)), hexed(words(2))]
+    assert [item["txHash"] for item in found] == [hexed(other.hash), made.hash("count")]
+    assert [entry["result"]["output"] for entry in found] == [hexed(words(1)), hexed(words(2))]
 
 
 @pytest.mark.parametrize("tag", ["latest", "safe", "finalized", "pending"])
@@ -227,7 +231,7 @@ def test_who_asks_about_a_second_transaction_has_the_rest_of_the_block_executed_
     found = [rpc("debug_traceTransaction", made.hash(name), CALLS) for name in made.sent]
     assert sum(count for _, count, _ in engine.blocks) == 1 + len(made.sent)
     whole = rpc("debug_traceBlockByNumber", "0x2", CALLS)
-    assert found == [one["result"] for one in whole]
+    assert found == [item["result"] for item in whole]
     assert engine.blocks[-1] == (2, len(made.sent), 0)
 
 
@@ -249,7 +253,9 @@ class SlowEngine(CountingEngine):
 
     def trace_block(self, env, transactions, state, recording, *, first=0, time_limit=None):
         self.blocks.append((env.number, len(transactions), first))
-        if recording.frames and any(one.hash in self.slow for one in transactions[first:]):
+        if recording.frames and any(
+            transaction.hash in self.slow for transaction in transactions[first:]
+        ):
             raise TraceTimedOut
         return self._engine.trace_block(
             env, transactions, state, recording, first=first, time_limit=time_limit
@@ -429,7 +435,7 @@ def test_a_block_cannot_use_more_gas_than_its_limit(rpc, made):
     nonce = made.sent["transfer"].nonce
     loops = [signed(nonce=nonce + place, to=ADDRESSES["loop"], gas=9_000_000) for place in range(2)]
     header = replace(made.block.header, gas_limit=10_000_000)
-    raw = encode_block(header, [one.raw for one in loops])
+    raw = encode_block(header, [loop.raw for loop in loops])
 
     assert refusal(rpc, "debug_traceBlock", hexed(raw), CALLS)[0] == -32000
 

@@ -185,7 +185,7 @@ def test_authorities_are_only_looked_for_while_some_wait(send, chain):
     def looks(nonce):
         with CaptureQueriesContext(connection) as seen:
             assert send(signed(nonce=nonce)) is None
-        return len(seen), sum("authorities IS NOT NULL" in one["sql"] for one in seen)
+        return len(seen), sum("authorities IS NOT NULL" in item["sql"] for item in seen)
 
     send(signed(nonce=0))
     usual, of_authorities = looks(1)

@@ -70,8 +70,11 @@ def test_the_access_list_saves_what_it_says(rpc, counting):
     call = {"from": hexed(SENDER), "to": hexed(CONTRACT)}
     answer = rpc("eth_createAccessList", call, "latest")
     listed = tuple(
-        (bytes.fromhex(one["address"][2:]), tuple(bytes.fromhex(k[2:]) for k in one["storageKeys"]))
-        for one in answer["accessList"]
+        (
+            bytes.fromhex(item["address"][2:]),
+            tuple(bytes.fromhex(k[2:]) for k in item["storageKeys"]),
+        )
+        for item in answer["accessList"]
     )
     gas = int(answer["gasUsed"], 16)
     sent, _ = counting.do(to=CONTRACT, gas=gas + 10_000, value=0, access_list=listed)

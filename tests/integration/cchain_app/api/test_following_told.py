@@ -71,9 +71,9 @@ def test_filters_that_are_polled_report_followed_blocks(candidates, rpc):
 
     follow(*candidates)
 
-    assert rpc("eth_getFilterChanges", heads) == [hexed(one.hash) for one in candidates]
+    assert rpc("eth_getFilterChanges", heads) == [hexed(candidate.hash) for candidate in candidates]
     found = rpc("eth_getFilterChanges", logs)
-    assert [one["blockNumber"] for one in found] == ["0x3", "0x3"]
+    assert [item["blockNumber"] for item in found] == ["0x3", "0x3"]
     mined = [hexed(row.hash) for row in models.Transaction.objects.order_by("id")]
     assert rpc("eth_getFilterChanges", pending) == mined
     assert rpc("eth_getFilterChanges", heads) == []
@@ -89,9 +89,9 @@ async def test_subscribers_hear_of_each_followed_block(
         await in_thread(lambda: follow(*shared_candidates))
 
         heard = [(await socket.next())["params"] for _ in range(5)]
-        of_heads = [one["result"]["hash"] for one in heard if one["subscription"] == heads]
-        assert of_heads == [hexed(one.hash) for one in shared_candidates]
-        of_logs = [one["result"]["logIndex"] for one in heard if one["subscription"] == logs]
+        of_heads = [item["result"]["hash"] for item in heard if item["subscription"] == heads]
+        assert of_heads == [hexed(shared_candidate.hash) for shared_candidate in shared_candidates]
+        of_logs = [other["result"]["logIndex"] for other in heard if other["subscription"] == logs]
         assert of_logs == ["0x0", "0x1"]
 
 

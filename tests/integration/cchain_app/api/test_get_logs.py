@@ -31,16 +31,16 @@ def logged(request, chain, monkeypatch):
 def test_get_logs_by_address_and_range(rpc, logged):
     wanted = {"address": hexed(LOGGER), "fromBlock": "0x2", "toBlock": "0x3"}
     found = rpc("eth_getLogs", wanted)
-    assert [(one["blockNumber"], one["logIndex"]) for one in found] == [
+    assert [(other["blockNumber"], other["logIndex"]) for other in found] == [
         ("0x2", "0x0"), ("0x2", "0x1"), ("0x3", "0x0"), ("0x3", "0x1"),
     ]  # fmt: skip
-    assert [one["data"] for one in found] == ["0x0a", "0x0a", "0x0b", "0x0b"]
+    assert [item["data"] for item in found] == ["0x0a", "0x0a", "0x0b", "0x0b"]
 
 
 def test_logs_are_those_of_the_receipts(rpc, logged):
     receipts = [rpc("eth_getBlockReceipts", hex(number))[0] for number in range(2, 5)]
     assert rpc("eth_getLogs", {"fromBlock": "0x0"}) == [
-        one for receipt in receipts for one in receipt["logs"]
+        item for receipt in receipts for item in receipt["logs"]
     ]
 
 
@@ -70,7 +70,7 @@ def test_topics_select_by_position(rpc, logged, topics, found):
 def test_one_block_by_its_hash(rpc, logged):
     block = rpc("eth_getBlockByNumber", "0x3", False)
     found = rpc("eth_getLogs", {"blockHash": block["hash"]})
-    assert {one["blockHash"] for one in found} == {block["hash"]}
+    assert {item["blockHash"] for item in found} == {block["hash"]}
     assert len(found) == 2
 
 

@@ -64,8 +64,8 @@ def test_slots_that_are_set_and_slots_that_are_not(rpc, chain):
     keys = ["0x1", "0x5", "0x9", hexed((2).to_bytes(32, "big"))]
     answer = rpc("eth_getProof", hexed(address), keys, "latest")
     assert check(rpc, answer) is not None
-    assert [one["key"] for one in answer["storageProof"]] == keys
-    values = [int(one["value"], 16) for one in answer["storageProof"]]
+    assert [item["key"] for item in answer["storageProof"]] == keys
+    values = [int(other["value"], 16) for other in answer["storageProof"]]
     assert values == [1000, 5000, 0, 2000]
 
 

@@ -153,8 +153,8 @@ def test_blocks_before_stay_what_they_were(rpc: Rpc, asking: Chain) -> None:
         rpc("anvil_impersonateSignature", [NONSENSE, signer])
         sent.append(do_ask(asking))
 
-    traces = [rpc("debug_traceTransaction", one, {"tracer": "callTracer"}) for one in sent]
-    assert [one["output"] for one in traces] == [word(NOBODY), word(STRANGER), word(OTHER)]
+    traces = [rpc("debug_traceTransaction", item, {"tracer": "callTracer"}) for item in sent]
+    assert [trace["output"] for trace in traces] == [word(NOBODY), word(STRANGER), word(OTHER)]
     assert [stored(rpc, hex(number)) for number in (1, 2, 3)] == [
         word(NOBODY),
         word(STRANGER),

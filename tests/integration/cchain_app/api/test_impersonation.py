@@ -97,11 +97,14 @@ def test_it_is_of_its_real_type(
 
 def test_equal_transactions_of_two_senders_have_hashes_of_their_own(rpc: Rpc, rich: Chain) -> None:
     rpc("anvil_autoImpersonateAccount", True)
-    hashes = [rpc("eth_sendTransaction", {"from": one, "to": TO}) for one in (STRANGER, OTHER)]
+    hashes = [rpc("eth_sendTransaction", {"from": value, "to": TO}) for value in (STRANGER, OTHER)]
     block = rich.mine()
 
     assert len(set(hashes)) == 2
-    assert {f"0x{one.sender.hex()}" for one in block.transactions} == {STRANGER, OTHER}
+    assert {f"0x{transaction.sender.hex()}" for transaction in block.transactions} == {
+        STRANGER,
+        OTHER,
+    }
 
 
 def test_a_contract_sends_several_in_a_block(rpc: Rpc, rich: Chain) -> None:
@@ -113,7 +116,9 @@ def test_a_contract_sends_several_in_a_block(rpc: Rpc, rich: Chain) -> None:
     assert rpc("txpool_status") == {"pending": "0x3", "queued": "0x0"}
     rich.mine()
 
-    assert [rpc("eth_getTransactionReceipt", one)["status"] for one in hashes] == ["0x1"] * 3
+    assert [rpc("eth_getTransactionReceipt", block_hash)["status"] for block_hash in hashes] == [
+        "0x1"
+    ] * 3
     assert rpc("eth_getBalance", TO) == "0x6"
 
 
@@ -153,7 +158,7 @@ def test_all_of_it_survives_a_restart(rpc: Rpc, rich: Chain) -> None:
     assert rpc("eth_getTransactionByHash", mined)["from"] == STRANGER
     assert rpc("eth_getTransactionByHash", waiting)["from"] == CONTRACT
     block = rich.mine()
-    assert [f"0x{one.hash.hex()}" for one in block.transactions] == [waiting]
+    assert [f"0x{transaction.hash.hex()}" for transaction in block.transactions] == [waiting]
     assert rpc("debug_traceTransaction", mined, {"tracer": "callTracer"})["from"] == STRANGER
     again = rpc("eth_sendTransaction", {"from": OTHER, "to": TO})
     assert rpc("eth_getTransactionByHash", again)["from"] == OTHER

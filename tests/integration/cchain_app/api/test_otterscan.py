@@ -66,7 +66,7 @@ def test_a_blocks_details_are_its_header_and_what_it_paid(rpc, made):
     }  # fmt: skip
     assert details["issuance"] == {"blockReward": "0x0", "uncleReward": "0x0", "issuance": "0x0"}
     assert int(details["totalFees"], 16) == sum(
-        int(one["gasUsed"], 16) * int(one["effectiveGasPrice"], 16) for one in receipts
+        int(receipt["gasUsed"], 16) * int(receipt["effectiveGasPrice"], 16) for receipt in receipts
     )
     assert rpc("ots_getBlockDetailsByHash", hexed(made.block.hash)) == details
 
@@ -85,8 +85,8 @@ def test_transactions_come_in_pages_from_the_first_on(rpc, made):
     assert page["fullblock"]["transactions"] == whole["transactions"][5:10]
     assert page["fullblock"]["transactionCount"] == len(made.sent)
     assert page["receipts"] == [
-        {**one, "logs": None, "logsBloom": None, "timestamp": int(whole["timestamp"], 16)}
-        for one in receipts[5:10]
+        {**receipt, "logs": None, "logsBloom": None, "timestamp": int(whole["timestamp"], 16)}
+        for receipt in receipts[5:10]
     ]
 
 
@@ -123,7 +123,7 @@ def test_internal_operations_are_those_inside_a_transaction(rpc, made):
 def test_a_transactions_calls_are_a_flat_list(rpc, made):
     listed = rpc("ots_traceTransaction", made.hash("pay_and_destroy"))
 
-    assert [(one["type"], one["depth"]) for one in listed] == [
+    assert [(item["type"], item["depth"]) for item in listed] == [
         ("CALL", 0), ("CALL", 1), ("SELFDESTRUCT", 2),
     ]  # fmt: skip
     (called, delegated) = rpc("ots_traceTransaction", made.hash("delegate"))

@@ -26,7 +26,7 @@ def indexed(made):
 
 def names(made, page):
     by_hash = {made.hash(name): name for name in made.sent}
-    return [by_hash.get(one["hash"], "deployment") for one in page["txs"]]
+    return [by_hash.get(item["hash"], "deployment") for item in page["txs"]]
 
 
 def ends(page):
@@ -69,9 +69,9 @@ def test_pages_have_all_of_their_last_block(rpc, indexed):
     second = rpc("ots_searchTransactionsBefore", hexed(SENDER), 2, 3)
     none = rpc("ots_searchTransactionsBefore", hexed(SENDER), 1, 3)
 
-    assert [one["blockNumber"] for one in first["txs"]] == ["0x2"] * len(indexed.sent)
+    assert [item["blockNumber"] for item in first["txs"]] == ["0x2"] * len(indexed.sent)
     assert ends(first) == (True, False)
-    assert {one["blockNumber"] for one in second["txs"]} == {"0x1"}
+    assert {other["blockNumber"] for other in second["txs"]} == {"0x1"}
     assert ends(second) == (False, True)
     assert (none["txs"], ends(none)) == ([], (False, True))
 
@@ -80,7 +80,7 @@ def test_pages_from_below_have_the_oldest_newest_first(rpc, indexed):
     oldest = rpc("ots_searchTransactionsAfter", hexed(SENDER), 0, 3)
     newest = rpc("ots_searchTransactionsAfter", hexed(SENDER), 1, 3)
 
-    assert [int(one["nonce"], 16) for one in oldest["txs"]] == list(reversed(range(9)))
+    assert [int(item["nonce"], 16) for item in oldest["txs"]] == list(reversed(range(9)))
     assert ends(oldest) == (False, True)
     assert names(indexed, newest) == list(reversed(indexed.sent))
     assert ends(newest) == (True, False)

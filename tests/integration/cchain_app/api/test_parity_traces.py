@@ -34,7 +34,7 @@ def refusal(rpc, *asked):
 
 
 def kinds(entries):
-    return [(one["type"], one["traceAddress"], one["subtraces"]) for one in entries]
+    return [(entry["type"], entry["traceAddress"], entry["subtraces"]) for entry in entries]
 
 
 def test_a_transfer_used_no_gas_of_its_own(rpc, made):
@@ -103,7 +103,7 @@ def test_a_block_has_the_entries_of_all_its_transactions(rpc, made, engine):
 
     assert len(engine.blocks) == 1
     assert listed == [
-        one for name in made.sent for one in rpc("trace_transaction", made.hash(name))
+        item for name in made.sent for item in rpc("trace_transaction", made.hash(name))
     ]
     assert rpc("trace_block", hexed(made.block.hash)) == listed
 
@@ -173,7 +173,7 @@ def test_a_block_is_replayed_in_one_execution(rpc, made, engine):
     listed = rpc("trace_replayBlockTransactions", "0x2", types)
 
     assert len(engine.blocks) == 1
-    assert [one["transactionHash"] for one in listed] == [made.hash(name) for name in made.sent]
+    assert [item["transactionHash"] for item in listed] == [made.hash(name) for name in made.sent]
     for name, one in zip(made.sent, listed, strict=True):
         del one["transactionHash"]
         assert rpc("trace_replayTransaction", made.hash(name), types) == one

@@ -390,7 +390,7 @@ def test_a_batch_reads_one_block(waiting: Chain, rpc: Rpc, builds: Builds) -> No
     answer = this_node().doors.cchain.dispatcher.answer(json.dumps(calls).encode())
 
     assert answer is not None
-    found = [int(one["result"], 16) for one in json.loads(answer)]
+    found = [int(load["result"], 16) for load in json.loads(answer)]
     assert found == [10**20 + 7, 10**20, 10**20 + 7]
     assert builds.count == 1
 

@@ -94,8 +94,8 @@ def test_the_first_account_sends_where_none_is_named(rpc: Rpc, chain: Chain) -> 
 def test_nonces_follow_what_waits(rpc: Rpc, chain: Chain) -> None:
     sent = [send(rpc, to=TO, **{"from": FIRST}) for _ in range(3)]
 
-    assert [one["nonce"] for one in sent] == ["0x0", "0x1", "0x2"]
-    assert len({one["hash"] for one in sent}) == 3
+    assert [other["nonce"] for other in sent] == ["0x0", "0x1", "0x2"]
+    assert len({item["hash"] for item in sent}) == 3
     assert len(chain.mine().transactions) == 3
 
 
@@ -119,7 +119,7 @@ def test_its_type_is_what_its_members_say(
 
     assert (sent["type"], sent["chainId"]) == (hex(kind), "0xa868")
     block = chain.mine()
-    assert [one.type for one in block.transactions] == [kind]
+    assert [transaction.type for transaction in block.transactions] == [kind]
     assert block.receipts[0].succeeded
 
 
@@ -154,7 +154,7 @@ def test_a_pending_transaction_is_sent_again_with_another_price_and_limit(
     assert (sent["type"], sent["gasPrice"], sent["gas"], sent["nonce"]) == (
         "0x0", dearer, "0x7530", "0x0",
     )  # fmt: skip
-    assert [f"0x{one.hash.hex()}" for one in chain.mine().transactions] == [again]
+    assert [f"0x{transaction.hash.hex()}" for transaction in chain.mine().transactions] == [again]
 
 
 def test_a_transaction_of_type_2_becomes_one_with_a_gas_price(rpc: Rpc, chain: Chain) -> None:
@@ -327,7 +327,7 @@ def test_many_at_once_have_nonces_of_their_own(rpc: Rpc, shared_chain: Chain) ->
 
     assert len(set(hashes)) == 12
     block = shared_chain.mine()
-    assert [one.nonce for one in block.transactions] == list(range(12))
+    assert [transaction.nonce for transaction in block.transactions] == list(range(12))
 
 
 def test_sync_waits_for_the_receipt(

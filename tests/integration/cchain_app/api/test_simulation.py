@@ -78,16 +78,18 @@ def test_a_block_of_the_same_calls_is_the_block_that_was_made(rpc, traced, engin
     ):
         assert block[name] == made[name], name
     receipts = rpc("eth_getBlockReceipts", "0x2")
-    assert [one["gasUsed"] for one in block["calls"]] == [one["gasUsed"] for one in receipts]
-    assert [one["status"] for one in block["calls"]] == [one["status"] for one in receipts]
+    assert [entry["gasUsed"] for entry in block["calls"]] == [item["gasUsed"] for item in receipts]
+    assert [other["status"] for other in block["calls"]] == [
+        receipt["status"] for receipt in receipts
+    ]
     emitted = [log["topics"] for one in block["calls"] for log in one["logs"]]
-    assert emitted == [log["topics"] for one in receipts for log in one["logs"]]
+    assert emitted == [log["topics"] for element in receipts for log in element["logs"]]
 
 
 def test_state_goes_on_from_call_to_call_and_block_to_block(rpc, traced):
     count = {"from": NOBODY, "to": hexed(ADDRESSES["counter"])}
     first, second = simulate(rpc, {"calls": [count, count]}, {"calls": [count]})
-    seen = [int(one["returnData"], 16) for one in (*first["calls"], *second["calls"])]
+    seen = [int(item["returnData"], 16) for item in (*first["calls"], *second["calls"])]
     assert seen == [seen[0], seen[0] + 1, seen[0] + 2]
     assert second["parentHash"] == first["hash"]
     assert rpc("eth_call", count, "latest") == first["calls"][0]["returnData"]
@@ -97,7 +99,7 @@ def test_blocks_see_the_hashes_of_those_before_them(rpc, traced):
     read = bytecode.assemble("1 NUMBER SUB BLOCKHASH 0 MSTORE 32 0 RETURN")
     asked = {"calls": [{"to": NOBODY}], "stateOverrides": {NOBODY: {"code": hexed(read)}}}
     first, gap, last = simulate(rpc, asked, {**asked, "blockOverrides": {"number": "0x6"}})
-    assert [int(one["number"], 16) for one in (first, gap, last)] == [4, 5, 6]
+    assert [int(value["number"], 16) for value in (first, gap, last)] == [4, 5, 6]
     assert first["calls"][0]["returnData"] == rpc("eth_getBlockByNumber", "latest", False)["hash"]
     assert last["calls"][0]["returnData"] == gap["hash"]
     assert gap["calls"] == []
@@ -109,8 +111,8 @@ def test_a_base_fee_that_is_overridden_is_read_and_not_paid(rpc, traced):
     named, unnamed = simulate(rpc, {**asked, "blockOverrides": {"baseFeePerGas": "0x9"}}, asked)
 
     assert (named["baseFeePerGas"], unnamed["baseFeePerGas"]) == ("0x9", "0x0")
-    assert [int(one["calls"][0]["returnData"], 16) for one in (named, unnamed)] == [9, 0]
-    assert {one["calls"][0]["status"] for one in (named, unnamed)} == {"0x1"}
+    assert [int(item["calls"][0]["returnData"], 16) for item in (named, unnamed)] == [9, 0]
+    assert {value["calls"][0]["status"] for value in (named, unnamed)} == {"0x1"}
 
 
 def test_overrides_last_and_what_a_call_moves_is_told_if_asked(rpc, traced):
@@ -171,8 +173,8 @@ def test_a_failure_is_a_result(rpc, traced):
         "data": hexed(reason),
     }
     assert burnt["error"] == {"code": -32015, "message": "out of gas"}
-    for one in (reverted, burnt):
-        assert (one["status"], one["returnData"], one["logs"]) == ("0x0", "0x", [])
+    for value in (reverted, burnt):
+        assert (value["status"], value["returnData"], value["logs"]) == ("0x0", "0x", [])
 
 
 @pytest.mark.node_settings(rpc_gas_cap=100_000)
@@ -180,7 +182,7 @@ def test_all_calls_share_the_gas_cap(rpc, traced):
     burns = {"to": hexed(ADDRESSES["loop"])}
     small = {"to": NOBODY, "gas": hex(30_000)}
     (block,) = simulate(rpc, {"calls": [small, burns]})
-    used = [int(one["gasUsed"], 16) for one in block["calls"]]
+    used = [int(item["gasUsed"], 16) for item in block["calls"]]
     assert used == [21_000, 79_000]
     assert block["calls"][1]["error"]["message"] == (
         "out of gas (gas limit was capped by the RPC server's global gas cap)"

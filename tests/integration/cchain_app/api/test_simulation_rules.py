@@ -72,12 +72,12 @@ def refusal(simulate: Any) -> Any:
 
 def results(blocks: Any) -> list[list[Any]]:
     return [
-        [(int(one["status"], 16), one["returnData"]) for one in each["calls"]] for each in blocks
+        [(int(item["status"], 16), item["returnData"]) for item in each["calls"]] for each in blocks
     ]
 
 
 def gas(found: Any) -> list[list[int]]:
-    return [[int(one[name], 16) for name in ("gasUsed", "maxUsedGas")] for one in found["calls"]]
+    return [[int(item[name], 16) for name in ("gasUsed", "maxUsedGas")] for item in found["calls"]]
 
 
 # Order and limits.
@@ -219,7 +219,7 @@ def test_an_undone_movement_counts_for_the_indices_of_logs(simulate: Any) -> Non
 
     (found,) = simulate(block(*calls, **rich), traceTransfers=True)
 
-    assert [[log["logIndex"] for log in one["logs"]] for one in found["calls"]] == [
+    assert [[log["logIndex"] for log in item["logs"]] for item in found["calls"]] == [
         [],
         ["0x1"],
         ["0x2"],
@@ -231,7 +231,7 @@ def test_the_highest_nonce_overflows_without_validation(simulate: Any) -> None:
 
     (found,) = simulate(block(call(), call(), **highest), returnFullTransactions=True)
 
-    assert [one["nonce"] for one in found["transactions"]] == [hex(2**64 - 1), "0x0"]
+    assert [item["nonce"] for item in found["transactions"]] == [hex(2**64 - 1), "0x0"]
 
 
 def test_the_last_call_has_what_gas_is_left(simulate: Any) -> None:
@@ -265,7 +265,7 @@ def test_nonces_count_with_validation_alone(simulate: Any, refusal: Any) -> None
         )
         assert results(simulate(block(sent, **nonce))) == [[(1, "0x")]]
     (found,) = simulate(block(call(), call(), **nonce), returnFullTransactions=True)
-    assert [one["nonce"] for one in found["transactions"]] == ["0xa", "0xb"]
+    assert [item["nonce"] for item in found["transactions"]] == ["0xa", "0xb"]
 
 
 def test_the_highest_nonce_is_refused_with_validation_alone(simulate: Any, refusal: Any) -> None:
@@ -467,7 +467,7 @@ def test_senders_may_have_code_or_be_precompiles(simulate: Any) -> None:
     assert results(found) == [[(1, "0x"), (1, "0x")]]
     (log,) = found[0]["calls"][0]["logs"]
     assert [log["address"], *log["topics"][1:], log["data"]] == [
-        "0x" + "ee" * 20, *(f"0x{'00' * 12}{one.hex()}" for one in (C0, C1)), hexed(words(1_000)),
+        "0x" + "ee" * 20, *(f"0x{'00' * 12}{value.hex()}" for value in (C0, C1)), hexed(words(1_000)),
     ]  # fmt: skip
 
 

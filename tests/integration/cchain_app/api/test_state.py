@@ -121,8 +121,8 @@ def test_a_batch_of_balances_reads_accounts_together(chain, django_assert_max_nu
         answers = json.loads(
             Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(body).encode())
         )
-    assert [one["id"] for one in answers] == list(range(1, 101))
-    assert {one["result"] for one in answers} == {"0x0"}
+    assert [answer["id"] for answer in answers] == list(range(1, 101))
+    assert {item["result"] for item in answers} == {"0x0"}
 
 
 def _counts(*asked: tuple[str, str]) -> list[dict[str, object]]:
@@ -141,11 +141,11 @@ def test_a_batch_of_pending_counts_is_read_together(
     settings.NODE = updated(settings.NODE, profile=profile)
     dispatcher = Dispatcher(registry(this_node().evm_rpc))
     others = ["0x" + n.to_bytes(20, "big").hex() for n in range(100)]
-    pending = _counts(*((one, "pending") for one in (*others, hexed(SENDER), hexed(SENDER))))
+    pending = _counts(*((other, "pending") for other in (*others, hexed(SENDER), hexed(SENDER))))
     dispatcher.answer(json.dumps(_counts((hexed(SENDER), "latest"))).encode())  # caches the head
     with django_assert_max_num_queries(8):
         answers = json.loads(dispatcher.answer(json.dumps(pending).encode()) or b"")
-    assert [one["result"] for one in answers] == ["0x0"] * 100 + ["0x3"] * 2
+    assert [answer["result"] for answer in answers] == ["0x0"] * 100 + ["0x3"] * 2
 
 
 def test_each_count_of_a_batch_has_its_own_outcome(chain):
@@ -154,9 +154,9 @@ def test_each_count_of_a_batch_has_its_own_outcome(chain):
     asked = _counts(*((hexed(SENDER), at) for at in ("pending", "latest", "0x0", "0x99", "soon")))
     dispatcher = Dispatcher(registry(this_node().evm_rpc))
     answers = json.loads(dispatcher.answer(json.dumps(asked).encode()) or b"")
-    singles = [json.loads(dispatcher.answer(json.dumps(one).encode()) or b"") for one in asked]
+    singles = [json.loads(dispatcher.answer(json.dumps(item).encode()) or b"") for item in asked]
     assert answers == singles
-    assert [one.get("result") for one in answers] == ["0x2", "0x1", "0x0", None, None]
+    assert [answer.get("result") for answer in answers] == ["0x2", "0x1", "0x0", None, None]
 
 
 @pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_getBalance"])
@@ -171,15 +171,15 @@ def test_a_height_whose_state_is_gone_fails_its_own_calls(chain, monkeypatch, me
 
     monkeypatch.setattr(state, "state_at", state_at)
     asked = [
-        {**one, "method": method}
-        for one in _counts(
+        {**count, "method": method}
+        for count in _counts(
             (hexed(SENDER), "0x1"), (hexed(SENDER), "0x0"), (hexed(SENDER), "latest")
         )
     ]
     answers = json.loads(
         Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(asked).encode()) or b""
     )
-    assert ["result" in one for one in answers] == [True, False, True]
+    assert ["result" in answer for answer in answers] == [True, False, True]
     assert answers[1]["error"]["message"].startswith("missing trie node")
 
 

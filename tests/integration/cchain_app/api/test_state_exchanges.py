@@ -11,9 +11,9 @@ from tests.conformance.evm.tracing_vectors import VECTORS
 from tests.integration.cchain_app.imported import GENESIS, import_vectors
 
 EXCHANGES = [
-    one
-    for one in json.loads((VECTORS / "exchanges.json").read_text())
-    if not one["method"].startswith("debug_trace")
+    load
+    for load in json.loads((VECTORS / "exchanges.json").read_text())
+    if not load["method"].startswith("debug_trace")
 ]
 
 UNKNOWN = "0x" + "12" * 32
@@ -71,10 +71,10 @@ def expected(exchange: dict[str, Any]) -> dict[str, Any]:
 
 def test_answers_are_go_ethereums(imported: None, rpc: Any) -> None:
     differ = [
-        (one["method"], str(one["params"])[:300], found, wanted)
-        for one in EXCHANGES
-        if (found := answer(rpc, one)) != (wanted := expected(one))
+        (item["method"], str(item["params"])[:300], found, wanted)
+        for item in EXCHANGES
+        if (found := answer(rpc, item)) != (wanted := expected(item))
     ]
     assert len(EXCHANGES) > 60
-    assert {one["method"] for one in EXCHANGES} >= REFUSED
+    assert {exchange["method"] for exchange in EXCHANGES} >= REFUSED
     assert not differ

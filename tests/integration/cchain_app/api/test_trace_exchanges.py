@@ -21,7 +21,9 @@ METHODS = {
     "debug_traceChain",
 }
 EXCHANGES = [
-    one for one in json.loads((VECTORS / "exchanges.json").read_text()) if one["method"] in METHODS
+    load
+    for load in json.loads((VECTORS / "exchanges.json").read_text())
+    if load["method"] in METHODS
 ]
 TIMED_OUT = {"error": {"code": -32000, "message": "execution timeout"}}
 
@@ -66,7 +68,7 @@ def expected(one):
 def mended(value):
     """Return a result without the faults listed in the README of the vectors."""
     if isinstance(value, list):
-        return [mended(one) for one in value]
+        return [mended(item) for item in value]
     if isinstance(value, dict):
         return {name: mended(one) for name, one in value.items() if one != NO_ACCOUNT}
     return WRITE_PROTECTION if value == f"out of gas: {WRITE_PROTECTION}" else value

@@ -89,9 +89,9 @@ def test_entries_match_by_who_calls_and_who_is_called(rpc, made, asked, matches)
     first = 2 if "fromBlock" in asked else 1
 
     expected = [
-        one
-        for one in whole(rpc)
-        if one["blockNumber"] >= first and matches(one["action"], one["result"])
+        item
+        for item in whole(rpc)
+        if item["blockNumber"] >= first and matches(item["action"], item["result"])
     ]
 
     assert rpc("trace_filter", asked) == expected
@@ -102,9 +102,9 @@ def test_creations_and_selfdestructs_are_found_by_what_they_name(rpc, made):
     destroyed = rpc("trace_filter", {"fromAddress": [hexed(CREATED)]})
     paid = rpc("trace_filter", {"toAddress": [hexed(RECIPIENT)]})
 
-    assert [one["type"] for one in created] == ["create", "call"]
-    assert [one["type"] for one in destroyed] == ["suicide"]
-    assert [one["type"] for one in paid] == ["call", "suicide"]
+    assert [other["type"] for other in created] == ["create", "call"]
+    assert [entry["type"] for entry in destroyed] == ["suicide"]
+    assert [item["type"] for item in paid] == ["call", "suicide"]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,9 @@ def test_rows_are_read_in_parts(rpc, indexed, monkeypatch):
 
     assert rpc("trace_filter", {}) == whole(rpc)
     assert rpc("trace_filter", {"fromAddress": [hexed(SENDER), ADDRESS["proxy"]]}) == [
-        one for one in whole(rpc) if one["action"].get("from") in {hexed(SENDER), ADDRESS["proxy"]}
+        item
+        for item in whole(rpc)
+        if item["action"].get("from") in {hexed(SENDER), ADDRESS["proxy"]}
     ]
 
 
@@ -134,7 +136,7 @@ def test_rows_say_what_need_not_be_executed(rpc, indexed, monkeypatch):
     rpc("trace_filter", {"toAddress": ["0x" + "77" * 20]})
     assert counting.blocks == []
     rpc("trace_filter", {"fromAddress": [ADDRESS["factory"]]})
-    assert [one[0] for one in counting.blocks] == [2]
+    assert [block[0] for block in counting.blocks] == [2]
 
 
 def test_too_many_blocks_without_rows_are_refused(rpc, chain, monkeypatch):

@@ -47,23 +47,23 @@ def test_rewards_stand_at_the_end_of_each_block(rpc, imported):
     found = rpc("trace_filter", {"fromBlock": "0x1"})
 
     assert found == whole(rpc)
-    paid = [one["blockNumber"] for one in found if one["type"] == "reward"]
+    paid = [item["blockNumber"] for item in found if item["type"] == "reward"]
     assert paid == sorted([*range(1, MERGE), *WITH_UNCLES])
 
 
 def test_rewards_are_found_by_who_is_paid(rpc, imported):
     uncle = "0x" + UNCLE.hex()
     found = rpc("trace_filter", {"toAddress": [uncle]})
-    assert [one["blockNumber"] for one in found] == list(WITH_UNCLES)
-    assert {one["action"]["rewardType"] for one in found} == {"uncle"}
+    assert [item["blockNumber"] for item in found] == list(WITH_UNCLES)
+    assert {entry["action"]["rewardType"] for entry in found} == {"uncle"}
 
     author = rpc("trace_block", "0x1")[-1]["action"]["author"]
     sender = "0x" + SENDER.hex()
     mined = rpc("trace_filter", {"toAddress": [author], "fromBlock": "0x3", "toBlock": "0x5"})
     assert mined == [
-        one
-        for one in whole(rpc, 3, 5)
-        if author in {one["action"].get("to"), one["action"].get("author")}
+        element
+        for element in whole(rpc, 3, 5)
+        if author in {element["action"].get("to"), element["action"].get("author")}
     ]
     asked = {"fromAddress": [sender], "toAddress": [uncle], "toBlock": "0x8"}
     union = rpc("trace_filter", asked)
@@ -72,7 +72,7 @@ def test_rewards_are_found_by_who_is_paid(rpc, imported):
         for one in whole(rpc, 1, 8)
         if one["action"].get("from") == sender or one["action"].get("author") == uncle
     ]
-    assert any(one["type"] == "reward" for one in union)
+    assert any(other["type"] == "reward" for other in union)
 
 
 def test_nobody_sends_a_reward(rpc, imported):
@@ -104,6 +104,6 @@ def test_rewards_are_read_in_parts_until_the_deadline(directory, monkeypatch):
         for number in range(1, LAST + 1)
         for reward in blocks.rewards_in(chain, blocks.by_number(chain, number))
     ]
-    assert [(one.number, one.reward) for one in found(Deadline(60))] == expected
+    assert [(item.number, item.reward) for item in found(Deadline(60))] == expected
     with pytest.raises(TraceTimedOut):
         found(Deadline(0))

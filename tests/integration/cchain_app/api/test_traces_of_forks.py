@@ -29,8 +29,10 @@ def test_every_block_of_every_fork_is_traced(directory: Path, rpc: Rpc, engine: 
         block = rpc("eth_getBlockByNumber", hex(number), False)
         receipts = rpc("eth_getBlockReceipts", hex(number))
         calls = rpc("debug_traceBlockByNumber", hex(number), {"tracer": "callTracer"})
-        assert [one["txHash"] for one in calls] == block["transactions"]
-        assert [one["result"]["gasUsed"] for one in calls] == [one["gasUsed"] for one in receipts]
+        assert [call["txHash"] for call in calls] == block["transactions"]
+        assert [item["result"]["gasUsed"] for item in calls] == [
+            receipt["gasUsed"] for receipt in receipts
+        ]
         for options in ({}, {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True}}):
             assert len(rpc("debug_traceBlockByNumber", hex(number), options)) == len(calls)
         types = ["trace", "stateDiff", "vmTrace"]
@@ -48,9 +50,9 @@ def test_blocks_of_proof_of_work_show_what_they_pay(
     bring(history().genesis, history().file)
     whole = coins * 10**18
     block = rpc("eth_getBlockByNumber", hex(number), False)
-    paid = [one for one in rpc("trace_block", hex(number)) if one["type"] == "reward"]
+    paid = [other for other in rpc("trace_block", hex(number)) if other["type"] == "reward"]
 
-    assert [one["action"] for one in paid] == [
+    assert [item["action"] for item in paid] == [
         {"author": block["miner"], "rewardType": "block", "value": hex(whole + whole // 32)},
         {"author": "0x" + UNCLE.hex(), "rewardType": "uncle", "value": hex(whole * 6 // 8)},
     ]
@@ -66,4 +68,4 @@ def test_blocks_of_proof_of_work_show_what_they_pay(
 def test_nothing_is_paid_for_work_after_the_merge(directory: Path, rpc: Rpc) -> None:
     bring(history().genesis, history().file)
 
-    assert {one["type"] for one in rpc("trace_block", hex(LAST))} <= {"call", "create", "suicide"}
+    assert {item["type"] for item in rpc("trace_block", hex(LAST))} <= {"call", "create", "suicide"}

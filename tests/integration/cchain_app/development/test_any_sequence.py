@@ -22,7 +22,7 @@ from tests.integration.recomputed import assert_recomputes
 pytestmark = pytest.mark.node_settings(profile="embedded")
 
 TEMPORARY = Path(gettempdir())
-ACCOUNTS = ["0x" + f"{one:02x}" * 20 for one in (0xA1, 0xA2, 0xA3)]
+ACCOUNTS = ["0x" + f"{item:02x}" * 20 for item in (0xA1, 0xA2, 0xA3)]
 _WORDS = st.integers(0, 3)
 ECRECOVER = "0x" + "00" * 19 + "01"
 SIGNATURE = b"\xff" * 64 + b"\x1b"
@@ -150,7 +150,10 @@ class Session:
         model = self.model
         assert int(self.rpc("eth_blockNumber"), 16) == model.height
         for height, balances in enumerate([*model.past, model.balances]):
-            found = {one: int(self.rpc("eth_getBalance", one, hex(height)), 16) for one in ACCOUNTS}
+            found = {
+                account: int(self.rpc("eth_getBalance", account, hex(height)), 16)
+                for account in ACCOUNTS
+            }
             assert found == balances, f"at height {height}"
         assert self._nonces() == model.nonces
         assert {key: self._slot(*key) for key in model.slots} == model.slots
@@ -179,7 +182,8 @@ class Session:
 
     def _nonces(self) -> dict[str, int]:
         return {
-            one: int(self.rpc("eth_getTransactionCount", one, "latest"), 16) for one in ACCOUNTS
+            account: int(self.rpc("eth_getTransactionCount", account, "latest"), 16)
+            for account in ACCOUNTS
         }
 
     def _slot(self, account: str, place: int) -> int:

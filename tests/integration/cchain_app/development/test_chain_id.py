@@ -362,7 +362,7 @@ def test_other_processes_learn_of_it(rpc: Rpc, chain: Chain) -> None:
     assert transactions.submit(other, [taken.raw]) == [taken.hash]
     block = produce(other, now=chain.now + 1)
     assert block is not None
-    assert [one.chain_id for one in block.transactions] == [NEW]
+    assert [transaction.chain_id for transaction in block.transactions] == [NEW]
 
 
 async def test_a_web_process_learns_of_it_at_the_next_tick(
@@ -445,7 +445,7 @@ def test_a_builder_that_knows_the_old_one_does_not_drop_what_is_signed_for_the_n
 
     block = produce(other, now=chain.now + 1)
     assert block is not None
-    assert [one.hash for one in block.transactions] == [sent.hash]
+    assert [transaction.hash for transaction in block.transactions] == [sent.hash]
 
 
 def test_nodes_that_join_get_the_new_one_and_the_p_chain_keeps_the_first(

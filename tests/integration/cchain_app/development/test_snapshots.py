@@ -110,7 +110,7 @@ def test_filters_go_on_at_the_new_head(rpc, chain):
     rpc("evm_revert", number)
     chain.nonce = 1
     blocks = [chain.do()[1], chain.do()[1]]
-    assert rpc("eth_getFilterChanges", asked) == [hexed(one.hash) for one in blocks]
+    assert rpc("eth_getFilterChanges", asked) == [hexed(block.hash) for block in blocks]
 
 
 def test_of_two_that_go_back_to_one_snapshot_at_once_one_does(rpc, chain):
@@ -154,7 +154,7 @@ def test_a_filter_made_while_the_chain_goes_back_misses_nothing(rpc, chain, monk
     sent, block = chain.do(to=logger, data=b"\x2a", gas=100_000, value=0)
 
     found = rpc("eth_getFilterChanges", asked)
-    told = {one["blockHash"] if method == "eth_newFilter" else one for one in found}
+    told = {item["blockHash"] if method == "eth_newFilter" else item for item in found}
     assert told == {hexed(sent.hash if "Pending" in method else block.hash)}
 
 

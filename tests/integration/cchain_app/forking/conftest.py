@@ -54,7 +54,7 @@ class ForkedChain:
 
     def mine(self, *sent: Transaction) -> AcceptedBlock:
         """Send transactions, and make a block."""
-        for outcome in transactions.submit(self.evm, [one.raw for one in sent]) if sent else ():
+        for outcome in transactions.submit(self.evm, [item.raw for item in sent]) if sent else ():
             assert not isinstance(outcome, Exception), outcome
         block = produce(self.evm, now=clock.now() + 1, allow_empty=True)
         assert block is not None

@@ -46,7 +46,7 @@ def test_accounts_are_listed_as_they_were_at_the_pin(browse: Browse, asked: Fork
     listed = {str(row.address) for row in page.rows}
     assert {RICH, NOBODY, COUNTER} <= listed
     told = asked.remote.url.removesuffix("/v2/s3cr3tk3y")
-    assert f"As told by {told} at block {PIN}." in page.text
+    assert f"According to {told} at block {PIN}." in page.text
     for shown in ("100 coins", "did not exist", "contract"):
         assert shown in page.text
     assert [str(row.address) for row in browse(listing("forkedaccount"), q=RICH).rows] == [RICH]
@@ -117,7 +117,7 @@ def test_a_fork_without_its_remote_node_says_that_nobody_is_asked(
     rpc("anvil_setCoinbase", RICH)
     settings.NODE = updated(settings.NODE, fork_url=())
     asked.restart()
-    assert "nobody: NODE_FORK_URL names none" in browse(detail("developmentsettings", 1)).text
+    assert "none: NODE_FORK_URL is not set" in browse(detail("developmentsettings", 1)).text
     assert evm_chain().upstream is None
 
 

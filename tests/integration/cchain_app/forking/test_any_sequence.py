@@ -126,7 +126,7 @@ class Session:
         """Compare the state at all heights, and the root of the head with that of a trie built in one step."""
         for height, (balances, counter) in enumerate([*self.model.past, self.model.now], PIN):
             at = hex(height)
-            found = {one: int(self.rpc("eth_getBalance", one, at), 16) for one in ACCOUNTS}
+            found = {item: int(self.rpc("eth_getBalance", item, at), 16) for item in ACCOUNTS}
             assert found == balances
             assert int(self.rpc("eth_call", {"to": COUNTER}, at), 16) == counter
         for (account, place), value in self.model.slots.items():
@@ -150,7 +150,7 @@ def root_of_changes(db: Any) -> bytes:
     states = evm_state.accounts_now(db, owners)
     values = evm_state.slots_now(db, slots)
     changes = StateChanges(
-        accounts={one: AccountChange(None, states[one]) for one in owners if one in states},
+        accounts={owner: AccountChange(None, states[owner]) for owner in owners if owner in states},
         storage={
             (Address(key[:20]), Slot(key[20:])): SlotChange(ZERO_WORD, value)
             for key, value in values.items()
@@ -173,6 +173,6 @@ def _raw(account: str) -> Address:
 @given(operations=st.lists(OPERATIONS, max_size=14))
 def test_any_sequence_ends_as_the_model(rpc, forked, operations):
     session = Session(rpc, forked)
-    for one in operations:
-        session.run(one)
+    for operation in operations:
+        session.run(operation)
     session.check()

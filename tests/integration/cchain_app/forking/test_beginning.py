@@ -38,7 +38,7 @@ def test_what_is_asked_at_the_start(forked, remote):
     funded.remove(bytes(20))  # it keeps its balance on the remote chain
     asked = [params[0] for method, params in remote.asked if method == "eth_getBalance"]
     assert len(asked) == len(set(asked))
-    others = {bytes.fromhex(one[2:]) for one in asked} - set(funded)
+    others = {bytes.fromhex(item[2:]) for item in asked} - set(funded)
     config = forked.evm.config
     assert others == {bytes(20), config.coinbase, *system_contracts("prague").values()}
     assert set(names[2:]) == {

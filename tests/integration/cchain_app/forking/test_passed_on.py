@@ -90,7 +90,7 @@ def test_a_batch_is_answered_call_by_call(forked, remote):
         for number, who, at in calls
     ]
     answers = json.loads(this_node().doors.cchain.dispatcher.answer(json.dumps(body).encode()))
-    assert [one["result"] for one in answers] == [hex(10**20), hex(10**20), "0x3"]
+    assert [answer["result"] for answer in answers] == [hex(10**20), hex(10**20), "0x3"]
 
 
 def test_a_call_that_reverts_upstream_is_told_as_here(ask, remote):
@@ -110,7 +110,7 @@ def test_logs_are_upstreams_up_to_the_pin_and_ours_from_there(ask, forked, remot
     forked.mine(forked.make(to=Address(bytes.fromhex(RICH[2:])), gas=50_000))
     wanted = {"fromBlock": hex(first), "toBlock": "latest", "topics": []}
     found = ask("eth_getLogs", wanted)["result"]
-    assert [one["blockNumber"] for one in found] == [hex(PIN), hex(PIN + 1)]
+    assert [item["blockNumber"] for item in found] == [hex(PIN), hex(PIN + 1)]
     asked = [params for method, params in remote.asked if method == "eth_getLogs"]
     assert asked == [[{"fromBlock": hex(first), "toBlock": hex(PIN)}]]
 

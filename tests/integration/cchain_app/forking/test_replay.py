@@ -67,7 +67,9 @@ def block(with_fork, remote, settings):
     remote.chain.changed[HEIGHT] = {
         "miner": MINER, "mixHash": RANDAO, "baseFeePerGas": hex(9 * GWEI), "gasLimit": hex(29_990_000),
     }  # fmt: skip
-    remote.chain.transactions[HEIGHT] = [waiting_transaction(one) for one in (FIRST, SECOND, THIRD)]
+    remote.chain.transactions[HEIGHT] = [
+        waiting_transaction(value) for value in (FIRST, SECOND, THIRD)
+    ]
     settings.NODE = updated(
         settings.NODE, fork_url=(remote.url,), fork_transaction_hash=text(SECOND)
     )
@@ -105,10 +107,10 @@ def test_the_block_is_replayed_up_to_and_with_the_transaction(rpc, replayed):
     assert (found["miner"], found["mixHash"]) == (MINER, RANDAO)
     assert counter(rpc) == 9
     assert rpc("eth_getTransactionCount", OWNER, "latest") == hex(5)
-    receipts = [rpc("eth_getTransactionReceipt", text(one)) for one in (FIRST, SECOND)]
-    assert [one["status"] for one in receipts] == ["0x1", "0x1"]
-    assert [one["effectiveGasPrice"] for one in receipts] == [hex(12 * GWEI), hex(10 * GWEI)]
-    assert {one["blockHash"] for one in receipts} == {found["hash"]}
+    receipts = [rpc("eth_getTransactionReceipt", text(value)) for value in (FIRST, SECOND)]
+    assert [receipt["status"] for receipt in receipts] == ["0x1", "0x1"]
+    assert [other["effectiveGasPrice"] for other in receipts] == [hex(12 * GWEI), hex(10 * GWEI)]
+    assert {item["blockHash"] for item in receipts} == {found["hash"]}
     tips = sum(
         int(one["gasUsed"], 16) * price
         for one, price in zip(receipts, (3 * GWEI, GWEI), strict=True)

@@ -61,7 +61,7 @@ def test_a_dump_of_many_accounts_is_loaded_with_one_look_at_the_remote_state(
 ):
     many = [f"0x{number + 10**9:040x}" for number in range(80)]
     remote.chain.accounts[many[0]] = (10**20, 5, "0x")
-    dump = {"accounts": {one: {"nonce": 6, "balance": "0x1"} for one in many}}
+    dump = {"accounts": {item: {"nonce": 6, "balance": "0x1"} for item in many}}
     begun = []
     monkeypatch.setattr(cheats, "exclusively", noting(cheats.exclusively, begun))
     forked.asks_nothing()
@@ -130,7 +130,7 @@ def test_a_slot_is_asked_for_once_also_where_it_is_zero(rpc, forked, remote):
 def test_what_our_blocks_write_wins_and_the_pin_stays_as_it_was(rpc, forked):
     forked.mine(count(forked))
     forked.mine(count(forked))
-    assert [counter(rpc, hex(PIN + one)) for one in range(3)] == [7, 8, 9]
+    assert [counter(rpc, hex(PIN + index)) for index in range(3)] == [7, 8, 9]
     rpc("anvil_setStorageAt", COUNTER, "0x0", "0x" + "00" * 32)
     assert counter(rpc) == 0
     forked.restart()

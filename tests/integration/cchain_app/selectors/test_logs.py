@@ -35,11 +35,11 @@ def write_logs(logs: list[FoundLog]) -> None:
         _COLUMNS,
         (
             (
-                models.row_id(one.number, one.log_index), one.number,
-                models.row_id(one.number, one.transaction_index), one.log_index, one.address,
-                *(*one.topics, None, None, None, None)[:4], one.data,
+                models.row_id(item.number, item.log_index), item.number,
+                models.row_id(item.number, item.transaction_index), item.log_index, item.address,
+                *(*item.topics, None, None, None, None)[:4], item.data,
             )
-            for one in logs
+            for item in logs
         ),
     )  # fmt: skip
 
@@ -95,7 +95,7 @@ def test_a_search_finds_what_a_look_at_every_log_finds(logs, monkeypatch, most_e
         wanted = any_filter(chance)
         first = chance.randrange(BLOCKS + 2)
         last = chance.randrange(first, BLOCKS + 3)
-        in_range = [one for one in logs if first <= one.number <= last]
+        in_range = [item for item in logs if first <= item.number <= last]
         expected = list(compress(in_range, wanted.matches(in_range)))
         assert find_logs(evm_chain(), wanted, first, last, 0) == expected, (wanted, first, last)
         sizes.add(len(expected))
@@ -159,7 +159,7 @@ def plan_nodes(statement: selector.Statement) -> Iterator[dict[str, Any]]:
     """Yield the nodes of PostgreSQL's plan."""
     text, params = statement
     [[found]] = Database().rows(f"EXPLAIN (FORMAT JSON) {text}", params)
-    left = [one["Plan"] for one in (json.loads(found) if isinstance(found, str) else found)]
+    left = [load["Plan"] for load in (json.loads(found) if isinstance(found, str) else found)]
     while left:
         node = left.pop()
         left += node.get("Plans", [])

@@ -25,8 +25,8 @@ def _summed(newest: int, oldest: int) -> EvmMinute:
     found = Block.objects.filter(timestamp__lte=HEAD - newest, timestamp__gte=HEAD - oldest)
     return EvmMinute(
         len(found),
-        sum(one.transaction_count for one in found),
-        sum(one.gas_used for one in found),
+        sum(other.transaction_count for other in found),
+        sum(item.gas_used for item in found),
     )
 
 
@@ -54,6 +54,6 @@ def test_a_minute_that_is_not_wholly_looked_at_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MAX_BLOCKS", 70)
-    assert [one.blocks for one in rates.minutes(evm_chain(), HEAD)] == [30, 30]
+    assert [minute.blocks for minute in rates.minutes(evm_chain(), HEAD)] == [30, 30]
     monkeypatch.setattr(module, "MAX_BLOCKS", 20)
     assert rates.minutes(evm_chain(), HEAD) == []

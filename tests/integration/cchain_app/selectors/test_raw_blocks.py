@@ -39,7 +39,7 @@ def made(chain: Chain) -> list[RawBlock]:
 def test_blocks_come_as_they_were_made(made: list[RawBlock], rpc: Rpc) -> None:
     assert raw_blocks(evm_chain(), 0, 3, PLENTY) == made
     shown = [rpc("debug_getRawBlock", hex(number)) for number in range(4)]
-    assert shown == [encode_data(one.raw) for one in made]
+    assert shown == [encode_data(item.raw) for item in made]
 
 
 def test_they_come_in_two_statements(made: list[RawBlock], django_assert_num_queries: Any) -> None:

@@ -61,7 +61,7 @@ def test_slots_are_read_once(counts: Counts) -> None:
     slots = [Slot(bytes(32)), Slot(b"\1" * 32)]
     prefetch_slots(evm_chain(), STRANGER, slots, blocks.head(evm_chain()).number)
     assert counts("slots") == (1, 1)
-    assert [state.storage(STRANGER, one) for one in slots] == [bytes(32)] * 2
+    assert [state.storage(STRANGER, slot) for slot in slots] == [bytes(32)] * 2
     assert counts("slots") == (2, 0)
 
 
@@ -74,7 +74,7 @@ def array(chain: Chain) -> tuple[Address, dict[Slot, bytes]]:
     """A contract with some slots that are not cached; return the values of the first `ARRAY` slots."""
     chain.do(to=None, data=bytecode.deploy_code(bytecode.STORE), gas=500_000, value=0)
     contract = bytecode.created(SENDER, 0)
-    values = {Slot(one.to_bytes(32, "big")): bytes(32) for one in range(ARRAY)}
+    values = {Slot(index.to_bytes(32, "big")): bytes(32) for index in range(ARRAY)}
     for place in (0, 5, 70, 71, ARRAY - 1):
         slot, value = Slot(place.to_bytes(32, "big")), b"\x09" * 31 + bytes([place % 251])
         chain.do(to=contract, data=slot + value, gas=100_000, value=0)

@@ -39,11 +39,11 @@ def test_a_block_that_is_made_in_between_changes_no_root(chain: Any) -> None:
     assert base is not None
     changes = [richer(chain, SENDER, 5), counted(9), StateChanges(), richer(chain, CONTRACT, 1)]
     undisturbed = RootsAfter(chain.evm, base)
-    wanted = [undisturbed.after(one) for one in changes]
+    wanted = [undisturbed.after(change) for change in changes]
     disturbed = RootsAfter(chain.evm, base)
     found = []
-    for one in changes:
-        found.append(disturbed.after(one))
+    for item in changes:
+        found.append(disturbed.after(item))
         chain.do(to=CONTRACT, gas=100_000, value=0)
     assert found == wanted
     assert len(set(wanted)) == 3

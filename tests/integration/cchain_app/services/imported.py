@@ -35,4 +35,4 @@ def bring(genesis: bytes, file: bytes | Iterable[bytes]) -> ImportResult:
 def exported(chain: EvmChain, first: int = 1) -> bytes:
     """Return the blocks of a chain in the format of an export file."""
     last = blocks.head(chain).number
-    return b"".join(one.raw for one in blocks.raw_blocks(chain, first, last, 1 << 40))
+    return b"".join(raw_block.raw for raw_block in blocks.raw_blocks(chain, first, last, 1 << 40))

@@ -50,7 +50,7 @@ def set_by_hand(**conditions: Any) -> None:
 
 def submit(*sent: Transaction) -> Sequence[object]:
     """Submit transactions in one call."""
-    return transactions.submit(evm_chain(), [one.raw for one in sent])
+    return transactions.submit(evm_chain(), [item.raw for item in sent])
 
 
 def height() -> int:
@@ -158,7 +158,7 @@ def test_refusals_are_those_of_the_pool(mining: Chain) -> None:
 
 def mined(*sent: Transaction) -> bool:
     """Return whether all of the transactions are in blocks."""
-    return all(blocks.find_transaction(evm_chain(), one.hash) for one in sent)
+    return all(blocks.find_transaction(evm_chain(), item.hash) for item in sent)
 
 
 def test_a_transaction_beside_a_refused_one_is_mined_by_way_of_the_pool(mining: Chain) -> None:
@@ -195,9 +195,9 @@ def test_a_transaction_is_mined_before_its_hash_is_returned_while_another_one_wa
     assert waiting() == 1
     sent = [mining.make() for _ in range(3)]
 
-    for one in sent:
-        assert submit(one) == [one.hash]
-        assert mined(one)
+    for item in sent:
+        assert submit(item) == [item.hash]
+        assert mined(item)
         set_by_hand(mining="auto", next_base_fee=30 * 10**9)
 
     assert waiting() == 1
@@ -317,7 +317,7 @@ def test_a_stored_transaction_is_acknowledged_although_its_block_cannot_be_made(
 
     assert submit(made) == [made.hash]
     assert waiting() == 2
-    (record,) = (one for one in caplog.records if "no block is made on arrival" in one.message)
+    (record,) = (item for item in caplog.records if "no block is made on arrival" in item.message)
     assert bool(record.exc_info) is isinstance(error, RuntimeError)
 
 
@@ -376,7 +376,7 @@ def test_followers_hear_of_a_transaction_before_its_block(
         unbind()
         loop.close()
 
-    assert [one["type"] for one in heard] == [notifications.PENDING, notifications.HEAD]
+    assert [item["type"] for item in heard] == [notifications.PENDING, notifications.HEAD]
     assert heard[0]["hashes"] == [made.hash]
 
 
@@ -393,6 +393,6 @@ def test_a_reorganisation_makes_as_many_blocks_as_it_drops(mining: Chain, rpc: R
     for number, sent in ((2, first), (3, second)):
         block = blocks.by_number(mining.evm, number)
         assert block is not None
-        assert [one.hash for one in block.transactions] == [sent.hash]
+        assert [transaction.hash for transaction in block.transactions] == [sent.hash]
     submit(mining.make(value=1))
     assert height() == 4

@@ -62,8 +62,8 @@ class Processes:
 
     def submit(self, *sent: Transaction) -> None:
         """Submit transactions to the first process in one call; it must accept all of them."""
-        raws = [one.raw for one in sent]
-        assert list(transactions.submit(self.web, raws)) == [one.hash for one in sent]
+        raws = [item.raw for item in sent]
+        assert list(transactions.submit(self.web, raws)) == [other.hash for other in sent]
 
     def submit_elsewhere(self, sent: Transaction) -> None:
         """Submit a transaction to the other process, which must accept it."""

@@ -30,7 +30,7 @@ def all_calls():
 
 def of(made, name):
     key = models.row_id(2, made.index(name))
-    return [one for one in all_calls() if one.transaction_id == key]
+    return [all_call for all_call in all_calls() if all_call.transaction_id == key]
 
 
 def test_every_frame_of_every_transaction_is_a_row(made):
@@ -165,8 +165,8 @@ class PickyEngine:
         return getattr(self._engine, name)
 
     def trace_block(self, env, transactions, state, recording, **options):
-        self.executed.update(one.hash for one in transactions)
-        if recording.frames and any(one.hash in self._oversize for one in transactions):
+        self.executed.update(transaction.hash for transaction in transactions)
+        if recording.frames and any(item.hash in self._oversize for item in transactions):
             raise TraceTooLarge
         return self._engine.trace_block(env, transactions, state, recording, **options)
 
@@ -188,14 +188,14 @@ def test_what_cannot_be_recorded_is_one_row_and_the_rest_goes_on(made, picky):
     assert (created.sender, created.to, created.value) == (SENDER, ADDRESSES["factory"], 9)
     assert (reverted.error, reverted.succeeded) == (calls.UNRECORDED, False)
     assert len(of(made, "pay_and_destroy")) == 3
-    assert [one.id for one in all_calls() if models.height_of(one.id) == 2] == [
+    assert [all_call.id for all_call in all_calls() if models.height_of(all_call.id) == 2] == [
         models.row_id(2, place) for place in range(len(all_calls()) - 9)
     ]
     assert rows.progress(evm.db).unrecorded == 2
 
 
 def test_each_transaction_is_executed_a_few_times_however_many_cannot_be_recorded(made, picky):
-    picky._oversize = {one.hash for one in made.sent.values()}
+    picky._oversize = {item.hash for item in made.sent.values()}
     calls.index_calls(made.chain.evm, seconds=LONG)
 
     assert max(picky.executed.values()) <= 3
@@ -220,7 +220,7 @@ def test_the_clock_is_looked_at_between_transactions_and_nothing_is_executed_ane
     assert sum(turns) == 3
     assert all_calls() == written
     assert rows.progress(evm.db).unrecorded == 2
-    assert all(picky.executed[one] <= once[one] for one in once)
+    assert all(picky.executed[item] <= once[item] for item in once)
 
 
 def test_who_is_killed_between_two_transactions_counts_none_twice(made, picky, monkeypatch):

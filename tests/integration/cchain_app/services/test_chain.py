@@ -39,7 +39,7 @@ def test_a_block_takes_what_can_run_and_leaves_what_cannot(chain: Chain) -> None
 
     block = chain.mine()
 
-    assert [one.hash for one in block.transactions] == [first.hash]
+    assert [transaction.hash for transaction in block.transactions] == [first.hash]
     assert [row.hash for row in models.PoolTransaction.objects.all()] == [gap.hash]
 
 
@@ -183,7 +183,7 @@ def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
     block = produce(evm_chain(), now=chain.now)
 
     assert block is not None
-    assert [one.hash for one in block.transactions] == [second.hash]
+    assert [transaction.hash for transaction in block.transactions] == [second.hash]
 
 
 def test_what_was_acknowledged_is_never_unknown(
@@ -228,7 +228,10 @@ def test_whoever_asks_for_a_block_is_told_that_another_node_makes_them() -> None
 
     call_command("produce_block", "--empty", stdout=said)
 
-    assert said.getvalue() == "Another node makes this network's blocks, or this one bootstraps.\n"
+    assert (
+        said.getvalue()
+        == "Another node produces this network's blocks, or this node is bootstrapping.\n"
+    )
 
 
 def test_a_block_is_outstanding_while_it_is_made(

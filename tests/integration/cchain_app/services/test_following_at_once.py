@@ -56,7 +56,7 @@ def test_of_those_who_follow_the_same_blocks_one_accepts_each(
 
     with ThreadPoolExecutor(3) as pool:
         done = [elsewhere(pool, follow_all) for _ in range(3)]
-        accepted = [one.result() for one in done]
+        accepted = [item.result() for item in done]
 
     assert sum(accepted) == BLOCKS
     assert dump() == made
@@ -75,17 +75,17 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
     def follow_all() -> int:
         begin.wait()
         accepted = 0
-        for one in candidates:
+        for candidate in candidates:
             try:
-                accepted += len(follow(one))
+                accepted += len(follow(candidate))
             except (UnknownParent, HeadMoved):
                 break
         return accepted
 
     def submit() -> None:
         begin.wait()
-        for one in own:
-            assert transactions.submit(evm_chain(), [one.raw]) == [one.hash]
+        for item in own:
+            assert transactions.submit(evm_chain(), [item.raw]) == [item.hash]
 
     def make() -> int:
         begin.wait()
@@ -110,5 +110,5 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
     assert blocks.catch_up(evm_chain()).number == heights
     shared_chain.mine()
     assert models.PoolTransaction.objects.count() == 0
-    mined = models.Transaction.objects.filter(hash__in=[one.hash for one in own]).count()
+    mined = models.Transaction.objects.filter(hash__in=[item.hash for item in own]).count()
     assert mined == BLOCKS

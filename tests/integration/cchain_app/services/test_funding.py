@@ -61,18 +61,18 @@ def test_by_default_it_is_the_file_that_comes_with_the_node(begin: Any, tmp_path
 
     assert chain.genesis.alloc == BUILT_IN.alloc
     assert not list(tmp_path.rglob("cchain.json"))
-    assert [balance(chain, one) for one in SENDERS] == [10_000 * COIN] * len(SENDERS)
+    assert [balance(chain, sender) for sender in SENDERS] == [10_000 * COIN] * len(SENDERS)
 
 
 def test_the_settings_accounts_have_the_settings_balance(begin: Any) -> None:
     chain = begin(mnemonic=OTHER, accounts=3, balance=7)
 
     assert [balance(chain, derived(OTHER, number)) for number in range(4)] == [7 * COIN] * 3 + [0]
-    assert [balance(chain, one) for one in SENDERS] == [0] * len(SENDERS)
+    assert [balance(chain, sender) for sender in SENDERS] == [0] * len(SENDERS)
     assert balance(chain, EWOQ) == BUILT_IN.alloc[EWOQ].balance
     code = {address for address, one in BUILT_IN.alloc.items() if one.code}
-    assert {one: chain.genesis.alloc[one] for one in code} == {
-        one: BUILT_IN.alloc[one] for one in code
+    assert {item: chain.genesis.alloc[item] for item in code} == {
+        other: BUILT_IN.alloc[other] for other in code
     }
 
 
@@ -89,7 +89,7 @@ def test_more_accounts_of_the_known_mnemonic_are_added(begin: Any) -> None:
 def test_fewer_and_poorer_ones_too(begin: Any) -> None:
     chain = begin(accounts=1, balance=0)
 
-    assert [balance(chain, one) for one in SENDERS] == [0] * len(SENDERS)
+    assert [balance(chain, sender) for sender in SENDERS] == [0] * len(SENDERS)
     assert set(BUILT_IN.alloc) - set(chain.genesis.alloc) == {
         derived(MNEMONIC, number) for number in range(1, 10)
     }
@@ -172,8 +172,8 @@ def test_a_new_networks_files_have_the_settings_accounts(
 def test_the_banner_shows_the_known_accounts_with_their_keys(begin: Any) -> None:
     shown = dict(of_cchain(begin()))
 
-    assert list(shown)[:5] == [checksum_address(one) for one in SENDERS]
-    assert [shown[checksum_address(one)] for one in SENDERS] == [
+    assert list(shown)[:5] == [checksum_address(sender) for sender in SENDERS]
+    assert [shown[checksum_address(item)] for item in SENDERS] == [
         f"0x{key.hex()}" for key in JUNK_KEYS
     ]
     assert list(shown)[10] == checksum_address(EWOQ)

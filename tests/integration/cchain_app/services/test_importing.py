@@ -59,7 +59,7 @@ def test_a_chain_of_every_fork_is_imported_and_goes_out_again(directory: Path, e
     assert (
         [blocks.by_number(evm_chain(), number).raw for number in range(1, LAST + 1)]
         == [  # type: ignore[union-attr]
-            one.raw for one in history().chain.blocks[1:]
+            block.raw for block in history().chain.blocks[1:]
         ]
     )
 
@@ -108,7 +108,9 @@ def test_accounts_that_are_gone_are_gone(directory: Path) -> None:
     every = {address for accounts in states for address in accounts}
     for number, accounts in enumerate(states):
         reader = state.state_at(evm_chain(), number)
-        assert {one for one in every if reader.account(Address(one)) is not None} == set(accounts)
+        assert {item for item in every if reader.account(Address(item)) is not None} == set(
+            accounts
+        )
 
 
 def test_uncles_are_answered(directory: Path, rpc: Rpc) -> None:
@@ -139,11 +141,11 @@ def test_receipts_have_a_root_before_byzantium_and_a_status_since(
     for number in (BYZANTIUM - 1, BYZANTIUM):
         receipts = rpc("eth_getBlockReceipts", hex(number))
         if number < BYZANTIUM:
-            assert len({one["root"] for one in receipts}) == len(receipts)
-            assert not any("status" in one for one in receipts)
+            assert len({receipt["root"] for receipt in receipts}) == len(receipts)
+            assert not any("status" in entry for entry in receipts)
         else:
-            assert [one["status"] for one in receipts] == ["0x1", "0x1", "0x0", *["0x1"] * 4]
-            assert not any("root" in one for one in receipts)
+            assert [item["status"] for item in receipts] == ["0x1", "0x1", "0x0", *["0x1"] * 4]
+            assert not any("root" in other for other in receipts)
 
 
 def test_withdrawals_and_blobs_are_answered(directory: Path, rpc: Rpc) -> None:
@@ -151,13 +153,13 @@ def test_withdrawals_and_blobs_are_answered(directory: Path, rpc: Rpc) -> None:
     forget()
 
     shown = rpc("eth_getBlockByNumber", hex(SHANGHAI), False)
-    assert [(one["amount"], one["address"]) for one in shown["withdrawals"]] == [
+    assert [(other["amount"], other["address"]) for other in shown["withdrawals"]] == [
         ("0x5", f"0x{WITHDRAWN.hex()}"),
         ("0x0", f"0x{'ef' * 20}"),
     ]
     assert rpc("eth_getBalance", f"0x{WITHDRAWN.hex()}", hex(SHANGHAI)) == hex(5 * 10**9)
     shown = rpc("eth_getBlockByNumber", hex(CANCUN), True)
-    (blobs,) = [one for one in shown["transactions"] if one["type"] == "0x3"]
+    (blobs,) = [item for item in shown["transactions"] if item["type"] == "0x3"]
     assert blobs["blobVersionedHashes"] == [f"0x{BLOB_HASH.hex()}"] * 4
     assert blobs["maxFeePerBlobGas"] == hex(10**9)
     receipt = rpc("eth_getTransactionReceipt", blobs["hash"])
@@ -188,7 +190,7 @@ def test_no_block_is_made_unless_that_is_asked_for(directory: Path) -> None:
 
 
 def test_blocks_cannot_be_asked_for_before_the_merge(directory: Path) -> None:
-    bring(history().genesis, [one.raw for one in history().chain.blocks[1:10]])
+    bring(history().genesis, [block.raw for block in history().chain.blocks[1:10]])
 
     with pytest.raises(NotMerged):
         let_make_blocks(evm_chain(), makes=True)
@@ -217,9 +219,9 @@ def test_requests_of_each_kind_stand_in_the_header_and_leave_the_queues(
     for number in range(PRAGUE, LAST + 1):
         block = blocks.by_number(chain, number)
         assert block is not None
-        sent = [one.to for one in block.transactions]
+        sent = [transaction.to for transaction in block.transactions]
         requests = [EXITS, CONSOLIDATIONS, DEPOSITS]
-        assert [one for one in sent if one in requests] == requests
+        assert [item for item in sent if item in requests] == requests
         assert all(
             receipt.succeeded
             for receipt, to in zip(block.receipts, sent, strict=True)
@@ -248,7 +250,7 @@ def test_a_chain_of_blob_forks_has_as_many_blobs_as_its_schedule_allows(
         for number in range(BPO1, LAST + 1)
     ]
     # Gas costs more than blobs, so only two thirds of the blobs used are subtracted (EIP-7918).
-    assert [one // 2**17 for one in excess] == [0, 4, 8, 12]
+    assert [item // 2**17 for item in excess] == [0, 4, 8, 12]
     config = rpc("eth_config")["current"]
     assert config["blobSchedule"] == {
         "target": 14, "max": 21, "baseFeeUpdateFraction": 11684671,

@@ -79,11 +79,11 @@ def test_every_block_is_traced(imported: None, rpc: Rpc, tracer: str) -> None:
     for number in range(1, LAST + 1):
         block = rpc("eth_getBlockByNumber", hex(number), False)
         traces = rpc("debug_traceBlockByNumber", hex(number), {"tracer": tracer, **config})
-        assert [one["txHash"] for one in traces] == block["transactions"]
+        assert [trace["txHash"] for trace in traces] == block["transactions"]
 
 
 def test_roots_between_transactions_are_those_of_the_receipts(imported: None, rpc: Rpc) -> None:
     for number in range(1, BYZANTIUM):
         receipts = rpc("eth_getBlockReceipts", hex(number))
         roots = rpc("debug_intermediateRoots", receipts[0]["blockHash"])
-        assert roots == [one["root"] for one in receipts]
+        assert roots == [receipt["root"] for receipt in receipts]

@@ -51,7 +51,7 @@ def forged(place: int, **changes: Any) -> bytes:
 
 def refused(number: int, raw: bytes) -> InvalidBlock:
     """Import the history up to a block, and then a replacement for that block, which must be rejected."""
-    raws = [one.raw for one in history().chain.blocks[1:number]]
+    raws = [item.raw for item in history().chain.blocks[1:number]]
     with pytest.raises(InvalidBlock) as caught:
         bring(history().genesis, [*raws, raw])
     assert caught.value.number == number
@@ -95,7 +95,7 @@ def test_a_header_with_one_other_field_is_refused(
 
 
 def _up_to(number: int) -> list[bytes]:
-    return [one.raw for one in history().chain.blocks[1:number]]
+    return [item.raw for item in history().chain.blocks[1:number]]
 
 
 def test_a_block_that_leaves_one_out_is_refused(directory: Path) -> None:

@@ -301,7 +301,7 @@ def test_a_chain_of_each_hard_fork_makes_blocks(begin: Begin, fork: str) -> None
 
     transaction, block = chain.do(type=LEGACY, max_fee_per_gas=2 * 10**9)
 
-    assert [one.hash for one in block.transactions] == [transaction.hash]
+    assert [item.hash for item in block.transactions] == [transaction.hash]
     assert block.receipts[0].succeeded
     if at_least(fork, "byzantium"):  # earlier receipts contain state roots, which differ
         assert_recomputes(chain.evm)

@@ -110,10 +110,10 @@ def block_questions(number: int) -> list[tuple[str, tuple[Any, ...]]]:
 
 def chain_questions() -> list[tuple[str, tuple[Any, ...]]]:
     """Return requests that need no state."""
-    raw = [hexed(one.hash) for one in models.Transaction.objects.order_by("id")]
+    raw = [hexed(other.hash) for other in models.Transaction.objects.order_by("id")]
     return [
         *(("eth_getBlockByNumber", (hex(number), True)) for number in range(HEIGHT + 1)),
-        *(("eth_getTransactionReceipt", (one,)) for one in raw),
+        *(("eth_getTransactionReceipt", (item,)) for item in raw),
         ("eth_getLogs", ({"fromBlock": "0x0", "toBlock": "latest"},)),
         ("eth_feeHistory", (HEIGHT, "latest", [50])),
     ]
@@ -125,10 +125,20 @@ def answers(rpc: Any, questions: list[tuple[str, tuple[Any, ...]]]) -> list[Any]
 
 @keeps_states
 def test_states_that_are_kept_answer_as_before_and_no_other_does(counted: Chain, rpc: Any) -> None:
-    kept = [one for number in range(FLOOR, HEIGHT + 1) for one in state_questions(number)]
-    kept += [one for number in range(FLOOR + 1, HEIGHT + 1) for one in block_questions(number)]
-    gone = [(number, one) for number in range(1, FLOOR) for one in state_questions(number)]
-    gone += [(number - 1, one) for number in range(1, FLOOR + 1) for one in block_questions(number)]
+    kept = [
+        state_question
+        for number in range(FLOOR, HEIGHT + 1)
+        for state_question in state_questions(number)
+    ]
+    kept += [
+        block_question
+        for number in range(FLOOR + 1, HEIGHT + 1)
+        for block_question in block_questions(number)
+    ]
+    gone = [(number, item) for number in range(1, FLOOR) for item in state_questions(number)]
+    gone += [
+        (number - 1, other) for number in range(1, FLOOR + 1) for other in block_questions(number)
+    ]
     kept += chain_questions()
     before = answers(rpc, kept)
     assert answers(rpc, [one for _, one in gone])
@@ -176,7 +186,11 @@ def test_each_transaction_is_small_and_answers_are_right_between_any_two(
     counted: Chain, rpc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pruning, "ROWS_AT_ONCE", 3)
-    kept = [one for number in range(FLOOR, HEIGHT + 1) for one in state_questions(number)]
+    kept = [
+        state_question
+        for number in range(FLOOR, HEIGHT + 1)
+        for state_question in state_questions(number)
+    ]
     before = answers(rpc, kept)
     rounds = 0
     while (done := pruning.prune(counted.evm, seconds=0)).changes:
@@ -316,7 +330,7 @@ def test_calls_begin_where_states_are_when_they_are_wished_for_later(
     assert heights == set(range(FLOOR + 1, HEIGHT + 1))
     assert found_calls.how_far(counted.evm) == f"rows from block {FLOOR + 1} up to block 10 of 10"
     found = rpc("trace_filter", {"fromBlock": hex(FLOOR + 1), "toBlock": "latest"})
-    assert {one["blockNumber"] for one in found} == heights
+    assert {item["blockNumber"] for item in found} == heights
     with pytest.raises(JsonRpcError, match="missing trie node"):
         rpc("trace_filter", {"fromBlock": hex(FLOOR), "toBlock": "latest"})
 
@@ -374,7 +388,7 @@ def test_calls_of_blocks_in_the_place_of_pruned_ones_are_kept(counted: Chain, rp
 
     kept = range(left + 1, left + KEPT + 1)
     assert found_calls.indexed(counted.evm) == kept
-    assert [models.height_of(one.id) for one in models.Call.objects.order_by("id")] == [*kept]
+    assert [models.height_of(item.id) for item in models.Call.objects.order_by("id")] == [*kept]
 
 
 @pytest.mark.node_settings(history_state=KEPT, history_calls=KEPT, trace_index="on")

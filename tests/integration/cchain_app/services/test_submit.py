@@ -149,7 +149,7 @@ def test_threads_that_submit_at_once_lose_nothing(shared_chain: Chain) -> None:
     for thread in threads:
         thread.join()
 
-    assert [outcomes[index] for index in range(24)] == [one.hash for one in made]
+    assert [outcomes[index] for index in range(24)] == [item.hash for item in made]
     assert models.PoolTransaction.objects.count() == 24
 
 

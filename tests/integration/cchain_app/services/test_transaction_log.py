@@ -276,11 +276,11 @@ def test_the_log_is_switched_off_and_on(rpc, chain, lines, method, answer) -> No
     assert rpc(method, False) is answer
     chain.mine()
     rpc("eth_call", {"to": hexed(RECIPIENT)})
-    assert [one for one in lines() if one != method] == []
+    assert [line for line in lines() if line != method] == []
 
     rpc(method, True)
     chain.mine()
-    assert [one for one in lines() if one != method] != []
+    assert [item for item in lines() if item != method] != []
 
 
 @EMBEDDED
@@ -345,7 +345,7 @@ def test_a_block_that_is_dropped_is_told_with_its_inside(rpc, chain, lines) -> N
 
     assert rpc("evm_revert", number) is True
 
-    (told,) = (one for one in lines() if "Transaction:" in one)
+    (told,) = (line for line in lines() if "Transaction:" in line)
     assert "  console.log:\n    still here" in told
 
 
@@ -382,7 +382,7 @@ def test_json_lines_have_the_members_of_an_entry(chain, log, caplog) -> None:
     sent, block = chain.do(to=TELLER, data=encoded("log(string)", "hi"), gas=100_000, value=0)
     log.work_off()
 
-    (record,) = [one for one in caplog.records if one.name == "node.transactions"]
+    (record,) = [item for item in caplog.records if item.name == "node.transactions"]
     shown = json.loads(json_formatter().format(record))
     assert shown.pop("timestamp").endswith("Z")
     assert shown == {

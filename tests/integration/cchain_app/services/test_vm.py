@@ -84,7 +84,7 @@ class Side:
         return block
 
     def accept(self, *accepted: EvmBlock) -> None:
-        self.vm.accept([one.block_id for one in accepted], written=self.written.append)
+        self.vm.accept([item.block_id for item in accepted], written=self.written.append)
 
 
 @pytest.fixture
@@ -170,12 +170,12 @@ def test_a_line_is_built_on_undecided_blocks_and_accepted_at_once(
         side.send(2, value=1)
         line.append(side.built())
         side.vm.set_preference(line[-1].block_id)
-    assert [one.height for one in line] == [1, 2, 3]
+    assert [item.height for item in line] == [1, 2, 3]
     for block in line:
         other.vm.verify(other.vm.parse(block.raw), BlockContext(side.now))
-    for one in (side, other):
-        one.accept(*line)
-        assert one.written == [block.block_id for block in line]
+    for value in (side, other):
+        value.accept(*line)
+        assert value.written == [block.block_id for block in line]
     assert rows("default") == rows("second")
 
 
@@ -284,7 +284,7 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     side, other = sides
-    good = [side.vm.parse(one.raw) for one in line_of(other, 3)]
+    good = [side.vm.parse(element.raw) for element in line_of(other, 3)]
     bad = evm_block(forged(good[2].candidate(parse_block), gas_used=1))
     recovered, submitted = [], []
     recover = side.chain.recover_senders
@@ -296,7 +296,7 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     with pytest.raises(WrongGasUsed) as refused:
         side.vm.verify_all([*good[:2], bad], [BlockContext(side.now + 5)] * 3)
     assert (refused.value.number, refused.value.hash) == (3, bad.hash)
-    assert not any(is_processing(side.vm, one) for one in [*good, bad])
+    assert not any(is_processing(side.vm, value) for value in [*good, bad])
     with pytest.raises(UnknownParent) as orphaned:
         side.vm.verify_all([good[0], good[2]], [BlockContext(side.now + 5)] * 2)
     assert (orphaned.value.number, orphaned.value.head) == (3, good[0].hash)
@@ -305,9 +305,9 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     side.vm.verify(good[0], BlockContext(side.now + 5))
     with pytest.raises(WrongGasUsed):
         side.vm.verify_all([*good[:2], bad], [BlockContext(side.now + 5)] * 3)
-    assert [is_processing(side.vm, one) for one in good] == [True, False, False]
+    assert [is_processing(side.vm, item) for item in good] == [True, False, False]
     side.vm.verify_all(good, [BlockContext(side.now + 5)] * len(good))
-    assert all(is_processing(side.vm, one) for one in good)
+    assert all(is_processing(side.vm, entry) for entry in good)
     assert recovered == [3, 1, 2, 2]
     assert not submitted
 
@@ -414,12 +414,12 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     accepted: list[EvmBlock] = []
 
     def processing() -> list[EvmBlock]:
-        return [one for one in known.values() if is_processing(side.vm, one)]
+        return [item for item in known.values() if is_processing(side.vm, item)]
 
     def build() -> None:
         if side.nonce < 40:
             side.send(random.randint(1, 3), value=random.randint(0, 9), to=RECIPIENT)
-        parents = [one.block_id for one in processing()] + [side.vm.last_accepted()]
+        parents = [item.block_id for item in processing()] + [side.vm.last_accepted()]
         side.vm.set_preference(random.choice(parents))
         block = side.build()
         if block is not None:
@@ -428,7 +428,7 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     def accept() -> None:
         last = side.vm.last_accepted()
         assert last == (accepted[-1].block_id if accepted else ID(side.genesis.hash))
-        children = [one for one in processing() if one.parent_id == last]
+        children = [block for block in processing() if block.parent_id == last]
         if children:
             accepted.append(random.choice(children))
             side.accept(accepted[-1])
@@ -449,9 +449,9 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     for _ in range(30):
         random.choice([*steps, side.restart])()
     other.now = side.now
-    candidates = [parse_block(one.raw) for one in accepted]
+    candidates = [parse_block(entry.raw) for entry in accepted]
     accept_evm(other.chain, candidates, now=side.now)
-    assert [one.block_id for one in accepted] == side.written
+    assert [item.block_id for item in accepted] == side.written
     assert rows("default") == rows("second")
 
 

@@ -28,7 +28,7 @@ class Read:
 def read(memory: PoolMemory) -> Read:
     with CaptureQueriesContext(connection) as captured:
         entries = pool.entries(DB, memory)
-    return Read(entries, [one["sql"] for one in captured.captured_queries])
+    return Read(entries, [captured_query["sql"] for captured_query in captured.captured_queries])
 
 
 def add(*nonces: int) -> None:
@@ -36,7 +36,7 @@ def add(*nonces: int) -> None:
 
 
 def nonces(entries: list[PoolEntry]) -> list[int]:
-    return [one.nonce for one in entries]
+    return [entry.nonce for entry in entries]
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_whatever_changes_the_pool_is_seen(db, memory):
         found = pool.entries(DB, memory)
         assert found == pool.entries(DB, PoolMemory(senders=10))
         assert set(nonces(found)) == waiting
-        assert [one.arrival for one in found] == sorted(one.arrival for one in found)
+        assert [item.arrival for item in found] == sorted(other.arrival for other in found)
 
 
 def test_a_row_that_is_committed_after_higher_ones_is_read(db, memory):

@@ -74,13 +74,13 @@ def test_calls_and_creations_are_shown_with_their_places(chain: Chain) -> None:
     calls = ask(f"SELECT * FROM c_calls WHERE {block} '{made.hash('create')}' ORDER BY call_index")
     (creation,) = ask(f"SELECT * FROM c_creations WHERE {block} '{made.hash('create')}'")
 
-    assert [one["type"] for one in calls] == ["CALL", "CREATE2"]
-    assert [one["trace_address"] for one in calls] == ["", "0"]
-    assert [(one["sender"], one["recipient"]) for one in calls] == [
+    assert [call["type"] for call in calls] == ["CALL", "CREATE2"]
+    assert [other["trace_address"] for other in calls] == ["", "0"]
+    assert [(entry["sender"], entry["recipient"]) for entry in calls] == [
         (encode_data(SENDER), encode_data(ADDRESSES["factory"])),
         (encode_data(ADDRESSES["factory"]), encode_data(CREATED)),
     ]
-    assert [int(one["value"]) for one in calls] == [9, 9]
+    assert [int(item["value"]) for item in calls] == [9, 9]
     assert creation["contract_address"] == encode_data(CREATED)
     assert creation["creator"] == encode_data(ADDRESSES["factory"])
     assert creation["succeeded"]
@@ -102,7 +102,10 @@ def test_changes_by_hand_are_shown_with_the_block_that_they_precede(chain: Chain
 
     rows = ask("SELECT * FROM c_development_changes ORDER BY kind")
 
-    assert [(one["block_number"], one["kind"]) for one in rows] == [(1, "balance"), (1, "nonce")]
-    assert {one["address"] for one in rows} == {encode_data(RECIPIENT)}
+    assert [(other["block_number"], other["kind"]) for other in rows] == [
+        (1, "balance"),
+        (1, "nonce"),
+    ]
+    assert {row["address"] for row in rows} == {encode_data(RECIPIENT)}
     assert rows[0]["before"] is None
-    assert [int(one["after"], 16) for one in rows] == [7, 3]
+    assert [int(item["after"], 16) for item in rows] == [7, 3]

@@ -74,7 +74,7 @@ def test_accounts_are_those_of_the_height(seed: int) -> None:
     for number in range(HEIGHTS):
         found = list(state_ranges.addresses_at(db, number))
         assert sorted(found) == [
-            one for one in ADDRESSES if evm_state.account_at(db, one, number) is not None
+            item for item in ADDRESSES if evm_state.account_at(db, item, number) is not None
         ]
 
 
@@ -87,15 +87,15 @@ def test_changes_are_counted_by_blocks(seed: int) -> None:
     for first, last in ((1, 1), (2, 3), (1, HEIGHTS)):
         within = range(first, last + 1)
         accounts = [
-            Address(bytes(one.address))
-            for one in models.AccountChange.objects.all()
-            if one.number in within
+            Address(bytes(other.address))
+            for other in models.AccountChange.objects.all()
+            if other.number in within
         ]
         keys = [
-            bytes(one.key) for one in models.StorageChange.objects.all() if one.number in within
+            bytes(item.key) for item in models.StorageChange.objects.all() if item.number in within
         ]
         assert dict(state_ranges.changed_accounts(db, first, last)) == {
-            one: accounts.count(one) for one in accounts
+            account: accounts.count(account) for account in accounts
         }
         assert {(a, s): count for a, s, count in state_ranges.changed_slots(db, first, last)} == {
             (Address(key[:20]), Slot(key[20:])): keys.count(key) for key in keys

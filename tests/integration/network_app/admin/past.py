@@ -96,11 +96,11 @@ def write() -> None:
     benched = {node(4): {"C", "P"}}
     peers.write_connected(everybody, benched, now)
     peers.write_connected(everybody[::2], benched, now)
-    for one in range(BLOCKS):
+    for item in range(BLOCKS):
         for chain in ("P", "C"):
-            outer.add(Database(), chain, [wrapping(chain, one + 1)])
+            outer.add(Database(), chain, [wrapping(chain, item + 1)])
     for chain in ("P", "C"):
-        models.BlockDecision.objects.bulk_create(_decided(chain, one) for one in range(BLOCKS))
+        models.BlockDecision.objects.bulk_create(_decided(chain, index) for index in range(BLOCKS))
 
 
 @transaction.atomic

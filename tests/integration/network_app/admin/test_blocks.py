@@ -114,7 +114,7 @@ def test_a_block_is_found_by_the_id_that_its_own_chain_gives_it(browse: Browse) 
 @pytest.mark.parametrize("chain", ["P", "C"])
 def test_a_node_finds_what_it_proposed(browse: Browse, chain: str) -> None:
     blocks = OuterBlock.objects.filter(chain=chain, proposer=past.node(2)).order_by("-height")
-    expected = [(one.chain, one.height) for one in blocks]
+    expected = [(block.chain, block.height) for block in blocks]
     assert len(expected) > 30
     assert _found(browse, past.node(2), show=chain) == expected
     assert len(_found(browse, past.node(2))) == 50

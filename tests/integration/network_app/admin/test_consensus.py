@@ -41,7 +41,7 @@ def test_each_chain_has_its_parameters_its_stake_and_its_head(browse: Browse) ->
     assert text.index('aria-label="P-Chain"') < text.index('aria-label="C-Chain"')
     for shown in (
         "The validators vote on each block", ">votes</span>", "80.0 %",
-        "65 % needed to ask for votes, 72 % to be healthy", "13 of 20, 20 times",
+        "65 % needed for polls, 72 % to be healthy", "13 of 20, 20 times",
         "k 20, alpha 13 and 13, beta 20 polls, 4 at a time", "40 successful, 2 failed",
         "unhealthy above 256", str(block_id(1)), str(block_id(3)),
     ):  # fmt: skip
@@ -84,7 +84,7 @@ def test_polls_absent_validators_and_equivocations_are_named(browse: Browse) -> 
         REPORT, polls=(), processing=(), equivocations=(), stake=StakeReport(5, 10_000, {})
     )
     text = show(browse, empty)
-    for title in ("Open polls</h3><", "Validators that are not heard", "Signed too"):
+    for title in ("Open polls</h3><", "Silent validators", "Second block"):
         assert title not in text
     assert "all blocks that are known here are decided" in text
 
@@ -125,7 +125,7 @@ def test_alone_it_says_in_one_sentence_who_decides(browse: Browse, settings: Any
     settings.NODE = updated(settings.NODE, bootstrap=())
     consensus.write(REPORT, network_rows.ago(0))
     text = browse(listing("chainconsensus")).text
-    assert "makes all blocks and decides on them alone: nobody votes." in text
+    assert "makes all blocks and decides on them alone, without votes." in text
     assert 'aria-label="C-Chain"' not in text
 
 
@@ -137,7 +137,7 @@ def test_before_the_first_start_it_says_who_will_decide(
 
     monkeypatch.setattr(PlatformChain, "node_id", property(read))
     text = browse(listing("chainconsensus")).text
-    assert "Whoever makes the blocks decides on them: nobody votes." in text
+    assert "The producer decides on its blocks without votes." in text
 
 
 def test_a_row_has_no_page_of_its_own(admin_client: Client) -> None:

@@ -85,7 +85,7 @@ def test_percent_and_blocks_are_of_the_same_way(browse: Browse) -> None:
 @pytest.mark.usefixtures("network")
 def test_a_chain_that_follows_says_what_it_has_not_decided(browse: Browse) -> None:
     past.end_bootstrap("C")
-    assert "none of the blocks received is undecided" in _network(browse)
+    assert "all received blocks are decided" in _network(browse)
     models.ChainSync.objects.filter(pk="C").update(outstanding=2)
     assert "2 blocks received and not yet decided" in _network(browse)
 
@@ -115,7 +115,7 @@ def test_a_node_that_follows_nobody_is_not_called_bootstrapped(
 def test_nobody_says_our_uptime_where_nobody_is_connected(browse: Browse) -> None:
     models.Peer.objects.update(connected_since=None)
     text = _network(browse)
-    assert "nobody says" in text
+    assert "no report" in text
     assert "would reward it" not in text
 
 
@@ -130,7 +130,7 @@ def test_it_takes_a_few_statements(browse: Browse) -> None:
 
 def _weights() -> dict[NodeID, int]:
     current = stakers.current_validators(platform_chain()).validators
-    return {one.node_id: one.weight + one.delegator_weight for one in current}
+    return {item.node_id: item.weight + item.delegator_weight for item in current}
 
 
 @pytest.mark.usefixtures("network")

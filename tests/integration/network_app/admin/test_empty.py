@@ -28,7 +28,7 @@ def test_a_search_finds_nothing(admin_client: Client, model: str, text: str) -> 
 
 def test_a_peer_of_a_node_without_a_chain_has_a_page(admin_client: Client) -> None:
     network_rows.peer(NODE_ID)
-    assert "does not validate" in admin_client.get(detail("peer", NODE_ID)).content.decode()
+    assert "not a validator" in admin_client.get(detail("peer", NODE_ID)).content.decode()
 
 
 def test_the_first_page_says_nothing_of_a_network_that_never_ran(admin_client: Client) -> None:

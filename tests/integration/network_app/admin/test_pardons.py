@@ -22,12 +22,12 @@ def test_it_is_asked_about_noted_and_logged(admin_client: Client) -> None:
     offered = admin_client.get(detail("peer", BENCHED)).content.decode()
     assert f'href="{_page(BENCHED)}"' in offered
     asked = admin_client.get(_page(BENCHED)).content.decode()
-    assert "Ask this peer again?" in asked
+    assert "Unbench this peer?" in asked
     assert ">C-Chain</span>" in asked
 
     told = admin_client.post(_page(BENCHED), follow=True).content.decode()
 
-    assert "is to be asked again on all chains." in told
+    assert "gets requests again on all chains." in told
     assert list(Peer.objects.filter(pardoned_at__isnull=False)) == [Peer.objects.get(pk=BENCHED)]
     entry = LogEntry.objects.get()
     assert (entry.object_id, str(BENCHED) in entry.object_repr) == (str(BENCHED), True)

@@ -79,7 +79,7 @@ def test_nobody_knows_who_is_connected_while_the_process_is_silent(browse: Brows
 
 def test_a_stranger_has_no_stake_and_no_measured_uptime(browse: Browse) -> None:
     text = browse(detail("peer", past.node(100))).text
-    assert "does not validate" in text
+    assert "not a validator" in text
     assert "100 %" in text
     assert "100.00 %" not in text
 
@@ -120,7 +120,7 @@ def test_a_page_has_all_that_is_known(browse: Browse) -> None:
     subnet = platform_history.subnet_tx(1).tx_id
     text = browse(detail("peer", past.node(4))).text
     for shown in (
-        "198.51.100.4:50004", "203.0.113.4:9651", "outbound: this node dialled", str(subnet),
+        "198.51.100.4:50004", "203.0.113.4:9651", "outbound: this node dialled it", str(subnet),
         ">23</span>", ">99</span>", ">77</span>", "2026-09-21 14:13:20 UTC", "units",
     ):  # fmt: skip
         assert shown in text, shown

@@ -74,7 +74,7 @@ def test_nothing_goes_on_while_the_process_is_silent(browse: Browse) -> None:
 def test_a_page_says_what_was_received_and_not_decided(browse: Browse) -> None:
     ChainSync.objects.filter(pk="P").update(outstanding=3, oldest_outstanding_at=ago(130))
     text = browse(detail("chainsync", "P")).text
-    assert "the oldest came" in text
+    assert "oldest received" in text
     assert "2 min ago" in text
     assert "none" in browse(detail("chainsync", "C")).text
 

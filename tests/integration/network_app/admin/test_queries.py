@@ -49,7 +49,7 @@ DETAILS = {"peer": 2, "chainsync": 2, "networkstatus": 1, "outerblock": 3, "bloc
 
 def _assert_cheap(page: Page, statements: int) -> None:
     assert page.status == 200
-    slow = [plan for plan in page.slow_plans() if not any(one in plan for one in BOUNDED)]
+    slow = [plan for plan in page.slow_plans() if not any(item in plan for item in BOUNDED)]
     assert slow == []
     asked = [sql for sql, _ in page.chain_statements]
     assert len(asked) == statements, "\n".join(asked)
@@ -70,7 +70,7 @@ def test_a_list_is_a_few_statements_by_index(
 
 @pytest.mark.parametrize(
     ("model", "parameters", "statements"),
-    [one for one in LISTS if "show" in one[1] and one[0] != "chainsync" and "q" not in one[1]],
+    [item for item in LISTS if "show" in item[1] and item[0] != "chainsync" and "q" not in item[1]],
     ids=str,
 )
 @pytest.mark.parametrize("direction", ["next", "previous"])

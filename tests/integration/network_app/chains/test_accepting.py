@@ -199,7 +199,7 @@ def test_what_blocks_are_wrapped_in_costs_the_same_however_many_they_are(world: 
     for blocks in (past.c[3:4], past.c[4:]):
         with CaptureQueriesContext(connection) as asked:
             follow(chain, blocks)
-        costs.append([one["sql"] for one in asked])
+        costs.append([item["sql"] for item in asked])
 
     ours = ("chaindb_clock", "network_app_outerblock")
     for statements in costs:

@@ -84,10 +84,10 @@ def test_each_block_has_one_outer_block_however_many_ask_while_they_are_made(
             chain.last_accepted()
 
     with ThreadPoolExecutor(5) as pool:
-        asking = [elsewhere(pool, lambda one=one: ask(one)) for one in (*chains, *chains)]
+        asking = [elsewhere(pool, lambda item=item: ask(item)) for item in (*chains, *chains)]
         elsewhere(pool, make).result(PATIENCE)
-        for one in asking:
-            one.result(PATIENCE)
+        for task in asking:
+            task.result(PATIENCE)
 
     found = [raws(chain) for chain in (*chains, shared_world.node(MAKER).c)]
     assert found[0] == found[1] == found[2]
@@ -115,7 +115,7 @@ def test_who_holds_the_chain_may_ask_while_others_ask(shared_world: World) -> No
 
     with ThreadPoolExecutor(2) as pool:
         heights = [elsewhere(pool, work) for work in (hold, ask)]
-        assert [one.result(PATIENCE) for one in heights] == [1, 1]
+        assert [height.result(PATIENCE) for height in heights] == [1, 1]
 
 
 def test_blocks_are_served_while_others_are_accepted(shared_world: World) -> None:
@@ -145,7 +145,7 @@ def test_blocks_are_served_while_others_are_accepted(shared_world: World) -> Non
     with ThreadPoolExecutor(3) as pool:
         serving = [elsewhere(pool, serve) for _ in range(2)]
         elsewhere(pool, accept).result(PATIENCE)
-        assert all(one.result(PATIENCE) for one in serving)
+        assert all(item.result(PATIENCE) for item in serving)
 
     assert tables.alike() == shared_world.made
 

@@ -48,8 +48,8 @@ def journey(world: World) -> Past:
 def follower(request: pytest.FixtureRequest, world: World, journey: Past) -> NetworkChain[Any]:
     """One of a follower's chains; both have accepted their first block."""
     node = world.node(FOLLOWER)
-    for one in node:
-        follow(one, blocks_of(journey, one)[:1])
+    for item in node:
+        follow(item, blocks_of(journey, item)[:1])
     assert clock.offset() == 0
     found: NetworkChain[Any] = getattr(node, request.param)
     return found

@@ -24,7 +24,7 @@ def made(world: World) -> Past:
 
 def rows_of(world: World) -> list[OuterRows]:
     """Return both chains' rows, as a newly started process reads them."""
-    return [OuterRows(Database(), one.alias, one.rows.blocks) for one in world.maker]
+    return [OuterRows(Database(), item.alias, item.rows.blocks) for item in world.maker]
 
 
 def facts_after(rows: OuterRows, blocks: list[bytes]) -> list[ParentContext]:

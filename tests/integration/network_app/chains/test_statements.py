@@ -56,7 +56,9 @@ def statements(chain: EvmChain | PlatformChain, work: Callable[[], Any]) -> list
     """Run a function, and return the statements sent to the chain's database in the meantime."""
     with CaptureQueriesContext(connections[chain.db.alias]) as told:
         work()
-    return [" ".join(one["sql"].split())[:100] for one in told.captured_queries]
+    return [
+        " ".join(captured_query["sql"].split())[:100] for captured_query in told.captured_queries
+    ]
 
 
 @pytest.fixture

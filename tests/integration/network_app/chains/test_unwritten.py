@@ -84,7 +84,7 @@ class Voter:
         """Verify and accept blocks, of this node or of others."""
         for block in blocks:
             self.vm.verify(self.vm.parse(block.raw), BlockContext(self.side.now))
-        self.vm.accept([one.block_id for one in blocks], written=lambda _: None)
+        self.vm.accept([item.block_id for item in blocks], written=lambda _: None)
 
 
 @pytest.fixture
@@ -176,4 +176,4 @@ def reported(voter: Voter) -> tuple[ID | None, list[int]]:
     if voter.runner is None:
         return None, []
     report = voter.runner.report()
-    return report.last_accepted, [one.height for one in report.processing]
+    return report.last_accepted, [block.height for block in report.processing]

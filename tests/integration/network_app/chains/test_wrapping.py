@@ -49,8 +49,8 @@ def read(chain: NetworkChain[Any]) -> list[Outer]:
 
 def signed(chain: NetworkChain[Any]) -> list[SignedBlock]:
     found = read(chain)
-    assert all(isinstance(one, SignedBlock) for one in found)
-    return [one for one in found if isinstance(one, SignedBlock)]
+    assert all(isinstance(item, SignedBlock) for item in found)
+    return [other for other in found if isinstance(other, SignedBlock)]
 
 
 def test_a_block_is_accepted_with_its_outer_one(world: World) -> None:
@@ -59,7 +59,7 @@ def test_a_block_is_accepted_with_its_outer_one(world: World) -> None:
     world.make_p()
     assert OuterBlock.objects.count() == 2
     world.make_c(2)
-    assert [one.height for one in OuterBlock.objects.filter(chain="C")] == [2, 1]
+    assert [item.height for item in OuterBlock.objects.filter(chain="C")] == [2, 1]
 
 
 def test_no_question_writes_anything(world: World) -> None:
@@ -79,7 +79,7 @@ def test_no_question_writes_anything(world: World) -> None:
             chain.waiting(9)
             chain.consensus.may_produce(place.height + 1, clock.now())
     assert len(asked) > 20
-    assert {one["sql"].split()[0] for one in asked} <= READING
+    assert {item["sql"].split()[0] for item in asked} <= READING
     assert tables.everything() == before
 
 
@@ -140,7 +140,7 @@ def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: s
         now = clock.now()
         with CaptureQueriesContext(connection) as asked:
             assert consensus.produce(now=now) is not None
-        costs.append([one["sql"] for one in asked])
+        costs.append([item["sql"] for item in asked])
     with_outer, without = costs[1], costs[3]
     ours = [sql for sql in with_outer if "network_app" in sql]
     assert len(ours) == 1
@@ -170,7 +170,7 @@ def test_who_begins_wraps_what_is_missing_once(bare: World) -> None:
     with CaptureQueriesContext(connection) as asked:
         for chain in bare.node(STRANGER):
             chain.begin()
-    assert {one["sql"].split()[0] for one in asked} <= READING
+    assert {item["sql"].split()[0] for item in asked} <= READING
     assert [raws(chain) for chain in bare.node(STRANGER)] == wrapped
 
 
@@ -180,7 +180,7 @@ def test_a_maker_of_blocks_goes_on_above_what_it_has_wrapped(bare: World) -> Non
     bare.begin_as(MAKER)
     made = bare.make_c(3)
     found = signed(bare.maker.c)
-    assert [one.parent_id for one in found[1:]] == [one.outer_id for one in found[:2]]
+    assert [other.parent_id for other in found[1:]] == [item.outer_id for item in found[:2]]
     assert found[2].time == made.header.timestamp
     assert OuterBlock.objects.count() == 3
 
@@ -266,13 +266,13 @@ def test_an_option_is_nobodys_and_hands_on_its_proposals_times(world: World) -> 
 def test_an_epoch_lasts_half_a_minute(world: World) -> None:
     for _ in range(8):
         world.make_c(after=11)
-    times = [one.time for one in signed(world.maker.c)]
-    epochs = [one.epoch for one in signed(world.maker.c)]
+    times = [item.time for item in signed(world.maker.c)]
+    epochs = [other.epoch for other in signed(world.maker.c)]
 
     assert epochs[0] is None
     assert epochs[1] == Epoch(0, 1, times[0])
-    assert [one and one.number for one in epochs] == [None, 1, 1, 1, 2, 2, 2, 3]
-    assert [one and one.start_time for one in epochs[4:]] == [times[3]] * 3 + [times[6]]
+    assert [epoch and epoch.number for epoch in epochs] == [None, 1, 1, 1, 2, 2, 2, 3]
+    assert [entry and entry.start_time for entry in epochs[4:]] == [times[3]] * 3 + [times[6]]
 
 
 def test_the_p_chains_height_is_that_of_half_a_minute_ago(world: World) -> None:
@@ -284,7 +284,7 @@ def test_the_p_chains_height_is_that_of_half_a_minute_ago(world: World) -> None:
         named.append((block, one.p_chain_height))
 
     assert named == [(1, 0), (2, 0), (3, 0), (4, 1), (5, 2), (6, 3)]
-    assert [one.p_chain_height for one in signed(world.maker.p)] == [0, 0, 0, 1, 2, 3]
+    assert [item.p_chain_height for item in signed(world.maker.p)] == [0, 0, 0, 1, 2, 3]
 
 
 def test_a_block_of_the_p_chain_does_not_name_itself(
@@ -294,7 +294,7 @@ def test_a_block_of_the_p_chain_does_not_name_itself(
     for _ in range(3):
         world.make_p(after=5)
 
-    assert [one.p_chain_height for one in signed(world.maker.p)] == [0, 1, 2]
+    assert [item.p_chain_height for item in signed(world.maker.p)] == [0, 1, 2]
 
 
 def wrapped_by(world: World, proposers: Proposers = maker_alone) -> Chains:
@@ -387,4 +387,4 @@ def test_who_takes_no_turns_any_more_keeps_the_times_of_its_blocks(bare: World) 
     bare.wall.seconds += 10_000
     chain = wrapped_by(bare, lambda _height: {STRANGER.node_id: 1}).c
 
-    assert [one.time for one in signed(chain)] == [one.header.timestamp for one in made]
+    assert [item.time for item in signed(chain)] == [other.header.timestamp for other in made]

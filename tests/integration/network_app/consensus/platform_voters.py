@@ -162,8 +162,8 @@ class PlatformVoter(DrivenNode):
 
     def _options(self) -> list[Block]:
         vm = self.network.platform.consensus.outer
-        for one in self.runner.report().processing:
-            block = vm.get_block(one.block_id)
+        for item in self.runner.report().processing:
+            block = vm.get_block(item.block_id)
             options = None if block is None else vm.options(block)
             if options is not None and all(option.block_id in vm for option in options):
                 return [option.inner for option in options]
@@ -192,8 +192,8 @@ class PlatformNetwork:
         self.bus = LoopBus(Random(seed), 0.0, self.loop)
         count = len(databases.aliases)
         keys = [identity.keys for identity in databases.identities]
-        nodes = [Node(one.node_id, one.certificate_der, one.tls_key) for one in keys]
-        world = World(self.bus, SMALL, nodes, {one.node_id: 2_000 for one in nodes})
+        nodes = [Node(key.node_id, key.certificate_der, key.tls_key) for key in keys]
+        world = World(self.bus, SMALL, nodes, {item.node_id: 2_000 for item in nodes})
         self.voters = [PlatformVoter(world, number, databases) for number in range(count)]
         world.nodes.extend(self.voters)
 

@@ -29,8 +29,8 @@ def test_peers_are_those_who_are_connected_longest_first() -> None:
     network_rows.peer(ALICE, connected_since=network_rows.ago(9))
     network_rows.peer(STRANGER, connected_since=None)
 
-    assert [one.node_id for one in selectors.peers()] == [ALICE, BOB]
-    assert [one.node_id for one in selectors.peers([BOB, STRANGER])] == [BOB]
+    assert [peer.node_id for peer in selectors.peers()] == [ALICE, BOB]
+    assert [item.node_id for item in selectors.peers([BOB, STRANGER])] == [BOB]
     assert selectors.connected_ids() == {ALICE, BOB}
     assert selectors.has_peers()
 

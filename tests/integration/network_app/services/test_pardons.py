@@ -55,7 +55,9 @@ def test_a_wish_s_age_is_the_database_s() -> None:
 def test_without_a_wish_nothing_is_begun_that_writes() -> None:
     with CaptureQueriesContext(connection) as asked:
         assert DatabaseRecords(Database(), "203.0.113.7:9651").pardons([NODE, OTHER]) == []
-    assert [one["sql"].split()[0] for one in asked.captured_queries] == ["SELECT"]
+    assert [captured_query["sql"].split()[0] for captured_query in asked.captured_queries] == [
+        "SELECT"
+    ]
 
 
 @pytest.mark.parametrize("is_restarted", [False, True])

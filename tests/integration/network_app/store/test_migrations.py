@@ -104,4 +104,4 @@ def test_blocks_of_the_versions_before_are_kept_and_further_chains_have_room() -
     ]  # fmt: skip
     assert ask("SELECT COUNT(*) FROM network_app_blockdecision") == [(len(BLOCKS),)]
     call_command("migrate", "network_app", verbosity=0)
-    assert [one.height for one in outer.latest(db, "P", 9)] == [3, 2, 1]
+    assert [item.height for item in outer.latest(db, "P", 9)] == [3, 2, 1]

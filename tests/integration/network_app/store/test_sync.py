@@ -124,7 +124,7 @@ def test_only_chains_that_are_on_their_way_are_measured() -> None:
     sync.write("P", state(bootstrapped=True), at(0))
     sync.write("C", state(), at(0))
 
-    assert [one.chain for one in sync.measure(at(10))] == ["C"]
+    assert [item.chain for item in sync.measure(at(10))] == ["C"]
     assert row("P").blocks_per_second is None
 
 

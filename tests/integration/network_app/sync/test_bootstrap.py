@@ -386,7 +386,7 @@ async def test_questions_are_answered_while_a_chain_bootstraps_and_queries_are_n
     assert list(by_kind["accepted"].accepted.container_ids) == [genesis]
     assert list(by_kind["ancestors"].ancestors.containers) == [chain.raws[0]]
     assert by_kind["put"].put.container == chain.raws[0]
-    assert not any(one.HasField("chits") and one.chits.request_id == 4 for one in answers)
+    assert not any(item.HasField("chits") and item.chits.request_id == 4 for item in answers)
 
 
 async def test_the_second_chain_starts_when_the_first_has_reached_the_frontier() -> None:

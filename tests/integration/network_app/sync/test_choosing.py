@@ -28,9 +28,9 @@ def chain_of(count: int) -> MemoryChain:
 
 def add_silent_strangers(world: World, node: Node, count: int = 30) -> list[NodeID]:
     strangers = [world.add(f"stranger {at}") for at in range(count)]
-    for one in strangers:
-        world.link(node, one, muted=1)
-    return [one.node_id for one in strangers]
+    for item in strangers:
+        world.link(node, item, muted=1)
+    return [stranger.node_id for stranger in strangers]
 
 
 async def test_of_many_strangers_few_are_asked_for_a_block_that_is_not_there() -> None:

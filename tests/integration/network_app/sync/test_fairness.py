@@ -59,7 +59,7 @@ async def test_a_block_is_made_ready_once_for_all_peers() -> None:
     )
     assert asked == [peer.node_id for peer in peers]
     assert len(sent) == 5
-    assert all(one is sent[0] for one in sent)
+    assert all(item is sent[0] for item in sent)
     for peer in peers:
         requests.disconnected(peer.node_id)
     assert answers == [None] * 5

@@ -242,8 +242,8 @@ async def test_what_others_push_is_not_looked_at() -> None:
 async def test_a_flood_of_strangers_leaves_room_for_the_producer() -> None:
     world, producer, follower = pair()
     strangers = [world.add(f"stranger {at}") for at in range(3)]
-    for one in strangers:
-        world.link(one, follower)
+    for stranger in strangers:
+        world.link(stranger, follower)
     async with running(producer, follower, *strangers):
         await until(follower.follows)
         for at in range(3000):
@@ -339,7 +339,7 @@ async def test_votes_name_the_block_at_the_height_that_was_asked_for() -> None:
                 requested_height=height,
             )
             await producer.engine.handle(follower.node_id, Message(pull_query=pull))
-    found = {one.request_id: one for one in answers}
+    found = {answer.request_id: answer for answer in answers}
     for height in (5, 1990, 2000, 2001, 9999):
         expected = id_of(producer.chain.raws[min(height, 2000)])
         assert found[height].preferred_id_at_height == expected

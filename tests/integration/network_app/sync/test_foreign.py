@@ -68,24 +68,24 @@ async def test_a_c_chain_of_another_kind_cuts_nobody_off_from_the_p_chain(
     async with running(*five, joining):
         await until(lambda: obstacle(joining, "C") is not None)
         assert joining.chain.height == 30
-        assert joining.connected().keys() == {one.node_id for one in five}
-        for one in five:
-            one.chain.make()
+        assert joining.connected().keys() == {item.node_id for item in five}
+        for entry in five:
+            entry.chain.make()
         five[0].engine.blocks_accepted("P")
         await until(lambda: joining.chain.height == 31)
-        assert joining.connected().keys() == {one.node_id for one in five}
+        assert joining.connected().keys() == {other.node_id for other in five}
     assert joining.chains["C"].height == 0
     assert not joining.follows("C")
 
 
 async def test_another_genesis_is_told_as_that() -> None:
     _, five, joining = network_of_five(genesis=OTHER_GENESIS)
-    first = min(one.node_id for one in five)
+    first = min(item.node_id for item in five)
     async with running(*five, joining):
         await until(lambda: obstacle(joining, "C") is not None)
-        assert {node for node, _ in joining.aside("C")} == {one.node_id for one in five}
+        assert {node for node, _ in joining.aside("C")} == {other.node_id for other in five}
         assert joining.aside("P") == []
-        assert joining.engine.benched().keys() == {one.node_id for one in five}
+        assert joining.engine.benched().keys() == {entry.node_id for entry in five}
     assert obstacle(joining, "C") == (
         f"{first} and 4 others follow a C-Chain with another genesis than this node's, which is "
         f"{id_of(GENESIS)}"
@@ -133,11 +133,11 @@ async def test_who_comes_over_to_our_genesis_is_asked_again() -> None:
     async with running(*five, joining):
         await until(lambda: obstacle(joining, "C") is not None)
         joining.engine.choice.aside._faults.clear()  # as if the faults had expired
-        for one in five:
+        for item in five:
             chain = foreign_c()
             chain.make()
-            one.chains["C"].raws, one.chains["C"].heights = chain.raws, chain.heights
-            one.engine.blocks_accepted("C")
+            item.chains["C"].raws, item.chains["C"].heights = chain.raws, chain.heights
+            item.engine.blocks_accepted("C")
         await until(lambda: joining.follows("C"))
         assert joining.chains["C"].height == 11
         await until(lambda: obstacle(joining, "C") is None)
@@ -145,9 +145,9 @@ async def test_who_comes_over_to_our_genesis_is_asked_again() -> None:
 
 async def test_a_block_that_all_others_have_accepted_is_named_with_the_rule_against_it() -> None:
     _, five, joining = network_of_five()
-    for one in five:
-        one.chain.make(BAD)
-        one.chain.make_many(3)
+    for item in five:
+        item.chain.make(BAD)
+        item.chain.make_many(3)
     async with running(*five, joining):
         await until(lambda: obstacle(joining, "P") is not None)
         assert obstacle(joining, "P") == (
@@ -168,14 +168,14 @@ async def test_it_is_said_while_following_too_and_tried_again() -> None:
     _, five, joining = network_of_five()
     async with running(*five, joining):
         await until(lambda: joining.follows("P") and joining.follows("C"))
-        for one in five:
-            one.chain.make(BAD)
+        for other in five:
+            other.chain.make(BAD)
         five[0].engine.blocks_accepted("P")
         await until(lambda: obstacle(joining, "P") is not None)
         assert obstacle(joining, "P") == (
             "all 5 validators accepted P-Chain block 31, which this node's rules refuse: bad transaction"
         )
-        assert joining.connected().keys() == {one.node_id for one in five}
+        assert joining.connected().keys() == {item.node_id for item in five}
         five[0].make_block(alias="C")
         await until(lambda: joining.chains["C"].height == 11)
 
@@ -229,7 +229,7 @@ async def test_bootstrapping_goes_on_past_who_sends_blocks_without_their_seals()
         assert joining.chains["C"].height == 10
     for alias in ("P", "C"):
         assert {state.obstacle for state in joining.records.of(alias)} == {None}
-        assert {who for who, _ in joining.aside(alias)} <= {one.node_id for one in five[:4]}
+        assert {who for who, _ in joining.aside(alias)} <= {item.node_id for item in five[:4]}
 
 
 async def test_what_is_accepted_here_is_in_nobodys_way() -> None:
@@ -247,12 +247,14 @@ async def test_what_nobody_has_any_more_is_in_nobodys_way() -> None:
     _, five, joining = network_of_five(config=config)
     async with running(*five, joining):
         await until(lambda: joining.follows("P") and joining.follows("C"))
-        for one in five:
-            one.chain.make(BAD)
+        for item in five:
+            item.chain.make(BAD)
         five[0].engine.blocks_accepted("P")
         await until(lambda: obstacle(joining, "P") is not None)
-        for one in five:  # as if the nodes were set up again
-            one.chain.heights.pop(id_of(one.chain.raws.pop()))
-            one.engine.line("P").last_accepted.place = joining.engine.line("P").last_accepted.place
+        for other in five:  # as if the nodes were set up again
+            other.chain.heights.pop(id_of(other.chain.raws.pop()))
+            other.engine.line("P").last_accepted.place = joining.engine.line(
+                "P"
+            ).last_accepted.place
         await until(lambda: obstacle(joining, "P") is None)
         assert joining.chain.height == 30

@@ -345,9 +345,9 @@ async def test_a_database_that_is_away_for_a_moment_ends_nothing(
         follower.chain.append = fails_once  # type: ignore[method-assign]
         producer.make_block()
         await until(lambda: follower.chain.height == 11)
-    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == [
-        "P-Chain start: failed and begins anew",
-        "P-Chain consensus: failed and begins anew",
+    assert [record.message for record in caplog.records if record.levelname == "ERROR"] == [
+        "P-Chain start: failed and restarts",
+        "P-Chain consensus: failed and restarts",
     ]
 
 

@@ -145,7 +145,7 @@ async def test_bootstrapping_ends_before_a_proposal_that_nobody_has_decided_on()
     async with running(*beacons, joiner):
         await until(lambda: part.is_running)
         assert part.begun == [10]
-        assert any("Get" in one.asked for one in parts)
+        assert any("Get" in item.asked for item in parts)
         # A node whose last block is the proposal's parent has nothing to fetch.
         part.behind.set()
         await until(lambda: part.begun == [10, 10])

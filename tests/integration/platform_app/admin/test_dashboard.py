@@ -26,8 +26,8 @@ def test_it_shows_height_time_validators_stake_supply_and_mempool(
     assert tip is not None
     text = browse(ADMIN).text
     periods = [past.validator_tx(number).unsigned.validator for number in range(SIZES.validators)]
-    weight = sum(one.weight for one in periods)
-    first_end = min(one.end for one in periods) - past.NOW
+    weight = sum(item.weight for item in periods)
+    first_end = min(period.end for period in periods) - past.NOW
     delegated = sum((25 + n) * past.COIN for n in range(SIZES.delegators))
     for shown in (
         f">{tip.height}</a>", str(tip.block_id), "0 s ago", "2026-09-21 14:13:20 UTC",

@@ -89,7 +89,7 @@ BOUNDED = (
 
 def _assert_cheap(page: Any, statements: int) -> None:
     assert page.status == 200
-    assert [plan for plan in page.slow_plans() if not any(one in plan for one in BOUNDED)] == []
+    assert [plan for plan in page.slow_plans() if not any(item in plan for item in BOUNDED)] == []
     asked = [sql for sql, _ in page.chain_statements]
     assert len(asked) == statements, "\n".join(asked)
     for sql in asked:

@@ -43,7 +43,7 @@ values = st.recursive(
 
 def params_of(method: Method) -> st.SearchStrategy[dict[str, Any]]:
     """Return a strategy for params with all or most of the method's names."""
-    return st.fixed_dictionaries({}, optional={one.name: values for one in method.params})
+    return st.fixed_dictionaries({}, optional={param.name: values for param in method.params})
 
 
 @pytest.mark.parametrize(

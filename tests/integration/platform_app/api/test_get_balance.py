@@ -21,8 +21,8 @@ def test_the_record_of_the_specification(pchain: PChain, rpc: Rpc) -> None:
 
     specified = ("balance", "unlocked", "lockedStakeable", "lockedNotStakeable")
     assert [balance[name] for name in specified] == ["30000000000000", "30000000000000", "0", "0"]
-    coins = {(str(one.tx_id), one.output_index) for one in pchain.coins()}
-    assert {(one["txID"], one["outputIndex"]) for one in balance["utxoIDs"]} == coins
+    coins = {(str(coin.tx_id), coin.output_index) for coin in pchain.coins()}
+    assert {(item["txID"], item["outputIndex"]) for item in balance["utxoIDs"]} == coins
     assert len(coins) == 2
 
 

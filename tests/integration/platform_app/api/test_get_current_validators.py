@@ -157,10 +157,10 @@ def test_nodes_are_filtered_and_unknown_ones_left_out(pchain: PChain, rpc: Rpc) 
     add_validator(pchain, NODE)
     own, other = str(pchain.node_id), str(NODE)
 
-    assert [one["nodeID"] for one in ask(rpc)] == [other, own]
+    assert [entry["nodeID"] for entry in ask(rpc)] == [other, own]
     unknown = str(NodeID(bytes(20)))
     found = ask(rpc, nodeIDs=[unknown, own, other, own])
-    assert [one["nodeID"] for one in found] == [own, other]
+    assert [item["nodeID"] for item in found] == [own, other]
     assert ask(rpc, nodeIDs=[unknown]) == []
     assert ask(rpc, nodeids=[other], subnetID=None)[0]["nodeID"] == other
 

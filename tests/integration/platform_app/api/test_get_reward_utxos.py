@@ -26,7 +26,7 @@ def test_what_a_staker_has_earned(pchain: PChain, rpc: Rpc) -> None:
     pchain.wait(DAY)
 
     answer = rpc("platform.getRewardUTXOs", txID=str(tx.tx_id))
-    rewards = [CODEC.unmarshal(UTXO, decode(one)) for one in answer["utxos"]]
+    rewards = [CODEC.unmarshal(UTXO, decode(item)) for item in answer["utxos"]]
     assert answer["numFetched"] == str(len(rewards)) == "1"
     assert rewards[0].tx_id == tx.tx_id
     fee = delegator.potential_reward * 20_000 // 1_000_000

@@ -21,7 +21,9 @@ def test_what_an_address_has_staked(pchain: PChain, rpc: Rpc) -> None:
     assert answer["staked"] == str(amount)
     assert answer["stakeds"] == {str(pchain.asset_id): str(amount)}
     assert answer["encoding"] == "hex"
-    outputs = [CODEC.unmarshal(TransferableOutput, decode(one)) for one in answer["stakedOutputs"]]
+    outputs = [
+        CODEC.unmarshal(TransferableOutput, decode(item)) for item in answer["stakedOutputs"]
+    ]
     assert outputs == [pchain.output(amount, address_of(VMRQ_KEY))]
 
 
@@ -39,8 +41,8 @@ def test_pending_stake_counts_and_delegators_can_be_left_out(pchain: PChain, rpc
     both = rpc("platform.getStake", addresses=[EWOQ, VMRQ, EWOQ], encoding="hexnc")
     assert both["staked"] == str(2_000_030 * UNIT)
     decoded = [
-        CODEC.unmarshal(TransferableOutput, decode(one, TextEncoding.HEXNC))
-        for one in both["stakedOutputs"]
+        CODEC.unmarshal(TransferableOutput, decode(item, TextEncoding.HEXNC))
+        for item in both["stakedOutputs"]
     ]
     assert len(decoded) == 2
 

@@ -29,14 +29,14 @@ def text(address: ShortID) -> str:
 def ids_of(answer: dict[str, Any], encoding: TextEncoding = TextEncoding.HEX) -> list[str]:
     """Return the IDs of the UTXOs in a response, decoded as a client does."""
     assert answer["numFetched"] == str(len(answer["utxos"]))
-    return [str(CODEC.unmarshal(UTXO, decode(one, encoding)).utxo_id) for one in answer["utxos"]]
+    return [str(CODEC.unmarshal(UTXO, decode(item, encoding)).utxo_id) for item in answer["utxos"]]
 
 
 def test_what_an_address_owns(pchain: PChain, rpc: Rpc) -> None:
     answer = rpc("platform.getUTXOs", addresses=[EWOQ_TEXT], limit=5)
 
-    coins = sorted(one.utxo_id for one in pchain.coins())
-    assert ids_of(answer) == [str(one) for one in coins]
+    coins = sorted(item.utxo_id for item in pchain.coins())
+    assert ids_of(answer) == [str(coin) for coin in coins]
     assert answer["numFetched"] == "2"
     assert answer["endIndex"] == {"address": EWOQ_TEXT, "utxo": str(coins[-1])}
     assert answer["encoding"] == "hex"
@@ -55,7 +55,7 @@ def test_a_search_without_outputs_ends_at_the_last_address(
     pchain: PChain, rpc: Rpc, source: str
 ) -> None:
     both = sorted([NOBODY, SECOND])
-    asked = {"addresses": [text(one) for one in reversed(both)], "sourceChain": source}
+    asked = {"addresses": [text(item) for item in reversed(both)], "sourceChain": source}
     nothing = {
         "numFetched": "0",
         "utxos": [],
@@ -100,12 +100,12 @@ def test_pages_follow_one_another_until_one_is_not_full(pchain: PChain, rpc: Rpc
             break
         start = {"startIndex": page["endIndex"]}
 
-    found = [one for page in pages for one in page]
+    found = [item for page in pages for item in page]
     assert [len(page) for page in pages] == [3, 3, 1]
     of_first, of_second = (
-        sorted(one.utxo_id for one in pchain.coins(who)) for who in (FIRST, SECOND)
+        sorted(coin.utxo_id for coin in pchain.coins(who)) for who in (FIRST, SECOND)
     )
-    assert found == [str(one) for one in (*of_first, *of_second)]
+    assert found == [str(other) for other in (*of_first, *of_second)]
 
 
 @pytest.mark.parametrize("limit", [0, 1025, 2**32 - 1])

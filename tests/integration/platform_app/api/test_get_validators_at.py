@@ -49,7 +49,7 @@ def test_with_the_reference_s_parameters_the_set_is_the_result(reference_pchain:
 
     found = rpc("platform.getValidatorsAt", height=0)
 
-    assert found.keys() == {str(one.node_id) for one in (first, *others)}
+    assert found.keys() == {str(other.node_id) for other in (first, *others)}
     assert found[str(first.node_id)] == {
         "publicKey": "0x" + first.public_key.hex(),
         "weight": "2000000000000000",
@@ -137,10 +137,12 @@ def test_a_canonical_set_is_in_the_order_of_uncompressed_keys() -> None:
 
     shown = heights._canonical(this_node().platform_rpc, members)
 
-    assert [bytes.fromhex(one["publicKey"][2:]) for one in shown["validators"]] == sorted(
+    assert [bytes.fromhex(item["publicKey"][2:]) for item in shown["validators"]] == sorted(
         keys, key=uncompressed
     )
-    shared = next(one for one in shown["validators"] if one["publicKey"] == "0x" + keys[0].hex())
+    shared = next(
+        other for other in shown["validators"] if other["publicKey"] == "0x" + keys[0].hex()
+    )
     assert (shared["weight"], shared["nodeIDs"]) == ("6", [str(nodes[0]), str(nodes[8])])
     assert shown["totalWeight"] == "13"
 

@@ -144,7 +144,7 @@ def test_the_event_loop_answers_as_a_thread_does(
 
 
 def test_each_method_that_keeps_answers_is_asked_here() -> None:
-    kept = {one.name for one in registry() if one.hot}
+    kept = {item.name for item in registry() if item.hot}
     # These methods need an ID that exists: the tests below cover them.
     by_id = {"platform.getBlock", "platform.getTx", "platform.getRewardUTXOs", "platform.getSubnet"}
     unchanging = {"platform.getFeeConfig", "platform.getValidatorFeeConfig"}

@@ -30,20 +30,24 @@ def ask(reference_pchain: PChain) -> Rpc:
 
 
 def ids_of(utxos: Iterable[str]) -> list[tuple[str, int]]:
-    parsed = [CODEC.unmarshal(UTXO, decode(one)) for one in utxos]
-    return [(str(one.tx_id), one.output_index) for one in parsed]
+    parsed = [CODEC.unmarshal(UTXO, decode(utxo)) for utxo in utxos]
+    return [(str(item.tx_id), item.output_index) for item in parsed]
 
 
 def pay(chain: PChain, *receivers: ShortID) -> list[tuple[str, int]]:
     """Pay each receiver in one block; return the new outputs by owner, and within an owner by UTXO ID."""
     made = chain.make(BaseTx, *(chain.output(1_000 + n, one) for n, one in enumerate(receivers)))
     tx = chain.do(made)
-    utxos = [one for owner in sorted(set(receivers)) for one in sorted_coins(chain, owner, tx)]
-    return [(str(one.tx_id), one.output_index) for one in utxos]
+    utxos = [
+        sorted_coin
+        for owner in sorted(set(receivers))
+        for sorted_coin in sorted_coins(chain, owner, tx)
+    ]
+    return [(str(utxo.tx_id), utxo.output_index) for utxo in utxos]
 
 
 def sorted_coins(chain: PChain, owner: ShortID, tx: Tx) -> list[UTXO]:
-    found = [one for one in chain.coins(owner) if one.tx_id == tx.tx_id]
+    found = [coin for coin in chain.coins(owner) if coin.tx_id == tx.tx_id]
     return sorted(found, key=lambda one: one.utxo_id)
 
 
@@ -59,7 +63,7 @@ def test_outputs_of_an_address_come_newest_first_on_pages_of_any_size(
         found += ids_of(utxos)
         start = {"startIndex": page["endIndex"]}
 
-    assert found == [*(one for block in reversed(blocks) for one in block), *of_second]
+    assert found == [*(item for block in reversed(blocks) for item in block), *of_second]
 
 
 def test_a_page_after_a_spent_output_begins_with_the_newest_again(
@@ -80,8 +84,8 @@ def test_a_balance_names_outputs_in_that_order_too(reference_pchain: PChain, ask
 
     named = ask("platform.getBalance", addresses=[text(SECOND), text(FIRST)])["utxoIDs"]
 
-    assert [(one["txID"], one["outputIndex"]) for one in named] == [
-        one for block in reversed(blocks) for one in block
+    assert [(item["txID"], item["outputIndex"]) for item in named] == [
+        other for block in reversed(blocks) for other in block
     ]
 
 
@@ -105,7 +109,7 @@ def test_chains_of_subnets_come_first_and_the_c_chain_before_the_x_chain(
     network = reference_pchain.network
     primary = [str(network.c_chain_id), str(network.x_chain_id)]
     listed: list[dict[str, Any]] = ask("platform.getBlockchains")["blockchains"]
-    assert [one["id"] for one in listed] == [own[1], own[0], *primary]
+    assert [item["id"] for item in listed] == [own[1], own[0], *primary]
     shown = ask("platform.validates", subnetID=str(PRIMARY_NETWORK_ID))
     assert shown == {"blockchainIDs": primary}
     assert ask("platform.validates", subnetID=str(subnets[0])) == {"blockchainIDs": [own[1]]}

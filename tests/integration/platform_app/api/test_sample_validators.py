@@ -36,7 +36,9 @@ def weighted(monkeypatch, *weights: int) -> list[NodeID]:
         template._replace(node_id=node, weight=weight - 1, delegator_weight=1)
         for node, weight in zip(nodes, weights, strict=True)
     )
-    present = CurrentSet(validators, {one.node_id: one for one in validators}, sum(weights))
+    present = CurrentSet(
+        validators, {validator.node_id: validator for validator in validators}, sum(weights)
+    )
     monkeypatch.setattr(stakers, "current_validators", lambda _chain, _subnet: present)
     return nodes
 

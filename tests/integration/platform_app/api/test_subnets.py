@@ -28,7 +28,7 @@ def test_all_subnets_in_the_order_of_their_creation(pchain: PChain, rpc: Rpc) ->
             {
                 "id": first,
                 "controlKeys": [
-                    format_address("P", "local", one) for one in platform.ADDRESSES[:3]
+                    format_address("P", "local", address) for address in platform.ADDRESSES[:3]
                 ],
                 "threshold": "2",
             },
@@ -47,7 +47,7 @@ def test_some_subnets_in_the_order_asked_for(pchain: PChain, rpc: Rpc) -> None:
     unknown = str(platform.SUBNET_ID)
 
     def ids(*asked: str) -> list[str]:
-        return [one["id"] for one in rpc("platform.getSubnets", ids=list(asked))["subnets"]]
+        return [item["id"] for item in rpc("platform.getSubnets", ids=list(asked))["subnets"]]
 
     assert ids(second, unknown, first, second) == [second, first]
     assert ids(unknown) == []

@@ -77,7 +77,7 @@ def wallet_of(pchain: PChain, key: bytes) -> PlatformWallet:
 def give_away(pchain: PChain, *, but: int) -> None:
     """Take all but `but` of vmRQ's coins with its publicly known key, in a block."""
     wallet = wallet_of(pchain, VMRQ_KEY)
-    total = sum(inner_output(one.output).amount for one in wallet.utxos)
+    total = sum(inner_output(utxo.output).amount for utxo in wallet.utxos)
     tx = build_transfer(wallet, amount=total - but - CONFIG.fees.tx, to=EWOQ)
     into_block_alone(pchain, tx)
 
@@ -94,13 +94,13 @@ def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
     """Give vmRQ some of ewoq's coins in a block; with more owners they are locked, and each owner may sign."""
     lock = pchain.now + 10 * YEAR if owners else None
     everybody = sorted([VMRQ, *owners])
-    made = (pchain.output(one, *everybody, stakeable_until=lock) for one in amounts)
+    made = (pchain.output(amount, *everybody, stakeable_until=lock) for amount in amounts)
     into_block_alone(pchain, pchain.make(BaseTx, *made))
 
 
 def said_by(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return the renewal's log messages."""
-    return [one.getMessage() for one in caplog.records if one.name == renewal.__name__]
+    return [record.getMessage() for record in caplog.records if record.name == renewal.__name__]
 
 
 def scheduled(pchain: PChain, node_id: NodeID, *, rewarded: ShortID = EWOQ) -> Tx:
@@ -140,7 +140,7 @@ def test_the_stake_stays_vmrqs_and_the_rewards_are_ewoqs(pchain: PChain) -> None
 
     assert tx is not None
     assert isinstance(tx.unsigned, AddPermissionlessValidatorTx)
-    assert {inner_output(one.output).owners.addresses for one in tx.unsigned.stake} == {(VMRQ,)}
+    assert {inner_output(item.output).owners.addresses for item in tx.unsigned.stake} == {(VMRQ,)}
     assert tx.unsigned.validation_rewards_owner.addresses == (EWOQ,)  # type: ignore[attr-defined]
 
 

@@ -125,9 +125,9 @@ def test_subnets_come_in_the_order_of_their_creation() -> None:
     accept(*map(creating_subnet, txs[3:]))
 
     ids = [tx.tx_id for tx in txs]
-    assert [one.subnet_id for one in subnets.subnets(platform_chain())] == ids
+    assert [subnet.subnet_id for subnet in subnets.subnets(platform_chain())] == ids
     some = subnets.subnets(platform_chain(), [ids[3], EMPTY_ID, ids[0], ids[3]])
-    assert [one.subnet_id for one in some] == [ids[3], ids[0]]
+    assert [item.subnet_id for item in some] == [ids[3], ids[0]]
     assert subnets.subnets(platform_chain(), []) == []
     found = subnets.subnet(platform_chain(), ids[1])
     assert found is not None
@@ -144,7 +144,10 @@ def test_blockchains_belong_to_their_subnets() -> None:
     own = platform.signed(subnet_txs.CreateChainTx, chain_name="Mine")
     accept(creating_chain(own))
 
-    assert [one.name for one in subnets.blockchains(platform_chain())] == ["X", "Mine"]
+    assert [blockchain.name for blockchain in subnets.blockchains(platform_chain())] == [
+        "X",
+        "Mine",
+    ]
     assert subnets.blockchains(platform_chain(), platform.SUBNET_ID) == [
         (own.tx_id, platform.SUBNET_ID, "Mine", platform.EVM_ID)
     ]

@@ -138,7 +138,7 @@ def test_threads_that_ask_at_once_read_once() -> None:
             assert slow.asked.acquire(timeout=60)
         slow.go_on.set()
 
-        assert [one.result(30) for one in asked] == [(0,)] * 4
+        assert [item.result(30) for item in asked] == [(0,)] * 4
     assert slow.reads == 1
 
 

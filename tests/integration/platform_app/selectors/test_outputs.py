@@ -35,7 +35,7 @@ NOBODY = ShortID(b"\xff" * 20)
 
 
 def in_order(*utxos: UTXO) -> list[bytes]:
-    return [raw_utxo(one) for one in sorted(utxos, key=lambda utxo: utxo.utxo_id)]
+    return [raw_utxo(item) for item in sorted(utxos, key=lambda utxo: utxo.utxo_id)]
 
 
 def all_pages(addresses: Sequence[ShortID], limit: int) -> list[list[bytes]]:
@@ -135,7 +135,7 @@ def test_many_addresses_cost_no_statement_each() -> None:
     with CaptureQueriesContext(connection) as asked:
         page = outputs.utxos_of(platform_chain(), [*strangers, FIRST, SECOND])
 
-    assert page.utxos == [raw_utxo(one) for one in own]
+    assert page.utxos == [raw_utxo(item) for item in own]
     assert len(asked) == 4
 
 
@@ -232,10 +232,10 @@ def test_stake_is_that_of_pending_and_current_stakers_of_the_owner() -> None:
     )
     begin(add_current, add_pending)
 
-    amounts = sorted(one.amount for one in outputs.stake_of(platform_chain(), [FIRST, SECOND]))
+    amounts = sorted(item.amount for item in outputs.stake_of(platform_chain(), [FIRST, SECOND]))
     assert amounts == [25_000_000, 2_000_000_000]
     assert [
-        one.amount for one in outputs.stake_of(platform_chain(), [FIRST], validators_only=True)
+        other.amount for other in outputs.stake_of(platform_chain(), [FIRST], validators_only=True)
     ] == [current.weight]
     assert outputs.stake_of(platform_chain(), [THIRD]) == []
 
@@ -263,7 +263,7 @@ def test_stake_comes_in_the_order_of_its_stakers() -> None:
 
     found = outputs.stake_of(platform_chain(), [FIRST, SECOND])
 
-    assert [one.amount for one in found] == [5, 55, 6, 56, 7, 57, 8, 58, 102, 103, 104]
+    assert [item.amount for item in found] == [5, 55, 6, 56, 7, 57, 8, 58, 102, 103, 104]
 
 
 def test_rewards_stay_when_they_are_spent() -> None:

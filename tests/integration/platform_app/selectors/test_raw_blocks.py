@@ -35,12 +35,12 @@ def shown(blocks: list[RawPlatformBlock]) -> list[int]:
 def test_blocks_come_as_they_were_accepted(chain: list[Block]) -> None:
     found = raw_blocks(platform_chain(), 0, 4, PLENTY)
 
-    assert [one.raw for one in found] == [block.raw for block in chain]
-    assert [(one.height, one.block_id, one.parent_id) for one in found] == [
+    assert [item.raw for item in found] == [block.raw for block in chain]
+    assert [(element.height, element.block_id, element.parent_id) for element in found] == [
         (block.height, block.block_id, block.parent_id) for block in chain
     ]
-    assert [one.is_option for one in found] == [False, False, False, True, False]
-    assert [one.time for one in found] == [
+    assert [entry.is_option for entry in found] == [False, False, False, True, False]
+    assert [other.time for other in found] == [
         platform.NOW, platform.NOW + 1, platform.NOW + 99, platform.NOW + 99, platform.NOW + 100,
     ]  # fmt: skip
 

@@ -33,7 +33,7 @@ def test_without_a_chain_nobody_can_be_named() -> None:
 
 
 def test_a_record_says_what_the_staking_transaction_said() -> None:
-    first, second = (platform.owners(one) for one in platform.ADDRESSES[:2])
+    first, second = (platform.owners(address) for address in platform.ADDRESSES[:2])
     validator, add = adding(
         potential_reward=7,
         of_tx={"validation_rewards_owner": first, "delegation_rewards_owner": second},
@@ -70,8 +70,10 @@ def test_delegators_are_counted_for_their_own_validator() -> None:
     assert current.by_node[OTHER][-2:] == (0, 0)
     assert current.weight == 2 * STAKE + 51_000_000
     delegators = stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, NODE)
-    assert {one.weight for one in delegators} == {25_000_000, 26_000_000}
-    assert [one.tx_id for one in delegators] == sorted(one.tx_id for one in delegators)
+    assert {other.weight for other in delegators} == {25_000_000, 26_000_000}
+    assert [delegator.tx_id for delegator in delegators] == sorted(
+        item.tx_id for item in delegators
+    )
     assert stakers.current_delegators(platform_chain(), PRIMARY_NETWORK_ID, OTHER) == ()
 
 
@@ -80,7 +82,9 @@ def test_validators_are_in_staker_order() -> None:
     early, add_early = adding(node_id=OTHER, end=platform.NOW + 800)
     begin(add_late, add_early)
 
-    found = [one.tx_id for one in stakers.current_validators(platform_chain()).validators]
+    found = [
+        validator.tx_id for validator in stakers.current_validators(platform_chain()).validators
+    ]
 
     assert found == [early.tx_id, late.tx_id]
 
@@ -137,8 +141,8 @@ def test_pending_stakers_are_in_order_of_their_start() -> None:
 
     found = stakers.pending_stakers(platform_chain())
 
-    assert [one.tx_id for one in found.validators] == [sooner.tx_id, later.tx_id]
-    assert [one.tx_id for one in found.delegators] == [delegator.tx_id]
+    assert [validator.tx_id for validator in found.validators] == [sooner.tx_id, later.tx_id]
+    assert [item.tx_id for item in found.delegators] == [delegator.tx_id]
     assert len(stakers.pending_stakers(platform_chain(), platform.SUBNET_ID).validators) == 1
 
 

@@ -66,7 +66,7 @@ def rewarded(pchain: PChain) -> list[Block]:
     pchain.do(pchain.make())
     pchain.wait(40 * DAY)
     blocks = producer.hand_over()
-    assert [type(one).__name__ for one in blocks] == [
+    assert [type(block).__name__ for block in blocks] == [
         "BanffStandardBlock", "BanffProposalBlock", "BanffCommitBlock",
     ]  # fmt: skip
     return blocks

@@ -54,6 +54,8 @@ def delegator(pchain: PChain, **changes: Any) -> dict[str, Any]:
 def funded(pchain: PChain, *amounts: int, key: bytes = KEY) -> Payer:
     """Return a user with one key that owns these amounts."""
     pchain.do(
-        pchain.make(platform.BaseTx, *(pchain.output(one, address_of(key)) for one in amounts))
+        pchain.make(
+            platform.BaseTx, *(pchain.output(amount, address_of(key)) for amount in amounts)
+        )
     )
     return Payer(some_user(key, name="poor"), PASSWORD)

@@ -57,8 +57,8 @@ def rivals_of(txs: list[Tx], count: int) -> list[list[Tx]]:
     """Return `count` lists of transactions that spend the same inputs, each in another order."""
     random = Random(1)
     lists = [[rival(tx, b"rival %d" % number) for tx in txs] for number in range(count)]
-    for one in lists:
-        random.shuffle(one)
+    for item in lists:
+        random.shuffle(item)
     return lists
 
 
@@ -69,8 +69,8 @@ def spent_by(tx: Tx) -> Any:
 def assert_one_of_each_won(lists: list[list[Tx]]) -> None:
     winners = Counter(
         spent_by(tx)
-        for one in lists
-        for tx in one
+        for item in lists
+        for tx in item
         if accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
     )
     assert winners == Counter(map(spent_by, lists[0]))
@@ -97,7 +97,7 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
 
     shared_pchain.build()
     assert_one_of_each_won(lists)
-    kinds = Counter(type(one) for found in outcomes for one in found)
+    kinds = Counter(type(item) for found in outcomes for item in found)
     assert kinds[type(lists[0][0].tx_id)] == 12
     assert set(kinds) <= {type(lists[0][0].tx_id), ConflictingTx, UtxoMissing}
     assert_replays(before, height, lambda _block: now)

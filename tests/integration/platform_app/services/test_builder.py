@@ -113,7 +113,7 @@ def test_transactions_go_with_a_change_that_is_due(pchain: PChain) -> None:
     block, *others = pchain.build()
 
     assert block.time == staker_of(tx).start_time
-    assert [one.tx_id for one in block.txs] == [payment.tx_id]
+    assert [item.tx_id for item in block.txs] == [payment.tx_id]
     assert others == []
 
 

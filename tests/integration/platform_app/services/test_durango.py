@@ -133,8 +133,8 @@ def test_a_validator_and_its_delegator_begin_with_their_blocks(
     assert supply() == grown
     (shown,) = ask("platform.getCurrentValidators", nodeIDs=[str(node("new"))])["validators"]
     (delegating,) = shown["delegators"]
-    assert [one["startTime"] for one in (shown, delegating)] == [str(began), str(joined)]
-    assert [one["potentialReward"] for one in (shown, delegating)] == rewards
+    assert [value["startTime"] for value in (shown, delegating)] == [str(began), str(joined)]
+    assert [item["potentialReward"] for item in (shown, delegating)] == rewards
     assert not models.Staker.objects.filter(phase=models.Phase.PENDING).exists()
 
 

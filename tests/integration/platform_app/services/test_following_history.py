@@ -84,7 +84,7 @@ def test_what_a_builder_made_is_followed_to_the_same_rows(
     with monkeypatch.context() as patched:
         happen(history, BLOCKS[connection.vendor], patched)
     wanted, top = platform_tables.alike(), platform_chain().tip().height
-    raws = [one.raw for one in accepted.raw_blocks(platform_chain(), 1, top, 1 << 30)]
+    raws = [raw_block.raw for raw_block in accepted.raw_blocks(platform_chain(), 1, top, 1 << 30)]
     rewards = models.Tx.objects.filter(kind=models.TxKind.REWARD_VALIDATOR)
     assert {row.status for row in rewards} == {TxStatus.COMMITTED, TxStatus.ABORTED}
     platform_tables.put_back(before)

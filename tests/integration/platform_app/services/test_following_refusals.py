@@ -125,9 +125,9 @@ def test_the_same_transaction_once_more(pchain: PChain) -> None:
 def test_a_proposal_that_is_not_due(pchain: PChain, rewarded: list[Block]) -> None:
     tip = platform_chain().tip()
     (due,) = (
-        one
-        for one in stakers.current_validators(platform_chain()).validators
-        if one.node_id == node("node")
+        item
+        for item in stakers.current_validators(platform_chain()).validators
+        if item.node_id == node("node")
     )
     proposal = build_proposal(
         parent_id=tip.block_id,

@@ -106,19 +106,25 @@ def assert_begun(network: StoredNetwork, case: dict[str, Any]) -> None:
         accepted.supply(platform_chain(), PRIMARY_NETWORK_ID) == case["currentSupplyAfterGenesis"]
     )
     shown = {
-        str(one.node_id): (str(one.tx_id), one.start, one.end, one.weight, one.potential_reward)
-        for one in stakers.current_validators(platform_chain()).validators
+        str(validator.node_id): (
+            str(validator.tx_id),
+            validator.start,
+            validator.end,
+            validator.weight,
+            validator.potential_reward,
+        )
+        for validator in stakers.current_validators(platform_chain()).validators
     }
     assert shown == {
-        one["nodeID"]: (
-            one["txID"], one["start"], one["end"], one["weight"], one["potentialReward"],
+        other["nodeID"]: (
+            other["txID"], other["start"], other["end"], other["weight"], other["potentialReward"],
         )
-        for one in case["validators"]
+        for other in case["validators"]
     }  # fmt: skip
-    for one in case["validators"]:
-        tx_id = platform.ID.parse(one["txID"])
+    for item in case["validators"]:
+        tx_id = platform.ID.parse(item["txID"])
         assert accepted.status(platform_chain(), tx_id).status is TxStatus.COMMITTED
-    assert [one.blockchain_id for one in chains.blockchains(platform_chain())] == [
+    assert [blockchain.blockchain_id for blockchain in chains.blockchains(platform_chain())] == [
         network.c_chain_id,
         network.x_chain_id,
     ]
@@ -335,9 +341,9 @@ def test_a_start_that_was_interrupted_begins_anew(
     start(now=platform.NOW + 60)
 
     assert platform_chain().tip().timestamp == platform.NOW + 60
-    assert [one.node_id for one in stakers.current_validators(platform_chain()).validators] == [
-        node_id
-    ]
+    assert [
+        validator.node_id for validator in stakers.current_validators(platform_chain()).validators
+    ] == [node_id]
 
 
 def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_same(

@@ -83,10 +83,10 @@ def same_coins_for(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def assert_all_accepted(pchain: PChain, issued: list[IssueResult]) -> None:
-    assert len({one.tx_id for one in issued}) == len(issued)
+    assert len({item.tx_id for item in issued}) == len(issued)
     pchain.wait(1)
-    for one in issued:
-        assert accepted.status(platform_chain(), one.tx_id).status is TxStatus.COMMITTED
+    for other in issued:
+        assert accepted.status(platform_chain(), other.tx_id).status is TxStatus.COMMITTED
 
 
 def subnet(pchain: PChain, threshold: int) -> Callable[[], IssueResult]:
@@ -105,7 +105,7 @@ def test_what_is_asked_for_at_once_is_paid_with_different_coins(
 
     issued = at_once([subnet(shared_pchain, threshold) for threshold in thresholds])
 
-    assert [one for one in issued if isinstance(one, Exception)] == []
+    assert [item for item in issued if isinstance(item, Exception)] == []
     assert_all_accepted(shared_pchain, issued)
 
 
@@ -118,9 +118,9 @@ def test_with_one_coin_one_of_those_at_once_is_served(
 
     answers = at_once([subnet(shared_pchain, threshold) for threshold in thresholds])
 
-    issued = [one for one in answers if isinstance(one, IssueResult)]
+    issued = [answer for answer in answers if isinstance(answer, IssueResult)]
     assert len(issued) == 1
-    assert len([one for one in answers if isinstance(one, ConflictingTx)]) == THREADS - 1
+    assert len([item for item in answers if isinstance(item, ConflictingTx)]) == THREADS - 1
     assert_all_accepted(shared_pchain, issued)
 
 
@@ -172,5 +172,5 @@ def test_of_those_who_come_at_once_only_so_many_get_in(node_settings: Any) -> No
 
     answers = at_once([create(number) for number in range(THREADS)])
 
-    assert [type(one) for one in answers if one is not None] == [TooManyUsers] * 2
+    assert [type(answer) for answer in answers if answer is not None] == [TooManyUsers] * 2
     assert len(keystore.list_users(platform_chain())) == 2

@@ -132,7 +132,7 @@ def test_rows_and_values_show_nothing_secret() -> None:
         *(vars(row) for row in models.KeystoreKey.objects.all()),
     ]
 
-    assert_nothing_secret(" ".join(f"{one!r} {one}" for one in shown).encode(), *keys)
+    assert_nothing_secret(" ".join(f"{item!r} {item}" for item in shown).encode(), *keys)
 
 
 def test_the_cache_holds_nothing_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,7 +94,7 @@ def test_what_waits_is_acknowledged_again_and_waits_once(pchain: PChain) -> None
     assert mempool.issue(platform_chain(), [tx, tx], now=pchain.now) == [tx.tx_id, tx.tx_id]
     assert mempool.issue(platform_chain(), [tx], now=pchain.now) == [tx.tx_id]
 
-    assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
+    assert [item.tx_id for item in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
 
 
 def test_what_was_accepted_is_acknowledged_again_and_does_not_wait(pchain: PChain) -> None:
@@ -360,7 +360,7 @@ def test_a_rival_that_comes_after_the_first_look_is_noticed_at_the_second(
     with pytest.raises(ConflictingTx):
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
-    assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [rival(tx).tx_id]
+    assert [item.tx_id for item in waiting.oldest_first(platform_chain().db)] == [rival(tx).tx_id]
 
 
 def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itself(
@@ -378,7 +378,7 @@ def test_one_that_comes_a_second_time_between_two_questions_is_no_rival_of_itsel
     monkeypatch.setattr(waiting, "known", before_it_came)
 
     assert mempool.issue_tx(platform_chain(), tx, now=pchain.now) == tx.tx_id
-    assert [one.tx_id for one in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
+    assert [item.tx_id for item in waiting.oldest_first(platform_chain().db)] == [tx.tx_id]
 
 
 def test_garbage_takes_no_lock(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,10 +161,10 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
         expected = seen.get(height)
         if expected is None:  # a proposal: nothing changes before its option
             expected = seen[height - 1]
-        for one in (PRIMARY_NETWORK_ID, subnet_id):
-            found = stakers.validators_at(platform_chain(), height, one)
+        for value in (PRIMARY_NETWORK_ID, subnet_id):
+            found = stakers.validators_at(platform_chain(), height, value)
             assert found is not None
-            assert {key: member.weight for key, member in found.items()} == expected.get(one, {})
+            assert {key: member.weight for key, member in found.items()} == expected.get(value, {})
     assert heights > 30
 
 
@@ -175,11 +175,13 @@ def _step(pchain: PChain, seconds: int) -> bool:
 def _weights() -> dict[ID, dict[Any, int]]:
     """Return the weights of current validators, computed from the stakers the rules see."""
     present: list[Staker] = list(DatabaseState(platform_chain().db).stakers.current())
-    seats = {(one.subnet_id, one.node_id) for one in present if not one.priority.is_delegator}
+    seats = {(item.subnet_id, item.node_id) for item in present if not item.priority.is_delegator}
     weights: dict[ID, dict[Any, int]] = {}
     for subnet_id, node_id in seats:
         weights.setdefault(subnet_id, {})[node_id] = sum(
-            one.weight for one in present if (one.subnet_id, one.node_id) == (subnet_id, node_id)
+            other.weight
+            for other in present
+            if (other.subnet_id, other.node_id) == (subnet_id, node_id)
         )
     return weights
 
@@ -207,7 +209,7 @@ def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChai
     pchain.now = opens + DAY
     platform_chain().consensus.produce(now=pchain.now)  # ends the staking period
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
-    (locked,) = [one for one in pchain.coins() if inner_output(one.output).amount == UNIT]
+    (locked,) = [coin for coin in pchain.coins() if inner_output(coin.output).amount == UNIT]
     tx = rival(pchain.make(BaseTx, inputs=platform.spend_all(locked), outputs=()), b"")
     pchain.issue(tx)
 
@@ -215,4 +217,4 @@ def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChai
 
     assert renewal.time == first.end
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
-    assert [one.tx_id for one in block.txs] == [tx.tx_id]
+    assert [item.tx_id for item in block.txs] == [tx.tx_id]

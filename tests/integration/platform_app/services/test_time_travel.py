@@ -301,11 +301,11 @@ def test_durations_are_read_with_their_units(text: str, seconds: int) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("-1d", "'-1d' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
-        ("1.5d", "'1.5d' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
-        ("", "'' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
-        ("day", "'day' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
-        ("٣d", "'٣d' is no duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("-1d", "'-1d' is not a duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("1.5d", "'1.5d' is not a duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("", "'' is not a duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("day", "'day' is not a duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
+        ("٣d", "'٣d' is not a duration; write 90s, 15m, 12h, 30d, 2w or 1y"),
         ("0", "the clock moves forward, and at most by 100y at once"),
         ("101y", "the clock moves forward, and at most by 100y at once"),
     ],

@@ -292,12 +292,12 @@ def test_no_history_of_looks_and_restarts_counts_more_than_there_was(
             uptime.begin(platform_chain(), now)
         else:
             uptime.observe(platform_chain(), connected, now)
-        for one in stakers.uptimes(platform_chain(), NODES).values():
-            until = one.up_until(now, tracking=uptime.tracking(platform_chain()))
-            assert 0.0 <= one.fraction(now, tracking=uptime.tracking(platform_chain())) <= 1.0
-            assert before[one.node_id] <= until <= min(now, end) - start
-            assert one.up_duration <= one.last_updated - start
-            before[one.node_id] = until
+        for item in stakers.uptimes(platform_chain(), NODES).values():
+            until = item.up_until(now, tracking=uptime.tracking(platform_chain()))
+            assert 0.0 <= item.fraction(now, tracking=uptime.tracking(platform_chain())) <= 1.0
+            assert before[item.node_id] <= until <= min(now, end) - start
+            assert item.up_duration <= item.last_updated - start
+            before[item.node_id] = until
 
 
 @pytest.fixture
@@ -306,7 +306,7 @@ def two_validators(pchain: PChain) -> tuple[int, int]:
     for name in ("peer", "other"):
         pchain.issue(validator(pchain, name, end=30 * DAY))
     pchain.build()
-    (first, second) = (staker_of_node(one) for one in NODES)
+    (first, second) = (staker_of_node(item) for item in NODES)
     assert (first.start_time, first.end_time) == (second.start_time, second.end_time)
     return first.start_time, first.end_time
 

@@ -88,12 +88,12 @@ def test_a_line_is_built_on_undecided_blocks_and_accepted_at_once(sides: Sides) 
     line: list[Block] = []
     for _ in range(3):
         line.append(side.built(side.transfer(), on=line[-1] if line else None))
-    assert [one.height for one in line] == [1, 2, 3]
+    assert [item.height for item in line] == [1, 2, 3]
     other.now = side.now
     other.verify(*line)
-    for one in sides:
-        one.accept(*line)
-        assert one.written == [block.block_id for block in line]
+    for entry in sides:
+        entry.accept(*line)
+        assert entry.written == [block.block_id for block in line]
     assert side.rows() == other.rows()
 
 
@@ -447,5 +447,5 @@ def test_a_block_asks_as_few_questions_as_in_one_transaction(
     with CaptureQueriesContext(connections["default"]) as captured:
         block = side.chain.consensus.produce(now=side.now + 5)
     assert (block is not None) == bool(waiting)
-    asked = [one["sql"] for one in captured if one["sql"].lstrip().startswith("SELECT")]
-    assert len([one for one in asked if "pg_advisory" not in one]) == questions
+    asked = [other["sql"] for other in captured if other["sql"].lstrip().startswith("SELECT")]
+    assert len([item for item in asked if "pg_advisory" not in item]) == questions

@@ -84,7 +84,7 @@ class Tree:
 
     def reject(self) -> None:
         """Reject a random block, but no option: one of an accepted proposal's options must remain."""
-        chosen = [one for one in self._processing() if not isinstance(one, OptionBlock)]
+        chosen = [block for block in self._processing() if not isinstance(block, OptionBlock)]
         if chosen:
             self.side.vm.reject(self.random.choice(chosen).block_id)
 
@@ -112,7 +112,7 @@ class Tree:
         self.side.accept(*line)
         self.rejected += before - len(line) - len(self._processing())
         self.line += line
-        self.seen |= {type(one) for one in line}
+        self.seen |= {type(item) for item in line}
         if line[-1].proposal is None:
             history = self.side.history()
             self.history.state = history.state
@@ -129,15 +129,15 @@ class Tree:
         return self.line[-1] if self.line else self.side.genesis
 
     def _processing(self) -> list[Block]:
-        accepted = {one.block_id for one in self.line}
+        accepted = {item.block_id for item in self.line}
         return [
-            one
-            for one in self.known.values()
-            if one.block_id not in accepted and self.side.vm.get_block(one.block_id)
+            other
+            for other in self.known.values()
+            if other.block_id not in accepted and self.side.vm.get_block(other.block_id)
         ]
 
     def _children(self, parent: Block) -> list[Block]:
-        return [one for one in self._processing() if one.parent_id == parent.block_id]
+        return [block for block in self._processing() if block.parent_id == parent.block_id]
 
 
 @pytest.mark.parametrize("seed", seeds(8, thorough=200))
@@ -148,9 +148,9 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     tree = Tree(side, seed)
     tree.run(STEPS)
     tree.finish()
-    line = [parse_block(one.raw) for one in tree.line]
+    line = [parse_block(entry.raw) for entry in tree.line]
     accept_platform(other.chain, line, now=side.now + 9)
-    assert [one.block_id for one in tree.line] == side.written
+    assert [item.block_id for item in tree.line] == side.written
     assert side.chain.tip() == other.chain.tip()
     assert side.rows() == other.rows()
 
@@ -159,5 +159,5 @@ def test_such_trees_have_rivals_and_proposals_that_end_both_ways(sides: tuple[Si
     tree = Tree(sides[0], 1)
     tree.run(4 * STEPS)
     assert tree.rejected > 5
-    assert any(issubclass(one, CommitBlock) for one in tree.seen)
-    assert any(issubclass(one, AbortBlock) for one in tree.seen)
+    assert any(issubclass(other, CommitBlock) for other in tree.seen)
+    assert any(issubclass(item, AbortBlock) for item in tree.seen)

@@ -70,7 +70,7 @@ def test_a_validator_waits_and_then_validates(rich: PChain) -> None:
     tx = accepted(rich, issued)
     assert tx.unsigned.rewards_owner.addresses == (ADDRESS,)
     assert tx.unsigned.shares == 20_000
-    assert [one.tx_id for one in stakers.pending_stakers(platform_chain()).validators] == [
+    assert [item.tx_id for item in stakers.pending_stakers(platform_chain()).validators] == [
         issued.tx_id
     ]
     rich.wait(60)
@@ -132,7 +132,9 @@ def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
     assert found is not None
     assert set(found.owner.addresses) == {EWOQ, ADDRESS}
     assert len(stakers.pending_stakers(platform_chain(), created.tx_id).validators) == 1
-    assert [one.name for one in subnets.blockchains(platform_chain(), created.tx_id)] == ["A chain"]
+    assert [
+        blockchain.name for blockchain in subnets.blockchains(platform_chain(), created.tx_id)
+    ] == ["A chain"]
 
 
 def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) -> None:
@@ -254,7 +256,7 @@ def test_larger_coins_are_taken_first(pchain: PChain) -> None:
     issued = wallet.add_delegator(platform_chain(), payer, **delegator(pchain, stake=40 * UNIT))
 
     spent = accepted(pchain, issued).unsigned.inputs
-    assert sorted(one.input.amount for one in spent) == [20 * UNIT, 30 * UNIT]
+    assert sorted(spent_input.input.amount for spent_input in spent) == [20 * UNIT, 30 * UNIT]
 
 
 def test_coins_that_are_being_spent_are_taken_last(pchain: PChain) -> None:
@@ -271,8 +273,8 @@ def test_coins_that_are_being_spent_are_taken_last(pchain: PChain) -> None:
             platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=pchain.now
         )
 
-    for one in issued:
-        accepted(pchain, one)
+    for item in issued:
+        accepted(pchain, item)
 
 
 def test_more_coins_than_a_page_are_read(pchain: PChain, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -284,7 +286,7 @@ def test_more_coins_than_a_page_are_read(pchain: PChain, monkeypatch: pytest.Mon
     )
 
     amounts = [
-        inner_output(one.output).amount for one in coins.coins_of(platform_chain(), [ADDRESS])
+        inner_output(coin.output).amount for coin in coins.coins_of(platform_chain(), [ADDRESS])
     ]
 
     assert amounts == list(range(UNIT + 6, UNIT - 1, -1))

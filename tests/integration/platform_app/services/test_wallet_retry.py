@@ -154,9 +154,9 @@ def test_what_is_being_imported_is_left_to_the_first(rich: PChain) -> None:
         wallet.import_avax(platform_chain(), PAYER, source_chain=x_chain, to=OTHER, now=rich.now)
     )
 
-    spent = [accepted(rich, one).unsigned.imported_inputs for one in imports]
-    assert [[one.utxo_id for one in inputs] for inputs in spent] == [
-        [one.utxo_id] for one in coming
+    spent = [accepted(rich, item).unsigned.imported_inputs for item in imports]
+    assert [[tx_input.utxo_id for tx_input in inputs] for inputs in spent] == [
+        [other.utxo_id] for other in coming
     ]
 
 
@@ -175,9 +175,9 @@ def test_the_same_asked_for_while_it_is_being_issued_is_another(
     overtaken(monkeypatch, 1, lambda _tx, _issue_tx: ask())
     ask()
 
-    assert len({one.tx_id for one in issued}) == 2
-    for one in issued:
-        accepted(pchain, one)
+    assert len({item.tx_id for item in issued}) == 2
+    for other in issued:
+        accepted(pchain, other)
 
 
 def test_a_claim_ends_with_the_request(rich: PChain) -> None:

@@ -81,7 +81,7 @@ class History:
             "fee state": state.clock.fee_state(),
             "supplies": [state.supplies.get(subnet) for subnet in self.subnets],
             "utxos": [state.utxos.get(utxo_id) for utxo_id in self.utxo_ids],
-            "shared": [state.utxos.shared(*one) for one in self.shared],
+            "shared": [state.utxos.shared(*item) for item in self.shared],
             "validators": [state.stakers.validator(*seat) for seat in seats],
             "delegators": [
                 sorted(state.stakers.delegators(*seat), key=lambda one: one.tx_id) for seat in seats
@@ -115,7 +115,7 @@ class History:
         diff.utxos.produce(utxo)
 
     def consume(self, diff: Diff) -> None:
-        present = [one for one in self.utxo_ids if diff.utxos.get(one)]
+        present = [utxo_id for utxo_id in self.utxo_ids if diff.utxos.get(utxo_id)]
         if present:
             diff.utxos.consume(self.random.choice(present))
 
@@ -123,7 +123,7 @@ class History:
         diff.utxos.export(platform.C_CHAIN_ID, self.utxo())
 
     def take_import(self, diff: Diff) -> None:
-        present = [one for one in self.shared if diff.utxos.shared(*one)]
+        present = [item for item in self.shared if diff.utxos.shared(*item)]
         if present:
             diff.utxos.consume_shared(*self.random.choice(present))
 
@@ -216,17 +216,17 @@ class History:
         """Return the weights of all current validators including their delegators, by subnet."""
         weights: dict[ID, dict[NodeID, int]] = {}
         seated = {
-            (one.subnet_id, one.node_id): one
-            for one in self.memory.stakers.values()
-            if not one.priority.is_delegator and not one.priority.is_pending
+            (staker.subnet_id, staker.node_id): staker
+            for staker in self.memory.stakers.values()
+            if not staker.priority.is_delegator and not staker.priority.is_pending
         }
         for subnet_id, node_id in seated:
             of_subnet = weights.setdefault(subnet_id, {})
             of_subnet[node_id] = sum(
-                one.weight
-                for one in self.memory.stakers.values()
-                if (one.subnet_id, one.node_id) == (subnet_id, node_id)
-                and not one.priority.is_pending
+                item.weight
+                for item in self.memory.stakers.values()
+                if (item.subnet_id, item.node_id) == (subnet_id, node_id)
+                and not item.priority.is_pending
             )
         return weights
 
@@ -267,7 +267,10 @@ def assert_every_height_has_its_validators(history: History) -> None:
     assert stakers.validators_at(platform_chain(), len(history.members)) is None
     for subnet_id in history.subnets:
         current = stakers.current_validators(platform_chain(), subnet_id)
-        weights = {one.node_id: one.weight + one.delegator_weight for one in current.validators}
+        weights = {
+            validator.node_id: validator.weight + validator.delegator_weight
+            for validator in current.validators
+        }
         assert weights == history.members[-1].get(subnet_id, {})
 
 
@@ -280,7 +283,7 @@ def assert_pages_hold_every_output_once(history: History, limit: int) -> None:
             )
         found = [raw for page in pages for raw in page.utxos]
         assert found == [
-            platform_rows.raw_utxo(history.memory.utxos[one]) for one in history.owned(address)
+            platform_rows.raw_utxo(history.memory.utxos[item]) for item in history.owned(address)
         ]
     everything = outputs.utxos_of(platform_chain(), platform.ADDRESSES).utxos
     assert len(everything) == len(set(everything)) == len(history.memory.utxos)
@@ -290,9 +293,9 @@ def assert_stake_is_that_of_the_present(history: History) -> None:
     staked = outputs.stake_of(platform_chain(), platform.ADDRESSES)
     by_validators = outputs.stake_of(platform_chain(), platform.ADDRESSES, validators_only=True)
     present: list[Staker] = [
-        one for one in history.memory.stakers.values() if not one.priority.is_permissioned
+        staker for staker in history.memory.stakers.values() if not staker.priority.is_permissioned
     ]
-    assert sum(one.amount for one in staked) == sum(one.weight for one in present)
-    assert sum(one.amount for one in by_validators) == sum(
-        one.weight for one in present if not one.priority.is_delegator
+    assert sum(item.amount for item in staked) == sum(other.weight for other in present)
+    assert sum(by_validator.amount for by_validator in by_validators) == sum(
+        entry.weight for entry in present if not entry.priority.is_delegator
     )

@@ -67,7 +67,7 @@ def test_outputs_and_balances_are_shown_by_owner() -> None:
     assert len(rows) == 3
     assert int(rows[0]["stakeable_locktime"]) in {0, 2**64 - 1}
     rows = ask(f"SELECT * FROM p_utxo_owners WHERE address = '{shown(SECOND)}'")
-    assert [int(one["amount"]) for one in rows] == [1_000_000]
+    assert [int(item["amount"]) for item in rows] == [1_000_000]
 
 
 def test_stakers_are_shown_from_their_beginning_to_their_end() -> None:

@@ -36,7 +36,7 @@ def removing(staker: Staker) -> Change:
 
 
 def test_a_validator_is_written_with_all_that_its_record_shows() -> None:
-    first, second = (platform.owners(one) for one in platform.ADDRESSES[:2])
+    first, second = (platform.owners(address) for address in platform.ADDRESSES[:2])
     signer = platform.proof_of_possession()
     validator, add = adding(
         potential_reward=12,

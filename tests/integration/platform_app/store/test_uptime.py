@@ -107,7 +107,7 @@ def test_only_present_validators_have_an_uptime_and_its_row_stays() -> None:
     reward(leaving)
 
     assert uptime.uptimes(platform_chain().db, [FIRST]) == []
-    assert [one.node_id for one in uptime.uptimes(platform_chain().db)] == [SECOND]
+    assert [item.node_id for item in uptime.uptimes(platform_chain().db)] == [SECOND]
     assert models.ValidatorUptime.objects.count() == 2
 
 

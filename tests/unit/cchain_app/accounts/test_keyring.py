@@ -31,8 +31,10 @@ STRANGER = Address(b"\x57" * 20)
 
 def by_eth_account(mnemonic: str, count: int, path: str = DERIVATION_PATH) -> dict[str, bytes]:
     Account.enable_unaudited_hdwallet_features()
-    found = [Account.from_mnemonic(mnemonic, account_path=f"{path}{one}") for one in range(count)]
-    return {one.address.lower(): bytes(one.key) for one in found}
+    found = [
+        Account.from_mnemonic(mnemonic, account_path=f"{path}{index}") for index in range(count)
+    ]
+    return {item.address.lower(): bytes(item.key) for item in found}
 
 
 def shown(keyring: Keyring) -> dict[str, bytes]:

@@ -42,9 +42,9 @@ class MemoryChain:
             len(self.blocks), transactions, **{"parent_hash": self.head().hash, **given}
         )
         self.blocks.append(block)
-        for one in transactions:
-            if one in self.pending:
-                self.pending.remove(one)
+        for transaction in transactions:
+            if transaction in self.pending:
+                self.pending.remove(transaction)
         return block
 
     def head(self) -> AcceptedBlock:
@@ -54,7 +54,7 @@ class MemoryChain:
         return self.blocks[number] if number < len(self.blocks) else None
 
     def by_hash(self, block_hash: Hash) -> AcceptedBlock | None:
-        return next((one for one in self.blocks if one.hash == block_hash), None)
+        return next((block for block in self.blocks if block.hash == block_hash), None)
 
     def find_transaction(self, wanted: Hash) -> tuple[AcceptedBlock, int] | None:
         for block in self.blocks:
@@ -64,14 +64,14 @@ class MemoryChain:
         return None
 
     def waiting(self, hashes: list[Hash]) -> dict[Hash, Transaction]:
-        return {one.hash: one for one in self.pending + self.queued if one.hash in hashes}
+        return {item.hash: item for item in self.pending + self.queued if item.hash in hashes}
 
     def content(self, addresses: list[Address] | None = None) -> PoolContent:
         def of(listed: list[Transaction]) -> dict[Address, list[Transaction]]:
             found: dict[Address, list[Transaction]] = {}
-            for one in listed:
-                if addresses is None or one.sender in addresses:
-                    found.setdefault(one.sender, []).append(one)
+            for item in listed:
+                if addresses is None or item.sender in addresses:
+                    found.setdefault(item.sender, []).append(item)
             return found
 
         return PoolContent(of(self.pending), of(self.queued))
@@ -100,7 +100,7 @@ def memory_chain(monkeypatch: pytest.MonkeyPatch) -> MemoryChain:
     monkeypatch.setattr(pool, "transaction", lambda _, wanted: chain.waiting([wanted]).get(wanted))
     monkeypatch.setattr(pool, "content", _of_chain(chain.content))
     monkeypatch.setattr(pool, "counts", lambda _: (len(chain.pending), len(chain.queued)))
-    monkeypatch.setattr(pool, "pending_hashes", lambda _: [one.hash for one in chain.pending])
+    monkeypatch.setattr(pool, "pending_hashes", lambda _: [item.hash for item in chain.pending])
     return chain
 
 

@@ -37,16 +37,27 @@ ROOTS = (
 
 
 def with_descendants(root: type[Exception]) -> list[type[Exception]]:
-    return [root, *(one for child in root.__subclasses__() for one in with_descendants(child))]
+    return [
+        root,
+        *(
+            with_descendant
+            for child in root.__subclasses__()
+            for with_descendant in with_descendants(child)
+        ),
+    ]
 
 
 @pytest.mark.parametrize("root", ROOTS, ids=lambda root: root.__name__)
 def test_each_class_of_a_tree_has_its_row(root):
-    assert [one.__name__ for one in with_descendants(root) if one not in errors.CODES] == []
+    assert [
+        with_descendant.__name__
+        for with_descendant in with_descendants(root)
+        if with_descendant not in errors.CODES
+    ] == []
 
 
 def test_no_row_is_for_something_else():
-    known = {one for root in ROOTS for one in with_descendants(root)}
+    known = {with_descendant for root in ROOTS for with_descendant in with_descendants(root)}
     assert set(errors.CODES) == known
 
 

@@ -28,7 +28,8 @@ def scheduled(monkeypatch: pytest.MonkeyPatch):
 
 def activations(found: dict[str, Any]) -> list[int | None]:
     return [
-        one and one["activationTime"] for one in (found["current"], found["next"], found["last"])
+        value and value["activationTime"]
+        for value in (found["current"], found["next"], found["last"])
     ]
 
 
@@ -64,7 +65,7 @@ def test_what_comes_next_and_at_last(rpc, memory_chain, scheduled):
     }  # fmt: skip
     assert found["next"]["blobSchedule"] == PRAGUE_BLOBS
     assert found["last"]["precompiles"]["P256VERIFY"] == "0x" + "0100".rjust(40, "0")
-    assert len({one["forkId"] for one in found.values()}) == 3
+    assert len({item["forkId"] for item in found.values()}) == 3
 
 
 def test_the_next_fork_is_the_last_one_where_there_is_one_more(rpc, memory_chain, scheduled):

@@ -76,7 +76,7 @@ def emitting(chain, *emitted, nonce=0):
 
 
 def numbers(found):
-    return [int(one["blockNumber"], 16) for one in found]
+    return [int(item["blockNumber"], 16) for item in found]
 
 
 def test_an_id_is_128_random_bits(rpc, chain):
@@ -140,7 +140,7 @@ def test_more_logs_than_one_answer_may_hold_come_in_several(rpc, chain, settings
 def test_a_block_filter_reports_hashes_in_order(rpc, chain):
     made = rpc("eth_newBlockFilter")
     accepted = [chain.accept(), chain.accept()]
-    assert rpc("eth_getFilterChanges", made) == [hexed(one.hash) for one in accepted]
+    assert rpc("eth_getFilterChanges", made) == [hexed(item.hash) for item in accepted]
     assert rpc("eth_getFilterChanges", made) == []
 
 
@@ -169,8 +169,8 @@ def test_a_full_pending_filter_reports_objects(rpc, chain):
     chain.accept(quick)
     chain.pending.append(waiting)
     found = rpc("eth_getFilterChanges", made)
-    assert [one["hash"] for one in found] == [hexed(quick.hash), hexed(waiting.hash)]
-    assert [one["blockHash"] for one in found] == [None, None]
+    assert [item["hash"] for item in found] == [hexed(quick.hash), hexed(waiting.hash)]
+    assert [other["blockHash"] for other in found] == [None, None]
 
 
 @pytest.mark.parametrize("method", ["eth_getFilterChanges", "eth_getFilterLogs"])
@@ -221,7 +221,12 @@ def test_of_too_many_the_one_that_was_polled_longest_ago_gives_way(rpc, chain, s
     first, second, third = (rpc("eth_newBlockFilter") for _ in range(3))
     rpc("eth_getFilterChanges", first)
     fourth = rpc("eth_newFilter", {})
-    assert [lives(rpc, one) for one in (first, second, third, fourth)] == [True, False, True, True]
+    assert [lives(rpc, value) for value in (first, second, third, fourth)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.parametrize("make", ["eth_newBlockFilter", "eth_newPendingTransactionFilter"])
@@ -255,7 +260,7 @@ def test_a_filter_counts_by_what_it_holds(rpc, chain, settings):
     settings.NODE = updated(settings.NODE, filters=50)
     topics = [[hexed(number.to_bytes(32, "big")) for number in range(1000)]] * 4
     large = [rpc("eth_newFilter", {"topics": topics}) for _ in range(3)]
-    assert [lives(rpc, one) for one in large] == [False, False, True]
+    assert [lives(rpc, item) for item in large] == [False, False, True]
 
 
 def test_of_what_it_reported_a_filter_keeps_eight_bytes_each(rpc, chain):
@@ -285,8 +290,10 @@ def test_very_many_blocks_are_reported_by_several_polls(rpc, chain, monkeypatch)
     monkeypatch.setattr(poll_filters, "BLOCKS_A_POLL", 2)
     blocks, pending = rpc("eth_newBlockFilter"), rpc("eth_newPendingTransactionFilter")
     sent = [signed(nonce=nonce) for nonce in range(5)]
-    accepted = [chain.accept(one) for one in sent]
+    accepted = [chain.accept(item) for item in sent]
     for made, wanted in ((blocks, accepted), (pending, sent)):
         reported = [rpc("eth_getFilterChanges", made) for _ in range(4)]
         assert [len(found) for found in reported] == [2, 2, 1, 0]
-        assert [one for found in reported for one in found] == [hexed(one.hash) for one in wanted]
+        assert [entry for found in reported for entry in found] == [
+            hexed(other.hash) for other in wanted
+        ]

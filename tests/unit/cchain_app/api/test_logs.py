@@ -28,7 +28,7 @@ def blocks(memory_chain):
 
 
 def numbers(found):
-    return [int(one["blockNumber"], 16) for one in found]
+    return [int(item["blockNumber"], 16) for item in found]
 
 
 WHOLE = {"fromBlock": "earliest", "toBlock": "latest"}
@@ -37,8 +37,8 @@ WHOLE = {"fromBlock": "earliest", "toBlock": "latest"}
 def test_logs_of_a_range_come_in_chain_order(rpc, blocks):
     found = rpc("eth_getLogs", WHOLE)
     assert numbers(found) == [1, 1, 3, 4]
-    assert [one["logIndex"] for one in found] == ["0x0", "0x1", "0x0", "0x0"]
-    assert [one["transactionIndex"] for one in found] == ["0x0", "0x0", "0x1", "0x0"]
+    assert [item["logIndex"] for item in found] == ["0x0", "0x1", "0x0", "0x0"]
+    assert [other["transactionIndex"] for other in found] == ["0x0", "0x0", "0x1", "0x0"]
 
 
 def test_without_a_range_only_the_head_is_searched(rpc, blocks):

@@ -54,7 +54,7 @@ def tried(*bodies: bytes) -> list[HotAnswer]:
     """Answer bodies in one turn of the event loop."""
 
     async def answer() -> list[HotAnswer]:
-        return [hot_dispatcher().answer_hot(one) for one in bodies]
+        return [hot_dispatcher().answer_hot(item) for item in bodies]
 
     return asyncio.run(answer())
 

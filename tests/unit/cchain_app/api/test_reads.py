@@ -50,8 +50,8 @@ def test_earliest_is_the_genesis_block(rpc, block):
 def test_a_block_by_number_and_by_hash_is_the_same(rpc, block):
     by_number = rpc("eth_getBlockByNumber", "0x1", True)
     assert by_number == rpc("eth_getBlockByHash", hexed(block.hash), True)
-    assert [one["hash"] for one in by_number["transactions"]] == [
-        hexed(one.hash) for one in block.transactions
+    assert [item["hash"] for item in by_number["transactions"]] == [
+        hexed(transaction.hash) for transaction in block.transactions
     ]
 
 
@@ -132,7 +132,8 @@ def test_a_waiting_transaction_is_found_without_a_block_and_has_no_receipt(rpc, 
 def test_receipts_of_a_block_are_those_of_its_transactions(rpc, block):
     receipts = rpc("eth_getBlockReceipts", "0x1")
     assert receipts == [
-        rpc("eth_getTransactionReceipt", hexed(one.hash)) for one in block.transactions
+        rpc("eth_getTransactionReceipt", hexed(transaction.hash))
+        for transaction in block.transactions
     ]
     assert rpc("eth_getBlockReceipts", hexed(block.hash)) == receipts
     assert rpc("eth_getBlockReceipts", {"blockHash": hexed(block.hash)}) == receipts
@@ -322,5 +323,5 @@ def test_a_bad_call_in_a_batch_of_balances_spoils_no_other(block):
     answers = json.loads(
         Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(body).encode())
     )
-    assert [one.get("result") for one in answers] == ["0x0", None, "0x0", "0x0", None]
-    assert [one["error"]["code"] for one in answers if "error" in one] == [-32000, -32602]
+    assert [answer.get("result") for answer in answers] == ["0x0", None, "0x0", "0x0", None]
+    assert [item["error"]["code"] for item in answers if "error" in item] == [-32000, -32602]

@@ -99,17 +99,17 @@ def test_what_was_kept_first_goes_first() -> None:
 
 def test_what_is_rendered_later_has_the_same_bound() -> None:
     blocks = [block(number) for number in range(20)]
-    most = sum(RenderedBlock(one).weight for one in blocks)
+    most = sum(RenderedBlock(other).weight for other in blocks)
     kept = RenderedBlocks(most)
-    rendered = [kept.of(one) for one in blocks]
+    rendered = [kept.of(item) for item in blocks]
     assert (len(kept), kept.weight) == (20, most)
 
-    for one in rendered:
-        everything(one)
+    for element in rendered:
+        everything(element)
 
     assert kept.weight <= most
     assert 1 < len(kept) < 20
-    assert kept.weight == sum(one.weight for one in rendered[-len(kept) :])
+    assert kept.weight == sum(entry.weight for entry in rendered[-len(kept) :])
 
 
 def test_of_little_that_is_asked_for_more_blocks_are_kept() -> None:
@@ -200,7 +200,7 @@ def test_filters_of_many_addresses_count_with_their_matches() -> None:
 
     def ask() -> None:
         for first in range(0, 2 * FILTERS_OF_BLOCK * 1_000, 1_000):
-            wanted = (Address(one.to_bytes(20, "big")) for one in range(first, first + 1_000))
+            wanted = (Address(index.to_bytes(20, "big")) for index in range(first, first + 1_000))
             kept.matching(LogFilter(frozenset(wanted)))
 
     held = taken(ask)

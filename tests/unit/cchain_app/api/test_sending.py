@@ -73,7 +73,11 @@ def test_a_batch_is_submitted_at_once_and_each_call_has_its_own_fate(submitted):
         Dispatcher(registry(this_node().evm_rpc)).answer(json.dumps(body).encode())
     )
     assert submitted == [sent]
-    assert [("result" in one, one["id"]) for one in answers] == [(True, 0), (False, 1), (True, 2)]
+    assert [("result" in answer, answer["id"]) for answer in answers] == [
+        (True, 0),
+        (False, 1),
+        (True, 2),
+    ]
 
 
 def test_waiting_for_a_receipt_returns_it(rpc, memory_chain, monkeypatch):

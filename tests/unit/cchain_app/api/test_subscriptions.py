@@ -53,9 +53,9 @@ class Socket:
 
     def heard(self, identifier: str | None = None) -> list:
         messages = [json.loads(text) for text in self.texts]
-        assert all(one["method"] == "eth_subscription" and "id" not in one for one in messages)
-        events = [one["params"] for one in messages]
-        return [one["result"] for one in events if identifier in (None, one["subscription"])]
+        assert all(item["method"] == "eth_subscription" and "id" not in item for item in messages)
+        events = [message["params"] for message in messages]
+        return [event["result"] for event in events if identifier in (None, event["subscription"])]
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ async def test_new_heads_are_headers_in_order(socket, memory_chain):
     memory_chain.accept()
     await reach(memory_chain)
     heads = socket.heard(identifier)
-    assert [one["number"] for one in heads] == ["0x1", "0x2"]
+    assert [head["number"] for head in heads] == ["0x1", "0x2"]
     assert heads[0]["hash"] == hexed(first.hash)
     assert not {"transactions", "size", "uncles"} & heads[0].keys()
     assert "baseFeePerGas" in heads[0]
@@ -101,7 +101,7 @@ async def test_lost_pointers_heal(socket, memory_chain):
     for _ in range(5):
         memory_chain.accept()
     await reach(memory_chain)
-    assert [one["number"] for one in socket.heard()] == ["0x1", "0x2", "0x3", "0x4", "0x5"]
+    assert [item["number"] for item in socket.heard()] == ["0x1", "0x2", "0x3", "0x4", "0x5"]
 
 
 async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, memory_chain):
@@ -111,7 +111,7 @@ async def test_a_pointer_that_comes_twice_or_late_sends_nothing_again(socket, me
     await reach(memory_chain)
     await reach(memory_chain)
     await subscriptions.head_accepted(this_node().evm_rpc, 1, memory_chain.blocks[1].hash)
-    assert [one["number"] for one in socket.heard()] == ["0x1", "0x2"]
+    assert [item["number"] for item in socket.heard()] == ["0x1", "0x2"]
 
 
 async def test_pointers_at_the_same_time_send_each_head_once(socket, memory_chain):
@@ -120,11 +120,11 @@ async def test_pointers_at_the_same_time_send_each_head_once(socket, memory_chai
         memory_chain.accept()
     await asyncio.gather(
         *(
-            subscriptions.head_accepted(this_node().evm_rpc, one.number, one.hash)
-            for one in memory_chain.blocks[1:]
+            subscriptions.head_accepted(this_node().evm_rpc, block.number, block.hash)
+            for block in memory_chain.blocks[1:]
         )
     )
-    assert [int(one["number"], 16) for one in socket.heard()] == list(range(1, 9))
+    assert [int(item["number"], 16) for item in socket.heard()] == list(range(1, 9))
 
 
 async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(socket, memory_chain):
@@ -133,7 +133,7 @@ async def test_a_pointer_to_a_block_that_is_not_there_yet_waits_for_the_next(soc
     assert socket.heard() == []
     memory_chain.accept()
     await reach(memory_chain)
-    assert [one["number"] for one in socket.heard()] == ["0x1"]
+    assert [item["number"] for item in socket.heard()] == ["0x1"]
 
 
 async def test_a_chain_that_was_set_back_is_followed_without_a_word(socket, memory_chain):
@@ -147,7 +147,7 @@ async def test_a_chain_that_was_set_back_is_followed_without_a_word(socket, memo
     assert socket.heard() == []
     memory_chain.accept(extra_data=b"again")
     await reach(memory_chain)
-    assert [one["number"] for one in socket.heard()] == ["0x2"]
+    assert [item["number"] for item in socket.heard()] == ["0x2"]
 
 
 async def test_logs_are_sent_one_by_one_to_those_who_want_them(hub, memory_chain):
@@ -157,8 +157,8 @@ async def test_logs_are_sent_one_by_one_to_those_who_want_them(hub, memory_chain
     chosen = some.call("eth_subscribe", "logs", wanted)
     memory_chain.accept(signed(), logs=[[log(TOPIC), log(OTHER_TOPIC)]])
     await reach(memory_chain)
-    assert [one["logIndex"] for one in all_logs.heard(everything)] == ["0x0", "0x1"]
-    assert [one["topics"] for one in some.heard(chosen)] == [[hexed(TOPIC)]]
+    assert [other["logIndex"] for other in all_logs.heard(everything)] == ["0x0", "0x1"]
+    assert [item["topics"] for item in some.heard(chosen)] == [[hexed(TOPIC)]]
     assert all_logs.heard()[0]["removed"] is False
 
 
@@ -175,7 +175,7 @@ async def test_many_logs_are_sent_whole_and_in_order(socket, memory_chain, monke
     sent = [signed(nonce=number) for number in range(3)]
     memory_chain.accept(*sent, logs=[[log()] * 250] * 3)
     await reach(memory_chain)
-    assert [int(one["logIndex"], 16) for one in socket.heard()] == list(range(750))
+    assert [int(item["logIndex"], 16) for item in socket.heard()] == list(range(750))
 
 
 async def test_equal_filters_are_matched_once(hub, memory_chain, monkeypatch):
@@ -187,12 +187,12 @@ async def test_equal_filters_are_matched_once(hub, memory_chain, monkeypatch):
         lambda rpc, block, wanted: asked.append(wanted) or real(rpc, block, wanted),
     )
     sockets = [Socket(hub) for _ in range(3)]
-    for one in sockets:
-        one.call("eth_subscribe", "logs", {"topics": [hexed(TOPIC)]})
+    for other in sockets:
+        other.call("eth_subscribe", "logs", {"topics": [hexed(TOPIC)]})
     memory_chain.accept(signed(), logs=[[log(TOPIC)]])
     await reach(memory_chain)
     assert len(asked) == 1
-    assert [len(one.texts) for one in sockets] == [1, 1, 1]
+    assert [len(item.texts) for item in sockets] == [1, 1, 1]
 
 
 async def test_many_filters_are_matched_once_each_and_in_threads(hub, memory_chain, monkeypatch):
@@ -214,7 +214,7 @@ async def test_many_filters_are_matched_once_each_and_in_threads(hub, memory_cha
     memory_chain.accept(signed(), logs=[[log(TOPIC)] * 3])
     await reach(memory_chain)
     assert (len(asked), len(dict(asked)), any(on_loop for _, on_loop in asked)) == (20, 20, False)
-    assert [len(one.texts) for one in sockets] == [3] * 20
+    assert [len(item.texts) for item in sockets] == [3] * 20
 
 
 async def test_who_has_unsubscribed_meanwhile_hears_nothing(hub, memory_chain, monkeypatch):
@@ -243,8 +243,8 @@ async def test_pending_transactions_are_hashes_or_objects(hub, memory_chain):
     memory_chain.accept(quick)
     await subscriptions.pending_transactions(this_node().evm_rpc, [quick.hash, waiting.hash])
     assert hashes.heard() == [hexed(quick.hash), hexed(waiting.hash)]
-    assert [one["hash"] for one in whole.heard()] == hashes.heard()
-    assert [one["blockHash"] for one in whole.heard()] == [None, None]
+    assert [item["hash"] for item in whole.heard()] == hashes.heard()
+    assert [other["blockHash"] for other in whole.heard()] == [None, None]
 
 
 async def test_accepted_transactions_are_hashes_or_objects(hub, memory_chain):
@@ -253,8 +253,8 @@ async def test_accepted_transactions_are_hashes_or_objects(hub, memory_chain):
     whole.call("eth_subscribe", "newAcceptedTransactions", True)
     block = memory_chain.accept(signed(), signed(nonce=1))
     await reach(memory_chain)
-    assert hashes.heard() == [hexed(one.hash) for one in block.transactions]
-    assert [one["blockNumber"] for one in whole.heard()] == ["0x1", "0x1"]
+    assert hashes.heard() == [hexed(transaction.hash) for transaction in block.transactions]
+    assert [item["blockNumber"] for item in whole.heard()] == ["0x1", "0x1"]
 
 
 async def test_receipts_of_a_block_come_in_one_notification(hub, memory_chain, rpc):

@@ -38,13 +38,13 @@ def rendered_block() -> RenderedBlock:
 def test_a_block_with_transactions_conforms():
     body = shown(rendered_block().block(full=True))
     assert_conforms("eth_getBlockByNumber", body)
-    assert [one["type"] for one in body["transactions"]] == ["0x0", "0x1", "0x2", "0x4"]
+    assert [item["type"] for item in body["transactions"]] == ["0x0", "0x1", "0x2", "0x4"]
 
 
 def test_a_block_with_hashes_conforms():
     body = shown(rendered_block().block(full=False))
     assert_conforms("eth_getBlockByHash", body)
-    assert body["transactions"] == [wire.hexed(one.hash) for one in ALL_TYPES]
+    assert body["transactions"] == [wire.hexed(all_kind.hash) for all_kind in ALL_TYPES]
 
 
 def test_receipts_conform():
@@ -74,7 +74,7 @@ def test_logs_count_over_the_whole_block():
 
 def test_gas_used_is_the_difference_of_the_cumulative_gas():
     receipts = shown(rendered_block().receipts())
-    assert [one["gasUsed"] for one in receipts] == ["0x5208"] * 4
+    assert [receipt["gasUsed"] for receipt in receipts] == ["0x5208"] * 4
     assert receipts[3]["cumulativeGasUsed"] == hex(84_000)
 
 

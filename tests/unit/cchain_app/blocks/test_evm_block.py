@@ -12,7 +12,7 @@ from tests.builders.accepted import accepted
 from tests.builders.transactions import legacy, signed
 
 EXECUTED = accepted(7, [signed(), legacy(nonce=1)])
-RAW = encode_block(EXECUTED.header, [one.raw for one in EXECUTED.transactions])
+RAW = encode_block(EXECUTED.header, [transaction.raw for transaction in EXECUTED.transactions])
 
 
 def test_it_is_one_block_whatever_it_was_made_of():
@@ -21,12 +21,12 @@ def test_it_is_one_block_whatever_it_was_made_of():
         unparsed_block(parse_header(RAW), RAW),
         evm_block(parse_block(RAW)),
     ]
-    for one in blocks:
-        block: Block = one
+    for item in blocks:
+        block: Block = item
         assert block.raw == RAW
         assert (block.block_id, block.parent_id) == (EXECUTED.hash, EXECUTED.header.parent_hash)
         assert block.height == 7
-        assert one.candidate(parse_block) == parse_block(RAW)
+        assert item.candidate(parse_block) == parse_block(RAW)
     assert len(set(blocks)) == 1
     assert evm_block(accepted(8)) not in blocks
 

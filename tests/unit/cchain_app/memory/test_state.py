@@ -118,7 +118,7 @@ def test_what_a_block_changes_is_kept_in_the_order_of_its_changes(
 ) -> None:
     memory = kind(accounts=4, slots=4)
     for number, changed in enumerate(([0, 1, 2], [3, 4, 0])):
-        accounts = {ADDRESSES[one]: AccountChange(None, None) for one in changed}
+        accounts = {ADDRESSES[change]: AccountChange(None, None) for change in changed}
         memory.advance(number, StateChanges(accounts, {}, {}, frozenset()))
     known = [memory.account(address, 1) is not MISSING for address in ADDRESSES]
     # The first account was evicted for the fifth, and then added again.

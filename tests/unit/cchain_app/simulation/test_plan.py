@@ -23,7 +23,7 @@ def request(**override: int) -> BlockRequest:
 
 
 def places(*requests: BlockRequest) -> list[tuple[int, int]]:
-    return [(one.number, one.timestamp) for one in plan(BASE, requests)]
+    return [(item.number, item.timestamp) for item in plan(BASE, requests)]
 
 
 def test_blocks_follow_one_another_after_twelve_seconds() -> None:
@@ -37,10 +37,10 @@ def test_numbers_and_times_may_be_given() -> None:
 def test_a_gap_is_filled_with_empty_blocks() -> None:
     asked = BlockRequest(calls=(CallRequest(),), override=BlockOverride(number=91, time=2_000))
     planned = plan(BASE, [asked])
-    assert [(one.number, one.timestamp) for one in planned] == [
+    assert [(other.number, other.timestamp) for other in planned] == [
         (89, 1_012), (90, 1_024), (91, 2_000),
     ]  # fmt: skip
-    assert [len(one.request.calls) for one in planned] == [0, 0, 1]
+    assert [len(item.request.calls) for item in planned] == [0, 0, 1]
 
 
 def test_a_time_must_be_later_than_those_of_the_gap_before_it() -> None:

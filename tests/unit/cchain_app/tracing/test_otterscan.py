@@ -15,7 +15,7 @@ def test_calls_are_flat_and_know_their_depth():
         "type": "CALL", "depth": 0, "from": hexed(CALLER), "to": hexed(CALLEE), "value": "0x3",
         "input": "0x0102", "output": "0x03",
     }  # fmt: skip
-    assert [(one["depth"], one["type"]) for one in listed] == [
+    assert [(item["depth"], item["type"]) for item in listed] == [
         (0, "CALL"),
         (1, "CALL"),
         (2, "CREATE"),
@@ -24,8 +24,8 @@ def test_calls_are_flat_and_know_their_depth():
 
 def test_calls_that_cannot_move_value_have_none():
     values = [
-        one["value"]
-        for one in calls(
+        call["value"]
+        for call in calls(
             [frame(type=kind, value=9) for kind in ("DELEGATECALL", "STATICCALL", "CALLCODE")]
         )
     ]
@@ -36,7 +36,7 @@ def test_calls_that_cannot_move_value_have_none():
 def test_calls_of_precompiles_are_left_out_below_the_top():
     called = frame(1, to=PRECOMPILE, precompile=True)
 
-    assert [one["depth"] for one in calls([frame(), called])] == [0]
+    assert [call["depth"] for call in calls([frame(), called])] == [0]
     assert len(list(calls([called._replace(depth=0)]))) == 1
 
 
@@ -65,7 +65,7 @@ def test_operations_are_what_moves_value_and_what_creates():
         )
     )
 
-    assert [(one["type"], one["value"]) for one in listed] == [
+    assert [(item["type"], item["value"]) for item in listed] == [
         (0, "0x2"), (2, "0x0"), (3, "0x4"), (1, "0xc"),
     ]  # fmt: skip
     assert (listed[0]["from"], listed[0]["to"]) == (hexed(CALLER), hexed(CALLEE))

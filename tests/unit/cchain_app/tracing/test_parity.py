@@ -41,10 +41,10 @@ def test_addresses_are_paths_through_the_tree():
     depths = [0, 1, 2, 2, 1, 2, 3]
     found = list(entries([frame(depth) for depth in depths]))
 
-    assert [one["traceAddress"] for one in found] == [
+    assert [other["traceAddress"] for other in found] == [
         (), (0,), (0, 0), (0, 1), (1,), (1, 0), (1, 0, 0),
     ]  # fmt: skip
-    assert [one["subtraces"] for one in found] == [2, 2, 0, 0, 1, 1, 0]
+    assert [item["subtraces"] for item in found] == [2, 2, 0, 0, 1, 1, 0]
 
 
 def test_precompiles_have_entries_with_value_and_at_the_top_only():
@@ -52,9 +52,9 @@ def test_precompiles_have_entries_with_value_and_at_the_top_only():
     paid = plain._replace(value=1)
     found = list(entries([frame(), plain, frame(1), paid]))
 
-    assert [one["traceAddress"] for one in found] == [(), (0,), (1,)]
+    assert [item["traceAddress"] for item in found] == [(), (0,), (1,)]
     assert found[0]["subtraces"] == 2
-    assert [one["action"]["value"] for one in found] == ["0x0", "0x0", "0x1"]
+    assert [other["action"]["value"] for other in found] == ["0x0", "0x0", "0x1"]
     assert len(list(entries([plain._replace(depth=0)]))) == 1
 
 

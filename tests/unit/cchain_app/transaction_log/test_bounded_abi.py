@@ -110,7 +110,7 @@ VALUES: dict[str, Any] = {
 
 @given(st.data(), st.lists(st.sampled_from(sorted(VALUES)), min_size=1, max_size=4))
 def test_what_a_compiler_encodes_is_read(data: st.DataObject, types: list[str]) -> None:
-    values = tuple(data.draw(VALUES[one]) for one in types)
+    values = tuple(data.draw(VALUES[kind]) for kind in types)
     encoded = eth_abi.encode(types, values)
 
     assert decode(types, encoded, most=MOST) == values

@@ -34,7 +34,7 @@ FIXED = [f"bytes{size}" for size in range(1, 33)]
 def called(signature: str, *values: object, types: list[str] | None = None) -> bytes:
     """Return the call data of a function; by default the types are those of its signature."""
     inside = signature.partition("(")[2][:-1]
-    types = [one for one in inside.split(",") if one] if types is None else types
+    types = [part for part in inside.split(",") if part] if types is None else types
     return keccak256(signature.encode())[:4] + eth_abi.encode(types, values)
 
 
@@ -62,8 +62,8 @@ def old(types: tuple[str, ...]) -> str:
 )
 def test_selectors_are_those_of_the_libraries(signature, selector) -> None:
     types = signature[4:-1].replace("uint256", "uint").replace("uint", "uint256").split(",")
-    types = ["int256" if one == "int" else one for one in types if one]
-    arguments = eth_abi.encode(types, [_zero(one) for one in types])
+    types = ["int256" if item == "int" else item for item in types if item]
+    arguments = eth_abi.encode(types, [_zero(kind) for kind in types])
 
     # print's signature names the types of its bytes, so empty bytes have no types
     expected = None if signature == "log(string,bytes)" else str
@@ -86,8 +86,8 @@ def test_the_address_is_its_name() -> None:
 def test_each_combination_of_four_types_is_shown_in_both_spellings() -> None:
     assert len(COMBINED) == 340
     for types in COMBINED:
-        values = [SAMPLES[one][0] for one in types]
-        wanted = " ".join(SAMPLES[one][1] for one in types)
+        values = [SAMPLES[kind][0] for kind in types]
+        wanted = " ".join(SAMPLES[item][1] for item in types)
         assert message_of(called(f"log({','.join(types)})", *values)) == wanted, types
         assert message_of(called(old(types), *values, types=list(types))) == wanted, types
 

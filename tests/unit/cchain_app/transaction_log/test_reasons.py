@@ -16,7 +16,7 @@ KNOWN = KnownSignatures.load()
 def error(signature: str, *values: object) -> bytes:
     inside = signature.partition("(")[2][:-1]
     return keccak256(signature.encode())[:4] + eth_abi.encode(
-        [one for one in inside.split(",") if one], values
+        [part for part in inside.split(",") if part], values
     )
 
 

@@ -31,8 +31,8 @@ CALL = keccak256(b"transfer(address,uint256)")[:4] + bytes(64)
 
 def written(block, *inside: ExecutionDetails) -> list[str]:
     """Return the block's entries without colours."""
-    texts = [write(one).text for one in entries_of(block, inside, KNOWN)]
-    return [COLOUR.sub("", one) for one in texts]
+    texts = [write(entry).text for entry in entries_of(block, inside, KNOWN)]
+    return [COLOUR.sub("", text) for text in texts]
 
 
 def test_a_transfer_says_who_paid_whom_what() -> None:
@@ -96,7 +96,7 @@ def test_each_transaction_has_an_entry_and_the_gas_of_its_own() -> None:
     block = accepted(8, [signed(nonce=0), signed(nonce=1)])
 
     texts = written(block, NOTHING, NOTHING)
-    assert ["Gas used:            21000 of 21000" in one for one in texts] == [True, True]
+    assert ["Gas used:            21000 of 21000" in text for text in texts] == [True, True]
 
 
 def test_an_empty_block_is_one_line() -> None:

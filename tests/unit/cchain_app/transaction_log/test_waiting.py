@@ -26,8 +26,8 @@ def taken(line: WaitingLine) -> list[object]:
 def test_what_finds_no_room_is_counted_in_one_place() -> None:
     line = WaitingLine(most=2)
     blocks = [accepted(number, [signed()], gas_used=21_000) for number in range(1, 6)]
-    for one in blocks:
-        line.add_block(one)
+    for block in blocks:
+        line.add_block(block)
     line.add_call("eth_call", 3)
 
     assert len(line) == 3
@@ -118,7 +118,7 @@ def test_what_is_held_back_comes_before_anything_else() -> None:
     told = CallEntry("evm_mine", messages=("hello",))
     given = (call, call, other, told, BLOCK, BLOCK, call)
 
-    assert [one for entry in given for one in collapse.put(entry)] == [
+    assert [item for entry in given for item in collapse.put(entry)] == [
         call, call, other, told, BLOCK, BLOCK, call,
     ]  # fmt: skip
 
@@ -130,7 +130,7 @@ def test_summaries_are_added_up() -> None:
         SummaryEntry(4, 4, 1, 50, 1),
     )  # fmt: skip
 
-    found = [one for entry in given for one in collapse.put(entry)]
+    found = [item for entry in given for item in collapse.put(entry)]
     assert found == [given[0]]
     assert list(collapse.take()) == [SummaryEntry(2, 4, 8, 100, 3)]
 
@@ -146,4 +146,4 @@ def test_methods_that_read_are_not_named_but_those_that_act() -> None:
         "eth_getFilterChanges", "txpool_status", "debug_getRawBlock", "eth_callMany", "ots_hasCode",
     )  # fmt: skip
 
-    assert [one for one in named + passed_over if acts(one)] == list(named)
+    assert [item for item in named + passed_over if acts(item)] == list(named)

@@ -59,11 +59,11 @@ def test_what_is_processing_and_for_how_long() -> None:
     case.issue(RIVAL)
     case.poll(A)
     shown = case.figures.processing()
-    assert [(one.block_id, one.seconds) for one in shown] == [
+    assert [(other.block_id, other.seconds) for other in shown] == [
         (A.block_id, 2.5),
         (RIVAL.block_id, 0.0),
     ]
-    assert [one.preferred for one in shown] == [True, False]
+    assert [item.preferred for item in shown] == [True, False]
     assert shown[0].confidence == 1
     assert shown[0].parent_id == GENESIS.block_id
     assert case.figures.max_verified_height == 1
@@ -154,7 +154,7 @@ def test_polls_are_open_until_they_are_finished_and_their_time_is_counted() -> N
     case.now += 1.0
     case.engine.polls.vote(1, PEERS[0], A.block_id)
     case.figures.stepped()
-    assert [one.asked for one in case.figures.polls()] == [5]
+    assert [poll.asked for poll in case.figures.polls()] == [5]
     assert case.figures.totals().poll_seconds[Reason.EXHAUSTED] == 3.0
     case.figures.end()
     assert case.figures.polls() == ()
@@ -168,7 +168,9 @@ def test_only_the_latest_decisions_are_shown() -> None:
         case.issue(line[-1])
         while not case.poll(line[-1]):
             pass
-    assert [one.height for one in case.figures.decisions()] == list(range(6, REMEMBERED + 6))
+    assert [decision.height for decision in case.figures.decisions()] == list(
+        range(6, REMEMBERED + 6)
+    )
     assert case.figures.totals().accepted.blocks == REMEMBERED + 5
 
 
@@ -184,7 +186,7 @@ def test_a_report_of_a_chain_that_is_being_decided_on() -> None:
             assert (report.last_accepted, report.last_height) == (GENESIS.block_id, 0)
             assert report.preference == A.block_id
             assert report.max_verified_height == 1
-            assert 1.0 <= max(one.seconds for one in report.processing) < 1.1
+            assert 1.0 <= max(block.seconds for block in report.processing) < 1.1
             tables = report.tables
             assert (tables.polls, tables.requests, tables.pending, tables.blockers) == (1, 1, 1, 1)
             assert (tables.processing, len(report.polls)) == (1, 1)

@@ -36,7 +36,7 @@ class Node:
     def consensus(self, report: ConsensusReport, decided: Sequence[DecidedBlock]) -> None:
         if self.is_away:
             raise Away
-        self.written.append((report, [one.height for one in decided]))
+        self.written.append((report, [item.height for item in decided]))
 
     async def run(self, work: Callable[..., T], /, *args: object) -> T:
         return work(*args)

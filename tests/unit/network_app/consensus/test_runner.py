@@ -115,8 +115,8 @@ def test_a_proposal_comes_with_both_options() -> None:
         async with Voter() as voter:
             await voter.hear(PEERS[0], push(proposal))
             shown = voter.runner.report().processing
-            assert [one.height for one in shown] == [1, 2, 2]
-            assert [one.preferred for one in shown] == [True, True, False]
+            assert [item.height for item in shown] == [1, 2, 2]
+            assert [other.preferred for other in shown] == [True, True, False]
 
     virtually(run())
 

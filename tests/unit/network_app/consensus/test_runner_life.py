@@ -34,7 +34,7 @@ def test_an_engine_begins_anew_after_a_commit_that_failed(caplog: pytest.LogCapt
             assert report.totals.accepted.blocks == 1
 
     virtually(run())
-    assert any(one.exc_info for one in caplog.records)
+    assert any(record.exc_info for record in caplog.records)
 
 
 def test_nothing_of_a_decision_goes_out_before_it_is_committed() -> None:
@@ -98,7 +98,7 @@ def test_who_waits_when_it_ends_is_let_go_and_nothing_is_left_for_the_next() -> 
             await voter.runner.lock.acquire()
             waiting = [voter.hear(PEERS[0], push(A, number)) for number in range(100, 103)]
             await asyncio.sleep(1.0)
-            assert not any(one.done() for one in waiting)
+            assert not any(pending.done() for pending in waiting)
         await asyncio.gather(*waiting)
         voter.runner.lock.release()
         async with voter:
@@ -150,21 +150,21 @@ def test_it_says_in_words_why_nothing_is_decided(caplog: pytest.LogCaptureFixtur
 
     async def run() -> None:
         async with Voter() as voter:
-            for one in PEERS[:3]:
-                voter.runner.disconnected(one)
+            for item in PEERS[:3]:
+                voter.runner.disconnected(item)
             await asyncio.sleep(2.0)
             assert voter.runner.report().obstacle == "hears 40 % of the stake, needs 80 %"
             await voter.hear(PEERS[3], push(A))
             queries = len(voter.peers.told("pull_query"))
             await asyncio.sleep(5.0)
             assert len(voter.peers.told("pull_query")) == queries  # it sends no useless queries
-            for one in PEERS[:2]:
-                voter.runner.connected(one)
+            for peer in PEERS[:2]:
+                voter.runner.connected(peer)
             await asyncio.sleep(2.0)
             assert voter.runner.report().obstacle is None
 
     virtually(run())
-    said = [one.getMessage() for one in caplog.records if "hears" in one.getMessage()]
+    said = [record.getMessage() for record in caplog.records if "hears" in record.getMessage()]
     assert said == [
         "P-Chain: hears 40 % of the stake, needs 80 %",
         "P-Chain: hears enough of the stake again",
@@ -181,8 +181,8 @@ def test_who_does_not_validate_any_more_has_no_vote_by_silence() -> None:
             assert engine is not None
             known = dict(engine._accepted_frontiers)
             assert known
-            for one in known:
-                del voter.peers.facts[one]
+            for item in known:
+                del voter.peers.facts[item]
             await asyncio.sleep(1.1)
             assert not engine._accepted_frontiers
 

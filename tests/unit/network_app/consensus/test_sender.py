@@ -73,11 +73,11 @@ def test_a_query_has_one_number_on_the_wire_and_a_deadline() -> None:
         case.pull(*PEERS[:3])
         queries = [one for _, one in case.peers.told("pull_query")]
         assert len(queries) == 3
-        assert len({one.request_id for one in queries}) == 1
-        for one in queries:
-            assert one.deadline == 2_000_000_000
-            assert (one.container_id, one.requested_height) == (bytes(A.block_id), 1)
-            assert one.chain_id == bytes(CHAIN)
+        assert len({query.request_id for query in queries}) == 1
+        for item in queries:
+            assert item.deadline == 2_000_000_000
+            assert (item.container_id, item.requested_height) == (bytes(A.block_id), 1)
+            assert item.chain_id == bytes(CHAIN)
         case.sender.send_push_query(PEERS[:1], 8, A.raw, 2)
         ((node_id, push),) = case.peers.told("push_query")
         assert (node_id, push.container, push.requested_height) == (PEERS[0], A.raw, 2)
@@ -264,7 +264,7 @@ def test_a_block_that_no_peer_would_read_fails_for_all() -> None:
         case = Case()
         case.sender.send_push_query(PEERS, 7, bytes(MAX_FRAME), 1)
         await until(lambda: len(case.told) == 4)
-        assert {one[0] for one in case.told} == {"query_failed"}
+        assert {item[0] for item in case.told} == {"query_failed"}
 
     virtually(run())
 

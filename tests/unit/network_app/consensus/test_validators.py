@@ -36,8 +36,8 @@ class Case:
 def test_this_node_is_connected_to_itself() -> None:
     case = Case()
     assert case.validators.connected_share() == 0.2
-    for one in PEERS[:2]:
-        case.validators.connected(one)
+    for peer in PEERS[:2]:
+        case.validators.connected(peer)
     assert case.validators.connected_share() == 0.6
     case.validators.disconnected(PEERS[0])
     assert case.validators.connected_share() == 0.4
@@ -62,7 +62,7 @@ def test_all_are_drawn_by_stake_wherever_they_are() -> None:
     case = Case()
     case.peers.facts[OWN] = ValidatorInfo(6000, None)
     drawn = [case.validators.sample(20) for _ in range(200)]
-    shares = {one: sum((d or {})[one] for d in drawn) / 4000 for one in (OWN, *PEERS)}
+    shares = {peer: sum((d or {})[peer] for d in drawn) / 4000 for peer in (OWN, *PEERS)}
     assert set(shares) == {OWN, *PEERS}
     assert abs(shares[OWN] - 0.6) < 0.05
 
@@ -70,8 +70,8 @@ def test_all_are_drawn_by_stake_wherever_they_are() -> None:
 def test_one_of_those_that_are_connected_is_asked_for_news() -> None:
     case = Case()
     assert case.validators.random_connected() is None
-    for one in PEERS[:2]:
-        case.validators.connected(one)
+    for peer in PEERS[:2]:
+        case.validators.connected(peer)
     assert {case.validators.random_connected() for _ in range(50)} == set(PEERS[:2])
 
 
@@ -79,8 +79,8 @@ def test_a_benched_validator_counts_as_one_that_is_away() -> None:
     peers = Peers()
     peers.facts |= dict.fromkeys((OWN, *PEERS[1:]), ValidatorInfo(5000, None))
     case = Case(peers)
-    for one in PEERS:
-        case.validators.connected(one)
+    for peer in PEERS:
+        case.validators.connected(peer)
     case.silent(PEERS[0])
     assert case.validators.is_benched(PEERS[0])
     assert case.validators.stake().absent == {PEERS[0]: 1000}
@@ -92,9 +92,9 @@ def test_a_benched_validator_counts_as_one_that_is_away() -> None:
 
 def test_no_more_stake_is_benched_than_a_third_of_what_polls_do_without() -> None:
     case = Case()
-    for one in PEERS:
-        case.validators.connected(one)
-        case.silent(one)
+    for peer in PEERS:
+        case.validators.connected(peer)
+        case.silent(peer)
     assert not any(map(case.validators.is_benched, PEERS))  # a fifth exceeds a twelfth
     assert case.validators.connected_share() == 1.0
 

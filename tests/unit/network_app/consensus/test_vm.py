@@ -58,7 +58,7 @@ class Heard:
 
     def decided(self, decisions: Sequence[VoteDecision], seconds: float) -> None:
         self.seconds.append(seconds)
-        self.told.append(("decided", [one.accepted for one in decisions]))
+        self.told.append(("decided", [decision.accepted for decision in decisions]))
 
     def built(self, outcome: BuildOutcome) -> None:
         self.told.append(("built", outcome))
@@ -116,7 +116,7 @@ async def test_a_block_over_which_the_chain_fails_is_refused_and_logged(
     assert not await case.threaded.verify(A)
     assert await case.threaded.build() is None
     assert case.threaded.last_build is BuildOutcome.FAILED
-    assert len([one for one in caplog.records if one.exc_info]) == 3
+    assert len([record for record in caplog.records if record.exc_info]) == 3
 
 
 async def test_bytes_that_are_no_block_are_none() -> None:
@@ -142,7 +142,7 @@ async def test_what_came_of_building() -> None:
     case.vm.raises = NotOurSlot(3, OWN)
     assert await case.threaded.build() is None
     outcomes = [BuildOutcome.NOTHING, BuildOutcome.BLOCK, BuildOutcome.NOT_NOW]
-    assert case.heard.told == [("built", one) for one in outcomes]
+    assert case.heard.told == [("built", outcome) for outcome in outcomes]
     assert await case.threaded.builds_from() == NOW
     assert case.vm.delays == [1]
 

@@ -38,8 +38,8 @@ class Door:
 
     def comes(self, *hosts: str) -> list[Half]:
         came = [Half(host) for host in hosts]
-        for one in came:
-            self.listener._admit(cast(Stream, one))
+        for item in came:
+            self.listener._admit(cast(Stream, item))
         return came
 
 
@@ -50,7 +50,7 @@ async def test_the_oldest_of_the_network_that_has_most_gives_way() -> None:
     (newcomer,) = door.comes("203.0.113.1")
 
     assert str(first.ended) == "more than 4 connections without TLS"
-    assert not any(one.ended for one in (alone, second, third, newcomer))
+    assert not any(value.ended for value in (alone, second, third, newcomer))
     assert door.listener.half_open == 4
 
 
@@ -58,7 +58,7 @@ async def test_on_one_machine_it_is_the_oldest_of_all() -> None:
     door = Door(max_half_open=4)
     came = door.comes(*["127.0.0.1"] * 9)
 
-    assert [one.ended is not None for one in came] == [True] * 5 + [False] * 4
+    assert [item.ended is not None for item in came] == [True] * 5 + [False] * 4
     assert not door.refused
 
 

@@ -29,8 +29,8 @@ class Paces:
     def crowded(self, count: int, now: float = 0.0) -> list[ReadThrottle]:
         """Let `count` unknown peers be read."""
         came = [self.of(f"stranger {number}") for number in range(count)]
-        for one in came:
-            one.take(0, now)
+        for item in came:
+            item.take(0, now)
         return came
 
 
@@ -56,8 +56,8 @@ def test_a_stranger_that_becomes_known_is_read_fast_from_then_on() -> None:
 
 def test_nobody_waits_for_what_others_took() -> None:
     paces = Paces()
-    for one in paces.crowded(16):
-        one.take(100_000, 0.0)
+    for item in paces.crowded(16):
+        item.take(100_000, 0.0)
 
     assert paces.of("honest").take(20, 0.0) == 0.0
 
@@ -65,16 +65,16 @@ def test_nobody_waits_for_what_others_took() -> None:
 def test_strangers_share_what_is_read_of_all() -> None:
     paces = Paces()
     came = paces.crowded(20)
-    for one in came:
-        one.take(20, 0.0)  # its burst
+    for other in came:
+        other.take(20, 0.0)  # its burst
 
-    assert [one.take(5, 0.0) for one in came] == [1.0] * 20
+    assert [item.take(5, 0.0) for item in came] == [1.0] * 20
 
 
 def test_a_burst_that_was_saved_up_alone_is_not_had_among_many() -> None:
     paces = Paces()
 
-    assert [one.take(25, 1000.0) for one in paces.crowded(20, 1000.0)] == [1.0] * 20
+    assert [item.take(25, 1000.0) for item in paces.crowded(20, 1000.0)] == [1.0] * 20
 
 
 def test_who_sends_nothing_and_who_has_left_have_no_part() -> None:

@@ -55,7 +55,7 @@ def test_others_take_what_was_built_and_have_the_same_rows() -> None:
         parsed = follower.vm.parse(block.raw)
         assert parsed == block
         follower.vm.verify(parsed, BlockContext(NOW))
-    assert follower.accept(*blocks) == [one.block_id for one in blocks]
+    assert follower.accept(*blocks) == [item.block_id for item in blocks]
     assert follower.rows.blocks == setup.rows.blocks
     assert follower.inner.accepted == setup.inner.accepted
     assert follower.vm.last_accepted() == blocks[-1].block_id
@@ -326,8 +326,8 @@ def test_a_line_is_verified_whole_or_not_at_all() -> None:
     assert len(judge.vm) == len(judge.inner.tree) == 0
     judge.vm.verify_all(blocks[:2], [BlockContext(NOW)] * 2)
     judge.vm.verify_all(blocks, [BlockContext(NOW)] * len(blocks))
-    assert judge.accept(*blocks) == [one.block_id for one in blocks]
-    assert judge.rows.blocks == [one.outer for one in blocks]
+    assert judge.accept(*blocks) == [item.block_id for item in blocks]
+    assert judge.rows.blocks == [block.outer for block in blocks]
 
 
 def test_outer_rules_are_verified_without_what_is_inside() -> None:
@@ -336,7 +336,7 @@ def test_outer_rules_are_verified_without_what_is_inside() -> None:
     with pytest.raises(UnexpectedProposer):
         facts_of(judge, *blocks)
     past = facts_of(judge, *blocks, bootstrapping=True)
-    assert [one.outer_id for one in past] == [one.block_id for one in blocks]
+    assert [item.outer_id for item in past] == [block.block_id for block in blocks]
     assert len(judge.vm) == len(judge.inner.verified) == 0
 
 
@@ -440,16 +440,16 @@ def test_the_inner_block_gets_the_height_of_the_epoch_when_built_and_when_verifi
     setup.validators.height = 9
     blocks += setup.build("four", now=NOW + EPOCH_DURATION)
     blocks += setup.build("five", now=NOW + EPOCH_DURATION)
-    heights = [one.p_chain_height for one in setup.inner.contexts]
+    heights = [entry.p_chain_height for entry in setup.inner.contexts]
     assert heights == [None, 7, 7, 7, 9]  # the first outer block's parent is bare
-    assert [one.outer.p_chain_height for one in blocks] == [7, 7, 7, 9, 9]
+    assert [item.outer.p_chain_height for item in blocks] == [7, 7, 7, 9, 9]
     follower.validators.height = 9
     times = [NOW, NOW, NOW, NOW + EPOCH_DURATION, NOW + EPOCH_DURATION]
     follower.vm.verify_all(blocks[:3], [BlockContext(time, 99) for time in times[:3]])
     for block, time in zip(blocks[3:], times[3:], strict=True):
         follower.vm.verify(block, BlockContext(time))
     assert follower.inner.contexts == setup.inner.contexts
-    assert [one.now for one in follower.inner.contexts] == times
+    assert [context.now for context in follower.inner.contexts] == times
 
 
 def test_an_option_has_no_p_chain_height() -> None:
@@ -458,4 +458,4 @@ def test_an_option_has_no_p_chain_height() -> None:
     found = setup.vm.options(proposal)
     assert found is not None
     setup.vm.verify(found[0], BlockContext(NOW))
-    assert [one.p_chain_height for one in setup.inner.contexts] == [None, 7, None]
+    assert [context.p_chain_height for context in setup.inner.contexts] == [None, 7, None]

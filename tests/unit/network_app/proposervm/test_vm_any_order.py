@@ -28,11 +28,11 @@ class AnyOrder(RuleBasedStateMachine):
         self.count = 0
 
     def processing(self) -> list[ProposerBlock[TextBlock]]:
-        return [one for one in self.known if one.block_id in self.setup.vm]
+        return [item for item in self.known if item.block_id in self.setup.vm]
 
     @rule(data=st.data(), late=st.integers(0, 3), same=st.booleans())
     def build(self, data: Any, late: int, *, same: bool) -> None:
-        parents = [one.block_id for one in self.processing()] + [self.setup.vm.last_accepted()]
+        parents = [item.block_id for item in self.processing()] + [self.setup.vm.last_accepted()]
         self.setup.vm.set_preference(data.draw(st.sampled_from(parents)))
         self.count += not same
         self.setup.inner.waiting = [f"{self.count}"]
@@ -46,7 +46,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(data=st.data())
     def accept(self, data: Any) -> None:
         last = self.setup.vm.last_accepted()
-        children = [one for one in self.processing() if one.parent_id == last]
+        children = [item for item in self.processing() if item.parent_id == last]
         block = data.draw(st.sampled_from(children))
         assert self.setup.accept(block) == [block.block_id]
         self.line.append(block)
@@ -60,7 +60,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(data=st.data())
     def verify_again(self, data: Any) -> None:
         block = data.draw(st.sampled_from(self.known))
-        known = {one.block_id for one in self.processing()} | {self.setup.vm.last_accepted()}
+        known = {item.block_id for item in self.processing()} | {self.setup.vm.last_accepted()}
         if block.parent_id in known:
             self.setup.vm.verify(self.setup.vm.parse(block.raw), BlockContext(NOW + 3))
             assert block.block_id in self.setup.vm
@@ -74,10 +74,10 @@ class AnyOrder(RuleBasedStateMachine):
 
     @invariant()
     def rows_are_the_line(self) -> None:
-        assert [one.outer_id for one in self.setup.rows.blocks] == [
-            one.block_id for one in self.line
+        assert [block.outer_id for block in self.setup.rows.blocks] == [
+            other.block_id for other in self.line
         ]
-        assert self.setup.inner.accepted[1:] == [one.inner for one in self.line]
+        assert self.setup.inner.accepted[1:] == [item.inner for item in self.line]
         last = self.line[-1].block_id if self.line else GENESIS.block_id
         assert self.setup.vm.last_accepted() == last
 

@@ -47,7 +47,7 @@ def test_jobs_of_one_block_come_out_as_they_came_in() -> None:
     jobs: Jobs[int] = Jobs()
     for number in range(5):
         jobs.add(number, [_id(7)])
-    assert [one.job for one in jobs.fulfil(_id(7))] == [0, 1, 2, 3, 4]
+    assert [item.job for item in jobs.fulfil(_id(7))] == [0, 1, 2, 3, 4]
 
 
 def test_a_block_that_failed_leads_to_the_ancestor_that_did_not() -> None:

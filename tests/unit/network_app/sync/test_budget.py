@@ -73,7 +73,7 @@ async def test_many_strangers_have_not_more_than_a_few() -> None:
     clock = Clock()
     budget = made(clock)
     strangers = [NodeID(bytes([9, at]) * 10) for at in range(20)]
-    had = [await answered(budget, one, clock, size=5000) for one in strangers]
+    had = [await answered(budget, stranger, clock, size=5000) for stranger in strangers]
     assert had == [True] + [False] * 19
 
 
@@ -96,7 +96,7 @@ async def test_strangers_leave_threads_to_others() -> None:
             await release.wait()
 
     strangers = [NodeID(bytes([9, at]) * 10) for at in range(AT_ONCE + 1)]
-    holding = [asyncio.create_task(hold(one)) for one in strangers]
+    holding = [asyncio.create_task(hold(stranger)) for stranger in strangers]
     for _ in range(20):
         await asyncio.sleep(0)
     assert len(inside) == STRANGERS_AT_ONCE < AT_ONCE
@@ -125,7 +125,7 @@ async def test_who_asked_much_does_not_make_another_stranger_wait_for_all_of_it(
             await asyncio.sleep(0)
 
     greedy = [NodeID(bytes([9, at]) * 10) for at in range(3)]
-    asking = [asyncio.create_task(ask(one)) for one in greedy for _ in range(8)]
+    asking = [asyncio.create_task(ask(item)) for item in greedy for _ in range(8)]
     asking.append(asyncio.create_task(ask(ONE)))
     await asyncio.gather(*asking)
     assert order.index(ONE) <= len(greedy) + STRANGERS_AT_ONCE

@@ -139,7 +139,7 @@ def test_ancestors_are_read_down_to_a_height() -> None:
     chain.make_many(10)
     wanted = id_of(chain.raws[10])
     blocks, fault = read_ancestry(chain, chain.raws[::-1], wanted, 4, 10)
-    assert [one.height for one in blocks] == [10, 9, 8, 7, 6, 5]
+    assert [block.height for block in blocks] == [10, 9, 8, 7, 6, 5]
     assert fault is None
 
 
@@ -168,7 +168,7 @@ def test_heights_have_to_fit() -> None:
     chain.make_many(3)
     odd = block_bytes(id_of(chain.raws[3]), 9)
     blocks, fault = read_ancestry(chain, [odd, *chain.raws[3:0:-1]], id_of(odd), 0, None)
-    assert [one.height for one in blocks] == [9]
+    assert [block.height for block in blocks] == [9]
     assert isinstance(fault, ImpossibleHeight)
     assert (fault.height, fault.expected) == (3, 8)
     blocks, fault = read_ancestry(chain, chain.raws[3:0:-1], id_of(chain.raws[3]), 0, 4)

@@ -18,7 +18,7 @@ def test_a_flood_does_not_keep_others_out_of_a_full_queue() -> None:
         queue.add(b"honest %d" % at, HONEST)
     assert len(queue) == 100
     found = queue.take(200)
-    assert [one.raw for one in found if one.sender == HONEST] == [
+    assert [item.raw for item in found if item.sender == HONEST] == [
         b"honest %d" % at for at in range(30)
     ]
     assert len(queue) == queue.size == 0
@@ -45,7 +45,7 @@ def test_whoever_has_most_bytes_loses_some() -> None:
     for _ in range(40):
         queue.add(bytes(10), HONEST)
     assert queue.size <= 1000
-    assert sum(one.sender == HONEST for one in queue.take(1000)) == 40
+    assert sum(value.sender == HONEST for value in queue.take(1000)) == 40
 
 
 @settings(max_examples=cases(20))
@@ -57,8 +57,8 @@ def test_number_and_bytes_are_counted_and_bounded(arrivals: list[tuple[int, int]
         assert len(queue) <= 20
         assert queue.size <= 300
     count, size = len(queue), queue.size
-    found = [one for _ in range(60) for one in queue.take(1)]
-    assert (len(found), sum(len(one.raw) for one in found)) == (count, size)
+    found = [value for _ in range(60) for value in queue.take(1)]
+    assert (len(found), sum(len(item.raw) for item in found)) == (count, size)
 
 
 def test_a_flood_does_not_have_all_senders_looked_through_for_each_transaction() -> None:

@@ -21,11 +21,14 @@ def interfaces(**changes: object) -> list[RpcInterface]:
 
 def entries(**changes: object) -> Iterator[MethodEntry]:
     """Yield the methods of all interfaces."""
-    for one in interfaces(**changes):
-        yield from one.entries
+    for interface in interfaces(**changes):
+        yield from interface.entries
 
 
 def faults(schema: Schema, value: object) -> list[str]:
     """Return the errors of a value by a schema, which may refer to the document's components."""
     validator = Draft7Validator({**schema, "components": {"schemas": COMPONENTS}})
-    return [f"{list(one.path)}: {one.message[:300]}" for one in validator.iter_errors(value)]
+    return [
+        f"{list(iter_error.path)}: {iter_error.message[:300]}"
+        for iter_error in validator.iter_errors(value)
+    ]

@@ -21,7 +21,7 @@ def documents() -> Iterator[dict[str, Any]]:
     for changes in ({}, MAINNET):
         found = interfaces(**changes)
         yield json.loads(whole(found))
-        yield from (json.loads(bytes(one.discover())) for one in found)
+        yield from (json.loads(bytes(item.discover())) for item in found)
 
 
 DOCUMENTS = list(documents())
@@ -54,7 +54,7 @@ def test_each_method_has_what_openrpc_demands(document: dict[str, Any]) -> None:
         assert set(method["result"]) == {"name", "schema"}
         for param in method["params"]:
             assert set(param) == {"name", "required", "schema"}
-        assert all(set(one) == {"name"} for one in method["tags"])
+        assert all(set(item) == {"name"} for item in method["tags"])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS)
@@ -71,14 +71,18 @@ def test_parameters_have_names_of_their_own_and_required_ones_come_first(
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_each_code_of_an_error_stands_once(document: dict[str, Any]) -> None:
     for method in document["methods"]:
-        codes = [one["code"] for one in method["errors"]]
+        codes = [item["code"] for item in method["errors"]]
         assert len(codes) == len(set(codes)), method["name"]
-        assert all(isinstance(one["message"], str) and one["message"] for one in method["errors"])
+        assert all(
+            isinstance(other["message"], str) and other["message"] for other in method["errors"]
+        )
 
 
 def test_a_search_says_that_history_may_have_been_given_up() -> None:
-    (found,) = [one for one in DOCUMENTS[0]["methods"] if one["name"] == "trace_filter"]
-    told = {one["code"]: one["message"] for one in found["errors"]}
+    (found,) = [
+        document for document in DOCUMENTS[0]["methods"] if document["name"] == "trace_filter"
+    ]
+    told = {item["code"]: item["message"] for item in found["errors"]}
     assert "state was given up" in told[SERVER_ERROR]
     assert "Calls of these blocks are given up" in told[HISTORY_PRUNED]
 
@@ -89,7 +93,7 @@ def test_each_example_is_a_pairing(document: dict[str, Any]) -> None:
         for example in method.get("examples", ()):
             assert set(example) == {"name", "params", "result"}
             assert set(example["result"]) == {"name", "value"}
-            names = [one["name"] for one in example["params"]]
+            names = [item["name"] for item in example["params"]]
             assert set(names) <= {param["name"] for param in method["params"]}
 
 
@@ -102,20 +106,20 @@ def test_each_reference_leads_to_a_component_and_none_is_idle(document: dict[str
 def references(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from ([value["$ref"]] if isinstance(value.get("$ref"), str) else ())
-        for one in value.values():
-            yield from references(one)
+        for other in value.values():
+            yield from references(other)
     elif isinstance(value, list):
-        for one in value:
-            yield from references(one)
+        for item in value:
+            yield from references(item)
 
 
 def test_an_interface_tells_of_its_own_methods_alone_and_makes_that_once() -> None:
-    for one in interfaces():
-        document = json.loads(bytes(one.discover()))
+    for interface in interfaces():
+        document = json.loads(bytes(interface.discover()))
         assert [method["name"] for method in document["methods"]] == [
-            entry.name for entry in one.entries
+            entry.name for entry in interface.entries
         ]
-        assert one.discover() is one.discover()
+        assert interface.discover() is interface.discover()
 
 
 def test_the_whole_document_says_where_each_method_is_asked() -> None:

@@ -22,23 +22,23 @@ def given(entry: MethodEntry) -> Mapping[str, Any]:
     params = entry.example.params
     if isinstance(params, Mapping):
         return params
-    return dict(zip((one.name for one in entry.arguments), params, strict=False))
+    return dict(zip((argument.name for argument in entry.arguments), params, strict=False))
 
 
 def test_every_method_is_described() -> None:
     for changes in ({}, MAINNET):
-        for one in interfaces(**changes):
-            listed = sorted(method.name for method in one.registry)
-            assert sorted([*(entry.name for entry in one.entries), "rpc.discover"]) == listed
+        for interface in interfaces(**changes):
+            listed = sorted(method.name for method in interface.registry)
+            assert sorted([*(entry.name for entry in interface.entries), "rpc.discover"]) == listed
 
 
 def test_a_name_means_one_method_of_the_whole_node() -> None:
-    names = [one.name for one in entries()]
+    names = [entry.name for entry in entries()]
     assert len(names) == len(set(names))
 
 
 def test_nothing_is_described_that_does_not_exist() -> None:
-    names = {one.name for one in EVERYWHERE}
+    names = {item.name for item in EVERYWHERE}
     assert set(RESULTS) == names
     assert set(examples()) == names
     assert set(NEEDED) < names
@@ -46,9 +46,9 @@ def test_nothing_is_described_that_does_not_exist() -> None:
 
 def test_each_method_has_a_summary_that_is_a_sentence() -> None:
     wrong = [
-        one.name
-        for one in EVERYWHERE
-        if not one.summary.endswith((".", '".')) or "Raises" in one.summary + one.description
+        item.name
+        for item in EVERYWHERE
+        if not item.summary.endswith((".", '".')) or "Raises" in item.summary + item.description
     ]
     assert wrong == []
 
@@ -57,15 +57,15 @@ def test_schemas_are_schemas() -> None:
     for schema in (*COMPONENTS.values(), *RESULTS.values()):
         Draft7Validator.check_schema(schema)
     for entry in EVERYWHERE:
-        for one in entry.arguments:
-            Draft7Validator.check_schema(one.schema)
+        for argument in entry.arguments:
+            Draft7Validator.check_schema(argument.schema)
 
 
 def test_the_result_of_each_example_is_of_its_schema() -> None:
     wrong = {
-        one.name: found
-        for one in EVERYWHERE
-        if one.example.error is None and (found := faults(one.result, one.example.result))
+        item.name: found
+        for item in EVERYWHERE
+        if item.example.error is None and (found := faults(item.result, item.example.result))
     }
     assert wrong == {}
 
@@ -73,10 +73,10 @@ def test_the_result_of_each_example_is_of_its_schema() -> None:
 def test_the_arguments_of_each_example_are_of_their_schemas_and_enough() -> None:
     for entry in EVERYWHERE:
         values = given(entry)
-        known = {one.name: one for one in entry.arguments}
+        known = {argument.name: argument for argument in entry.arguments}
         assert set(values) <= set(known), entry.name
         assert len(values) == len(entry.example.params), entry.name
-        assert {one.name for one in entry.arguments if one.required} <= set(values), entry.name
+        assert {item.name for item in entry.arguments if item.required} <= set(values), entry.name
         for name, value in values.items():
             assert faults(known[name].schema, value) == [], f"{entry.name}: {name}"
 
@@ -84,11 +84,11 @@ def test_the_arguments_of_each_example_are_of_their_schemas_and_enough() -> None
 def test_who_refuses_in_an_example_says_so() -> None:
     for entry in EVERYWHERE:
         if entry.example.error is not None:
-            assert entry.example.error["code"] in {one.code for one in entry.faults}, entry.name
+            assert entry.example.error["code"] in {fault.code for fault in entry.faults}, entry.name
 
 
 def test_errors_that_only_the_inside_knows_are_not_told() -> None:
-    codes = {one.name: {fault.code for fault in one.faults} for one in EVERYWHERE}
+    codes = {item.name: {fault.code for fault in item.faults} for item in EVERYWHERE}
     assert codes["eth_feeHistory"] == {-32000, -32602}
     assert codes["eth_call"] == {3, -32000, -32602}
     assert codes["eth_blockNumber"] == set()
@@ -142,11 +142,11 @@ def _all(found: Iterable[MethodEntry]) -> list[MethodEntry]:
 
 def test_a_forks_readers_are_known_behind_what_remembers_the_call() -> None:
     (block,) = (
-        one
+        param
         for interface in interfaces()
         for method in interface.registry
         if method.name == "eth_getBlockReceipts"
-        for one in method.params
+        for param in method.params
     )
     assert inspect.unwrap(block.parse) is not block.parse
     assert schema_of(block) == {"$ref": "#/components/schemas/BlockParam"}

@@ -61,25 +61,33 @@ def all_errors() -> list[type[Exception]]:
                 importlib.import_module(module.name)
     own = ("platform_app.", "primitives.")
     return sorted(
-        (one for one in descendants(Exception) if one.__module__.startswith(own)),
+        (
+            descendant
+            for descendant in descendants(Exception)
+            if descendant.__module__.startswith(own)
+        ),
         key=lambda one: (one.__module__, one.__name__),
     )
 
 
 def descendants(root: type[Exception]) -> set[type[Exception]]:
-    return {one for child in root.__subclasses__() for one in {child, *descendants(child)}}
+    return {
+        descendant for child in root.__subclasses__() for descendant in {child, *descendants(child)}
+    }
 
 
 def test_each_error_is_expected_or_ends_elsewhere() -> None:
     found = all_errors()
     assert len(found) > 150
-    assert [one for one in found if not issubclass(one, errors.EXPECTED + NEVER_AT_A_DOOR)] == []
+    assert [item for item in found if not issubclass(item, errors.EXPECTED + NEVER_AT_A_DOOR)] == []
 
 
 def test_no_root_stands_in_both_tables_or_below_another() -> None:
     assert not set(errors.EXPECTED) & set(NEVER_AT_A_DOOR)
     for root in errors.EXPECTED:
-        assert [one for one in errors.EXPECTED if one is not root and issubclass(one, root)] == []
+        assert [
+            item for item in errors.EXPECTED if item is not root and issubclass(item, root)
+        ] == []
 
 
 def test_an_expected_error_is_told_in_its_own_words() -> None:

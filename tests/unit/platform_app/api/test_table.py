@@ -46,7 +46,7 @@ def test_each_method_says_its_name_in_its_first_line(table: MethodRegistry) -> N
 
 @pytest.mark.parametrize("table", [REGISTRY, KEYSTORE, AVM])
 def test_nothing_is_required_by_the_form_of_a_call(table: MethodRegistry) -> None:
-    assert [one.name for one in table.describe() if one.required] == []
+    assert [item.name for item in table.describe() if item.required] == []
 
 
 def test_transactions_that_arrive_meanwhile_are_issued_together() -> None:

@@ -60,7 +60,9 @@ def test_without_transactions_and_changes_there_is_no_block() -> None:
 
 def test_transactions_go_in_as_they_came() -> None:
     others = [platform.utxo(UNIT, number=number) for number in range(3)]
-    txs = [platform.signed(inputs=platform.spend_all(one), outputs=()) for one in reversed(others)]
+    txs = [
+        platform.signed(inputs=platform.spend_all(other), outputs=()) for other in reversed(others)
+    ]
     made = built(state(*others), *txs)
 
     assert isinstance(made.block, BanffStandardBlock)
@@ -97,7 +99,8 @@ def test_failures_alone_make_no_block() -> None:
 def test_a_block_takes_128_kibibytes() -> None:
     many = [platform.utxo(UNIT, number=number) for number in range(290)]
     txs = [
-        platform.signed(inputs=platform.spend_all(one), outputs=(), memo=bytes(256)) for one in many
+        platform.signed(inputs=platform.spend_all(item), outputs=(), memo=bytes(256))
+        for item in many
     ]
     size = len(txs[0].raw)
     made = built(state(*many), *txs)

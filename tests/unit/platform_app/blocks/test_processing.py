@@ -240,11 +240,11 @@ class Tree:
             self.random.choice(actions)()
 
     def processing(self) -> list[Block]:
-        return [one for one in self.known.values() if one.block_id in self.blocks]
+        return [item for item in self.known.values() if item.block_id in self.blocks]
 
     def build(self) -> None:
         """Build on any block; for a proposal, verify its options too."""
-        parents = [self.blocks.last_accepted, *(one.block_id for one in self.processing())]
+        parents = [self.blocks.last_accepted, *(block.block_id for block in self.processing())]
         self.blocks.prefer(self.random.choice(parents))
         preferred = self.blocks.get(self.blocks.preference)
         if isinstance(preferred, ProposalBlock):
@@ -261,7 +261,9 @@ class Tree:
 
     def accept(self) -> None:
         """Accept a child of the last accepted block and write the results."""
-        children = [one for one in self.processing() if one.parent_id == self.blocks.last_accepted]
+        children = [
+            item for item in self.processing() if item.parent_id == self.blocks.last_accepted
+        ]
         if not children:
             return
         chosen = self.random.choice(children)
@@ -280,7 +282,7 @@ class Tree:
 
     def reject(self) -> None:
         """Reject any block, except the options of proposals."""
-        chosen = [one for one in self.processing() if not isinstance(one, OptionBlock)]
+        chosen = [block for block in self.processing() if not isinstance(block, OptionBlock)]
         if chosen:
             self.blocks.reject(self.random.choice(chosen).block_id)
 

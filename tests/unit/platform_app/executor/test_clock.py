@@ -97,7 +97,7 @@ def test_rewards_are_fixed_in_staker_order_from_a_growing_supply() -> None:
 
     first = reward_of(delegator.weight, 20 * DAY, UNIT)
     second = reward_of(PENDING.weight, 20 * DAY, UNIT + first)
-    rewards = {one.tx_id: one.potential_reward for one in diff.stakers.changes().present}
+    rewards = {item.tx_id: item.potential_reward for item in diff.stakers.changes().present}
     assert rewards == {delegator.tx_id: first, PENDING.tx_id: second}
     assert diff.supplies.get(PRIMARY_NETWORK_ID) == UNIT + first + second
     assert second != reward_of(PENDING.weight, 20 * DAY, UNIT)

@@ -94,6 +94,6 @@ def test_second_by_second_nothing_is_greater(
     # A delegator counts from its start to its end, both seconds included; within the same second,
     # additions come first.
     def weight_at(second: int) -> int:
-        return 100 + sum(one.weight for one in many if one.start <= NOW + second <= one.end)
+        return 100 + sum(item.weight for item in many if item.start <= NOW + second <= item.end)
 
     assert greatest(many, start, end) == max(map(weight_at, range(start, end + 1)))

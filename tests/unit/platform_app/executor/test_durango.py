@@ -199,4 +199,4 @@ def test_a_block_of_the_reference_s_leads_to_the_same_stakers(start: int) -> Non
     holder.accept(execute_block(block, holder, env(config=CONFIG, now=time)))
 
     assert holder.stakers[tx.tx_id].start == time
-    assert [one.priority.is_pending for one in holder.stakers.values()] == [False, False]
+    assert [item.priority.is_pending for item in holder.stakers.values()] == [False, False]

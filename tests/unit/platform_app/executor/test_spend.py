@@ -48,11 +48,13 @@ def test_a_transfer_spends_its_inputs_and_makes_its_outputs() -> None:
     diff = executed(tx, state(FUNDS, second))
 
     assert set(diff.utxos.changes().consumed) == {FUNDS.utxo_id, second.utxo_id}
-    assert [(one.tx_id, one.output_index) for one in diff.utxos.changes().produced] == [
+    assert [(entry.tx_id, entry.output_index) for entry in diff.utxos.changes().produced] == [
         (tx.tx_id, 0),
         (tx.tx_id, 1),
     ]
-    assert [one.output for one in diff.utxos.changes().produced] == [one.output for one in made]
+    assert [other.output for other in diff.utxos.changes().produced] == [
+        item.output for item in made
+    ]
     assert diff.txs.changes() == ((tx, TxStatus.COMMITTED),)
 
 

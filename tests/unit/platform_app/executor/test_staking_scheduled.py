@@ -71,7 +71,7 @@ def test_a_delegator_is_pending_before_validators_of_the_same_time() -> None:
     tx = staking(AddDelegatorTx)
     diff = executed(tx, rich(staker()))
 
-    assert [one.priority for one in diff.stakers.changes().present] == [
+    assert [item.priority for item in diff.stakers.changes().present] == [
         Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
     ]
     assert diff.stakers.changes().present[0].weight == 25 * UNIT

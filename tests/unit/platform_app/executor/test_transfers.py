@@ -117,7 +117,7 @@ def test_an_export_leaves_outputs_to_the_other_chain() -> None:
     assert [chain for chain, _ in diff.utxos.changes().exported] == [platform.X_CHAIN_ID] * 2
     assert [utxo.output_index for _, utxo in diff.utxos.changes().exported] == [1, 2]
     assert [utxo.output for _, utxo in diff.utxos.changes().exported] == [
-        one.output for one in exported
+        item.output for item in exported
     ]
 
 

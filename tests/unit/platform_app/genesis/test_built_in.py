@@ -44,10 +44,10 @@ def test_each_validator_stakes_two_million_coins_and_the_first_comes_first(
     genesis = parse_genesis(build_genesis(network(count, config)))
 
     stakers, supply = initial_stakers(genesis, config.rewards)
-    assert [one.node_id for one in stakers] == [one.node_id for one in founders(count)]
-    assert {one.weight for one in stakers} == {2_000_000 * config.unit}
+    assert [item.node_id for item in stakers] == [founder.node_id for founder in founders(count)]
+    assert {staker.weight for staker in stakers} == {2_000_000 * config.unit}
     assert config.min_validator_stake <= stakers[0].weight <= config.max_validator_stake
-    assert {(one.start, one.end) for one in stakers} == {(NOW, NOW + 365 * 86_400)}
+    assert {(other.start, other.end) for other in stakers} == {(NOW, NOW + 365 * 86_400)}
     assert genesis.initial_supply == config.rewards.supply_cap // 2
     assert genesis.initial_supply < supply < config.rewards.supply_cap
     assert (genesis.network_id, genesis.timestamp) == (config.network_id, NOW)
@@ -111,7 +111,8 @@ def test_validators_without_a_key_are_written_too() -> None:
             if name not in {"stakers", "stake_duration_offset"}
         },
         stakers=tuple(
-            type(one)(one.node_id, one.reward_address, one.delegation_fee) for one in made.stakers
+            type(staker)(staker.node_id, staker.reward_address, staker.delegation_fee)
+            for staker in made.stakers
         ),
         stake_duration_offset=60,
     )

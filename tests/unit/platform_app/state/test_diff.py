@@ -86,9 +86,9 @@ def test_stakers_below_are_walked_no_further_than_asked() -> None:
         seen = 0
 
         def current(self):
-            for one in super().current():
+            for item in super().current():
                 self.seen += 1
-                yield one
+                yield item
 
     many = [staker(f"staker {n}", end=platform.NOW + n) for n in range(100)]
     below = CountingStakers(stakers(*many))

@@ -235,7 +235,8 @@ def test_what_is_imported_is_accepted(
         inner_output(utxo.output).amount
         for utxo in exported
         if utxo.asset_id == platform.ASSET_ID
-        and utxo.utxo_id in {one.utxo_id for one in tx.unsigned.imported_inputs}
+        and utxo.utxo_id
+        in {imported_tx_input.utxo_id for imported_tx_input in tx.unsigned.imported_inputs}
     )
     accepted(tx, into)
     assert before + gained - into.unspent() == FEES.tx

@@ -160,7 +160,7 @@ def test_inputs_and_outputs_come_in_the_order_of_the_wire() -> None:
 
     names = [(own.input.tx_id, own.input.output_index) for own in spend.inputs]
     assert names == sorted(names)
-    times = [one.output.locktime for one in spend.stake if isinstance(one.output, LockOut)]
+    times = [item.output.locktime for item in spend.stake if isinstance(item.output, LockOut)]
     assert times == sorted(locks)
 
 
@@ -180,4 +180,4 @@ def test_change_is_what_was_not_needed() -> None:
     spend = choose(wallet(platform.utxo(10)), fee=10)
 
     assert spend.change == ()
-    assert sum(inner_output(one.output).amount for one in spend.stake) == 0
+    assert sum(inner_output(item.output).amount for item in spend.stake) == 0

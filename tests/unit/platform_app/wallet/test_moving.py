@@ -93,7 +93,7 @@ def test_too_small_an_import_is_paid_for_on_this_chain() -> None:
 
     tx = imported(shared(FEE - 1), purse=(purse,))
 
-    assert [one.utxo_id for one in tx.unsigned.inputs] == [purse.utxo_id]
+    assert [tx_input.utxo_id for tx_input in tx.unsigned.inputs] == [purse.utxo_id]
     assert tx.unsigned.outputs == (platform.output(UNIT - 1, CHANGE),)
 
 
@@ -134,7 +134,9 @@ def test_what_no_output_can_hold_waits_for_the_next_import() -> None:
 
     tx = imported(most, more, shared(UNIT, number=103))
 
-    assert more.utxo_id not in {one.utxo_id for one in tx.unsigned.imported_inputs}
+    assert more.utxo_id not in {
+        imported_tx_input.utxo_id for imported_tx_input in tx.unsigned.imported_inputs
+    }
     assert platform.output(uint64.MAX, THREE, asset_id=OTHER) in tx.unsigned.outputs
 
 
@@ -160,7 +162,7 @@ def test_owners_of_shared_outputs_sign_together() -> None:
 
     tx = imported(*exported, keys=(KEY_1, KEY_2))
 
-    assert [len(one.signatures) for one in tx.credentials] == [2] * 4
+    assert [len(credential.signatures) for credential in tx.credentials] == [2] * 4
 
 
 def test_as_much_is_imported_as_one_transaction_holds() -> None:

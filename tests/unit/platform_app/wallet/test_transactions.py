@@ -52,7 +52,7 @@ def burned(tx: Tx, into: MemoryState) -> int:
     """Execute a transaction; return the burned amount of the staking asset, excluding stake."""
     before = into.unspent()
     into.accept(executed(tx, into))
-    staked = sum(one.output.amount for one in getattr(tx.unsigned, "stake", ()))
+    staked = sum(item.output.amount for item in getattr(tx.unsigned, "stake", ()))
     return before - into.unspent() - staked
 
 
