@@ -4,6 +4,7 @@ A chain's name is its first alias. Rows, events, metrics, logs and paths contain
 the primary network.
 """
 
+from collections.abc import Collection
 from typing import Final
 
 from django.conf import settings
@@ -21,9 +22,14 @@ MISSING_VOTES = (
 """Warning about a validator in a network whose validators vote on blocks."""
 
 
+def takes_part(name: str, chains: Collection[str]) -> bool:
+    """Return whether a node with these NODE_CHAINS takes part in a chain; further chains are always included."""
+    return name in chains or name not in {P_CHAIN, C_CHAIN}
+
+
 def is_left_out(name: str) -> bool:
     """Return whether NODE_CHAINS leaves out a chain, in which this node then does not take part."""
-    return name in {P_CHAIN, C_CHAIN} and name not in settings.NODE.common.chains
+    return not takes_part(name, settings.NODE.common.chains)
 
 
 def absence(name: str) -> str:

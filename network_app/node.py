@@ -5,7 +5,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from cchain_app.chain import EvmChain
-from chaindb.chains import is_left_out
+from chaindb.chains import takes_part
 from chaindb.events import ChainEvents
 from chainvm.port import Block, ChainVM
 from network_app import ports, selectors
@@ -113,7 +113,11 @@ class NodeNetwork:
     @property
     def chains(self) -> Mapping[str, NetworkChain[Any]]:
         """The chains that this node runs, by name."""
-        return {name: one for name, one in self._every.items() if not is_left_out(name)}
+        return {
+            name: chain
+            for name, chain in self._every.items()
+            if takes_part(name, self.common.chains)
+        }
 
     def validators(self, subnet_id: ID = PRIMARY_NETWORK_ID) -> PlatformValidators:
         """Return the validators of a subnet by P-Chain height."""

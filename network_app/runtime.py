@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from cchain_app import notifications as cchain_notifications
 from cchain_app.services.genesis import genesis_text
 from chaindb import clock
-from chaindb.chains import C_CHAIN, MISSING_VOTES, is_left_out
+from chaindb.chains import C_CHAIN, MISSING_VOTES, takes_part
 from chaindb.connections import in_thread, release
 from network_app import addresses
 from network_app.addresses import NodeAddress
@@ -203,7 +203,7 @@ class RunningNetwork:
     def _warn_of_missing_votes(self) -> None:
         """Log once if this node's stake counts on a chain that it does not vote on."""
         settings = self._node.common
-        if self._warned or not settings.votes or not is_left_out(C_CHAIN):
+        if self._warned or not settings.votes or takes_part(C_CHAIN, settings.chains):
             return
         if self._network.node_id in self._directory.validators():
             self._warned = True

@@ -25,7 +25,7 @@ def jump(request: HttpRequest) -> HttpResponse:
     if found:
         context = {**admin.site.each_context(request), "title": text, "found": found, "text": text}
         return render(request, "admin/jump.html", context)
-    messages.warning(request, f"Nothing is exactly: {text[:80]}")
+    messages.warning(request, f"Nothing found for: {text[:80]}")
     return HttpResponseRedirect(reverse("admin:index"))
 
 

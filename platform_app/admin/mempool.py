@@ -33,7 +33,7 @@ def _drop(row: MempoolTx) -> str:
 class MempoolTxAdmin(OpenedTxAdmin):
     """Pending transactions, the latest arrival first."""
 
-    absent_because = "It waits no more: a block has it, or it was dropped; or it never came."
+    absent_because = "It is not pending: it was mined or dropped, or was never received."
     list_display = ("short_id", "type", "received", "bytes")
     ordering = ("-id",)
     row_actions = (

@@ -63,7 +63,7 @@ def test_an_operator_pauses_resumes_runs_a_check_again_and_drops(
         assert waiting in said["drop asked"]
         assert f"Dropped transaction {waiting} from the pool." in said["drop"]
         assert client.call("eth_getTransactionByHash", waiting) is None
-        assert "nothing to find by “height=abc”" in said["filter"]
+        assert "This list has no filter “height=abc”" in said["filter"]
         # Blocks are mined again.
         sender.nonce = 0
         wait_for_receipts(

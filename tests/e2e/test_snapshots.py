@@ -199,4 +199,4 @@ def test_the_page_of_the_admin_saves_goes_back_and_deletes(fresh: CheckedNode) -
     for screen in ("desk", "phone"):
         assert "No snapshots yet." in found["seen"][f"none-{screen}"]
         assert "before-upgrade" in found["seen"][f"list-{screen}"]
-        assert "What was done since is lost" in found["seen"][f"question-{screen}"]
+        assert "Everything done since is lost" in found["seen"][f"question-{screen}"]

@@ -3,7 +3,6 @@
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from pathlib import Path
@@ -234,7 +233,7 @@ def test_elsewhere_it_needs_a_key(
     good, bad = tmp_path / "key", tmp_path / "bad"
     good.write_text("0x" + "11" * 32 + "\n")
     bad.write_text("s3cr3tk3y")
-    assert Node(replace(elsewhere, faucet_key_file=str(good))).explorer.faucet is not None
-    assert Node(replace(elsewhere, faucet_key_file=str(bad))).explorer.faucet is None
+    assert Node(updated(elsewhere, faucet_key_file=str(good))).explorer.faucet is not None
+    assert Node(updated(elsewhere, faucet_key_file=str(bad))).explorer.faucet is None
     assert "holds no private key" in caplog.text
     assert "s3cr3t" not in caplog.text

@@ -106,7 +106,7 @@ def test_while_nobody_tells_it_is_said_why(
 def test_in_the_embedded_profile_the_node_does_it_itself(node_settings: Any, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, profile="embedded")
     with pytest.raises(
-        CommandError, match=r"^In the embedded profile `runnode` talks to peers itself\.$"
+        CommandError, match=r"^In the embedded profile `runnode` connects to peers\.$"
     ):
         call_command("runnetwork")
 
@@ -143,7 +143,9 @@ def test_without_a_chain_it_says_how_to_begin(
     node_settings: Any, settings: Any, tmp_path: Any
 ) -> None:
     settings.NODE = updated(settings.NODE, profile="production", data_dir=str(tmp_path))
-    with pytest.raises(CommandError, match=r"^This node has no chain yet: `init_node` makes it\.$"):
+    with pytest.raises(
+        CommandError, match=r"^This node has no chain yet: run `init_node` first\.$"
+    ):
         call_command("runnetwork")
 
 

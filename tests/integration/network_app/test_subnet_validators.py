@@ -45,7 +45,9 @@ def test_the_directory_has_the_validators_of_each_subnet_of_the_node() -> None:
 
 def test_the_proposers_of_a_height_are_those_of_the_chains_subnet() -> None:
     begin_with_subnet()
-    network = NodeNetwork(settings.NODE, platform_chain(), [evm_chain()])
+    network = NodeNetwork(
+        settings.NODE.common, settings.NODE.peers, platform_chain(), [evm_chain()]
+    )
 
     assert [network.validators(SUBNET).proposers(height) for height in (0, 1)] == [
         {NODE: 5}, {NODE: 5, OTHER: 6},

@@ -129,8 +129,13 @@ class World:
         """
         p, c = platform_chain(), evm_chain()
         if elsewhere:
-            p, c = compose(PlatformChain(settings.NODE, p.db, p.identity)), another_process(c)
-        made = NodeNetwork(settings.NODE, p, [c], proposers)
+            p, c = (
+                compose(
+                    PlatformChain(settings.NODE.common, settings.NODE.platform, p.db, p.identity)
+                ),
+                another_process(c),
+            )
+        made = NodeNetwork(settings.NODE.common, settings.NODE.peers, p, [c], proposers)
         made.identity, made.upgrades = identity, UPGRADES
         made.producer.node_id = STRANGER.node_id
         return Chains(made.platform, made.chains["C"])

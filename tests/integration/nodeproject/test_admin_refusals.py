@@ -28,7 +28,7 @@ def test_a_mistyped_filter_leads_to_the_list_and_is_named(
     assert (answer.status_code, answer.headers["Location"]) == (302, path)
     text = admin_client.get(path).content.decode()
     words = ", ".join(f"{name}={value}" for name, value in asked.items())
-    assert f"nothing to find by “{words}”" in text
+    assert f"This list has no filter “{words}”" in text
     assert words not in admin_client.get(path).content.decode()  # the message is shown once
 
 
@@ -49,13 +49,13 @@ def test_a_file_of_a_list_is_refused_the_same(admin_client: Client, asked: dict[
 @pytest.mark.parametrize(
     ("path", "key", "because"),
     [
-        ("/admin/cchain_app/block/", "99999", "or went back below it"),
-        ("/admin/cchain_app/transaction/", "99999", "it may wait in the mempool"),
+        ("/admin/cchain_app/block/", "99999", "or the chain was rewound below it"),
+        ("/admin/cchain_app/transaction/", "99999", "it may be pending in the mempool"),
         ("/admin/cchain_app/pooltransaction/", "99999", "mined, replaced, dropped or expired"),
-        ("/admin/platform_app/mempooltx/", "99999", "a block has it, or it was dropped"),
+        ("/admin/platform_app/mempooltx/", "99999", "it was mined or dropped"),
         ("/admin/health_app/healthchange/", "99999", "NODE_HISTORY_HEALTH"),
-        ("/admin/network_app/networkstatus/", "9", "never here"),
-        ("/admin/cchain_app/block/", "x" * 500, "is not there"),
+        ("/admin/network_app/networkstatus/", "9", "does not exist"),
+        ("/admin/cchain_app/block/", "x" * 500, "does not exist"),
     ],
 )
 def test_of_a_row_that_is_not_there_it_says_why_that_may_be(

@@ -72,7 +72,7 @@ def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> 
     asked = _text(admin_client, paths[1])
     assert "Drop this transaction?" in asked
     assert f"0x{hashes[1].hex()}" in asked
-    assert "A block that is being made may have it already" in asked
+    assert "A block that is being built may already contain it" in asked
     assert PoolTransaction.objects.count() == 2  # nothing has changed yet
 
     assert "Dropped transaction" in _confirm(admin_client, paths[1])
@@ -117,7 +117,7 @@ def test_a_transaction_of_the_mempool_is_dropped_and_remembered(
     path = f"/admin/platform_app/mempooltx/{MempoolTx.objects.get().pk}/do/drop/"
     asked = _text(admin_client, path)
     assert str(tx.tx_id) in asked
-    assert "A block that is being made may have it already" in asked
+    assert "A block that is being built may already contain it" in asked
 
     assert "Dropped transaction" in _confirm(admin_client, path)
 

@@ -131,7 +131,7 @@ class Finalized:
 termination = Termination()
 if sys.argv[1] == "asked":
     Finalized()
-print("is resumed", flush=True)
+print("goes on", flush=True)
 termination.once_more()
 print("listens", flush=True)
 """
@@ -155,7 +155,7 @@ def test_a_signal_that_a_finalizer_swallowed_ends_the_process_later(asked: str, 
 
 COPIES = """
 import resource
-from nodeproject import process
+from nodeproject.startup import process
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt

@@ -15,7 +15,7 @@ import nodeproject.asgi as asgi
 from nodeproject.processes.workers import EmbeddedWorkers
 EmbeddedWorkers()
 first = set(sys.modules)
-asyncio.run(asgi.Pages().load())
+asyncio.run(asgi.DjangoPages().load())
 print(" ".join(first & {*sys.argv[1].split()}), "|", " ".join({"nodeproject.web.urls", "cchain_app.admin"} - {*sys.modules}))
 """
 

@@ -127,7 +127,7 @@ def test_a_page_that_cannot_trace_says_so(made, browse, monkeypatch) -> None:
 
     monkeypatch.setattr(tracing, "trace_transaction", too_long)
 
-    assert "cannot be traced in the time of a page" in browse(page_of(made, "create")).text
+    assert "Tracing it takes longer than a page may" in browse(page_of(made, "create")).text
 
 
 @pytest.mark.node_settings(mining="manual")

@@ -27,7 +27,7 @@ def chain(db: None, node_settings: Any) -> Chain:
 
 
 def test_the_first_page_says_nothing_where_nothing_was_set(browse: Browse, chain: Chain) -> None:
-    assert "<h3>Set by hand</h3>" not in browse(ADMIN).text
+    assert "<h3>Overrides</h3>" not in browse(ADMIN).text
 
 
 def test_what_waits_for_the_next_block_is_shown_until_it_is_made(
@@ -155,7 +155,7 @@ def test_elsewhere_there_is_nothing_to_see(
     settings.NODE = updated(settings.NODE, development=False)
     page = browse(listing(model))
     assert page.rows == []
-    assert "This chain is none to develop against" in page.text
+    assert "This is not a development chain" in page.text
 
 
 def test_the_settings_are_read_only(admin_client: Client, chain: Chain, rpc: Rpc) -> None:
@@ -183,5 +183,5 @@ def test_the_first_page_says_that_something_was_set(
 ) -> None:
     change(rpc)
     text = browse(ADMIN).text
-    assert "<h3>Set by hand</h3>" in text
+    assert "<h3>Overrides</h3>" in text
     assert f'href="{listing("developmentsettings")}">{shown}</a>' in text

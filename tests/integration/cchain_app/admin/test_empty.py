@@ -25,13 +25,13 @@ def test_a_list_is_empty(admin_client: Client, model: str) -> None:
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        ("forkedaccount", "This chain is no fork"),
-        ("forkedslot", "This chain is no fork"),
-        ("forkedhash", "This chain is no fork"),
-        ("developmentsettings", "Nothing was set over RPC"),
-        ("impersonation", "Nobody is impersonated"),
-        ("impersonatedsignature", "ecrecover answers who signed"),
-        ("createdaccount", "Nobody has made an account"),
+        ("forkedaccount", "This chain is not a fork"),
+        ("forkedslot", "This chain is not a fork"),
+        ("forkedhash", "This chain is not a fork"),
+        ("developmentsettings", "No overrides"),
+        ("impersonation", "No account is impersonated"),
+        ("impersonatedsignature", "ecrecover returns the real signers"),
+        ("createdaccount", "No accounts were created"),
     ],
 )
 def test_an_empty_list_of_development_says_why(

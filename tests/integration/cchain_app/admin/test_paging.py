@@ -103,7 +103,7 @@ def test_a_cursor_that_is_no_key_leads_to_the_start(browse: Browse, cursor: str)
     page = browse(listing("block"), next=cursor)
     assert (page.status, page.response.headers["Location"]) == (302, "/admin/cchain_app/block/")
     told = browse(listing("block"))
-    assert f"nothing to find by “next={cursor}”" in told.text
+    assert f"This list has no filter “next={cursor}”" in told.text
     assert len(told.rows) == 50
 
 

@@ -222,7 +222,7 @@ def test_a_chain_with_it_is_exported_on_request_alone(
     file = str(tmp_path / "blocks")
     call_command("export_chain", file)
     chain.mine()
-    with pytest.raises(CommandError, match="was changed by hand"):
+    with pytest.raises(CommandError, match="was edited"):
         call_command("export_chain", file)
     call_command("export_chain", file, "--with-changes")
 

@@ -100,7 +100,11 @@ class Served:
             endpoint.replies.answered()
 
         node = this_node()
-        made = whole_requests(node.evm_chain, node.transaction_log, told, limits) if whole else None
+        made = (
+            whole_requests(node.evm_chain, node.transaction_logs["C"], told, limits)
+            if whole
+            else None
+        )
         self.endpoint = endpoint = Endpoint(["/rpc"], dispatcher, requests=made)
         self.pooled = None if made is None else PooledRequests(made)
         self.state = ServerState()
@@ -232,7 +236,7 @@ def responses(served: Served, asked: list[bytes], head: tuple[bytes, ...] = PLAI
 
 
 def test_calls_are_answered_whole_and_told_to_the_log_as_the_method_tells_it(both, caplog) -> None:
-    log = this_node().transaction_log
+    log = this_node().transaction_logs["C"]
     log.begin(in_thread=False)
     told = []
     for served in both:
@@ -382,7 +386,7 @@ def test_frames_get_what_the_dispatcher_answers_and_tell_the_same(both) -> None:
     node, told = this_node(), []
     frames = whole_frames(
         node.evm_chain,
-        node.transaction_log,
+        node.transaction_logs["C"],
         lambda names, _: told.append(names),
         DispatchLimits(batch=200),
     )

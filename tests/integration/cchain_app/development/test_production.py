@@ -91,7 +91,7 @@ def test_what_was_set_for_blocks_stays_and_the_mining_mode_does_not(
     settings.NODE = updated(settings.NODE, profile="production")
 
     assert development.mining(chain.evm) == "auto"
-    assert development.block_interval(chain.evm) == chain.evm.node.block_interval
+    assert development.block_interval(chain.evm) == chain.evm.settings.block_interval
     made = chain.make(to=SOMEBODY, value=1)
     chain.send(made)
     tasks.produce_blocks()

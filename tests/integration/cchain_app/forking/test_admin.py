@@ -126,4 +126,4 @@ def test_what_fetches_nothing_yet_says_when_it_will(
     browse: Browse, forked: ForkedChain, model: str
 ) -> None:
     evm_chain().db.objects(browse(listing(model)).response.context["cl"].model).all().delete()
-    assert "is fetched once, and kept here" in browse(listing(model)).text
+    assert "is fetched once, when a call" in browse(listing(model)).text

@@ -1,7 +1,5 @@
 """A fork that starts by replaying a block's transactions of the remote chain, up to and including a given one."""
 
-from dataclasses import replace
-
 import pytest
 
 from cchain_app import models
@@ -164,10 +162,10 @@ def test_it_is_not_another_fork_by_its_settings(replayed, settings):
         ({"fork_transaction_hash": "", "fork_block_number": str(PIN)}, f"{stored} none"),
         ({"fork_transaction_hash": "", "fork_block_number": "14"}, "with block 15, but the"),
     ):
-        settings.NODE = replace(before, **changes)
+        settings.NODE = updated(before, **changes)
         with pytest.raises(OtherFork, match=words):
             load_genesis(evm_chain())
-    settings.NODE = replace(before, fork_transaction_hash="")
+    settings.NODE = updated(before, fork_transaction_hash="")
     assert load_genesis(evm_chain()).number == PIN
 
 
@@ -293,7 +291,7 @@ def test_a_replay_that_was_interrupted_begins_anew(rpc, block, remote, settings,
     assert models.Block.objects.count() == 1
     begin_anew()
     wanted = settings.NODE
-    settings.NODE = replace(wanted, fork_url=())
+    settings.NODE = updated(wanted, fork_url=())
     with pytest.raises(UpstreamAway, match="nobody to ask"):
         load_genesis(evm_chain())
     assert models.Block.objects.count() == 1

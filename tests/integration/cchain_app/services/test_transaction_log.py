@@ -49,7 +49,7 @@ def log(chain: Any, caplog: pytest.LogCaptureFixture) -> Iterator[TransactionLog
     """The log of the chain's process, with three contracts; it writes only on demand."""
     for code in (bytecode.TELLER, bytecode.TELLING_REVERTER, bytecode.PROXY):
         chain.do(to=None, data=bytecode.deploy_code(code), gas=500_000, value=0)
-    made = this_node().transaction_log
+    made = this_node().transaction_logs["C"]
     made.begin(in_thread=False)
     yield made
     made.end()
@@ -221,7 +221,7 @@ def test_a_call_that_is_sent_on_to_a_thread_is_told_there_alone(chain, lines) ->
     told = encoded("log(string)", "once")
     asked = body("eth_call", {"to": hexed(TELLER), "input": hexed(told)})
     chain.forget()
-    log = this_node().transaction_log
+    log = this_node().transaction_logs["C"]
     log.begin(in_thread=False)
 
     assert asyncio.run(on_event_loop(asked)) is MISS
@@ -363,7 +363,7 @@ def _gone(_chain: object, _number: int) -> None:
 
 
 def test_a_thread_writes_it_and_the_end_waits_for_it(shared_chain, caplog) -> None:
-    log = this_node().transaction_log
+    log = this_node().transaction_logs["C"]
     shared_chain.do(to=None, data=bytecode.deploy_code(bytecode.TELLER), gas=500_000, value=0)
     log.begin()
     told = encoded("log(address)", checksum_address(RECIPIENT))

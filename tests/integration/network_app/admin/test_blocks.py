@@ -56,7 +56,7 @@ def test_what_nobody_signed_says_so(browse: Browse) -> None:
         ">not signed</span>" in browse(listing("outerblock"), q=str(past.UNSIGNED), show="P").text
     )
     page = browse(detail("outerblock", past.outer_key("P", past.OPTION)))
-    assert "proposed by nobody" in page.text
+    assert "without a proposer" in page.text
 
 
 def test_a_page_leads_to_the_block_inside_its_neighbours_and_its_proposer(browse: Browse) -> None:

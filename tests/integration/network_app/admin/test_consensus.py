@@ -86,7 +86,7 @@ def test_polls_absent_validators_and_equivocations_are_named(browse: Browse) -> 
     text = show(browse, empty)
     for title in ("Open polls</h3><", "Silent validators", "Second block"):
         assert title not in text
-    assert "all blocks that are known here are decided" in text
+    assert "all known blocks are decided" in text
 
 
 @pytest.mark.usefixtures("snowman")

@@ -63,7 +63,7 @@ def test_a_node_that_does_not_validate_has_no_uptime(
     browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     own_node.be(monkeypatch, past.node(100))
-    assert "peers say" not in _network(browse)
+    assert "as peers report" not in _network(browse)
 
 
 @pytest.mark.usefixtures("network")
@@ -105,7 +105,7 @@ def test_a_node_that_follows_nobody_is_not_called_bootstrapped(
     settings.NODE = updated(settings.NODE, bootstrap=())
     past.end_bootstrap("C")
     for text in (_network(browse), browse(listing("chainsync")).text):
-        assert ">follows nobody</span>" in text
+        assert ">no bootstrappers</span>" in text
         assert "NODE_BOOTSTRAP is empty" in text
         assert "100 %" not in text.replace("100.0 %", "")
         assert ">bootstrapped<" not in text
@@ -138,6 +138,6 @@ def test_what_a_chain_stands_before_is_shown(browse: Browse) -> None:
     words = "all 5 validators accepted C-Chain block 22"
     models.ChainSync.objects.filter(pk="C").update(obstacle=words)
     text = _network(browse)
-    assert ">stands still</span>" in text
+    assert ">blocked</span>" in text
     assert words in text
     assert words in browse(detail("chainsync", "C")).text

@@ -31,7 +31,7 @@ def test_it_is_asked_about_noted_and_logged(admin_client: Client) -> None:
     assert list(Peer.objects.filter(pardoned_at__isnull=False)) == [Peer.objects.get(pk=BENCHED)]
     entry = LogEntry.objects.get()
     assert (entry.object_id, str(BENCHED) in entry.object_repr) == (str(BENCHED), True)
-    assert "is to be asked again" in entry.change_message
+    assert "gets requests again" in entry.change_message
 
 
 def test_of_one_that_is_asked_it_says_so(admin_client: Client) -> None:
