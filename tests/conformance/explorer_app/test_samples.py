@@ -207,7 +207,7 @@ def test_a_single_file_is_compiled_for_older_rules_where_nobody_says_for_which()
         "optimizationUsed": "0",
     }
 
-    verified = check(from_form(ANY, form, most=100_000), on_chain(found))
+    verified = check(from_form(ANY, form, maximum=100_000), on_chain(found))
 
     assert verified.note == "for the rules of paris"
     assert verified.comparison.runtime is Match.PARTIAL  # the file has another name

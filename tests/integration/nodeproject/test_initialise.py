@@ -73,6 +73,8 @@ def test_accounts_with_coins_are_shown_with_their_keys(
     assert bool(evm_chain().keyring) == (consensus == "sole")
 
 
+# Only the embedded profile signs with the keys of the mnemonic.
+@pytest.mark.node_settings(profile="embedded")
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,10 +62,10 @@ def sqlite(scene: Scene, elsewhere: NodeSettings, tmp_path: Path) -> NodeSetting
 def another_version(of: NodeSettings) -> Iterator[None]:
     """Make an SQLite database appear to be made by an earlier version of the program."""
     last = ("cchain_app", "0013_chain_id_by_hand")
-    with transfer._opened(of.directory / "node.sqlite3", of) as source:
+    with transfer._opened(of.common.directory / "node.sqlite3", of) as source:
         MigrationRecorder(source.connection).record_unapplied(*last)
     yield
-    with transfer._opened(of.directory / "node.sqlite3", of) as source:
+    with transfer._opened(of.common.directory / "node.sqlite3", of) as source:
         MigrationRecorder(source.connection).record_applied(*last)
 
 
@@ -81,14 +80,14 @@ def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) 
         return tables.EVERYTHING.counts(SECOND) == empty
 
     with (
-        claim_directory(sqlite.directory),
+        claim_directory(sqlite.common.directory),
         pytest.raises(DirectoryInUse, match="another node runs on"),
     ):
         transfer.transfer(sqlite, SECOND)
     with pytest.raises(
         BackupOfOtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"
     ):
-        transfer.transfer(replace(sqlite, network_id=77), SECOND)
+        transfer.transfer(updated(sqlite, network_id=77), SECOND)
     with pytest.raises(NotEmpty, match="the database here is not empty"):
         transfer.transfer(sqlite, Database())
     words = r"by the migration cchain_app\.0013_chain_id_by_hand"
