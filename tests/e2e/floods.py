@@ -32,7 +32,7 @@ PATIENCE = 120.0
 """Seconds until a test gives up waiting."""
 PAUSE = 0.05
 
-_ENDED = re.compile(r"network_app\.peers\.lives  (\S+) at (\S+): (.*)")
+_ENDED = re.compile(r"network_app\.peers\.connection_tasks  (\S+) at (\S+): (.*)")
 
 
 class Ending(NamedTuple):

@@ -24,7 +24,7 @@ def test_methods_are_found_and_tried_on_a_desk_and_on_a_phone(node: CheckedNode)
     assert json.loads(found["network"])["result"] == {"networkName": "local"}
     assert json.loads(found["big"])["result"]["weights"] == [1, 1000, 1000, 4]
     assert json.loads(found["refused"])["error"]["code"] == -32602
-    assert found["nonsense"].startswith("These params are no JSON")
+    assert found["nonsense"].startswith("The params are not valid JSON")
     long = found["long"]
     assert long["isBegun"]
     assert 1 << 18 < long["length"] < 1 << 20

@@ -37,5 +37,5 @@ def test_every_follower_names_the_producer_that_stands_still(tmp_path: Path) -> 
 def told(node: NetworkNode) -> str:
     """Return the error of a node's C-Chain health check, without the seconds."""
     error = str(node.checks()["C"].get("error", ""))
-    head, waits, rest = error.partition(" wait for ")
+    head, waits, rest = error.partition(" pending for ")
     return head + waits + rest.replace(rest.split(" ")[0], "#", 1) if waits else error
