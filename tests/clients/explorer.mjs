@@ -100,9 +100,9 @@ export async function keepsReading({ base }) {
   const asked = await page.evaluate(() => {
     let heads = 0
     document.body.addEventListener('head', () => { heads += 1 })
-    tell()
+    announceHead()
     document.getSelection().removeAllRanges()
-    tell()
+    announceHead()
     return heads
   })
   await context.close()
@@ -213,8 +213,8 @@ async function fill(page, name, fields) {
 /** Sends the transaction prepared by a form, and returns the page's message once the receipt is there. */
 async function send(block, button) {
   await block.locator(`[data-send="${button}"]`).click()
-  await block.locator('.says .badge.good, .says .badge.bad').waitFor()
-  return block.locator('.says').innerText()
+  await block.locator('.send-status .badge.good, .send-status .badge.bad').waitFor()
+  return block.locator('.send-status').innerText()
 }
 
 /** Reads and writes a contract on both screens, with a wallet and with the node's account, and reads its storage. */
