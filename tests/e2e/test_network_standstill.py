@@ -38,4 +38,4 @@ def told(node: NetworkNode) -> str:
     """Return the error of a node's C-Chain health check, without the seconds."""
     error = str(node.checks()["C"].get("error", ""))
     head, waits, rest = error.partition(" pending for ")
-    return head + waits + rest.replace(rest.split(" ")[0], "#", 1) if waits else error
+    return head + waits + rest.replace(rest.split(",")[0], "#", 1) if waits else error
