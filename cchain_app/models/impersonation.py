@@ -24,7 +24,7 @@ class ImpersonatedSignature(models.Model):
     """A signature with the signer that ecrecover returns for it from a block on; keys increase in order of creation."""
 
     id = models.BigAutoField(primary_key=True)
-    number = models.BigIntegerField(help_text="First block with this exception", db_index=True)
+    number = models.BigIntegerField(help_text="The first block that it is so in", db_index=True)
     signature = BytesField(help_text="r, s and v: 65 bytes")
     signer = AddressField()
 

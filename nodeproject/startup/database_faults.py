@@ -48,7 +48,7 @@ def verify_reachable() -> None:
             encoding = session.info.parameter_status("server_encoding")
     except psycopg.Error as error:
         raise DatabaseUnusable(
-            f"{_named(entry)} cannot be used ({_words(error)}): see that the server runs, or correct "
+            f"{_named(entry)} cannot be used ({_words(error)}): check that the server runs, or correct "
             "NODE_DATABASE_URL"
         ) from error
     if encoding != "UTF8":

@@ -41,8 +41,8 @@ class MempoolTxAdmin(OpenedTxAdmin):
             name="drop",
             button="Drop",
             question="Drop this transaction?",
-            consequence="It leaves this node's mempool, and what it spends can be spent by another one. A block "
-            "that is being made may have it already, and a peer that has it may have it accepted, or send it again.",
+            consequence="It leaves this node's mempool, and another transaction can spend its inputs. A block that is "
+            "being built may already contain it, and peers that have it may have it accepted or send it again.",
             permission="platform_app.delete_mempooltx",
             do=_drop,
             flag=DELETION,

@@ -28,6 +28,6 @@ def test_methods_are_found_and_tried_on_a_desk_and_on_a_phone(node: CheckedNode)
     long = found["long"]
     assert long["isBegun"]
     assert 1 << 18 < long["length"] < 1 << 20
-    assert long["words"].endswith(" more characters: the call above, in a shell, shows them all")
+    assert long["words"].endswith(" more characters; run the call above in a shell to see all")
     assert found["named"]
     assert f"{given['base']}/ext/bc/C/rpc" in found["curl"]

@@ -77,7 +77,10 @@ def test_a_contract_is_read_and_written_in_a_browser(node: CheckedNode, cabinet:
         assert "reverted with Locked" in unsent
         assert "value must be a whole number" in bad
         assert seen[f"contract-unexplained-{screen}"] == ["not sent No reason was given.", True]
-        assert seen[f"contract-busy-{screen}"] == "The node returned an error: 429 <b>Too Many Requests"
+        assert (
+            seen[f"contract-busy-{screen}"]
+            == "The node returned an error: 429 <b>Too Many Requests"
+        )
         values, total, failure = seen[f"contract-read-{screen}"]
         assert count in values
         assert total == "42"

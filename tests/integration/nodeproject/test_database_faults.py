@@ -174,7 +174,7 @@ def test_a_file_that_is_no_database(said: Said, data: Path, command: str) -> Non
     path.write_bytes(os.urandom(8192))
 
     assert said(command) == (
-        f"CommandError: the database {path} is damaged, or no database (file is not a database): "
+        f"CommandError: the database {path} is damaged, or not a database (file is not a database): "
         "restore a backup, or move it away to start with a new one\n"
     )
 
@@ -252,7 +252,7 @@ def test_a_full_disk(said: Said, data: Path) -> None:
     told = said("init_node", *on_disk_of(data, "300k"))
 
     assert told == (
-        f"CommandError: the database {data}/node.sqlite3 cannot grow: its disk is full. Make room "
+        f"CommandError: the database {data}/node.sqlite3 cannot grow: its disk is full. Free space "
         "and start again\n"
     )
 

@@ -198,8 +198,8 @@ def test_a_named_file_that_is_not_there_stops_the_start(
         make_identity(this_node().settings, NOW)
 
     assert str(refused.value) == (
-        f"NODE_{missing.upper()} names {paths[missing]}, which is not there: without the setting "
-        "the node makes its own"
+        f"NODE_{missing.upper()} names {paths[missing]}, which does not exist; without the setting "
+        "the node creates its own"
     )
     assert isinstance(refused.value, CannotStart)
     assert not directory.exists()

@@ -82,7 +82,7 @@ def test_a_pooled_transaction_is_dropped(scene: Scene, admin_client: Client) -> 
     ((title, flag, words),) = _logged()
     assert (flag, words) == (DELETION, f"Dropped transaction 0x{hashes[1].hex()} from the pool.")
     assert hashes[1].hex()[:6] in title
-    assert "does not exist. It waits no more" in _confirm(admin_client, paths[1])
+    assert "does not exist. It is not pending" in _confirm(admin_client, paths[1])
     assert len(_logged()) == 1
 
 
@@ -103,7 +103,7 @@ def test_what_a_block_has_meanwhile_is_not_dropped(
     # The page has read the row before the block arrives.
     monkeypatch.setattr("cchain_app.admin.mempool.PoolTransactionAdmin.get_object", lambda *_: row)
     scene.mine()
-    assert "The action was refused: the transaction waits no more" in _confirm(
+    assert "The action was refused: the transaction is no longer pending" in _confirm(
         admin_client, paths[0]
     )
     assert _logged() == []

@@ -42,7 +42,7 @@ def test_voters_have_their_defaults_and_others(settings: Any, values: dict[str, 
         (
             {"mining": "interval", "block_interval": 0.5},
             "node.E008",
-            "NODE_BLOCK_INTERVAL is 0.5, which is no number of whole seconds",
+            "NODE_BLOCK_INTERVAL is 0.5, which is not a whole number of seconds",
         ),
         ({"producer": "NodeID-a"}, "node.E009", "NODE_PRODUCER names a node, but"),
         ({"network": False, "profile": "embedded"}, "node.E010", "NODE_NETWORK is false, but"),
