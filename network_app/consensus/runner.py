@@ -260,7 +260,7 @@ class Runner(Generic[B]):
         obstacle = self.report().obstacle
         if obstacle != self._obstacle:
             self._obstacle = obstacle
-            words = obstacle or "enough stake responds again"
+            words = obstacle or "hears enough of the stake again"
             _log.log(
                 logging.WARNING if obstacle else logging.INFO,
                 "%s-Chain: %s",

@@ -72,5 +72,5 @@ def test_a_reader_that_cannot_be_started_is_started_later(
         readers.stop()
         readers.join()
 
-    words = "a reader could not be started: [Errno 12] Cannot allocate memory; it is started again"
+    words = "a reader could not be started: [Errno 12] Cannot allocate memory; restarting it"
     assert caplog.text.count(words) == 2

@@ -167,7 +167,7 @@ def test_it_says_in_words_why_nothing_is_decided(caplog: pytest.LogCaptureFixtur
     said = [record.getMessage() for record in caplog.records if "hears" in record.getMessage()]
     assert said == [
         "P-Chain: hears 40 % of the stake, needs 80 %",
-        "P-Chain: enough stake responds again",
+        "P-Chain: hears enough of the stake again",
     ]
 
 
