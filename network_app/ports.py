@@ -1,6 +1,6 @@
 """Interfaces between the parts of the network's process. Pure.
 
-`peers.network.Network` is the `PeerNetwork`. `sync.router.ChainRouter` is the `MessageHandler` above it and drives an
+`peers.network.Network` is the `Network`. `sync.router.ChainRouter` is the `MessageHandler` above it and drives an
 `AcceptedChain` for each chain, which `chains` builds from Django services and rows. All methods of `AcceptedChain` and
 `NetworkReports` block and are called in a thread; those of the other interfaces are called on the event loop.
 """
@@ -113,7 +113,7 @@ class MessageHandler(Protocol):
         """
 
 
-class PeerNetwork(Protocol):
+class Network(Protocol):
     """The connections, as the higher layers see them."""
 
     @property

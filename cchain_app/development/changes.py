@@ -35,7 +35,7 @@ class StateEdit(NamedTuple):
     """Whether the head's block itself had not changed this account or slot."""
 
 
-class StateBefore(NamedTuple):
+class BeforeEdits(NamedTuple):
     """The accounts and slots before the changes."""
 
     accounts: dict[Address, AccountState | None]
@@ -44,14 +44,14 @@ class StateBefore(NamedTuple):
 
 def before(
     changes: Sequence[StateEdit], accounts: dict[Address, AccountState | None]
-) -> StateBefore:
+) -> BeforeEdits:
     """Return the values that the changed accounts and slots had before the first of these changes.
 
     Args:
         changes: The changes, in order.
         accounts: The changed accounts after the last change.
     """
-    found = StateBefore({}, {})
+    found = BeforeEdits({}, {})
     for change in reversed(changes):
         if change.kind == STORAGE:
             assert change.slot is not None
@@ -96,7 +96,7 @@ def lower_a_nonce(changes: StateChanges) -> bool:
 
 
 def as_state_changes(
-    was: StateBefore,
+    was: BeforeEdits,
     accounts: dict[Address, AccountState | None],
     slots: dict[tuple[Address, Slot], Word],
 ) -> StateChanges:

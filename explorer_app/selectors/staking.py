@@ -46,7 +46,7 @@ class ValidatorRow(NamedTuple):
     """The stake that can still be delegated to it."""
 
 
-class StakingPeriod(NamedTuple):
+class PeriodRow(NamedTuple):
     """A staking period, in any phase."""
 
     row: Staker
@@ -97,14 +97,14 @@ def ending(chain: PlatformChain, *, after: int = 0, count: int = PAGE) -> list[S
 
 def periods(
     chain: PlatformChain, node_id: NodeID, *, delegators: bool, count: int
-) -> list[StakingPeriod]:
+) -> list[PeriodRow]:
     """Return a node's periods as a validator, or those of its delegators, the latest first."""
     rows = chain.db.objects(Staker).filter(node_id=node_id, is_delegator__in=[delegators])
     stakers = list(rows.order_by("-position")[:count])
     return _with_rewards(chain, stakers)
 
 
-def period_of(chain: PlatformChain, tx_id: ID) -> StakingPeriod | None:
+def period_of(chain: PlatformChain, tx_id: ID) -> PeriodRow | None:
     """Return the staking period that a transaction started."""
     staker = chain.db.objects(Staker).filter(pk=tx_id).first()
     return None if staker is None else _with_rewards(chain, [staker])[0]
@@ -165,11 +165,11 @@ def _capacity(chain: PlatformChain, validator: ValidatorRecord) -> int:
     return max(0, maximum - _stake(validator))
 
 
-def _with_rewards(chain: PlatformChain, stakers: Sequence[Staker]) -> list[StakingPeriod]:
+def _with_rewards(chain: PlatformChain, stakers: Sequence[Staker]) -> list[PeriodRow]:
     past = [period.pk for period in stakers if period.phase == Phase.PAST]
     paid = _paid(chain, past)
     return [
-        StakingPeriod(
+        PeriodRow(
             period,
             str(period.get_phase_display()),
             "" if period.outcome is None else str(period.get_outcome_display()),

@@ -11,7 +11,7 @@ from adminkit.formats import percent, with_unit
 from adminkit.overview import Card, Overview, Panel
 from network_app import selectors
 from network_app.admin import display
-from network_app.consensus.report import ConsensusReport, ProcessingBlock
+from network_app.consensus.report import ConsensusReport, ReportedBlock
 from network_app.models import BlockDecision
 from platform_app.admin.display import round_coins
 from primitives.ids import ID, NodeID
@@ -173,10 +173,10 @@ def _processing(report: ConsensusReport, now: float) -> SafeString:
     return _followed(shown, display.faint(f"and {more:,} more")) if more > 0 else shown
 
 
-def _tree(blocks: Sequence[ProcessingBlock]) -> Iterator[tuple[ProcessingBlock, int]]:
+def _tree(blocks: Sequence[ReportedBlock]) -> Iterator[tuple[ReportedBlock, int]]:
     """Yield blocks with their depth, each after its parent; siblings in the order of arrival."""
     here = {item.block_id for item in blocks}
-    children: dict[ID | None, list[ProcessingBlock]] = {}
+    children: dict[ID | None, list[ReportedBlock]] = {}
     for element in blocks:
         parent = element.parent_id if element.parent_id in here else None
         children.setdefault(parent, []).append(element)

@@ -18,8 +18,8 @@ from network_app.consensus.report import (
     Issues,
     OpenPoll,
     Outcomes,
-    ProcessingBlock,
     Proposals,
+    ReportedBlock,
     Tables,
     Work,
 )
@@ -156,13 +156,13 @@ class Figures(BlockObserver[B], Generic[B]):
 
     # --- reporting
 
-    def processing(self) -> tuple[ProcessingBlock, ...]:
+    def processing(self) -> tuple[ReportedBlock, ...]:
         """Return the blocks that are processing."""
         if self._engine is None:
             return ()
         tree, now = self._engine.tree, self._clock()
         return tuple(
-            ProcessingBlock(
+            ReportedBlock(
                 block_id,
                 issued.block.parent_id,
                 issued.block.height,

@@ -11,9 +11,9 @@ from network_app.consensus.report import (
     Issues,
     OpenPoll,
     Outcomes,
-    ProcessingBlock,
     ProducerRewind,
     Proposals,
+    ReportedBlock,
     StakeReport,
     Tables,
     Work,
@@ -94,7 +94,7 @@ def from_json(said: Mapping[str, Any]) -> ConsensusReport:
         preference=_id(said["preference"]),
         max_verified_height=said["max_verified_height"],
         processing=tuple(
-            ProcessingBlock(
+            ReportedBlock(
                 **entry
                 | {
                     "block_id": ID.parse(entry["block_id"]),

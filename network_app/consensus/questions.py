@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from network_app.consensus.pending_limit import PendingBlocksLimit
 from network_app.consensus.sender import Work
 from network_app.consensus.vm import ThreadedVM
-from network_app.ports import PeerNetwork
+from network_app.ports import Network
 from network_app.snowman.engine import SnowmanEngine
 from network_app.sync.budget import Turn
 from network_app.sync.messages import as_id, enclose
@@ -35,7 +35,7 @@ class Questions:
     def __init__(
         self,
         vm: ThreadedVM[Any],
-        network: PeerNetwork,
+        network: Network,
         room: PendingBlocksLimit,
         chain_id: ID,
         is_heeded: Callable[[NodeID], bool],

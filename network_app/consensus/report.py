@@ -16,7 +16,7 @@ WORK = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 """Upper bounds of the histogram of seconds spent on an accepted block; a last bucket is unbounded."""
 
 
-class ProcessingBlock(NamedTuple):
+class ReportedBlock(NamedTuple):
     """A block that is processing."""
 
     block_id: ID
@@ -256,7 +256,7 @@ class ConsensusReport:
     last_height: int
     preference: ID | None
     max_verified_height: int
-    processing: tuple[ProcessingBlock, ...]
+    processing: tuple[ReportedBlock, ...]
     """In the order in which they were issued."""
     decided: tuple[DecidedBlock, ...]
     """The most recent decisions."""

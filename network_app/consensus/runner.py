@@ -23,7 +23,7 @@ from network_app.consensus.report import ConsensusReport, ProducerRewind
 from network_app.consensus.sender import PeerSender, Work
 from network_app.consensus.validators import CurrentValidators
 from network_app.consensus.vm import ThreadedVM, VotedChain
-from network_app.ports import DONE, PeerNetwork
+from network_app.ports import DONE, Network
 from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.parameters import SnowParameters
 from network_app.sync.budget import AnswerBudget, Turn
@@ -60,7 +60,7 @@ class Runner(Generic[B]):
     def __init__(
         self,
         chain: VotedChain[B],
-        network: PeerNetwork,
+        network: Network,
         requests: Requests,
         validators: CurrentValidators,
         *,

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from network_app.consensus.pending_limit import PendingBlocksLimit
 from network_app.consensus.validators import CurrentValidators
-from network_app.ports import PeerNetwork
+from network_app.ports import Network
 from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.ports import Chits, Sender
 from network_app.sync.messages import Answer, as_id, enclose
@@ -48,7 +48,7 @@ class PeerSender(Sender):
 
     def __init__(
         self,
-        network: PeerNetwork,
+        network: Network,
         requests: Requests,
         validators: CurrentValidators,
         room: PendingBlocksLimit,

@@ -20,7 +20,7 @@ from network_app.sync.errors import (
     Stuck,
     TooMuchFetched,
 )
-from network_app.sync.executing import BlockExecutor
+from network_app.sync.executing import FetchedBlockExecutor
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier, FrontierResult
 from network_app.sync.last_accepted import LastAccepted
@@ -65,7 +65,7 @@ class Bootstrap:
         self._log_limit = LogLimit()
         self._reached = False
         """Whether the frontier was reached since this process started."""
-        self._executor = BlockExecutor(last_accepted, config, self._executed)
+        self._executor = FetchedBlockExecutor(last_accepted, config, self._executed)
         self._reacher = Reacher(
             last_accepted,
             frontier,

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from network_app.log_limit import LogLimit
 from network_app.peers.bench import Bench
-from network_app.ports import Directory, PeerNetwork
+from network_app.ports import Directory, Network
 from primitives.bounded_cache import BoundedCache
 from primitives.ids import NodeID
 
@@ -77,7 +77,7 @@ class PeerSelection:
 
     def __init__(
         self,
-        network: PeerNetwork,
+        network: Network,
         directory: Directory,
         bench: Bench,
         clock: Callable[[], float] = time.monotonic,

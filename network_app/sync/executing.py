@@ -23,7 +23,7 @@ MIN_BATCH = 3
 """A proposal, its option, and the next signed block."""
 
 
-class BlockExecutor:
+class FetchedBlockExecutor:
     """Passes fetched blocks of one chain to `AcceptedChain.accept`, in batches committed together.
 
     `on_accept` is called after each batch with the last accepted block before it. It is called on the event

@@ -13,7 +13,7 @@ from contextlib import suppress
 from google.protobuf.message import DecodeError
 from typing_extensions import override
 
-from network_app.ports import MessageHandler, PeerInfo, PeerNetwork
+from network_app.ports import MessageHandler, Network, PeerInfo
 from network_app.sync.errors import UnusableGenesis
 from network_app.sync.messages import GENESIS, enclose, with_handler
 from network_app.wire.node_pb2 import GenesisAnswer
@@ -46,7 +46,7 @@ class GenesisFetcher(MessageHandler):
         self._numbers = itertools.count(1, 2)
         self._open: dict[tuple[NodeID, int], asyncio.Future[GenesisAnswer | None]] = {}
 
-    async def fetch(self, network: PeerNetwork) -> GenesisAnswer:
+    async def fetch(self, network: Network) -> GenesisAnswer:
         """Wait for peers and return the first usable answer."""
         while True:
             self._connected.clear()
@@ -68,7 +68,7 @@ class GenesisFetcher(MessageHandler):
                 async with asyncio.timeout(ASK_AGAIN):
                     await self._connected.wait()
 
-    async def ask(self, network: PeerNetwork, node_id: NodeID) -> GenesisAnswer | None:
+    async def ask(self, network: Network, node_id: NodeID) -> GenesisAnswer | None:
         """Ask one peer; return None if it sends no answer, or an unusable one."""
         key = node_id, next(self._numbers)
         request = AppRequest(

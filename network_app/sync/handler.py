@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
-from network_app.ports import AcceptedChain, Directory, PeerNetwork, RunInThread
+from network_app.ports import AcceptedChain, Directory, Network, RunInThread
 from network_app.sync.bootstrap import Bootstrap
 from network_app.sync.budget import AnswerBudget
 from network_app.sync.choosing import PeerSelection
@@ -34,7 +34,7 @@ _log = logging.getLogger(__name__)
 class SharedParts:
     """Objects that all chains of a node share."""
 
-    network: PeerNetwork
+    network: Network
     choice: PeerSelection
     bench: Bench
     config: NetworkConfig

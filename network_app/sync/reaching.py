@@ -6,7 +6,7 @@ from network_app.config import NetworkConfig
 from network_app.ports import BlockRef
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import Forked, NoAgreement
-from network_app.sync.executing import BlockExecutor
+from network_app.sync.executing import FetchedBlockExecutor
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier, FrontierResult
 from network_app.sync.last_accepted import LastAccepted
@@ -28,7 +28,7 @@ class Reacher:
         choice: PeerSelection,
         config: NetworkConfig,
         *,
-        executor: BlockExecutor,
+        executor: FetchedBlockExecutor,
         progress: BootstrapProgress,
     ) -> None:
         self._last_accepted = last_accepted

@@ -11,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.peers.counters import RunningAverage
-from network_app.ports import PeerNetwork
+from network_app.ports import Network
 from network_app.sync.messages import Answer, AnswerT, Request, enclose
 from network_app.wire.errors import MessageTooLarge
 from network_app.wire.framing import pack
@@ -77,7 +77,7 @@ class Requests:
 
     def __init__(
         self,
-        network: PeerNetwork,
+        network: Network,
         bench: Bench,
         config: NetworkConfig,
         *,

@@ -16,9 +16,9 @@ from network_app.ports import (
     AcceptedChain,
     Directory,
     MessageHandler,
+    Network,
     NetworkReports,
     PeerInfo,
-    PeerNetwork,
     RunInThread,
 )
 from network_app.sync import applications
@@ -75,7 +75,7 @@ class ChainRouter(MessageHandler):
 
     def __init__(
         self,
-        network: PeerNetwork,
+        network: Network,
         chains: Sequence[AcceptedChain],
         records: NetworkReports,
         config: NetworkConfig,

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Protocol, TypeAlias
 
 from network_app.config import NetworkConfig
-from network_app.ports import ANCESTOR_OVERHEAD, BlockRef, PeerNetwork, RunInThread
+from network_app.ports import ANCESTOR_OVERHEAD, BlockRef, Network, RunInThread
 from network_app.sync.budget import AnswerBudget
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import Answer, as_id, enclose
@@ -77,7 +77,7 @@ class Serving:
     def __init__(
         self,
         last_accepted: LastAccepted,
-        network: PeerNetwork,
+        network: Network,
         config: NetworkConfig,
         budget: AnswerBudget,
         serve: RunInThread,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from network_app.config import NetworkConfig
 from network_app.gossip.transactions import KnownTransactions
-from network_app.ports import NoRoom, PeerNetwork
+from network_app.ports import Network, NoRoom
 from network_app.sync.batches import Recently, in_messages
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
@@ -44,7 +44,7 @@ class Gossip:
     def __init__(
         self,
         last_accepted: LastAccepted,
-        network: PeerNetwork,
+        network: Network,
         choice: PeerSelection,
         config: NetworkConfig,
         clock: Callable[[], float] = time.monotonic,

@@ -13,7 +13,7 @@ from platform_app.store.state import DatabaseState
 from primitives.ids import ID
 
 
-class ProcessingTree:
+class PlatformTree:
     """Processing blocks and the accepted state below them. Not thread-safe.
 
     Rows are read without a lock, so another process may accept a block between two reads. Blocks verified

@@ -20,7 +20,7 @@ from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, builder, clearing, mempool, uptime
 from platform_app.services.acceptance import ProcessingOrigin
-from platform_app.services.tree import ProcessingTree
+from platform_app.services.tree import PlatformTree
 from platform_app.txs.base import Tx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -51,7 +51,7 @@ class PlatformVM:
 
     def __init__(self, chain: PlatformChain) -> None:
         self._chain = chain
-        self._tree = ProcessingTree(chain)
+        self._tree = PlatformTree(chain)
         self._last: Block | None = None
         """The last accepted block, cached because consensus reads it before each block."""
 

@@ -6,7 +6,7 @@ Reading never changes anything. A missing object is None, never an error.
 
 from typing import Protocol
 
-from platform_app.state.clock import Clock
+from platform_app.state.clock import ClockState
 from platform_app.state.stakers import Stakers
 from platform_app.state.subnets import Subnets
 from platform_app.state.supplies import Supplies
@@ -18,7 +18,7 @@ class ChainState(Protocol):
     """Everything that a rule may read."""
 
     @property
-    def clock(self) -> Clock:
+    def clock(self) -> ClockState:
         """The time and the gas."""
 
     @property

@@ -16,7 +16,7 @@ class FeeState:
     excess: int = 0
 
 
-class Clock(Protocol):
+class ClockState(Protocol):
     """The reads of this facet."""
 
     def timestamp(self) -> int:
@@ -34,12 +34,12 @@ class ClockChanges:
     fee_state: FeeState | None
 
 
-class ClockDiff(FacetDiff[Clock]):
+class ClockDiff(FacetDiff[ClockState]):
     """Changes of time and gas."""
 
     __slots__ = ("_fee_state", "_timestamp")
 
-    def __init__(self, parent: Clock) -> None:
+    def __init__(self, parent: ClockState) -> None:
         super().__init__(parent)
         self._timestamp: int | None = None
         self._fee_state: FeeState | None = None

@@ -9,8 +9,8 @@ from network_app.consensus.report import (
     Issues,
     OpenPoll,
     Outcomes,
-    ProcessingBlock,
     Proposals,
+    ReportedBlock,
     StakeReport,
     Tables,
     Work,
@@ -30,9 +30,9 @@ def node_id(number: int) -> NodeID:
     return NodeID(number.to_bytes(20, "big"))
 
 
-def processing(number: int) -> ProcessingBlock:
+def processing(number: int) -> ReportedBlock:
     """Return a processing block at this height."""
-    return ProcessingBlock(
+    return ReportedBlock(
         block_id(number), block_id(0), number, 1.5, True, 7, node_id(number), 1_700_000_000.125
     )
 

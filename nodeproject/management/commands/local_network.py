@@ -38,7 +38,7 @@ from nodeproject.processes.local_network.processes import (
     State,
     stop_all,
 )
-from nodeproject.processes.local_network.running import PATIENCE, NetworkFailed, RunningNetwork
+from nodeproject.processes.local_network.running import PATIENCE, LocalNetworkRun, NetworkFailed
 from nodeproject.processes.local_network.standing import NodeStatus, Quorum
 from nodeproject.processes.local_network.tables import place_table, standing_table
 from nodeproject.startup.process import CannotStart, check_port, claim_directory
@@ -146,7 +146,7 @@ class Command(BaseCommand):
                 signal.signal(number, lambda *_: sys.exit(0))
         try:
             with Control(directory) as control:
-                running = RunningNetwork(nodes, processes, quorum, self._say)
+                running = LocalNetworkRun(nodes, processes, quorum, self._say)
                 console = Console()
                 with console.status("Starting the nodes"):
                     running.start(control)

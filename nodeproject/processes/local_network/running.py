@@ -26,7 +26,7 @@ class NetworkFailed(Exception):
     """The network did not start, or has ended; the message says why."""
 
 
-class RunningNetwork:
+class LocalNetworkRun:
     """The nodes and their processes.
 
     Args:

@@ -26,7 +26,7 @@ from nodeproject.processes.local_network.processes import (
     in_words,
     stop_all,
 )
-from nodeproject.processes.local_network.running import NetworkFailed, RunningNetwork
+from nodeproject.processes.local_network.running import LocalNetworkRun, NetworkFailed
 from nodeproject.processes.local_network.standing import Quorum
 from primitives.ids import NodeID
 
@@ -229,12 +229,12 @@ def test_what_is_no_request_is_told(tmp_path: Path, line: bytes, words: str) -> 
 # A network of such programs
 
 
-def running(tmp_path: Path, made: list[NetworkNodeProcess], said: list[str]) -> RunningNetwork:
+def running(tmp_path: Path, made: list[NetworkNodeProcess], said: list[str]) -> LocalNetworkRun:
     nodes = [
         LocalNode(tmp_path / f"node{place}", NodeID(bytes([place]) * 20), 0, 0)
         for place in range(1, len(made) + 1)
     ]
-    return RunningNetwork(nodes, made, Quorum(13, 20), said.append)
+    return LocalNetworkRun(nodes, made, Quorum(13, 20), said.append)
 
 
 def test_a_network_whose_node_cannot_start_fails_with_its_words(tmp_path: Path, make: Make) -> None:

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from network_app.admin import voting
-from network_app.consensus.report import ConsensusReport, ProcessingBlock, StakeReport
+from network_app.consensus.report import ConsensusReport, ReportedBlock, StakeReport
 from network_app.store import consensus
 from platform_app.chain import PlatformChain
 from primitives.ids import NodeID
@@ -50,7 +50,7 @@ def test_each_chain_has_its_parameters_its_stake_and_its_head(browse: Browse) ->
 
 @pytest.mark.usefixtures("snowman")
 def test_processing_blocks_are_a_tree(browse: Browse) -> None:
-    def block(number: int, parent: int, **changes: Any) -> ProcessingBlock:
+    def block(number: int, parent: int, **changes: Any) -> ReportedBlock:
         return processing(number)._replace(parent_id=block_id(parent), **changes)
 
     report = replace(

@@ -1,21 +1,14 @@
 """The first start and later ones: data written, data found again, and refused settings."""
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from chaindb import clock
-from nodeproject.apps import this_node
-from nodeproject.startup import identity
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import parse_block
-from platform_app.config import DAY, specification_config
-from platform_app.genesis.building import build_genesis
-from platform_app.genesis.built_in import REFERENCE_STEP, Founder, own_network
+from platform_app.config import DAY
+from platform_app.genesis.built_in import REFERENCE_STEP
 from platform_app.genesis.errors import (
     MalformedGenesisField,
     MissingGenesisField,
@@ -24,10 +17,8 @@ from platform_app.genesis.errors import (
     UnencodableGenesis,
     UnreadableGenesisFile,
 )
-from platform_app.genesis.genesis import parse_genesis
 from platform_app.selectors import accepted, stakers
 from platform_app.selectors import subnets as chains
-from platform_app.selectors.accepted import NoFirstValidator
 from platform_app.services.errors import (
     DatabaseOfOtherNetwork,
     FileOfOtherNetwork,
@@ -37,41 +28,14 @@ from platform_app.services.genesis import load_genesis
 from platform_app.store import genesis as first_rows
 from platform_app.store.blocks import StoredNetwork
 from platform_app.txs.base import TxStatus
-from platform_app.txs.staking import AddPermissionlessValidatorTx
-from primitives.hashing import sha256
-from primitives.ids import AVM_ID, EVM_ID, ID, PRIMARY_NETWORK_ID
+from primitives.ids import AVM_ID, EVM_ID, PRIMARY_NETWORK_ID
 from tests.builders import genesis, platform
 from tests.builders.node_settings import updated
 from tests.conformance.pchain_vectors import cases
 from tests.integration.platform_app.conftest import EWOQ, PChain
-
-C_CHAIN_GENESIS = '{"config":{"chainId":43112}}'
+from tests.integration.platform_app.services.conftest import C_CHAIN_GENESIS, Start
 
 _ANY_SIGNER = platform.proof_of_possession()
-
-Start = Callable[..., StoredNetwork]
-"""Starts the node with the given settings and returns its network."""
-
-
-@pytest.fixture
-def start(
-    db: None, node_settings: Any, settings: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Start:
-    """Start a node as `initialise` does: in one data directory, with a stopped clock."""
-    settings.NODE = updated(node_settings, data_dir=str(tmp_path))
-    monkeypatch.setattr(clock, "now", lambda: platform.NOW)
-
-    def begin(now: int = platform.NOW, document: Any = None, **changes: Any) -> StoredNetwork:
-        monkeypatch.setattr(clock, "now", lambda: now)
-        file = ""
-        if document is not None:
-            file = str(tmp_path / "genesis.json")
-            Path(file).write_text(document if isinstance(document, str) else json.dumps(document))
-        settings.NODE = updated(settings.NODE, platform_genesis=file, **changes)
-        identity.make_identity(this_node().settings, now)
-        return load_genesis(platform_chain(), platform_chain().proof_of_possession, C_CHAIN_GENESIS)
-
-    return begin
 
 
 @pytest.mark.parametrize("case", cases("genesis", config=...))
@@ -356,146 +320,3 @@ def test_on_a_reference_network_this_node_is_nobody_and_blocks_are_made_all_the_
 
     assert block is not None
     assert len(stakers.current_validators(platform_chain()).validators) == 4
-
-
-# --- genesis bytes of the first start, and those received from other nodes ---
-
-
-def test_what_a_network_began_with_is_kept(start: Start) -> None:
-    network = start()
-
-    raw = accepted.genesis_bytes(platform_chain())
-    assert raw is not None
-    assert ID(sha256(raw)) == network.genesis_hash
-    assert parse_genesis(raw).timestamp == platform.NOW
-
-
-def test_without_a_chain_there_are_none(db: None) -> None:
-    assert accepted.genesis_bytes(platform_chain()) is None
-    with pytest.raises(NoFirstValidator):
-        accepted.first_validator(platform_chain())
-
-
-def test_the_first_validator_is_the_first_of_the_genesis(start: Start) -> None:
-    start()
-    assert accepted.first_validator(platform_chain()) == platform_chain().node_id
-
-
-def test_the_first_validator_of_the_reference_is_the_first_in_the_bytes(start: Start) -> None:
-    start(now=1_721_016_000, parameters="avalanchego")
-
-    raw = accepted.genesis_bytes(platform_chain())
-    assert raw is not None
-    first = parse_genesis(raw).validators[0].unsigned
-    assert isinstance(first, AddPermissionlessValidatorTx)
-    assert accepted.first_validator(platform_chain()) == first.validator.node_id
-
-
-def fetched(raw: bytes, tmp_path: Path) -> Path:
-    """Store genesis bytes at the path for those received from other nodes."""
-    path = tmp_path / "genesis" / "platform.bin"
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(raw)
-    return path
-
-
-def elsewhere(network_id: int = 12345) -> bytes:
-    """Return the genesis bytes of a foreign network."""
-    founders = [Founder(node, _ANY_SIGNER) for node in genesis.NODE_IDS]
-    config = own_network(
-        specification_config(network_id), founders, start_time=platform.NOW, c_chain_genesis="{}"
-    )
-    return build_genesis(config)
-
-
-def test_a_node_that_was_given_bytes_begins_with_them(start: Start, tmp_path: Path) -> None:
-    raw = elsewhere()
-    fetched(raw, tmp_path)
-
-    network = start(now=platform.NOW + DAY)
-
-    assert network.genesis_hash == ID(sha256(raw))
-    assert accepted.genesis_bytes(platform_chain()) == raw
-    assert platform_chain().tip().timestamp == platform.NOW
-    assert accepted.first_validator(platform_chain()) == genesis.NODE_IDS[0]
-    assert platform_chain().node_id not in stakers.current_validators(platform_chain()).by_node
-    assert start(now=platform.NOW + 2 * DAY) == network
-
-
-def test_bytes_of_another_network_are_refused(start: Start, tmp_path: Path) -> None:
-    fetched(elsewhere(network_id=777), tmp_path)
-
-    with pytest.raises(FileOfOtherNetwork) as refused:
-        start()
-
-    assert (refused.value.in_file, refused.value.wanted) == (777, 12345)
-    assert not models.Chain.objects.exists()
-
-
-def test_other_bytes_than_the_chain_began_with_are_refused(start: Start, tmp_path: Path) -> None:
-    stored = start().genesis_hash
-    fetched(elsewhere(), tmp_path)
-
-    with pytest.raises(OtherGenesisFile) as refused:
-        start()
-
-    assert refused.value.stored == stored
-
-
-def test_bytes_that_are_no_genesis_are_told_in_words(start: Start, tmp_path: Path) -> None:
-    path = fetched(elsewhere()[:-1], tmp_path)
-
-    with pytest.raises(UnreadableGenesisFile, match=r"cannot be read: ") as refused:
-        start()
-
-    assert refused.value.name == str(path)
-    assert not models.Chain.objects.exists()
-
-
-def test_a_file_that_settings_name_comes_before_bytes_of_others(
-    start: Start, tmp_path: Path
-) -> None:
-    fetched(b"no genesis at all", tmp_path)
-
-    network = start(document=genesis.document(), parameters="avalanchego")
-
-    assert network.network_id == 12345
-
-
-@pytest.mark.parametrize(
-    "changes", [{}, {"network_id": 777}, {"parameters": "avalanchego"}], ids=str
-)
-def test_a_chain_that_began_before_bytes_were_kept_gets_them_at_its_next_start(
-    start: Start, changes: dict[str, Any]
-) -> None:
-    start(now=1_721_016_000 + DAY, **changes)
-    raw = accepted.genesis_bytes(platform_chain())
-    models.Genesis.objects.all().delete()
-    assert accepted.genesis_bytes(platform_chain()) is None
-
-    start(now=1_721_016_000 + 30 * DAY)
-
-    assert accepted.genesis_bytes(platform_chain()) == raw
-
-
-def test_a_chain_of_a_file_gets_them_as_long_as_the_file_is_named(start: Start) -> None:
-    start(document=genesis.document(), parameters="avalanchego")
-    raw = accepted.genesis_bytes(platform_chain())
-    models.Genesis.objects.all().delete()
-
-    start()
-    assert accepted.genesis_bytes(platform_chain()) is None
-
-    start(document=genesis.document())
-    assert accepted.genesis_bytes(platform_chain()) == raw
-
-
-def test_a_node_with_other_keys_cannot_make_them_again(start: Start, tmp_path: Path) -> None:
-    start()
-    models.Genesis.objects.all().delete()
-    for path in (tmp_path / "staking").iterdir():
-        path.unlink()
-
-    start()
-
-    assert accepted.genesis_bytes(platform_chain()) is None

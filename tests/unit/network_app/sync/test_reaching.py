@@ -9,7 +9,7 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.ports import BlockRef, ParsedBlock
 from network_app.sync.errors import NoAgreement
-from network_app.sync.executing import BlockExecutor
+from network_app.sync.executing import FetchedBlockExecutor
 from network_app.sync.frontier import FrontierResult
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.progress import BootstrapProgress
@@ -77,7 +77,7 @@ async def reach(height: int, offset: int | None) -> tuple[Peers, Exception | Non
         whole,
         whole,
         CONFIG,
-        executor=BlockExecutor(last_accepted, CONFIG, lambda _before, _accepted: None),
+        executor=FetchedBlockExecutor(last_accepted, CONFIG, lambda _before, _accepted: None),
         progress=BootstrapProgress(last_accepted),
     )
     try:
