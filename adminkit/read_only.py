@@ -199,8 +199,8 @@ class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
         # Only the first page shows the note: later pages and searches stay a single query.
         note = "" if request.GET else self.list_note()
         # The template calls `empty_note` only if the list is empty.
-        told = {"list_note": note, "empty_note": self.empty_note}
-        return super().changelist_view(request, {**told, **(extra_context or {})})
+        notes = {"list_note": note, "empty_note": self.empty_note}
+        return super().changelist_view(request, {**notes, **(extra_context or {})})
 
     @override
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

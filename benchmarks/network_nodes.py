@@ -70,8 +70,8 @@ class Past(NamedTuple):
 
 def past(history: History) -> Past:
     """Return how a history was produced. It is produced once in a run."""
-    told = json.loads((_made(history) / "made.json").read_text())
-    return Past(*(Stretch(**item) for item in told))
+    stretches = json.loads((_made(history) / "made.json").read_text())
+    return Past(*(Stretch(**item) for item in stretches))
 
 
 def producer(history: History) -> Kind:

@@ -51,6 +51,8 @@ def versions() -> str:
 
 
 def _version(program: str) -> str:
-    told = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
-    number = re.search(r"\d+(\.\d+)+", told)
-    return number[0] if number else told.strip()
+    printed = subprocess.run(
+        [program, "--version"], check=True, capture_output=True, text=True
+    ).stdout
+    number = re.search(r"\d+(\.\d+)+", printed)
+    return number[0] if number else printed.strip()

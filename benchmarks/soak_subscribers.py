@@ -92,9 +92,9 @@ def subscribed(endpoint: Endpoint, count: int, head: int) -> Iterator[Subscriber
     process = context.Process(target=_listen, args=(theirs, endpoint, count, head), daemon=True)
     process.start()
     try:
-        told = ours.recv()
-        if told is not None:
-            raise RpcFailed(told)
+        failure = ours.recv()
+        if failure is not None:
+            raise RpcFailed(failure)
         yield Subscribers(ours)
     finally:
         process.terminate()

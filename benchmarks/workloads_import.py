@@ -47,8 +47,8 @@ def _bring(scene: Scene) -> Sequence[Brought]:
         asked = (str(file), str(first), str(last), f"--genesis={genesis}")
         told_by("export_chain", *asked, **{DATA_DIR: str(source)})
     names = [str(path) for path in (genesis, *files)]
-    told = _TOLD.findall(told_by("import_chain", *names, **{DATA_DIR: str(work / "data")}))
-    found = [Brought(int(a), int(b), float(c), float(d)) for a, b, c, d in told]
+    matches = _TOLD.findall(told_by("import_chain", *names, **{DATA_DIR: str(work / "data")}))
+    found = [Brought(int(a), int(b), float(c), float(d)) for a, b, c, d in matches]
     if [item.blocks for item in found] != [last + 1 - first for first, last in ranges.values()]:
         raise WrongAnswer(f"of {ranges} were imported {found}")
     return found

@@ -174,8 +174,8 @@ def _processor(scene: Scene) -> Measurement:
 
 def _record_poll(_scene: Scene) -> Measurement:
     """Measure the node's own command that counts votes."""
-    told = json.loads(told_by("time_record_poll"))
-    return Measurement(told["ten"], note=f"one block: {told['one']:.1f} µs")
+    timings = json.loads(told_by("time_record_poll"))
+    return Measurement(timings["ten"], note=f"one block: {timings['one']:.1f} µs")
 
 
 def _sending(raw: str) -> bytes:

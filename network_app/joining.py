@@ -108,9 +108,9 @@ def check_genesis(answer: GenesisAnswer, network_id: int, chain_id: int | None) 
         raise UnusableGenesis(f"it names {error.text!r} for a producer") from error
     if platform.network_id != network_id:
         raise UnusableGenesis(f"it is of network {platform.network_id}, not {network_id}")
-    told = cchain.config.chain_id
-    if chain_id is not None and told != chain_id:
-        raise UnusableGenesis(f"its C-Chain has chain ID {told}, not {chain_id}")
+    received = cchain.config.chain_id
+    if chain_id is not None and received != chain_id:
+        raise UnusableGenesis(f"its C-Chain has chain ID {received}, not {chain_id}")
 
 
 def _known_chain_id() -> int | None:

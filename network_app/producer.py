@@ -81,8 +81,8 @@ class ProducerPolicy:
             return named(node.producer)
         if not node.bootstrap:
             return self.own
-        told = None if node.platform_genesis else self._told()
-        return accepted.first_validator(self._chain) if told is None else told
+        named_by_others = None if node.platform_genesis else self._told()
+        return accepted.first_validator(self._chain) if named_by_others is None else named_by_others
 
     def read_again(self) -> None:
         """Discard the cached producer, after other nodes have named one."""

@@ -36,10 +36,12 @@ def verify_toolchain() -> None:
     cargo = shutil.which("cargo")
     if cargo is None:
         raise NoToolchain(f"There is no cargo here. {advice}")
-    told = subprocess.run([cargo, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603  # no input
-    numbers = re.search(r"(\d+)\.(\d+)", told)
+    printed = subprocess.run(  # noqa: S603  # no input
+        [cargo, "--version"], capture_output=True, text=True, check=False
+    ).stdout
+    numbers = re.search(r"(\d+)\.(\d+)", printed)
     if numbers is None or tuple(map(int, numbers.groups())) < tuple(map(int, wanted.split("."))):
-        raise NoToolchain(f"The cargo here is {told.strip() or 'unusable'}. {advice}")
+        raise NoToolchain(f"The cargo here is {printed.strip() or 'unusable'}. {advice}")
 
 
 def get_requires_for_build_wheel(config_settings: Settings = None) -> list[str]:

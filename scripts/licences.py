@@ -120,14 +120,14 @@ def package_licence(name: str) -> str:
 
 def crate_licences() -> dict[tuple[str, str], str]:
     """Return each crate's licence by name and version, as reported by cargo."""
-    told = subprocess.run(  # noqa: S603  # nothing of it comes from outside
+    listing = subprocess.run(  # noqa: S603  # nothing of it comes from outside
         ["cargo", "metadata", "--format-version", "1", "--locked", "--manifest-path", CRATE],  # noqa: S607
         check=True,
         capture_output=True,
         text=True,
     )
     licences = {}
-    for crate in json.loads(told.stdout)["packages"]:
+    for crate in json.loads(listing.stdout)["packages"]:
         if crate["name"] != OWN_CRATE and not crate["license"]:
             raise UnknownLicence(f"the crate {crate['name']} does not say which licence it has")
         licences[crate["name"], crate["version"]] = crate["license"]

@@ -38,7 +38,7 @@ class FetchedAdmin(RowsAdmin):
         return "Data of the forked chain is fetched once, when a call, block or request needs it, and kept here."
 
     @admin.display(description="Source")
-    def told(self, _row: Any) -> SafeString | str:
+    def source(self, _row: Any) -> SafeString | str:
         """Return the upstream host and the fork block."""
         return told_by()
 
@@ -54,7 +54,7 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
     fieldsets = (
         (
             "At the fork block",
-            {"fields": ("told", "full_address", "kind", "balance_text", "nonce_text", "slots")},
+            {"fields": ("source", "full_address", "kind", "balance_text", "nonce_text", "slots")},
         ),
         ("Contract", {"fields": ("full_code_hash", "code")}),
     )
@@ -105,7 +105,7 @@ class ForkedSlotAdmin(FetchedAdmin):
     search_fields = ("key",)
     search_help_text = "Address"
     fieldsets = (
-        ("At the fork block", {"fields": ("told", "full_address", "full_slot", "full_value")}),
+        ("At the fork block", {"fields": ("source", "full_address", "full_slot", "full_value")}),
         ("Since then", {"fields": ("now",)}),
     )
 
@@ -164,7 +164,7 @@ class ForkedHashAdmin(FetchedAdmin):
     ordering = ("-number",)
     search_fields = ("number",)
     search_help_text = "Number of the block"
-    fieldsets = ((None, {"fields": ("told", "number_text", "full_hash")}),)
+    fieldsets = ((None, {"fields": ("source", "number_text", "full_hash")}),)
 
     @override
     def branches(self, term: SearchTerm) -> list[Q]:

@@ -38,7 +38,7 @@ _CALL = b"eth_call"
 
 
 def whole_requests(
-    chain: EvmChain, log: TransactionLog, told: Told, limits: DispatchLimits
+    chain: EvmChain, log: TransactionLog, on_answered: Told, limits: DispatchLimits
 ) -> WholeRequests | None:
     """Return the handler of whole HTTP requests; None if the chain's engine has none.
 
@@ -50,25 +50,27 @@ def whole_requests(
     Args:
         chain: The chain whose memory has the answers.
         log: Logs the calls, as the method itself does.
-        told: Receives the names of answered methods, in the shortcut's format, and the seconds they took.
+        on_answered: Receives the names of answered methods, in the shortcut's format, and the seconds they took.
         limits: The limits of a batch.
     """
     answers = chain.memory.answers
     if answers is None:
         return None
-    told = _logging_calls(log, told)
+    on_answered = _logging_calls(log, on_answered)
     threads = max(1, CORES // chain.node.web_workers)
-    return answers.whole_requests(told, limits.batch, limits.response, threads, NEAR_SECONDS)
+    return answers.whole_requests(on_answered, limits.batch, limits.response, threads, NEAR_SECONDS)
 
 
 def whole_frames(
-    chain: EvmChain, log: TransactionLog, told: Told, limits: DispatchLimits
+    chain: EvmChain, log: TransactionLog, on_answered: Told, limits: DispatchLimits
 ) -> WholeFrames | None:
     """Return the handler of WebSocket frames; None if the engine has none. The arguments are those of `whole_requests`."""
     answers = chain.memory.answers
     if answers is None:
         return None
-    return answers.whole_frames(_logging_calls(log, told), limits.batch, limits.response, SMALL)
+    return answers.whole_frames(
+        _logging_calls(log, on_answered), limits.batch, limits.response, SMALL
+    )
 
 
 def shortcut_of(chain: EvmChain, log: TransactionLog, turn: LoopTurn) -> Shortcut | None:
@@ -142,12 +144,12 @@ def _may_hold_calls(body: bytes) -> bool:
     return _CALL in body or _ESTIMATE in body
 
 
-def _logging_calls(log: TransactionLog, told: Told) -> Told:
+def _logging_calls(log: TransactionLog, on_answered: Told) -> Told:
     """Return a callback that also logs the calls."""
 
     def logged(names: Names, seconds: float) -> None:
         _log_calls(log, names)
-        told(names, seconds)
+        on_answered(names, seconds)
 
     return logged
 

@@ -71,7 +71,7 @@ def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
     return found
 
 
-def block_of(told: Mapping[str, Any]) -> AcceptedBlock:
+def block_of(fields_by_name: Mapping[str, Any]) -> AcceptedBlock:
     """Return a block as upstream sent it, with the header fields of Ethereum's layout and without transactions.
 
     Header fields after a gap are left out. The header has the block's hash only if no field is left out or added.
@@ -80,29 +80,33 @@ def block_of(told: Mapping[str, Any]) -> AcceptedBlock:
         BadUpstreamAnswer: A field that every block has is missing or malformed.
     """
     fields: dict[str, Any] = {
-        "parent_hash": Hash(data(told.get("parentHash"), 32)),
-        "ommers_hash": Hash(data(told.get("sha3Uncles", encode_data(ZERO_HASH)), 32)),
-        "coinbase": Address(data(told.get("miner", encode_data(bytes(20))), 20)),
-        "state_root": Hash(data(told.get("stateRoot"), 32)),
-        "transactions_root": Hash(data(told.get("transactionsRoot", encode_data(EMPTY_ROOT)), 32)),
-        "receipts_root": Hash(data(told.get("receiptsRoot", encode_data(EMPTY_ROOT)), 32)),
-        "logs_bloom": data(told.get("logsBloom", encode_data(bytes(256))), 256),
-        "difficulty": quantity(told.get("difficulty") or "0x0"),
-        "number": quantity(told.get("number")),
-        "gas_limit": quantity(told.get("gasLimit")),
-        "gas_used": quantity(told.get("gasUsed")),
-        "timestamp": quantity(told.get("timestamp")),
-        "extra_data": data(told.get("extraData", "0x")),
-        "mix_hash": Hash(data(told.get("mixHash") or encode_data(ZERO_HASH), 32)),
-        "nonce": data(told.get("nonce") or encode_data(bytes(8)), 8),
+        "parent_hash": Hash(data(fields_by_name.get("parentHash"), 32)),
+        "ommers_hash": Hash(data(fields_by_name.get("sha3Uncles", encode_data(ZERO_HASH)), 32)),
+        "coinbase": Address(data(fields_by_name.get("miner", encode_data(bytes(20))), 20)),
+        "state_root": Hash(data(fields_by_name.get("stateRoot"), 32)),
+        "transactions_root": Hash(
+            data(fields_by_name.get("transactionsRoot", encode_data(EMPTY_ROOT)), 32)
+        ),
+        "receipts_root": Hash(
+            data(fields_by_name.get("receiptsRoot", encode_data(EMPTY_ROOT)), 32)
+        ),
+        "logs_bloom": data(fields_by_name.get("logsBloom", encode_data(bytes(256))), 256),
+        "difficulty": quantity(fields_by_name.get("difficulty") or "0x0"),
+        "number": quantity(fields_by_name.get("number")),
+        "gas_limit": quantity(fields_by_name.get("gasLimit")),
+        "gas_used": quantity(fields_by_name.get("gasUsed")),
+        "timestamp": quantity(fields_by_name.get("timestamp")),
+        "extra_data": data(fields_by_name.get("extraData", "0x")),
+        "mix_hash": Hash(data(fields_by_name.get("mixHash") or encode_data(ZERO_HASH), 32)),
+        "nonce": data(fields_by_name.get("nonce") or encode_data(bytes(8)), 8),
     }
     for name, member in _OPTIONAL:
-        value = told.get(member)
+        value = fields_by_name.get(member)
         if value is None:
             break
         plain = name in ("base_fee", "blob_gas_used", "excess_blob_gas")
         fields[name] = quantity(value) if plain else Hash(data(value, 32))
-    return header_only_block(fields, hash_of(told), size_of(told))
+    return header_only_block(fields, hash_of(fields_by_name), size_of(fields_by_name))
 
 
 def hash_of(block: Mapping[str, Any]) -> Hash:

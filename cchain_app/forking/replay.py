@@ -94,14 +94,14 @@ def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
         UpstreamError: By another subclass.
     """
     text = encode_data(transaction)
-    told = upstream.ask("eth_getTransactionByHash", [text])
-    if told is None:
+    remote = upstream.ask("eth_getTransactionByHash", [text])
+    if remote is None:
         raise NoSuchTransaction(upstream.host, text)
-    if not isinstance(told, dict):
+    if not isinstance(remote, dict):
         raise bad()
-    if told.get("blockNumber") is None:
+    if remote.get("blockNumber") is None:
         raise TransactionPending(upstream.host, text)
-    number = quantity(told["blockNumber"])
+    number = quantity(remote["blockNumber"])
     if number == 0:
         raise NoSuchPin(f"transaction {text} is in block 0, and a fork goes on from the one before")
     asked = [encode_quantity(number), True]
@@ -132,26 +132,24 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> BlockPar
         raise bad()
     whole = block_of(block)
     found: list[Transaction] = []
-    for told in listed:
-        fields = decode_uncounted(told) if isinstance(told, Raw) else told
+    for remote in listed:
+        fields = decode_uncounted(remote) if isinstance(remote, Raw) else remote
         if not isinstance(fields, dict):
             raise bad()
         found.append(_transaction(fields, whole.number, chain_id))
         if found[-1].hash == last:
             return BlockPart(whole, tuple(found))
-    raise BadUpstreamAnswer(
-        f"block {whole.number} was told without transaction {encode_data(last)}"
-    )
+    raise BadUpstreamAnswer(f"block {whole.number} came without transaction {encode_data(last)}")
 
 
-def _transaction(told: Mapping[str, Any], number: int, chain_id: int) -> Transaction:
-    text = encode_data(data(told.get("hash"), 32))
-    type_ = quantity(told.get("type") or "0x0")
+def _transaction(remote: Mapping[str, Any], number: int, chain_id: int) -> Transaction:
+    text = encode_data(data(remote.get("hash"), 32))
+    type_ = quantity(remote.get("type") or "0x0")
     if type_ not in _TYPES:
         raise CannotReplay(text, number, f"transactions of type {type_:#x} are not executed here")
-    raw = encode_signed(*_read(told, type_))
+    raw = encode_signed(*_read(remote, type_))
     if encode_data(keccak256(raw)) != text:
-        raise BadUpstreamAnswer(f"transaction {text} was told with fields that have another hash")
+        raise BadUpstreamAnswer(f"transaction {text} came with fields that have another hash")
     try:
         decoded = decode_unsigned(raw)
         if names_sender(decoded):
@@ -162,13 +160,13 @@ def _transaction(told: Mapping[str, Any], number: int, chain_id: int) -> Transac
         raise CannotReplay(text, number, str(error)) from error
 
 
-def _read(told: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, Signature]:
+def _read(remote: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, Signature]:
     """Return the signed fields and the signature."""
-    v = _number(told.get("v", told.get("yParity")))
+    v = _number(remote.get("v", remote.get("yParity")))
     if type_ == LEGACY:
         chain_id, y_parity = (None, v - 27) if v < 35 else divmod(v - 35, 2)  # EIP-155
     else:
-        chain_id, y_parity = quantity(told.get("chainId")), v
+        chain_id, y_parity = quantity(remote.get("chainId")), v
     if not 0 <= y_parity <= 1:
         raise bad()
     fee, tip = (
@@ -177,43 +175,43 @@ def _read(told: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, Sig
     unsigned = UnsignedTransaction(
         type=type_,
         chain_id=chain_id,
-        nonce=quantity(told.get("nonce")),
-        gas=quantity(told.get("gas")),
-        to=Address(data(told["to"], 20)) if told.get("to") else None,
-        value=quantity(told.get("value")),
-        max_fee_per_gas=quantity(told.get(fee)),
-        max_priority_fee_per_gas=quantity(told.get(tip)),
-        data=data(told.get("input", told.get("data"))),
-        access_list=_access_list(_list(told, "accessList")),
-        authorizations=tuple(map(_authorization, _list(told, "authorizationList"))),
+        nonce=quantity(remote.get("nonce")),
+        gas=quantity(remote.get("gas")),
+        to=Address(data(remote["to"], 20)) if remote.get("to") else None,
+        value=quantity(remote.get("value")),
+        max_fee_per_gas=quantity(remote.get(fee)),
+        max_priority_fee_per_gas=quantity(remote.get(tip)),
+        data=data(remote.get("input", remote.get("data"))),
+        access_list=_access_list(_list(remote, "accessList")),
+        authorizations=tuple(map(_authorization, _list(remote, "authorizationList"))),
     )
-    return unsigned, Signature(_number(told.get("r")), _number(told.get("s")), y_parity)
+    return unsigned, Signature(_number(remote.get("r")), _number(remote.get("s")), y_parity)
 
 
-def _access_list(told: Sequence[Mapping[str, Any]]) -> AccessList:
+def _access_list(remote: Sequence[Mapping[str, Any]]) -> AccessList:
     return tuple(
         (
             Address(data(item.get("address"), 20)),
             tuple(Slot(data(key, 32)) for key in _list(item, "storageKeys")),
         )
-        for item in told
+        for item in remote
     )
 
 
-def _authorization(told: Mapping[str, Any]) -> Authorization:
+def _authorization(remote: Mapping[str, Any]) -> Authorization:
     return Authorization(
-        quantity(told.get("chainId")),
-        Address(data(told.get("address"), 20)),
-        quantity(told.get("nonce")),
-        _number(told.get("yParity", told.get("v"))),
-        _number(told.get("r")),
-        _number(told.get("s")),
+        quantity(remote.get("chainId")),
+        Address(data(remote.get("address"), 20)),
+        quantity(remote.get("nonce")),
+        _number(remote.get("yParity", remote.get("v"))),
+        _number(remote.get("r")),
+        _number(remote.get("s")),
     )
 
 
-def _list(told: Mapping[str, Any], member: str) -> Sequence[Any]:
+def _list(remote: Mapping[str, Any], member: str) -> Sequence[Any]:
     """Return a list, empty if it is missing; the entries are objects, or storage keys."""
-    found = told.get(member) or []
+    found = remote.get(member) or []
     wanted = str if member == "storageKeys" else dict
     if not isinstance(found, list) or not all(isinstance(item, wanted) for item in found):
         raise bad()

@@ -50,12 +50,12 @@ def head(chain: EvmChain) -> AcceptedBlock:
     return chain.memory.blocks.head or catch_up(chain)
 
 
-def catch_up(chain: EvmChain, told: int = 0) -> AcceptedBlock:
+def catch_up(chain: EvmChain, announced: int = 0) -> AcceptedBlock:
     """Move the memory to the head of the database and return it; the chain's ID is that of the rows afterwards.
 
     Args:
         chain: The chain.
-        told: The height of the head if it was announced; then the new blocks are read in the first query.
+        announced: The height of the head if it was announced; then the new blocks are read in the first query.
 
     Raises:
         NoGenesis: The database has no chain.
@@ -63,7 +63,7 @@ def catch_up(chain: EvmChain, told: int = 0) -> AcceptedBlock:
     # The holder of `moving` must not wait for a database lock, whose holder may be waiting for the head.
     chain.db.send_waiting()
     with chain.memory.moving:
-        with _reading_to(chain, told):
+        with _reading_to(chain, announced):
             found = _catch_up(chain)
         while found is None:
             found = _catch_up(chain)  # a development chain was rewound while it was read
@@ -71,14 +71,14 @@ def catch_up(chain: EvmChain, told: int = 0) -> AcceptedBlock:
 
 
 @contextmanager
-def _reading_to(chain: EvmChain, told: int) -> Iterator[None]:
+def _reading_to(chain: EvmChain, announced: int) -> Iterator[None]:
     """Prefetch in one query the rows that the body reads if there are new blocks up to a height."""
     seen = chain.memory.blocks.head
     asked = []
-    if seen is not None and 0 < told - seen.number <= FEW:
+    if seen is not None and 0 < announced - seen.number <= FEW:
         asked = [
             following.head_question(seen.number),
-            *following.missed_questions(seen.number + 1, told),
+            *following.missed_questions(seen.number + 1, announced),
         ]
     with chain.db.read_ahead(asked):
         yield

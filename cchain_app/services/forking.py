@@ -142,11 +142,11 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     if wanted.transaction is not None:
         after = block_with(upstream, wanted.transaction)
         number = questions.block_of(after).number - 1
-    told = questions.pinned_block(upstream, number)
-    block = questions.block_of(told)
+    pinned = questions.pinned_block(upstream, number)
+    block = questions.block_of(pinned)
     header = block.header
     if number is not None and number >= 0 and header.number != number:
-        raise BadUpstreamAnswer(f"{upstream.host} told of block {header.number}, not {number}")
+        raise BadUpstreamAnswer(f"{upstream.host} returned block {header.number}, not {number}")
     settings = chain.settings
     chain_id = questions.chain_id(upstream)
     fork = ForkOrigin(
@@ -155,13 +155,15 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
         hash=block.hash,
         chain_id=settings.fork.chain_id or settings.chain_id or chain_id,
         gas_limit=header.gas_limit,
-        block=told,
+        block=pinned,
         transaction=wanted.transaction,
     )
     replayed = None
     if after is not None and wanted.transaction is not None:
         if questions.block_of(after).header.parent_hash != fork.hash:
-            raise BadUpstreamAnswer(f"{upstream.host} told of two blocks {header.number}")
+            raise BadUpstreamAnswer(
+                f"{upstream.host} returned two different blocks {header.number}"
+            )
         replayed = read_replay(after, wanted.transaction, fork.chain_id)
     # Every block reads the coinbase and the system contracts, and every call reads its sender.
     config = chain.own_genesis.config

@@ -54,14 +54,14 @@ class ImportResult(NamedTuple):
 
 
 def import_blocks(
-    chain: EvmChain, raws: Iterable[bytes], *, told: Callable[[ImportResult], None]
+    chain: EvmChain, raws: Iterable[bytes], *, on_progress: Callable[[ImportResult], None]
 ) -> ImportResult:
     """Execute and write the next blocks of the chain, in order; blocks that it has already are skipped.
 
     Args:
         chain: The chain; its genesis block exists.
         raws: The blocks as RLP.
-        told: Called after each batch with the progress.
+        on_progress: Called after each batch with the progress.
 
     Raises:
         InvalidBlock: By a subclass: a block is rejected, its `number` identifies it. The blocks before it are written.
@@ -72,7 +72,7 @@ def import_blocks(
     importing = _Import(chain)
     for batch in _batches(raws):
         done = importing.take(batch, done)
-        told(done)
+        on_progress(done)
     return done
 
 

@@ -244,21 +244,21 @@ class TransactionLog:
         if not indexes:
             return inside
         until = self._clock() + SECONDS_A_BLOCK
-        told = indexes.start
+        done_up_to = indexes.start
         try:
             replay = tracing.BlockReplay(self._chain, block)
             replay.pass_over(indexes.start, time_limit=SECONDS_A_TRANSACTION)
-            for told in indexes:
-                inside[told] = self._inside_one(replay, known, until)
+            for done_up_to in indexes:
+                inside[done_up_to] = self._inside_one(replay, known, until)
         except _UNRECORDABLE:
-            inside[told : indexes.stop] = [_TOO_LONG] * (indexes.stop - told)
+            inside[done_up_to : indexes.stop] = [_TOO_LONG] * (indexes.stop - done_up_to)
         except Exception as error:
             if blocks.by_hash(self._chain, block.hash) is not None:
                 _log.exception("block %d could not be executed again for the log", block.number)
             gone = ExecutionDetails(
                 missing=f"the block could not be executed again ({type(error).__name__})"
             )
-            inside[told : indexes.stop] = [gone] * (indexes.stop - told)
+            inside[done_up_to : indexes.stop] = [gone] * (indexes.stop - done_up_to)
         return inside
 
     def _inside_one(

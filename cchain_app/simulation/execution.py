@@ -198,8 +198,8 @@ class Simulation:
             trace = self._execute(call, env, state)
             _overflow_nonce(request, account, state)
             gas_left -= trace.gas_used
-            told = replace(trace, state=None, frames=())
-            calls.append(SimulatedCall(call, told, self._logs(trace)))
+            kept_trace = replace(trace, state=None, frames=())
+            calls.append(SimulatedCall(call, kept_trace, self._logs(trace)))
         return calls
 
     def _execute(self, call: PreparedCall, env: BlockEnv, state: PendingState) -> TransactionTrace:

@@ -155,7 +155,7 @@ HELP: Final[Mapping[str, str]] = {
     "snowman_blk_builds_failed": "Attempts to build a block that failed.",
     "snowman_blks_built_time_skew": "Nanoseconds from this clock to the times of the blocks it built, summed.",
     "snowman_blks_issued": "Blocks that became processing, by what this node came to them.",
-    "snowman_issuer_stake": "Stake of those who told of the blocks that became processing.",
+    "snowman_issuer_stake": "Stake of the peers that sent the blocks that became processing.",
     "snowman_num_useless_put_bytes": "Bytes of blocks that were sent though they were here.",
     "snowman_num_useless_push_query_bytes": "Bytes of blocks that queries brought though they were here.",
     "snowman_num_missing_accepted_blocks": "Accepted blocks that could not be named to who asked for their height.",

@@ -121,9 +121,9 @@ class _FollowedTime(Generic[B]):
         if self._followed is None:
             return
         block = self._consensus.outer.get_block(block_id)
-        told = 0 if block is None else self._told_by(block)
-        if told > clock.now():  # the stored clock, which the other chain may have moved
-            network_clock.follow(told)
+        block_time = 0 if block is None else self._told_by(block)
+        if block_time > clock.now():  # the stored clock, which the other chain may have moved
+            network_clock.follow(block_time)
             self._offset = clock.offset()
 
     def _told_by(self, block: ProposerBlock[B]) -> int:

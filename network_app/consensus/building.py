@@ -55,11 +55,11 @@ class BuildScheduler:
         if seconds > 0:
             self._timer = asyncio.get_running_loop().call_later(seconds, self._wake)
             return
-        told = self._told
+        notified = self._told
         await engine.want_block()
         match self._vm.last_build:
             case BuildOutcome.NOTHING:
-                self._answered = told
+                self._answered = notified
             case BuildOutcome.BLOCK:
                 self._wake()  # the pool may hold more than fitted into the block
             case BuildOutcome.NOT_NOW | BuildOutcome.FAILED:

@@ -155,11 +155,11 @@ class Introductions:
 
     def peer_list(self, known: BloomFilter, asker: NodeID) -> Message:
         """Return addresses that a peer does not know; the list may be empty."""
-        told = self._book.sample(known, self._config.peer_list_size, asker=asker)
+        peers = self._book.sample(known, self._config.peer_list_size, asker=asker)
         return Message(
             peer_list=PeerList(
                 claimed_ip_ports=[
-                    claimed_ip_port(item.certificate_der, item.claim) for item in told
+                    claimed_ip_port(item.certificate_der, item.claim) for item in peers
                 ]
             )
         )
@@ -170,8 +170,8 @@ class Introductions:
         Raises:
             InvalidKnownPeers: The request's filter is invalid.
         """
-        told = self.peer_list(handshakes.read_filter(request.known_peers), asker)
-        return told if told.peer_list.claimed_ip_ports else None
+        peers = self.peer_list(handshakes.read_filter(request.known_peers), asker)
+        return peers if peers.peer_list.claimed_ip_ports else None
 
     def addresses(self) -> dict[NodeID, DialAddress]:
         """Return the addresses at which to dial validators, where known and allowed.

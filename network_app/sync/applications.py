@@ -51,9 +51,9 @@ class GenesisTeller:
         return AppResponse(app_bytes=self._told)
 
     def _make(self) -> bytes:
-        told = self._read()
+        files = self._read()
         return GenesisAnswer(
-            platform=told.platform, cchain=told.cchain, producer=told.producer
+            platform=files.platform, cchain=files.cchain, producer=files.producer
         ).SerializeToString()
 
 

@@ -51,9 +51,9 @@ class LastAccepted:
 
     async def refresh(self) -> BlockRef:
         """Read the last accepted block from the chain."""
-        told = self._told
+        reported = self._told
         known, place = self.place, await self.run(self.chain.last_accepted)
-        self._seen = max(self._seen, told)
+        self._seen = max(self._seen, reported)
         if place.block_id != known.block_id and await self._is_gone(known):
             self.place = BlockRef(0, EMPTY_ID)
             self._recent.clear()

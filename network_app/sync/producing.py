@@ -103,9 +103,9 @@ class Announcer:
                 # Built while no peer was connected: new peers request these blocks as needed.
                 await self._last_accepted.refresh()
                 self.begin()
-            told: int | None = self._told_height
+            announced: int | None = self._told_height
             self._told_height = 0
-            if told is None or told > self._pushed:
+            if announced is None or announced > self._pushed:
                 await self._push_new()
 
     async def _push_new(self) -> None:

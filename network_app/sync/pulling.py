@@ -105,12 +105,12 @@ class Pulling:
         if answer is None:
             return
         try:
-            told = transactions_in(answer.app_bytes, PullGossipResponse)
+            pulled = transactions_in(answer.app_bytes, PullGossipResponse)
         except MalformedMessage:
             reason = "sent transactions that are no message"
             self._choice.set_aside(node_id, self._last_accepted.chain.alias, reason)
             return
-        self._gossip.add(told, node_id)
+        self._gossip.add(pulled, node_id)
 
     async def answer(self, node_id: NodeID, payload: bytes) -> AppResponse | AppError:
         """Answer a pull with pending transactions that are missing in the peer's filter."""

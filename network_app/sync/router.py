@@ -236,7 +236,7 @@ def _take_gossip(line: ChainHandler, node_id: NodeID, gossip: AppGossip) -> None
     if handler != TRANSACTION_GOSSIP:
         return
     try:
-        told = transactions_in(payload, PushGossip)
+        pushed = transactions_in(payload, PushGossip)
     except MalformedMessage:
         return
-    line.gossip.add(told, node_id)
+    line.gossip.add(pushed, node_id)

@@ -165,8 +165,8 @@ class Witnesses:
         async def has(node_id: NodeID) -> bool:
             return block_id in await self.accepted_of(node_id, [block_id])
 
-        told = await ask_each(has, asked)
-        return {node_id for node_id, accepted in zip(asked, told, strict=True) if accepted}
+        answers = await ask_each(has, asked)
+        return {node_id for node_id, accepted in zip(asked, answers, strict=True) if accepted}
 
     def _most(self, accepted: Collection[NodeID]) -> Support | None:
         """Return the first group of which most nodes have accepted the block, or None.

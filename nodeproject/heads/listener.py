@@ -106,8 +106,8 @@ class HeadListener:
                 await asyncio.sleep(0)
             await subscriptions.head_accepted(self._rpc, message["number"], message["hash"])
 
-    async def _reach_head(self, told: int = 0) -> None:
-        head = await in_thread(blocks.catch_up, self._rpc.chain, told)
+    async def _reach_head(self, announced: int = 0) -> None:
+        head = await in_thread(blocks.catch_up, self._rpc.chain, announced)
         self._follower.note(self._rpc.chain.memory.generation)
         await subscriptions.head_accepted(self._rpc, head.number, head.hash)
 

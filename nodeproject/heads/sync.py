@@ -93,7 +93,7 @@ class SyncedHead:
     def _failed(self, version: int, error: BaseException) -> None:
         """Handle a failure to reach a version."""
         del version
-        _log.error("a process could not catch up with what another one has told", exc_info=error)
+        _log.error("a process could not catch up with the published head", exc_info=error)
 
     def _tell(self, then: Then, *, can_answer: bool) -> None:
         """Let one request continue; its errors must not affect others that waited for the same read."""
@@ -165,19 +165,19 @@ class SharedHead(SyncedHead):
     def _failed(self, version: int, error: BaseException) -> None:
         """Answer from the known state; an event, the tick or the next version makes this process try again."""
         self._version = version
-        _log.warning("the head that another process has told of could not be read: %s", error)
+        _log.warning("the head published by another process could not be read: %s", error)
 
     def _tell_head(self, height: int, begins: bool) -> None:  # noqa: FBT001  # a hook of `BlockMemory`
         page = self._page
         if begins and self._is_told(height):
             self._told_begun = page.begun
             return
-        told = page.tell_head(height, begins, self._told_begun)
-        if told is None:
+        publication = page.tell_head(height, begins, self._told_begun)
+        if publication is None:
             return
-        knew, self._told_begun = self._told_begun, told.begun
-        if told.begun == knew and told.version == self._version + 1:
-            self._own = told.version
+        knew, self._told_begun = self._told_begun, publication.begun
+        if publication.begun == knew and publication.version == self._version + 1:
+            self._own = publication.version
 
     def _is_told(self, height: int) -> bool:
         """Return whether the other processes already know about a reset of this process to a height.

@@ -267,16 +267,16 @@ def check_addresses(**_kwargs: Any) -> list[CheckMessage]:
     """Check the addresses and the producer, and that peers can reach the advertised address."""
     try:
         addresses.bootstrappers(settings.NODE.common)
-        told = addresses.advertised(settings.NODE.peers)
+        address = addresses.advertised(settings.NODE.peers)
         listening = addresses.listening(settings.NODE.peers)
         if settings.NODE.common.producer:
             producer.named(settings.NODE.common.producer)
     except (addresses.MalformedAddress, producer.MalformedProducer) as error:
         return [Error(str(error), id="node.E006")]
-    if not ip_address(listening.ip).is_loopback and ip_address(told.ip).is_loopback:
+    if not ip_address(listening.ip).is_loopback and ip_address(address.ip).is_loopback:
         return [
             Warning(
-                f"This node announces to peers on other machines the address {told}, which is their own address.",
+                f"This node announces to peers on other machines the address {address}, which is their own address.",
                 hint="Set NODE_PUBLIC_IP to the address that others see.",
                 id="node.W002",
             )

@@ -138,7 +138,7 @@ class Endpoints:
         )
         replies = self._metrics.replies_of(name)
 
-        def told(names: str | dict[str, int], seconds: float) -> None:
+        def on_answered(names: str | dict[str, int], seconds: float) -> None:
             dispatcher.record_calls(names, seconds)
             replies.answered()
 
@@ -147,7 +147,7 @@ class Endpoints:
         whole = (
             None
             if throttle or rpc is not self._evm_rpc
-            else whole_requests(rpc.chain, log, told, limits)
+            else whole_requests(rpc.chain, log, on_answered, limits)
         )
         frames = None if throttle else whole_frames(rpc.chain, log, dispatcher.record_calls, limits)
         return Endpoint(

@@ -85,7 +85,7 @@ def saying(words: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        told = behind(words, error)
-        if told is error:
+        explained = behind(words, error)
+        if explained is error:
             raise
-        raise told from error
+        raise explained from error

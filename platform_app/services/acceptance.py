@@ -113,8 +113,8 @@ def write(
         chain.db, (tx.tx_id for step in steps for block in step.blocks for tx in block.txs)
     )
     last = steps[-1].blocks[-1]
-    told = partial(notifications.head_accepted, chain, last.height, last.block_id)
-    transaction.on_commit(told, using=chain.db.alias)
+    announce = partial(notifications.head_accepted, chain, last.height, last.block_id)
+    transaction.on_commit(announce, using=chain.db.alias)
     return place
 
 

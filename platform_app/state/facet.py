@@ -5,6 +5,7 @@ and of a class that reads and writes its rows (`store.facet.FacetRows`). A new f
 `ChainState`, `Diff`, `store.state.DatabaseState` and `store.blocks.FACETS`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
@@ -12,7 +13,7 @@ Reads = TypeVar("Reads")
 Layer = TypeVar("Layer", bound="FacetDiff[Any]")
 
 
-class FacetDiff(Generic[Reads]):
+class FacetDiff(ABC, Generic[Reads]):
     """Changes of one facet on top of the same facet of the parent state. It never writes to the parent.
 
     Subclasses implement the reads of their facet, setters, and the methods below. Setters do not check their
@@ -28,13 +29,13 @@ class FacetDiff(Generic[Reads]):
         """Read through to another parent from now on, which must have the same content as the old one."""
         self._parent = parent
 
+    @abstractmethod
     def apply(self, into: Self) -> None:
         """Repeat every change on another diff, which may be the parent."""
-        raise NotImplementedError
 
+    @abstractmethod
     def changes(self) -> Any:
         """Return all changes relative to the parent, as an immutable value that can be compared."""
-        raise NotImplementedError
 
 
 class Facet(Generic[Layer]):

@@ -1,5 +1,6 @@
 """The interface of a facet's rows: `FacetRows`, and the blocks that are being written (`Commit`)."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -43,7 +44,7 @@ class Commit(NamedTuple):
         return row_id(*self.places[tx_id])
 
 
-class FacetRows:
+class FacetRows(ABC):
     """The rows of one facet: reads them for the rules and writes the changes of accepted blocks.
 
     Reads see the last accepted block. Each of them costs a statement, so every value is cached; an object
@@ -55,13 +56,13 @@ class FacetRows:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def prefetch(self, txs: Sequence[Tx]) -> None:
+    def prefetch(self, txs: Sequence[Tx]) -> None:  # noqa: B027  # optional: few facets can batch their reads
         """Read the objects that rules need for transactions, with a few statements for all of them.
 
         Without this method the rules read them one by one.
         """
 
     @staticmethod
+    @abstractmethod
     def write(commit: Commit) -> None:
         """Write the changes of this facet. The caller holds the lock and the transaction."""
-        raise NotImplementedError

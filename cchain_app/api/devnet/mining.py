@@ -61,10 +61,10 @@ def _detailed(rpc: EvmRpc, number: int) -> dict[str, Any]:
     transactions = []
     for index, traced in enumerate(traces):
         frame = traced.frames[0]
-        told = wire.mined_transaction(block, index) | {"output": encode_data(frame.output)}
+        mined = wire.mined_transaction(block, index) | {"output": encode_data(frame.output)}
         if frame.error is not None and (reason := reason_of(frame.output)) is not None:
-            told["revertReason"] = reason
-        transactions.append(told)
+            mined["revertReason"] = reason
+        transactions.append(mined)
     return wire.block(block, transactions)
 
 

@@ -29,7 +29,7 @@ _FILLED_BY_MIGRATIONS: Final = ("auth_permission", "django_content_type")
 
 
 def backup(
-    settings: NodeSettings, db: Database, path: Path, *, keys: bool = True, told: Told = str
+    settings: NodeSettings, db: Database, path: Path, *, keys: bool = True, on_step: Told = str
 ) -> BackupManifest:
     """Save the node's state at this moment; the node may continue to run, and no writer has to wait.
 
@@ -38,7 +38,7 @@ def backup(
         db: The node's database.
         path: The file, which must not exist yet.
         keys: Whether to save the node's keys, encrypted keys of the keystore's users and the admin's users.
-        told: Called for each table.
+        on_step: Called for each table.
 
     Raises:
         BackupRefused: A subclass; there is no new file, and an existing one is unchanged.
@@ -49,7 +49,7 @@ def backup(
     with writing(path) as archive, db.as_of_one_moment():
         standing = standing_of(db)
         for table in (tables.EVERYTHING if keys else tables.WITHOUT_PEOPLE).tables():
-            told(f"Saving {table.name}")
+            on_step(f"Saving {table.name}")
             counted[table.name] = TableRecord(
                 table.columns, archive.add_rows(table.name, table.read(db))
             )
@@ -66,7 +66,7 @@ def backup(
 
 
 def restore(
-    settings: NodeSettings, db: Database, path: Path, *, told: Told = str
+    settings: NodeSettings, db: Database, path: Path, *, on_step: Told = str
 ) -> BackupManifest:
     """Restore a node into an empty data directory and an empty database, and verify that it equals the saved one.
 
@@ -77,7 +77,7 @@ def restore(
         settings: The settings of the new node.
         db: The database of the new node.
         path: The backup.
-        told: Called for each table.
+        on_step: Called for each table.
 
     Raises:
         BackupRefused: A subclass; the database is still without rows.
@@ -97,8 +97,8 @@ def restore(
         make_tables()
         _verify_tables(db, path, manifest)
         with db.atomic(durable=True):
-            fill(db, archive.rows, tuple(manifest.tables), told)
-            told("Verifying")
+            fill(db, archive.rows, tuple(manifest.tables), on_step)
+            on_step("Verifying")
             counts = {name: kept.rows for name, kept in manifest.tables.items()}
             verify(db, manifest.standing, counts, settings)
             files.write(written)
@@ -107,7 +107,7 @@ def restore(
 
 
 def fill(
-    db: Database, rows_of: Callable[[Table], Iterable[Row]], names: tuple[str, ...], told: Told
+    db: Database, rows_of: Callable[[Table], Iterable[Row]], names: tuple[str, ...], on_step: Told
 ) -> None:
     """Write rows into empty tables, within the caller's transaction.
 
@@ -122,7 +122,7 @@ def fill(
     for table in tables.EVERYTHING.tables():
         if table.name not in names:
             continue
-        told(f"Writing {table.name}")
+        on_step(f"Writing {table.name}")
         table.write(db, rows_of(table))
 
 

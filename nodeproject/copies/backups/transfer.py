@@ -29,7 +29,7 @@ _SOURCE: Final = "transferred"
 """Django's alias of the SQLite database during the transfer."""
 
 
-def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> Standing:
+def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -> Standing:
     """Copy all rows part by part, in one transaction of the target, and verify that they are the same there.
 
     The SQLite database is not changed. The verification compares the rows of every table, both heads, and the state
@@ -38,7 +38,7 @@ def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> S
     Args:
         settings: The node's settings, with the data directory of the node to be moved.
         target: The PostgreSQL database.
-        told: Called for each table.
+        on_step: Called for each table.
 
     Raises:
         BackupRefused: A subclass; the target is still without rows.
@@ -57,8 +57,8 @@ def transfer(settings: NodeSettings, target: Database, *, told: Told = str) -> S
             _verify_fits(source, target, path, standing, settings)
             counts = tables.EVERYTHING.counts(source)
             with target.atomic(durable=True):
-                fill(target, lambda table: table.read(source), tuple(counts), told)
-                told("Verifying")
+                fill(target, lambda table: table.read(source), tuple(counts), on_step)
+                on_step("Verifying")
                 verify(target, standing, counts, settings)
     return standing
 

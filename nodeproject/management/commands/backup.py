@@ -39,7 +39,7 @@ class Command(BaseCommand):
         keys = not options["without_keys"]
         with refusals_told(), Console(stderr=True).status("Saving") as status:
             saved = backup(
-                node.settings, node.platform_chain.db, path, keys=keys, told=status.update
+                node.settings, node.platform_chain.db, path, keys=keys, on_step=status.update
             )
         size = filesizeformat(path.stat().st_size).replace("\xa0", " ")
         rows = sum(table.rows for table in saved.tables.values())

@@ -95,7 +95,7 @@ class Command(BaseCommand):
         for name in files:
             began = time.perf_counter()
             with _opened(name) as source, Bar(name, source.size, source.position) as bar:
-                done = import_blocks(chain, read_blocks(source.stream), told=bar.tell)
+                done = import_blocks(chain, read_blocks(source.stream), on_progress=bar.tell)
             self.stdout.write(
                 f"{name}: {done.blocks} blocks with {done.transactions} transactions and "
                 f"{done.gas / 1e6:.1f} Mgas imported in {time.perf_counter() - began:.2f} s, "

@@ -38,7 +38,7 @@ class Command(BaseCommand):
             claim_directory(node.settings.common.directory) if alone else nullcontext(),
             Console(stderr=True).status("Restoring") as status,
         ):
-            saved = restore(node.settings, node.platform_chain.db, path, told=status.update)
+            saved = restore(node.settings, node.platform_chain.db, path, on_step=status.update)
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(

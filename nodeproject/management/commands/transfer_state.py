@@ -25,7 +25,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         node, began = this_node(), time.monotonic()
         with refusals_told(), Console(stderr=True).status("Copying") as status:
-            standing = transfer(node.settings, node.platform_chain.db, told=status.update)
+            standing = transfer(node.settings, node.platform_chain.db, on_step=status.update)
         took = time.monotonic() - began
         self.stdout.write(
             f"Moved to PostgreSQL: {heads(standing)}, state root {standing.state_root or 'none'} verified, "

@@ -223,5 +223,5 @@ class BodyLengths:
         if method != b"POST" or path not in self._paths or version != b"HTTP/1.1":
             return None
         headers = read_headers(lines, CHANGING)
-        told = b"" if headers is None else headers.get(b"content-length", b"")
-        return int(told) if told.isdigit() and len(told) <= _DIGITS else None
+        given = b"" if headers is None else headers.get(b"content-length", b"")
+        return int(given) if given.isdigit() and len(given) <= _DIGITS else None

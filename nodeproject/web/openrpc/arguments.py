@@ -119,7 +119,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
     params_tracing.trace_types: _TRACE_TYPES,
     params_tracing.traced_calls: described(
         array({"type": "array", "items": [_CALL, _TRACE_TYPES], "minItems": 2, "maxItems": 2}),
-        "calls, each with what is to be told of it",
+        "calls, each with its details",
     ),
     params_tracing.height: one_of(_BLOCK_NUMBER, COUNT),
     params_tracing.trace_search: options(

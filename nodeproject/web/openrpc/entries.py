@@ -93,18 +93,18 @@ def _entry(
 ) -> MethodEntry:
     name, handler = method.name, method.handler or method.vectorized
     assert handler is not None, "a registry has no others"
-    told = read(handler)
-    if not told.summary or name not in RESULTS or name not in examples:
+    parsed = read(handler)
+    if not parsed.summary or name not in RESULTS or name not in examples:
         raise Undocumented(f"the summary, the result or an example of {name}")
     found = examples[name]
     return MethodEntry(
         name,
-        told.summary,
-        told.description,
+        parsed.summary,
+        parsed.description,
         _arguments(method, by_name=by_name),
         by_name,
         RESULTS[name],
-        tuple(_faults(method, told, by_name=by_name)),
+        tuple(_faults(method, parsed, by_name=by_name)),
         Example(
             found["params"], found.get("result"), found.get("error"), found.get("changes", False)
         ),
@@ -123,8 +123,8 @@ def _argument(param: Param, needed: Iterable[str]) -> MethodParameter:
     return MethodParameter(param.name, param.required or param.name in needed, schema_of(param))
 
 
-def _faults(method: Method, told: ParsedDocstring, *, by_name: bool) -> Iterator[MethodError]:
-    for failure in told.failures:
+def _faults(method: Method, parsed: ParsedDocstring, *, by_name: bool) -> Iterator[MethodError]:
+    for failure in parsed.failures:
         if failure.name not in _INSIDE:
             yield MethodError(_code_of(failure, by_name=by_name), failure.text)
     if by_name:

@@ -62,12 +62,12 @@ def _is_map(schema: Schema) -> bool:
 
 
 def _note(schema: Schema) -> SafeString:
-    told = [schema["description"]] if "description" in schema else []
+    notes = [schema["description"]] if "description" in schema else []
     if schema.get("default") is not None:
-        told.append(_default(schema["default"]))
-    if not told:
+        notes.append(_default(schema["default"]))
+    if not notes:
         return NOTHING
-    return format_html(' <span class="note">{}</span>', "; ".join(told))
+    return format_html(' <span class="note">{}</span>', "; ".join(notes))
 
 
 def _default(value: Any) -> str:

@@ -268,7 +268,7 @@ def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
 
 def test_blocks_that_do_not_follow_each_other_are_refused(block, settings):
     block.changed[HEIGHT]["parentHash"] = hash_of(3)
-    refused(settings, BadUpstreamAnswer, f"told of two blocks {PIN}")
+    refused(settings, BadUpstreamAnswer, f"returned two different blocks {PIN}")
 
 
 @pytest.mark.parametrize("answer", [5, {"blockNumber": "x"}, {"blockNumber": "0x63"}])

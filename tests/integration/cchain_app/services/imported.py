@@ -29,7 +29,7 @@ def bring(genesis: bytes, file: bytes | Iterable[bytes]) -> ImportResult:
     chain = evm_chain()
     begin_import(chain, genesis)
     raws = read_blocks(BytesIO(file)) if isinstance(file, bytes) else file
-    return import_blocks(chain, raws, told=lambda _: None)
+    return import_blocks(chain, raws, on_progress=lambda _: None)
 
 
 def exported(chain: EvmChain, first: int = 1) -> bytes:

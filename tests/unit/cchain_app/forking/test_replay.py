@@ -120,12 +120,12 @@ def test_one_with_an_impossible_signature_is_refused():
 )  # fmt: skip
 def test_one_that_is_not_what_its_hash_says_is_refused(change):
     sent = signed()
-    with pytest.raises(BadUpstreamAnswer, match="was told with fields that have another hash"):
+    with pytest.raises(BadUpstreamAnswer, match="came with fields that have another hash"):
         read({**waiting_transaction(sent), **change}, sent)
 
 
 def test_a_block_without_the_wanted_one_is_refused():
-    words = f"block 5 was told without transaction 0x{signed(nonce=1).hash.hex()}"
+    words = f"block 5 came without transaction 0x{signed(nonce=1).hash.hex()}"
     with pytest.raises(BadUpstreamAnswer, match=words):
         read(waiting_transaction(signed()), signed(nonce=1))
 
