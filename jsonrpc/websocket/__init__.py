@@ -1,1 +1,1 @@
-"""JSON-RPC over WebSocket: sessions, subscriptions and what is sent to them."""
+"""JSON-RPC over WebSocket: sessions, subscriptions and their messages."""

@@ -46,7 +46,7 @@ def forget_further_chains(apps, schema_editor):
 
 
 def number_above(apps, schema_editor):
-    """Number new rows from above the existing keys on. SQLite does so by itself."""
+    """Number new rows from above the existing keys on. SQLite needs no call."""
     if schema_editor.connection.vendor != "postgresql":
         return
     for table in KEYED:

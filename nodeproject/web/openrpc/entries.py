@@ -129,7 +129,7 @@ def _faults(method: Method, parsed: ParsedDocstring, *, by_name: bool) -> Iterat
             yield MethodError(_code_of(failure, by_name=by_name), failure.text)
     if by_name:
         yield MethodError(
-            SERVER_ERROR, "An argument cannot be read, or what is asked for cannot be done"
+            SERVER_ERROR, "An argument cannot be read, or the request cannot be fulfilled"
         )
     elif method.params:
         yield MethodError(
