@@ -272,14 +272,15 @@ def test_health_has_a_check_of_it(node: Node) -> None:
 def test_metrics_have_it_as_a_label(node: Node) -> None:
     made = f'svc_block_processing_duration_seconds_count{{chain="{NAME}"}}'
     node.observation.observe_web(node.doors.workers)
-    before = parse(node.observation.page.text()[1].decode()).get(made, 0)  # other tests' blocks
+    mine(node, NAME)
+    before = parse(node.observation.page.text()[1].decode())[made]  # with other tests' blocks
     send(node, NAME, transfer())
     mine(node, NAME)
     send(node, NAME, transfer(1))
     page = parse(node.observation.page.text()[1].decode())
     connections.close_all()
 
-    for chain, height, waiting in (("C", 0, 0), (NAME, 1, 1)):
+    for chain, height, waiting in (("C", 0, 0), (NAME, 2, 1)):
         assert page[f'svc_chain_height{{chain="{chain}"}}'] == height
         assert page[f'svc_mempool_transactions{{chain="{chain}",state="pending"}}'] == waiting
         assert page[f'svc_chain_bootstrapped{{chain="{chain}"}}'] == 1

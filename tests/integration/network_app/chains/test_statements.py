@@ -16,6 +16,7 @@ part of other messages.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,9 +25,7 @@ from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
-from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.services import transactions
-from cchain_app.store import development
 from chaindb import clock
 from platform_app.apps import platform_chain
 from platform_app.chain import PlatformChain
@@ -82,10 +81,11 @@ def test_of_the_c_chain(begun: World) -> None:
     assert (len(sent), len(produced)) == C_CHAIN[chain.db.connection.vendor], (sent, produced)
 
 
-def test_of_the_c_chain_where_a_transaction_goes_straight_into_a_block(begun: World) -> None:
+def test_of_the_c_chain_where_a_transaction_goes_straight_into_a_block(
+    begun: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chain = evm_chain()
-    development.set_conditions(chain.db, NextBlockOverrides(mining="auto"))
-    chain.memory.conditions.reset()
+    monkeypatch.setattr(chain, "settings", replace(chain.settings, mining="auto"))
     pooling = chain.admissions
     chain.mine_on_arrival()
     try:
