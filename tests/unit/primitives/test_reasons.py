@@ -1,0 +1,40 @@
+"""Errors with a reason."""
+
+import pickle
+from enum import StrEnum
+
+import pytest
+
+from primitives.reasons import ErrorWithReason
+from tests.builders.reasons import raises
+
+
+class Cause(StrEnum):
+    TOO_LONG = "too long: {size} > {limit}"
+    BRACES = "expected {}"
+
+
+class InvalidThing(ErrorWithReason):
+    """An error of one kind."""
+
+
+def test_the_message_is_the_template_with_its_values() -> None:
+    error = InvalidThing(Cause.TOO_LONG, size=7, limit=5)
+    assert str(error) == "too long: 7 > 5"
+    assert error.reason is Cause.TOO_LONG
+    assert error.values == {"size": 7, "limit": 5}
+
+
+def test_a_message_without_values_is_no_template() -> None:
+    assert str(InvalidThing(Cause.BRACES)) == "expected {}"
+
+
+def test_a_copy_of_another_process_is_equal() -> None:
+    error = pickle.loads(pickle.dumps(InvalidThing(Cause.TOO_LONG, size=7, limit=5)))
+    assert type(error) is InvalidThing
+    assert (str(error), error.reason) == ("too long: 7 > 5", Cause.TOO_LONG)
+
+
+def test_another_reason_is_not_the_expected_one() -> None:
+    with pytest.raises(AssertionError), raises(Cause.BRACES):
+        raise InvalidThing(Cause.TOO_LONG, size=7, limit=5)
