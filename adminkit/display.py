@@ -6,6 +6,7 @@ copies the value of `data-copy`.
 
 from collections.abc import Callable, Iterable, Sequence
 
+from django.conf import settings
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString, mark_safe
 
@@ -16,6 +17,12 @@ NOTHING = mark_safe('<span class="nd-faint">–</span>')
 ZERO = mark_safe('<span class="nd-faint">0</span>')
 MAX_BYTES = 16 * 1024
 """Bytes of input, data or code that are shown; of the rest only the length is shown."""
+
+
+def coin_symbol() -> str:
+    """Return the symbol of the network's coin, which the operator chooses."""
+    symbol: str = settings.NODE.common.coin_symbol
+    return symbol
 
 
 def short(value: object, *, keep: int = 8) -> SafeString:

@@ -11,14 +11,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar, overload
 
 from primitives.codec_compiler import BLOB, INTERFACE, TEXT, Compiler, FixedLayout, Number
-from primitives.codec_errors import (
-    InputTooLarge,
-    InputTooShort,
-    MissingVersion,
-    TrailingBytes,
-    UnencodableValue,
-    UnknownVersion,
-)
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.codec_forms import CodecForm
 
 __all__ = ["INTERFACE", "U8", "U16", "U32", "U64", "Blob", "Codec", "FixedLayout", "Text"]
@@ -53,7 +46,7 @@ class Codec:
         """Return the number of a type.
 
         Raises:
-            UnregisteredType: The type has no number.
+            CodecError: The type has no number.
         """
         return self._compiler.type_id(cls)
 
@@ -71,16 +64,15 @@ class Codec:
         """Return the bytes of a nested value; without `as_type`, in the layout of its own class.
 
         Raises:
-            UnencodableValue: A number, text or byte string does not fit into its field.
-            UnregisteredType: The type of an interface value has no number.
-            RecursiveType: A type contains itself through an interface.
-            ZeroLengthElement: A list has elements of zero bytes.
+            CodecError: A number, text or byte string does not fit into its field; the type of an interface
+                value has no number; a type contains itself through an interface; or a list has elements of
+                zero bytes.
         """
         form = self._form(type(value) if as_type is None else as_type)
         try:
             return form.write(value)
         except (struct.error, UnicodeEncodeError) as error:
-            raise UnencodableValue(str(error)) from None
+            raise CodecError(CodecReason.UNENCODABLE_VALUE, cause=str(error)) from None
 
     @overload
     def unmarshal(self, as_type: type[Value], data: bytes) -> Value: ...
@@ -92,21 +84,18 @@ class Codec:
         """Read a top-level value: the version, the value, and nothing after it.
 
         Raises:
-            InputTooLarge: There are more bytes than the codec's limit.
-            MissingVersion: There are fewer than two bytes.
-            UnknownVersion: The version is not zero.
-            TrailingBytes: There are bytes after the value.
-            CodecError: As `read`.
+            CodecError: There are more bytes than the codec's limit; there are fewer than two bytes; the
+                version is not zero; there are bytes after the value; or As `read`.
         """
         self._verify_size(data)
         version = data[: len(VERSION)]
         if len(version) < len(VERSION):
-            raise MissingVersion
+            raise CodecError(CodecReason.MISSING_VERSION)
         if version != VERSION:
-            raise UnknownVersion(int.from_bytes(version, "big"))
+            raise CodecError(CodecReason.UNKNOWN_VERSION)
         value, offset = self.read(as_type, data, len(VERSION))
         if offset != len(data):
-            raise TrailingBytes(offset, len(data))
+            raise CodecError(CodecReason.TRAILING_BYTES, read=offset, provided=len(data))
         return value
 
     @overload
@@ -119,18 +108,15 @@ class Codec:
         """Read the value at `offset`; also return its end. Bytes after it are not examined.
 
         Raises:
-            InputTooShort: The bytes end before the value does.
-            UnknownTypeId: No type has the number of an interface value.
-            WrongInterface: The type of that number does not implement the interface.
-            RecursiveType: The type of that number contains this value already.
-            InvalidBool: A boolean is neither 0 nor 1.
-            ZeroLengthElement: A list has elements of zero bytes.
+            CodecError: The bytes end before the value does; no type has the number of an interface value; the
+                type of that number does not implement the interface; the type of that number contains this
+                value already; a boolean is neither 0 nor 1; or a list has elements of zero bytes.
         """
         form = self._form(as_type)
         try:
             return form.read(data, offset)
         except struct.error:
-            raise InputTooShort from None
+            raise CodecError(CodecReason.INPUT_TOO_SHORT, place="") from None
 
     def _form(self, as_type: object) -> CodecForm:
         try:
@@ -140,4 +126,4 @@ class Codec:
 
     def _verify_size(self, data: bytes) -> None:
         if len(data) > self._max_size:
-            raise InputTooLarge(len(data), self._max_size)
+            raise CodecError(CodecReason.INPUT_TOO_LARGE, size=len(data), limit=self._max_size)

@@ -11,13 +11,7 @@ from dataclasses import dataclass, fields, is_dataclass
 from functools import partial
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
-from primitives.codec_errors import (
-    MissingTypeId,
-    RecursiveType,
-    UnknownTypeId,
-    UnregisteredType,
-    WrongInterface,
-)
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.codec_forms import (
     CodecForm,
     Read,
@@ -77,12 +71,12 @@ class Compiler:
         """Return the number of a type.
 
         Raises:
-            UnregisteredType: The type has no number.
+            CodecError: The type has no number.
         """
         try:
             return self._type_ids[cls]
         except KeyError:
-            raise UnregisteredType(cls) from None
+            raise CodecError(CodecReason.UNREGISTERED_TYPE, type=cls.__name__) from None
 
     def form(self, annotation: object, within: frozenset[type] = _NO_TYPES) -> CodecForm:
         """Return the form of an annotation that is nested in values of the types `within`."""
@@ -96,17 +90,18 @@ class Compiler:
         """Return the form of the type with this number, for an interface.
 
         Raises:
-            UnknownTypeId: No type has this number.
-            WrongInterface: The type does not implement the interface.
-            RecursiveType: The type would contain itself.
+            CodecError: No type has this number; the type does not implement the interface; or the type would
+                contain itself.
         """
         type_form = self._types.get(type_id)
         if type_form is None:
-            raise UnknownTypeId(type_id)
+            raise CodecError(CodecReason.UNKNOWN_TYPE_ID, type_id=type_id)
         if not issubclass(type_form, interface):
-            raise WrongInterface(type_form, interface)
+            raise CodecError(
+                CodecReason.WRONG_INTERFACE, type=type_form.__name__, interface=interface.__name__
+            )
         if type_form in within:
-            raise RecursiveType(type_form)
+            raise CodecError(CodecReason.RECURSIVE_TYPE, type=type_form.__name__)
         return self.form(type_form, within | {type_form})
 
     def _make(self, annotation: object, within: frozenset[type]) -> CodecForm:
@@ -154,7 +149,7 @@ def _interface_form(compiler: Compiler, interface: type, within: frozenset[type]
         try:
             (type_id,) = _TYPE_ID.unpack_from(data, offset)
         except struct.error:
-            raise MissingTypeId from None
+            raise CodecError(CodecReason.MISSING_TYPE_ID) from None
         return readers[type_id](data, offset + 4)
 
     return CodecForm(write, read)
@@ -186,7 +181,7 @@ class _Writers(dict[type, Write]):
 
     def __missing__(self, cls: type) -> Write:
         if not issubclass(cls, self._interface):
-            raise UnregisteredType(cls)
+            raise CodecError(CodecReason.UNREGISTERED_TYPE, type=cls.__name__)
         type_id = self._compiler.type_id(cls)
         prefix = _TYPE_ID.pack(type_id)
         write = self._compiler.implementation(self._interface, type_id, self._within).write

@@ -16,110 +16,34 @@ CodecError
 └── UnencodableValue     a value that does not fit into its field
 """
 
+from enum import StrEnum
 
-class CodecError(Exception):
+from primitives.reasons import ErrorWithReason
+
+
+class CodecReason(StrEnum):
+    """Why bytes cannot be decoded, or a value cannot be encoded."""
+
+    INPUT_TOO_LARGE = "byte array exceeds maximum length: {size} > {limit}"
+    MISSING_VERSION = "couldn't unpack codec version"
+    UNKNOWN_VERSION = "unknown codec version"
+    TRAILING_BYTES = "trailing buffer space: read {read} provided {provided}"
+    # The bytes end before the value does.
+    INPUT_TOO_SHORT = "{place}packer has insufficient length for input"
+    MISSING_TYPE_ID = "couldn't unmarshal interface: packer has insufficient length for input"
+    UNKNOWN_TYPE_ID = "couldn't unmarshal interface: unknown type ID {type_id}"
+    WRONG_INTERFACE = (
+        "couldn't unmarshal interface: {type} does not implement interface {interface}"
+    )
+    # A type contains itself through an interface; the rule bounds the depth.
+    RECURSIVE_TYPE = "recursive interface types: {type}"
+    INVALID_BOOL = "unexpected value when unpacking bool"
+    # A four-byte length could announce any number of elements of zero bytes.
+    ZERO_LENGTH_ELEMENT = "couldn't unmarshal slice of zero length values"
+    # Unknown to the codec, or it does not implement the interface.
+    UNREGISTERED_TYPE = "can't marshal unregistered type {type}"
+    UNENCODABLE_VALUE = "can't marshal value: {cause}"
+
+
+class CodecError(ErrorWithReason):
     """Bytes that cannot be decoded, or a value that cannot be encoded."""
-
-
-class InputTooLarge(CodecError):
-    """More bytes than the codec's limit."""
-
-    def __init__(self, size: int, limit: int) -> None:
-        super().__init__(f"byte array exceeds maximum length: {size} > {limit}")
-        self.size = size
-        self.limit = limit
-
-
-class MissingVersion(CodecError):
-    """Fewer than the two bytes of the version."""
-
-    def __init__(self) -> None:
-        super().__init__("couldn't unpack codec version")
-
-
-class UnknownVersion(CodecError):
-    """A version of another codec."""
-
-    def __init__(self, version: int) -> None:
-        super().__init__("unknown codec version")
-        self.version = version
-
-
-class TrailingBytes(CodecError):
-    """Bytes after the value."""
-
-    def __init__(self, read: int, provided: int) -> None:
-        super().__init__(f"trailing buffer space: read {read} provided {provided}")
-        self.read = read
-        self.provided = provided
-
-
-class InputTooShort(CodecError):
-    """The bytes end before the value does."""
-
-    def __init__(self, place: str = "") -> None:
-        super().__init__(f"{place}packer has insufficient length for input")
-
-
-class MissingTypeId(InputTooShort):
-    """The bytes end at the number of a type."""
-
-    def __init__(self) -> None:
-        super().__init__("couldn't unmarshal interface: ")
-
-
-class UnknownTypeId(CodecError):
-    """A number of no registered type."""
-
-    def __init__(self, type_id: int) -> None:
-        super().__init__(f"couldn't unmarshal interface: unknown type ID {type_id}")
-        self.type_id = type_id
-
-
-class WrongInterface(CodecError):
-    """A type that does not implement the interface."""
-
-    def __init__(self, class_: type, interface: type) -> None:
-        super().__init__(
-            f"couldn't unmarshal interface: {class_.__name__} does not implement interface "
-            f"{interface.__name__}"
-        )
-        self.found = class_
-        self.interface = interface
-
-
-class RecursiveType(CodecError):
-    """A type that contains itself through an interface; the rule bounds the depth."""
-
-    def __init__(self, class_: type) -> None:
-        super().__init__(f"recursive interface types: {class_.__name__}")
-        self.found = class_
-
-
-class InvalidBool(CodecError):
-    """A boolean that is neither 0 nor 1."""
-
-    def __init__(self) -> None:
-        super().__init__("unexpected value when unpacking bool")
-
-
-class ZeroLengthElement(CodecError):
-    """Elements of zero bytes, of which a four-byte length could announce any number."""
-
-    def __init__(self) -> None:
-        super().__init__("couldn't unmarshal slice of zero length values")
-
-
-class UnregisteredType(CodecError):
-    """A type that the codec does not know, or that does not implement the interface."""
-
-    def __init__(self, class_: type) -> None:
-        super().__init__(f"can't marshal unregistered type {class_.__name__}")
-        self.found = class_
-
-
-class UnencodableValue(CodecError):
-    """A number, text or byte string that does not fit into its field."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"can't marshal value: {reason}")

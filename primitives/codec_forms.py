@@ -10,12 +10,7 @@ from operator import attrgetter
 from struct import Struct
 from typing import Any, NamedTuple
 
-from primitives.codec_errors import (
-    InputTooShort,
-    InvalidBool,
-    UnencodableValue,
-    ZeroLengthElement,
-)
+from primitives.codec_errors import CodecError, CodecReason
 
 Write = Callable[[Any], bytes]
 Read = Callable[[bytes, int], tuple[Any, int]]
@@ -62,7 +57,9 @@ def fixed_form(size: int, decode: Callable[[bytes], Any] | None = None) -> Codec
     def encode(value: bytes) -> bytes:
         # struct would pad or truncate
         if len(value) != size:
-            raise UnencodableValue(f"expected {size} bytes but got {len(value)}")
+            raise CodecError(
+                CodecReason.UNENCODABLE_VALUE, cause=f"expected {size} bytes but got {len(value)}"
+            )
         return value
 
     return _item_form(Item(f"{size}s", encode, decode))
@@ -70,7 +67,7 @@ def fixed_form(size: int, decode: Callable[[bytes], Any] | None = None) -> Codec
 
 def _decode_bool(value: int) -> bool:
     if value > 1:
-        raise InvalidBool
+        raise CodecError(CodecReason.INVALID_BOOL)
     return value == 1
 
 
@@ -122,7 +119,7 @@ def text_form() -> CodecForm:
 
 def _slice(data: bytes, start: int, end: int) -> bytes:
     if end > len(data):
-        raise InputTooShort
+        raise CodecError(CodecReason.INPUT_TOO_SHORT, place="")
     return data[start:end]
 
 
@@ -132,7 +129,7 @@ def list_form(element: CodecForm) -> CodecForm:
 
     def write(values: tuple[Any, ...]) -> bytes:
         if values and element.size == 0:
-            raise ZeroLengthElement
+            raise CodecError(CodecReason.ZERO_LENGTH_ELEMENT)
         return b"".join([_LENGTH.pack(len(values)), *map(write_element, values)])
 
     return CodecForm(write, _items_reader(element.item) if element.item else _list_reader(element))
@@ -145,7 +142,7 @@ def _list_reader(element: CodecForm) -> Read:
         (count,) = _LENGTH.unpack_from(data, offset)
         offset += 4
         if count and element.size == 0:
-            raise ZeroLengthElement
+            raise CodecError(CodecReason.ZERO_LENGTH_ELEMENT)
         # allocates no list of that length: the number is untrusted, and reading stops where the bytes end
         values = []
         for _ in range(count):

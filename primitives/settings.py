@@ -60,6 +60,10 @@ class CommonSettings:
         "them (NODE_PRODUCER). `snowman`: the validators vote, and each proposes blocks in its slots.",
         choices=("sole", "snowman"),
     )
+    coin_symbol: str = flag(
+        "AVAX",
+        "Symbol of the network's coin in the explorer, in the admin and in wallets to which the explorer adds the chain.",
+    )
     web_workers: int = flag(
         1,
         "Processes of the web server; in the embedded profile all but one only answer reads.",

@@ -10,6 +10,7 @@ from adminkit.display import (
     bar,
     between_neighbours,
     box,
+    coin_symbol,
     copy_button,
     counted_link,
     faint,
@@ -19,31 +20,31 @@ from adminkit.display import (
     stack,
     table,
 )
-from adminkit.formats import cut_decimals, format_units, percent, with_unit
+from adminkit.formats import cut_decimals, format_units, percent
 from cchain_app.admin import links
 from chaindb.fields import HexBytes
 from primitives.evm import Address
 from primitives.hexadecimal import checksum_address
 
-_UNITS = ((10**14, 10**18, "coins"), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
-"""The fewest wei that are shown in a unit, the unit's size in wei, and its name."""
+_UNITS = ((10**14, 10**18, ""), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
+"""The fewest wei that are shown in a unit, the unit's size in wei, and its name; that of coins is a setting."""
 
 TRANSACTION_TYPES = ("legacy", "access list", "dynamic fee", "blob", "set code")
 """Names of the transaction types by their numbers (EIP-2718)."""
 
 
 def format_wei(wei: int) -> str:
-    """Return an exact amount in coins, Gwei or wei, whichever reads best: 1,500.25 coins."""
+    """Return an exact amount in coins, Gwei or wei, whichever reads best: 1,500.25 AVAX."""
     if wei == 0:
         return "0"
     size, unit = next((size, unit) for least, size, unit in _UNITS if wei >= least)
-    return with_unit(format_units(wei, size), unit)
+    return f"{format_units(wei, size)} {unit or coin_symbol()}"
 
 
 def round_wei(wei: int) -> str:
     """Return an amount as a list shows it: at most six decimals, truncated."""
     number, _, unit = format_wei(wei).partition(" ")
-    return with_unit(cut_decimals(number), unit)
+    return f"{cut_decimals(number)} {unit}".rstrip()
 
 
 _SMALLEST_FEE_IN_COINS = 10**9
@@ -52,10 +53,10 @@ _SIGNIFICANT = 6
 
 
 def format_fee(wei: int) -> str:
-    """Return an exact fee in coins, as is usual for fees: 0.000021 coins; a tiny one in Gwei or wei."""
+    """Return an exact fee in coins, as is usual for fees: 0.000021 AVAX; a tiny one in Gwei or wei."""
     if wei < _SMALLEST_FEE_IN_COINS:
         return format_wei(wei)
-    return with_unit(format_units(wei, 10**18), "coins")
+    return f"{format_units(wei, 10**18)} {coin_symbol()}"
 
 
 def round_fee(wei: int) -> str:

@@ -138,6 +138,7 @@ def rendered(
         "rpc_path": f"{prefix}/" if prefix else "",
         "product": NAME,
         "network_name": name_of(network),
+        "coin_symbol": site.node.coin_symbol,
         "is_local": network == LOCAL,
         "has_cchain": site.has_cchain,
         "has_faucet": site.faucet is not None,

@@ -12,6 +12,7 @@ from adminkit.display import (
     bar,
     between_neighbours,
     box,
+    coin_symbol,
     counted_link,
     faint,
     full,
@@ -31,7 +32,6 @@ from adminkit.formats import (
     format_time,
     format_units,
     percent,
-    with_unit,
 )
 from platform_app.admin import links
 from platform_app.apps import platform_chain
@@ -48,13 +48,13 @@ CHAIN = "P"
 
 
 def format_coins(amount: int) -> str:
-    """Return an exact amount of the staking asset in coins, such as 1,500.25 coins."""
-    return with_unit(format_units(amount, platform_chain().config.unit), "coins")
+    """Return an exact amount of the staking asset in coins, such as 1,500.25 AVAX."""
+    return f"{format_units(amount, platform_chain().config.unit)} {coin_symbol()}"
 
 
 def round_coins(amount: int) -> str:
     """Return an amount for lists, truncated to at most six decimals."""
-    return with_unit(cut_decimals(format_units(amount, platform_chain().config.unit)), "coins")
+    return f"{cut_decimals(format_units(amount, platform_chain().config.unit))} {coin_symbol()}"
 
 
 def plain_coins(amount: int) -> str:

@@ -22,15 +22,7 @@ from typing import Any, ClassVar, TypeVar
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import CODEC, TYPES, embed, parse_embedded
 from primitives.codec import DEFAULT_MAX_SIZE, U32, U64, VERSION
-from primitives.codec_errors import (
-    InputTooLarge,
-    MissingTypeId,
-    MissingVersion,
-    TrailingBytes,
-    UnknownTypeId,
-    UnknownVersion,
-    WrongInterface,
-)
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
 from primitives.ids import ID
 
@@ -180,7 +172,7 @@ def parse_block(raw: bytes) -> Block:
     for name in cls.LAYOUT:
         fields[name], offset = _READERS[name](raw, offset)
     if offset != len(raw):
-        raise TrailingBytes(offset, len(raw))
+        raise CodecError(CodecReason.TRAILING_BYTES, read=offset, provided=len(raw))
     if "tx" in fields:
         fields["txs"] = (fields.pop("tx"),)
     return cls(raw=raw, **fields)
@@ -235,20 +227,22 @@ def _build(cls: type[AnyBlock], **fields: Any) -> AnyBlock:
 
 def _type_of(raw: bytes) -> type[Block]:
     if len(raw) > DEFAULT_MAX_SIZE:
-        raise InputTooLarge(len(raw), DEFAULT_MAX_SIZE)
+        raise CodecError(CodecReason.INPUT_TOO_LARGE, size=len(raw), limit=DEFAULT_MAX_SIZE)
     version = raw[: len(VERSION)]
     if len(version) < len(VERSION):
-        raise MissingVersion
+        raise CodecError(CodecReason.MISSING_VERSION)
     if version != VERSION:
-        raise UnknownVersion(int.from_bytes(version, "big"))
+        raise CodecError(CodecReason.UNKNOWN_VERSION)
     if len(raw) < _HEAD:
-        raise MissingTypeId
+        raise CodecError(CodecReason.MISSING_TYPE_ID)
     type_id = int.from_bytes(raw[len(VERSION) : _HEAD], "big")
     if type_id in BLOCK_TYPES:
         return BLOCK_TYPES[type_id]
     if type_id in TYPES:
-        raise WrongInterface(TYPES[type_id], Block)
-    raise UnknownTypeId(type_id)
+        raise CodecError(
+            CodecReason.WRONG_INTERFACE, type=TYPES[type_id].__name__, interface=Block.__name__
+        )
+    raise CodecError(CodecReason.UNKNOWN_TYPE_ID, type_id=type_id)
 
 
 def _read_txs(raw: bytes, offset: int) -> tuple[tuple[Tx, ...], int]:

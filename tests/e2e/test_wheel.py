@@ -208,7 +208,7 @@ def test_one_command_in_an_empty_directory_is_a_node(
     status = subprocess.run(
         command, cwd=project, env=environment, capture_output=True, text=True, check=True
     )
-    assert "1, 2,000,000 coins staked" in status.stdout
+    assert "1, 2,000,000 AVAX staked" in status.stdout
     with urllib.request.urlopen(f"http://127.0.0.1:{installed.port}/admin/login/") as page:
         assert NAME in page.read().decode()
 

@@ -62,7 +62,7 @@ class Command(BaseCommand):
             "P-Chain": f"{', '.join(platform_chain().aliases)}, {platform_chain().blockchain_id}",
             "P-Chain tip": f"{tip.height}  {tip.block_id}",
             "Chain time": f"{datetime.fromtimestamp(tip.timestamp, UTC):%Y-%m-%d %H:%M:%S} UTC",
-            "Validators": f"{len(validators.validators)}, {validators.weight // platform_chain().config.unit:,} coins staked",
+            "Validators": f"{len(validators.validators)}, {validators.weight // platform_chain().config.unit:,} {settings.NODE.common.coin_symbol} staked",
             "Mempool": f"{mempool.waiting(platform_chain()).txs} transactions",
             "Node clock": f"{clock.offset()} s ahead of wall time",
             "Peers": _peers(),

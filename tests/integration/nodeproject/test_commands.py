@@ -69,7 +69,7 @@ def test_status_shows_head_pool_and_that_nothing_answers(
     assert f"C, evm, {pchain.network.c_chain_id}" in shown
     assert "P, platform, 11111111111111111111111111111111LpoYY" in shown
     assert str(platform_chain().tip().block_id) in shown
-    assert "1, 2,000,000 coins staked" in shown
+    assert "1, 2,000,000 AVAX staked" in shown
     assert "does not answer" in shown
     assert "no rows: NODE_TRACE_INDEX was never on" in shown
     assert "empty: NODE_TOKEN_INDEX was never enabled" in shown

@@ -22,7 +22,7 @@ from nodeproject.startup.process import CannotStart
 from platform_app.genesis.errors import NoSupply
 from platform_app.services import genesis
 from platform_app.services.errors import FileOfOtherNetwork
-from primitives.codec_errors import InputTooLarge
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.hexadecimal import checksum_address
 from primitives.installation import BASE_DIR
 from primitives.keys import DEV_KEYS
@@ -193,7 +193,7 @@ def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
     "reason",
     [
         PermissionError(13, "Permission denied", "/data/genesis.json"),
-        InputTooLarge(300_000, 262_144),
+        CodecError(CodecReason.INPUT_TOO_LARGE, size=300_000, limit=262_144),
         NoSupply(),
         FileOfOtherNetwork(1, 12345),
         GenesisFileError("gasLimit is missing"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from primitives import codec_errors as errors
 from primitives.codec import INTERFACE, U8, U16, U32, U64, Blob, Codec, FixedLayout, Text
 from primitives.ids import ID, NodeID, ShortID
+from tests.builders.reasons import raises
 
 # A generated layout: an annotation, and a strategy for its values.
 Layout = tuple[Any, st.SearchStrategy[Any]]
@@ -153,7 +154,11 @@ def test_what_is_cut_off_anywhere_is_too_short(drawn: tuple[Any, Any]) -> None:
     cls, value = drawn
     data = CODEC.marshal(value)
     for size in range(2, len(data)):
-        with pytest.raises(errors.InputTooShort, match=r"has insufficient length for input$"):
+        with raises(
+            errors.CodecReason.INPUT_TOO_SHORT,
+            kind=errors.CodecError,
+            match=r"has insufficient length for input$",
+        ):
             CODEC.unmarshal(cls, data[:size])
 
 
@@ -163,7 +168,7 @@ def test_what_follows_is_refused(drawn: tuple[Any, Any], more: bytes) -> None:
     cls, value = drawn
     data = CODEC.marshal(value)
     message = rf"^trailing buffer space: read {len(data)} provided {len(data + more)}$"
-    with pytest.raises(errors.TrailingBytes, match=message):
+    with raises(errors.CodecReason.TRAILING_BYTES, kind=errors.CodecError, match=message):
         CODEC.unmarshal(cls, data + more)
 
 
@@ -191,7 +196,7 @@ def test_types_behind_interfaces_come_back(row: Row) -> None:
 def test_a_value_with_interfaces_that_is_cut_off_is_too_short(row: Row) -> None:
     data = CODEC.marshal(row)
     for size in range(2, len(data)):
-        with pytest.raises(errors.InputTooShort):
+        with raises(errors.CodecReason.INPUT_TOO_SHORT, kind=errors.CodecError):
             CODEC.unmarshal(Row, data[:size])
 
 
@@ -234,33 +239,35 @@ def test_a_text_that_is_no_utf_8_comes_back_unchanged() -> None:
 @given(st.integers(0, 2**32 - 1).filter(lambda number: number not in TYPES))
 def test_an_unknown_type_is_refused_by_its_number(type_id: int) -> None:
     message = rf"^couldn't unmarshal interface: unknown type ID {type_id}$"
-    with pytest.raises(errors.UnknownTypeId, match=message) as caught:
+    with raises(
+        errors.CodecReason.UNKNOWN_TYPE_ID, kind=errors.CodecError, match=message
+    ) as caught:
         CODEC.read(SHAPE, type_id.to_bytes(4, "big") + bytes(40), 0)
     assert caught.value.type_id == type_id
 
 
 def test_a_type_of_another_interface_is_refused() -> None:
     message = r"^couldn't unmarshal interface: Red does not implement interface Shape$"
-    with pytest.raises(errors.WrongInterface, match=message):
+    with raises(errors.CodecReason.WRONG_INTERFACE, kind=errors.CodecError, match=message):
         CODEC.read(SHAPE, bytes.fromhex("00000009"), 0)
 
 
 def test_a_number_of_a_type_that_is_cut_off_is_named_as_such() -> None:
     message = r"^couldn't unmarshal interface: packer has insufficient length for input$"
-    with pytest.raises(errors.MissingTypeId, match=message):
+    with raises(errors.CodecReason.MISSING_TYPE_ID, kind=errors.CodecError, match=message):
         CODEC.unmarshal(SHAPE, bytes.fromhex("0000 000000"))
 
 
 def test_a_type_within_itself_is_neither_read_nor_written() -> None:
     message = r"^recursive interface types: Box$"
-    with pytest.raises(errors.RecursiveType, match=message):
+    with raises(errors.CodecReason.RECURSIVE_TYPE, kind=errors.CodecError, match=message):
         CODEC.read(SHAPE, bytes.fromhex("00000002 00000002 00000001 0000"), 0)
-    with pytest.raises(errors.RecursiveType, match=message):
+    with raises(errors.CodecReason.RECURSIVE_TYPE, kind=errors.CodecError, match=message):
         CODEC.pack(Box(Box(Circle(0))), SHAPE)
 
 
 def test_nesting_as_deep_as_the_limit_allows_is_refused_at_once() -> None:
-    with pytest.raises(errors.RecursiveType):
+    with raises(errors.CodecReason.RECURSIVE_TYPE, kind=errors.CodecError):
         CODEC.unmarshal(SHAPE, b"\0\0" + bytes.fromhex("00000002") * 65535)
 
 
@@ -272,25 +279,31 @@ def test_the_same_type_may_stand_beside_itself() -> None:
 @pytest.mark.parametrize("shape", [Unregistered(), Red()])
 def test_a_type_that_the_interface_does_not_know_is_not_written(shape: Any) -> None:
     message = rf"^can't marshal unregistered type {type(shape).__name__}$"
-    with pytest.raises(errors.UnregisteredType, match=message):
+    with raises(errors.CodecReason.UNREGISTERED_TYPE, kind=errors.CodecError, match=message):
         CODEC.pack(shape, SHAPE)
 
 
 def test_types_have_their_numbers() -> None:
     assert {CODEC.type_id(cls): cls for cls in TYPES.values()} == TYPES
-    with pytest.raises(errors.UnregisteredType):
+    with raises(errors.CodecReason.UNREGISTERED_TYPE, kind=errors.CodecError):
         CODEC.type_id(Empty)
 
 
 @pytest.mark.parametrize("data", [b"", b"\0"])
 def test_a_version_that_is_not_there_is_missing(data: bytes) -> None:
-    with pytest.raises(errors.MissingVersion, match=r"^couldn't unpack codec version$"):
+    with raises(
+        errors.CodecReason.MISSING_VERSION,
+        kind=errors.CodecError,
+        match=r"^couldn't unpack codec version$",
+    ):
         CODEC.unmarshal(Circle, data)
 
 
 @pytest.mark.parametrize("version", ["0001", "0100", "ffff"])
 def test_another_version_is_unknown(version: str) -> None:
-    with pytest.raises(errors.UnknownVersion, match=r"^unknown codec version$"):
+    with raises(
+        errors.CodecReason.UNKNOWN_VERSION, kind=errors.CodecError, match=r"^unknown codec version$"
+    ):
         CODEC.unmarshal(Circle, bytes.fromhex(version) + bytes(2))
 
 
@@ -300,36 +313,40 @@ def test_a_value_larger_than_the_limit_is_neither_read_nor_written() -> None:
     assert codec.unmarshal(Blob, fits) == bytes(4)
     assert codec.marshal(bytes(4), Blob) == fits
     message = r"^byte array exceeds maximum length: 11 > 10$"
-    with pytest.raises(errors.InputTooLarge, match=message):
+    with raises(errors.CodecReason.INPUT_TOO_LARGE, kind=errors.CodecError, match=message):
         codec.unmarshal(Blob, large)
-    with pytest.raises(errors.InputTooLarge, match=message):
+    with raises(errors.CodecReason.INPUT_TOO_LARGE, kind=errors.CodecError, match=message):
         codec.marshal(bytes(5), Blob)
 
 
 def test_the_limit_is_256_kib() -> None:
     message = r"^byte array exceeds maximum length: 262145 > 262144$"
-    with pytest.raises(errors.InputTooLarge, match=message):
+    with raises(errors.CodecReason.INPUT_TOO_LARGE, kind=errors.CodecError, match=message):
         CODEC.unmarshal(Blob, bytes(262145))
 
 
 @pytest.mark.parametrize("value", [2, 127, 128, 255])
 def test_a_truth_value_is_0_or_1(value: int) -> None:
-    with pytest.raises(errors.InvalidBool, match=r"^unexpected value when unpacking bool$"):
+    with raises(
+        errors.CodecReason.INVALID_BOOL,
+        kind=errors.CodecError,
+        match=r"^unexpected value when unpacking bool$",
+    ):
         CODEC.read(bool, bytes([value]), 0)
 
 
 def test_a_list_of_nothings_is_refused_unless_it_is_empty() -> None:
     assert CODEC.unmarshal(Nothings, bytes(6)) == Nothings(())
     message = r"^couldn't unmarshal slice of zero length values$"
-    with pytest.raises(errors.ZeroLengthElement, match=message):
+    with raises(errors.CodecReason.ZERO_LENGTH_ELEMENT, kind=errors.CodecError, match=message):
         CODEC.unmarshal(Nothings, bytes.fromhex("0000 ffffffff"))
-    with pytest.raises(errors.ZeroLengthElement, match=message):
+    with raises(errors.CodecReason.ZERO_LENGTH_ELEMENT, kind=errors.CodecError, match=message):
         CODEC.pack(Nothings((Empty(),)))
 
 
 @pytest.mark.parametrize("annotation", [tuple[U64, ...], tuple[Circle, ...], tuple[SHAPE, ...]])
 def test_the_number_of_elements_is_not_trusted(annotation: Any) -> None:
-    with pytest.raises(errors.InputTooShort):
+    with raises(errors.CodecReason.INPUT_TOO_SHORT, kind=errors.CodecError):
         CODEC.read(annotation, bytes.fromhex("ffffffff 00000001 0000"), 0)
 
 
@@ -346,7 +363,11 @@ def test_the_number_of_elements_is_not_trusted(annotation: Any) -> None:
     ],
 )
 def test_a_value_that_does_not_fit_is_not_written(annotation: Any, value: Any) -> None:
-    with pytest.raises(errors.UnencodableValue, match=r"^can't marshal value: "):
+    with raises(
+        errors.CodecReason.UNENCODABLE_VALUE,
+        kind=errors.CodecError,
+        match=r"^can't marshal value: ",
+    ):
         CODEC.pack(value, annotation)
 
 
@@ -354,5 +375,5 @@ def test_a_value_that_does_not_fit_is_not_written(annotation: Any, value: Any) -
 def test_fixed_bytes_of_a_struct_are_neither_filled_up_nor_cut_off(size: int) -> None:
     value = Mixed(1, bytes(size), flag=False, name="", data=b"", addresses=())
     message = rf"^can't marshal value: expected 4 bytes but got {size}$"
-    with pytest.raises(errors.UnencodableValue, match=message):
+    with raises(errors.CodecReason.UNENCODABLE_VALUE, kind=errors.CodecError, match=message):
         CODEC.pack(value)

@@ -6,7 +6,8 @@ import pytest
 
 from platform_app.txs.codec import CODEC as P_CODEC
 from primitives.codec import INTERFACE
-from primitives.codec_errors import WrongInterface
+from primitives.codec_errors import CodecError, CodecReason
+from tests.builders.reasons import raises
 from tests.builders.utxos import (
     CODEC,
     COIN,
@@ -32,7 +33,11 @@ def test_a_utxo_may_hold_an_output_without_an_amount(content: UtxoContent) -> No
 def test_an_output_without_an_amount_is_no_output_of_a_transfer() -> None:
     content = CODEC.pack(MintOutput(owners()), Annotated[UtxoContent, INTERFACE])
 
-    with pytest.raises(WrongInterface, match=r"MintOutput does not implement interface UtxoOutput"):
+    with raises(
+        CodecReason.WRONG_INTERFACE,
+        kind=CodecError,
+        match=r"MintOutput does not implement interface UtxoOutput",
+    ):
         CODEC.unmarshal(TransferableOutput, b"\0\0" + COIN + content)
 
 

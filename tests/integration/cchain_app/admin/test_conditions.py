@@ -90,11 +90,11 @@ def test_the_impersonated_are_shown_with_what_they_have(
     page = browse(listing("impersonation"))
     assert len(page.rows) == 3
     assert len(page.chain_statements) == 3
-    for shown in ("3 coins", "contract", "every account", "signs with its key"):
+    for shown in ("3 AVAX", "contract", "every account", "signs with its key"):
         assert shown in page.text
     assert f'href="{detail("account", STRANGER)}"' in page.text
     first, _, everybody = page.rows
-    assert "3 coins" in browse(detail("impersonation", first.pk)).text
+    assert "3 AVAX" in browse(detail("impersonation", first.pk)).text
     assert "every account" in browse(detail("impersonation", everybody.pk)).text
     rpc("anvil_stopImpersonatingAccount", STRANGER)
     assert browse(listing("impersonation"), q=STRANGER).rows == []
@@ -123,7 +123,7 @@ def test_created_accounts_are_shown_without_their_keys(
     page = browse(listing("createdaccount"))
     assert [(row.number, str(row.address)) for row in page.rows] == [(10, made)]
     assert len(page.chain_statements) == 3
-    assert "2 coins" in page.text
+    assert "2 AVAX" in page.text
     assert "signs with its key" in page.text
     shown = browse(detail("createdaccount", 10)).text
     assert f'href="{detail("account", made)}"' in shown

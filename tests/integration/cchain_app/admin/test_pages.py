@@ -57,7 +57,7 @@ def test_a_transaction_shows_its_receipt_and_leads_to_block_and_accounts(browse:
     ):
         assert _leads_to(page.text, path)
     for shown in (
-        "success", "56 %", "0.500000000000012345 coins", "3 Gwei", "dynamic fee (2)",
+        "success", "56 %", "0.500000000000012345 AVAX", "3 Gwei", "dynamic fee (2)",
         "transfer(address,uint256)", "0xa9059cbb", hexed(rows.CALL), "68 bytes", "Transfer",
     ):  # fmt: skip
         assert shown in page.text
@@ -127,7 +127,7 @@ def test_an_account_leads_to_its_transactions_logs_and_changes(browse: Browse) -
     text = browse(detail("account", person)).text
     for model in ("transaction", "log", "accountchange"):
         assert _leads_to(text, listing(model) + f"?q={person}")
-    assert "1,000.000000000000000005 coins" in text
+    assert "1,000.000000000000000005 AVAX" in text
     assert "Code hash" not in text
 
 
@@ -174,7 +174,7 @@ def test_a_page_that_is_not_there_leads_to_its_list(
 
 
 def test_a_change_says_what_was_before(browse: Browse) -> None:
-    assert "7 coins" in browse(detail("accountchange", models.row_id(7, 1))).text
+    assert "7 AVAX" in browse(detail("accountchange", models.row_id(7, 1))).text
     models.AccountChange.objects.filter(pk=models.row_id(7, 1)).update(
         nonce=None, balance=None, code_hash=None
     )
@@ -186,7 +186,7 @@ def test_a_waiting_transaction_shows_its_call_and_what_it_can_cost(browse: Brows
     for shown in (
         "transfer(address,uint256)",
         checksum_address(rows.TOKEN),
-        "1.0045 coins",
+        "1.0045 AVAX",
         "50 Gwei",
     ):
         assert shown in text

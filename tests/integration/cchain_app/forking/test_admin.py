@@ -47,7 +47,7 @@ def test_accounts_are_listed_as_they_were_at_the_pin(browse: Browse, asked: Fork
     assert {RICH, NOBODY, COUNTER} <= listed
     told = asked.remote.url.removesuffix("/v2/s3cr3tk3y")
     assert f"According to {told} at block {PIN}." in page.text
-    for shown in ("100 coins", "did not exist", "contract"):
+    for shown in ("100 AVAX", "did not exist", "contract"):
         assert shown in page.text
     assert [str(row.address) for row in browse(listing("forkedaccount"), q=RICH).rows] == [RICH]
 

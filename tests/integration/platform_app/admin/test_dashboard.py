@@ -32,8 +32,8 @@ def test_it_shows_height_time_validators_stake_supply_and_mempool(
     for shown in (
         f">{tip.height}</a>", str(tip.block_id), "0 s ago", "2026-09-21 14:13:20 UTC",
         f">{SIZES.validators}</a>", f"{SIZES.delegators} delegators",
-        f"{(weight + delegated) // past.COIN:,} coins", f"{delegated // past.COIN:,} coins",
-        "400,000,000 coins", "60 waiting", "18,", f"in {first_end // past.DAY} d", str(past.node(3)), "validating",
+        f"{(weight + delegated) // past.COIN:,} AVAX", f"{delegated // past.COIN:,} AVAX",
+        "400,000,000 AVAX", "60 waiting", "18,", f"in {first_end // past.DAY} d", str(past.node(3)), "validating",
     ):  # fmt: skip
         assert shown in text, shown
 
@@ -59,7 +59,7 @@ def test_it_goes_with_no_validators(browse: Browse) -> None:
     models.Staker.objects.all()._raw_delete("default")
     text = browse(ADMIN).text
     assert "0 delegators" in text
-    assert "0 coins" in text
+    assert "0 AVAX" in text
 
 
 @pytest.mark.parametrize(

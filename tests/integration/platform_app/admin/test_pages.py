@@ -68,7 +68,7 @@ def test_a_transfer_shows_what_it_spends_and_makes(browse: Browse) -> None:
     text = browse(detail("tx", past.transfer_tx(3).tx_id)).text
     assert _leads_to(text, detail("utxo", unspent(3)))
     assert _leads_to(text, f"{listing('utxo')}?q={address(past.person(3))}")
-    for shown in ("BaseTx", "Committed", "1 coin", "unspent ›", "nd-json"):
+    for shown in ("BaseTx", "Committed", "1 AVAX", "unspent ›", "nd-json"):
         assert shown in text
 
 
@@ -192,7 +192,7 @@ def test_a_list_names_three_blockchains_of_a_subnet(browse: Browse) -> None:
 def test_an_output_shows_owners_locks_and_origin(browse: Browse) -> None:
     text = browse(detail("utxo", unspent(7))).text
     for shown in (
-        "only to stake until", "2026-09-22 14:13:20 UTC", "2 coins", "staking asset",
+        "only to stake until", "2026-09-22 14:13:20 UTC", "2 AVAX", "staking asset",
         address(past.person(7)), "output 0",
     ):  # fmt: skip
         assert shown in text
@@ -211,18 +211,18 @@ def test_an_output_of_another_asset_is_not_called_coins(browse: Browse) -> None:
     text = browse(detail("utxo", other.utxo_id)).text
     assert "1,500,000" in text
     assert "other asset" in text
-    assert "1.5 coins" not in text
+    assert "1.5 AVAX" not in text
 
 
 def test_an_output_between_chains_says_from_where_to_where(browse: Browse) -> None:
     text = browse(detail("sharedutxo", exported(3))).text
     assert text.index(">P-Chain</span>") < text.index(">C-Chain</span>")
-    assert "4 coins" in text
+    assert "4 AVAX" in text
 
 
 def test_a_waiting_transaction_shows_what_it_would_do(browse: Browse) -> None:
     text = browse(detail("mempooltx", past.waiting_tx(3).tx_id)).text
-    for shown in ("output 1003", "1 coin", ">transfer</span>", "308 bytes"):
+    for shown in ("output 1003", "1 AVAX", ">transfer</span>", "308 bytes"):
         assert shown in text
 
 

@@ -61,13 +61,13 @@ def test_a_search_looks_in_all_phases_unless_one_is_chosen(browse: Browse) -> No
 def test_a_validator_is_listed_with_stake_period_uptime_and_reward(browse: Browse) -> None:
     text = browse(listing("validator"), q=str(past.node(3)), show="current").text
     for shown in (
-        "2,291 coins",
+        "2,291 AVAX",
         "2 delegators",
         "2026-06-01 14:13:20 UTC to 2027-04-27 14:13:20 UTC",
         "width:33%",
         "218 d left of 330 d",
         "not observed",
-        "45.82 coins",
+        "45.82 AVAX",
         ">2 %<",
         "Primary Network",
     ):
@@ -76,7 +76,7 @@ def test_a_validator_is_listed_with_stake_period_uptime_and_reward(browse: Brows
 
 def test_delegations_of_a_node_are_summed(browse: Browse) -> None:
     text = browse(listing("validator"), q=str(past.node(3)), show="current").text
-    assert f"{25 + 3 + 25 + 63:,} coins" in text
+    assert f"{25 + 3 + 25 + 63:,} AVAX" in text
     assert _leads_to(text, f"{listing('delegator')}?q={past.node(3)}&show=current")
 
 
@@ -165,7 +165,7 @@ def test_a_pending_staker_says_when_it_begins_and_promises_nothing(browse: Brows
 def test_a_past_staker_says_what_it_was_paid_or_that_it_was_not(browse: Browse) -> None:
     rewarded = browse(detail("validator", past.past_tx(4).tx_id)).text
     assert ">rewarded</span>" in rewarded
-    assert "60 coins" in rewarded
+    assert "60 AVAX" in rewarded
     unrewarded = browse(detail("delegator", past.past_tx(3).tx_id)).text
     assert ">not rewarded</span>" in unrewarded
     assert "30 d, over" in unrewarded
@@ -209,7 +209,7 @@ def test_a_page_of_a_validator_leads_to_all_it_is_made_of(browse: Browse) -> Non
 def test_a_page_of_a_delegator_leads_to_its_validator(browse: Browse) -> None:
     text = browse(detail("delegator", DELEGATOR.tx_id)).text
     assert _leads_to(text, f"{listing('validator')}?q={past.node(3)}")
-    assert "28 coins" in text
+    assert "28 AVAX" in text
 
 
 def test_a_delegation_has_no_page_among_validators(browse: Browse) -> None:
@@ -236,4 +236,4 @@ def test_large_stakes_are_exact(browse: Browse) -> None:
     models.Staker.objects.filter(pk=VALIDATOR.tx_id).update(weight=2**64 - 1)
     text = browse(detail("validator", VALIDATOR.tx_id)).text
     assert f"{2**64 - 1:,} units" in text
-    assert f"{(2**64 - 1) // COIN:,}.551615 coins" in text
+    assert f"{(2**64 - 1) // COIN:,}.551615 AVAX" in text

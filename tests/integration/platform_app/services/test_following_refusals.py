@@ -41,7 +41,7 @@ from platform_app.selectors import stakers
 from platform_app.services.vm import parse_block
 from platform_app.txs.codec import build as build_tx
 from platform_app.txs.staking import RewardValidatorTx
-from primitives.codec_errors import InputTooLarge, MissingVersion, TrailingBytes, UnknownTypeId
+from primitives.codec_errors import CodecReason
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
@@ -221,10 +221,10 @@ def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda raw: b"", MissingVersion),
-        (lambda raw: raw + b"\0", TrailingBytes),
-        (lambda raw: raw[:2] + b"\0\0\0\x63" + raw[6:], UnknownTypeId),
-        (lambda raw: raw + bytes(256 * 1024), InputTooLarge),
+        (lambda raw: b"", CodecReason.MISSING_VERSION),
+        (lambda raw: raw + b"\0", CodecReason.TRAILING_BYTES),
+        (lambda raw: raw[:2] + b"\0\0\0\x63" + raw[6:], CodecReason.UNKNOWN_TYPE_ID),
+        (lambda raw: raw + bytes(256 * 1024), CodecReason.INPUT_TOO_LARGE),
     ],
 )
 def test_bytes_that_are_no_block(

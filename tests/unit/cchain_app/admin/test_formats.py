@@ -28,10 +28,10 @@ COIN = 10**18
         (10**5, "0.0001 Gwei"),
         (10**9, "1 Gwei"),
         (1_500_000_000, "1.5 Gwei"),
-        (10**14, "0.0001 coins"),
-        (COIN, "1 coin"),
-        (COIN + 1, "1.000000000000000001 coins"),
-        (50_000_000 * COIN, "50,000,000 coins"),
+        (10**14, "0.0001 AVAX"),
+        (COIN, "1 AVAX"),
+        (COIN + 1, "1.000000000000000001 AVAX"),
+        (50_000_000 * COIN, "50,000,000 AVAX"),
     ],
 )
 def test_an_amount_is_written_in_the_unit_that_reads_best(wei: int, text: str) -> None:
@@ -41,7 +41,7 @@ def test_an_amount_is_written_in_the_unit_that_reads_best(wei: int, text: str) -
 @given(st.integers(min_value=0, max_value=2**256 - 1))
 def test_an_amount_in_full_is_exact(wei: int) -> None:
     number, _, unit = format_wei(wei).partition(" ")
-    size = {"": 1, "wei": 1, "Gwei": 10**9, "coin": COIN, "coins": COIN}[unit]
+    size = {"": 1, "wei": 1, "Gwei": 10**9, "AVAX": COIN}[unit]
     whole, _, decimals = number.replace(",", "").partition(".")
     assert int(whole) * size + int(Decimal(f"0.{decimals or 0}") * size) == wei
 
@@ -50,10 +50,10 @@ def test_an_amount_in_full_is_exact(wei: int) -> None:
     ("wei", "text"),
     [
         (0, "0"),
-        (COIN, "1 coin"),
-        (COIN + 1, "1 coin"),
-        (COIN + 10**12, "1.000001 coins"),
-        (1_234_567_899_999_999_999, "1.234567 coins"),
+        (COIN, "1 AVAX"),
+        (COIN + 1, "1 AVAX"),
+        (COIN + 10**12, "1.000001 AVAX"),
+        (1_234_567_899_999_999_999, "1.234567 AVAX"),
         (1_500_000_000, "1.5 Gwei"),
     ],
 )
@@ -65,9 +65,9 @@ def test_a_list_cuts_amounts_after_six_decimals(wei: int, text: str) -> None:
     ("wei", "listed", "full"),
     [
         (0, "0", "0"),
-        (29_400_000_021_000, "0.0000294 coins", "0.000029400000021 coins"),
-        (21_000 * 25_123_456_789, "0.000527592 coins", "0.000527592592569 coins"),
-        (1_234_567_899_999_999_999, "1.23456 coins", "1.234567899999999999 coins"),
+        (29_400_000_021_000, "0.0000294 AVAX", "0.000029400000021 AVAX"),
+        (21_000 * 25_123_456_789, "0.000527592 AVAX", "0.000527592592569 AVAX"),
+        (1_234_567_899_999_999_999, "1.23456 AVAX", "1.234567899999999999 AVAX"),
         (147_000, "0.000147 Gwei", "0.000147 Gwei"),
         (21_000, "21,000 wei", "21,000 wei"),
     ],

@@ -27,7 +27,7 @@ from network_app.proposervm.errors import (
     UnexpectedSignature,
     ZeroEpoch,
 )
-from primitives.codec_errors import InputTooShort, TrailingBytes, UnencodableValue, UnknownTypeId
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
 from tests.builders.outer_blocks import (
     ALICE,
@@ -41,6 +41,7 @@ from tests.builders.outer_blocks import (
     signed,
     times,
 )
+from tests.builders.reasons import raises
 from tests.searching import cases
 
 unsigned_blocks = st.builds(build_unsigned, ids, times, heights, epochs, inners)
@@ -181,7 +182,7 @@ def test_heights_have_63_bits(p_chain_height: int, epoch: Epoch | None) -> None:
 
 
 def test_what_does_not_fit_is_not_written() -> None:
-    with pytest.raises(UnencodableValue):
+    with raises(CodecReason.UNENCODABLE_VALUE, kind=CodecError):
         build_unsigned(an_id("parent"), 2**63, 1, None, b"inner")
 
 

@@ -17,7 +17,7 @@ from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
 
 @pytest.mark.parametrize(
     ("config", "text"),
-    [(specification_config(12345), "1,234.5 coins"), (reference_config(12345), "1.2345 coins")],
+    [(specification_config(12345), "1,234.5 AVAX"), (reference_config(12345), "1.2345 AVAX")],
 )
 def test_coins_are_written_at_the_scale_of_the_network(
     monkeypatch: pytest.MonkeyPatch, config: object, text: str
@@ -29,8 +29,8 @@ def test_coins_are_written_at_the_scale_of_the_network(
 def test_lists_cut_what_exports_keep(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(platform_chain(), "config", reference_config(12345))
     amount = 1_234_000_000_001
-    assert format_coins(amount) == "1,234.000000001 coins"
-    assert round_coins(amount) == "1,234 coins"
+    assert format_coins(amount) == "1,234.000000001 AVAX"
+    assert round_coins(amount) == "1,234 AVAX"
     assert plain_coins(amount) == "1234.000000001"
 
 

@@ -27,19 +27,11 @@ from platform_app.blocks.render import render_block
 from platform_app.txs.base import Tx
 from platform_app.txs.render import render_tx
 from platform_app.txs.staking import RewardValidatorTx
-from primitives.codec_errors import (
-    CodecError,
-    InputTooLarge,
-    InputTooShort,
-    MissingVersion,
-    TrailingBytes,
-    UnknownTypeId,
-    UnknownVersion,
-    WrongInterface,
-)
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
 from tests.builders.platform import NOW, signed, some_id
 from tests.builders.platform_strategies import transactions
+from tests.builders.reasons import raises
 
 PARENT = some_id("parent")
 TX = signed()
@@ -122,29 +114,41 @@ def test_each_type_has_its_role(role: type[Block], type_ids: set[int]) -> None:
 @pytest.mark.parametrize("block", [STANDARD, PROPOSAL], ids=["standard", "proposal"])
 def test_a_block_that_ends_early_is_refused(block: Block) -> None:
     for size in range(len(block.raw)):
-        with pytest.raises((InputTooShort, MissingVersion)):
+        with pytest.raises((CodecReason.INPUT_TOO_SHORT, CodecReason.MISSING_VERSION)):
             parse_block(block.raw[:size])
 
 
 def test_bytes_behind_a_block_are_refused() -> None:
     size = len(STANDARD.raw)
 
-    with pytest.raises(TrailingBytes, match=f"^trailing buffer space: read {size} provided"):
+    with raises(
+        CodecReason.TRAILING_BYTES,
+        kind=CodecError,
+        match=f"^trailing buffer space: read {size} provided",
+    ):
         parse_block(STANDARD.raw + b"\0")
 
 
 def test_another_version_is_refused() -> None:
-    with pytest.raises(UnknownVersion, match=r"^unknown codec version$"):
+    with raises(CodecReason.UNKNOWN_VERSION, kind=CodecError, match=r"^unknown codec version$"):
         parse_block(b"\0\1" + STANDARD.raw[2:])
 
 
 def test_a_transaction_is_no_block() -> None:
-    with pytest.raises(WrongInterface, match=r"BaseTx does not implement interface Block$"):
+    with raises(
+        CodecReason.WRONG_INTERFACE,
+        kind=CodecError,
+        match=r"BaseTx does not implement interface Block$",
+    ):
         parse_block(TX.raw)
 
 
 def test_a_number_without_type_is_refused() -> None:
-    with pytest.raises(UnknownTypeId, match=r"^couldn't unmarshal interface: unknown type ID 99$"):
+    with raises(
+        CodecReason.UNKNOWN_TYPE_ID,
+        kind=CodecError,
+        match=r"^couldn't unmarshal interface: unknown type ID 99$",
+    ):
         parse_block(as_type(STANDARD, 99))
 
 
@@ -153,20 +157,26 @@ def test_a_block_within_a_block_is_refused() -> None:
     inner = STANDARD.raw[2:]
     head = build_standard(parent_id=PARENT, height=7, time=NOW, txs=[]).raw[:-4]
 
-    with pytest.raises(WrongInterface, match=r"does not implement interface UnsignedTx$"):
+    with raises(
+        CodecReason.WRONG_INTERFACE,
+        kind=CodecError,
+        match=r"does not implement interface UnsignedTx$",
+    ):
         parse_block(head + count + inner)
 
 
 def test_a_count_of_four_billion_transactions_is_not_believed() -> None:
     head = build_standard(parent_id=PARENT, height=7, time=NOW, txs=[]).raw[:-4]
 
-    with pytest.raises(InputTooShort):
+    with raises(CodecReason.INPUT_TOO_SHORT, kind=CodecError):
         parse_block(head + b"\xff" * 4 + TX.raw[2:])
 
 
 def test_more_than_a_quarter_of_a_mebibyte_is_refused() -> None:
-    with pytest.raises(
-        InputTooLarge, match=r"^byte array exceeds maximum length: 262145 > 262144$"
+    with raises(
+        CodecReason.INPUT_TOO_LARGE,
+        kind=CodecError,
+        match=r"^byte array exceeds maximum length: 262145 > 262144$",
     ):
         parse_block(bytes(262_145))
 

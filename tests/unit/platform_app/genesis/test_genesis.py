@@ -23,10 +23,11 @@ from platform_app.txs.codec import GENESIS_CODEC
 from platform_app.txs.components import LockOut
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import CreateChainTx
-from primitives.codec_errors import CodecError, TrailingBytes
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.ids import AVM_ID, EMPTY_ID, EVM_ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders.genesis import HOLDER, NODE_IDS, REWARDED, STAKED, YEAR, document
 from tests.builders.platform import NOW, proof_of_possession
+from tests.builders.reasons import raises
 from utxo.components import UTXO, OutputOwners, TransferOutput
 
 CONFIG = parse_genesis_config(document())
@@ -215,7 +216,7 @@ def test_bytes_that_are_no_genesis_are_refused() -> None:
     for size in range(0, len(raw), 7):
         with pytest.raises(CodecError):
             parse_genesis(raw[:size])
-    with pytest.raises(TrailingBytes):
+    with raises(CodecReason.TRAILING_BYTES, kind=CodecError):
         parse_genesis(raw + b"\0")
 
 

@@ -16,21 +16,11 @@ from platform_app.txs.codec import (
 )
 from platform_app.txs.components import LockOut
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
-from primitives.codec_errors import (
-    CodecError,
-    InputTooLarge,
-    InputTooShort,
-    MissingVersion,
-    RecursiveType,
-    TrailingBytes,
-    UnencodableValue,
-    UnknownTypeId,
-    UnknownVersion,
-    WrongInterface,
-)
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
 from tests.builders.platform import ASSET_ID, every_type, signed, transfer_output, unsigned
 from tests.builders.platform_strategies import transactions
+from tests.builders.reasons import raises
 from utxo.components import TransferableOutput
 
 SIGNED = signed()
@@ -72,32 +62,42 @@ def test_a_transaction_is_found_within_other_bytes(tx: Tx, before: bytes, after:
 
 @pytest.mark.parametrize("size", range(len(SIGNED.raw)))
 def test_a_transaction_that_ends_early_is_refused(size: int) -> None:
-    with pytest.raises((InputTooShort, MissingVersion)):
+    with pytest.raises((CodecReason.INPUT_TOO_SHORT, CodecReason.MISSING_VERSION)):
         parse(SIGNED.raw[:size])
 
 
 def test_bytes_behind_a_transaction_are_refused() -> None:
     size = len(SIGNED.raw)
 
-    with pytest.raises(
-        TrailingBytes, match=rf"^trailing buffer space: read {size} provided {size + 1}$"
+    with raises(
+        CodecReason.TRAILING_BYTES,
+        kind=CodecError,
+        match=rf"^trailing buffer space: read {size} provided {size + 1}$",
     ):
         parse(SIGNED.raw + b"\0")
 
 
 def test_another_version_is_refused() -> None:
-    with pytest.raises(UnknownVersion, match=r"^unknown codec version$"):
+    with raises(CodecReason.UNKNOWN_VERSION, kind=CodecError, match=r"^unknown codec version$"):
         parse(b"\0\1" + SIGNED.raw[2:])
 
 
 def test_a_number_without_type_is_refused() -> None:
-    with pytest.raises(UnknownTypeId, match=r"^couldn't unmarshal interface: unknown type ID 255$"):
+    with raises(
+        CodecReason.UNKNOWN_TYPE_ID,
+        kind=CodecError,
+        match=r"^couldn't unmarshal interface: unknown type ID 255$",
+    ):
         parse(b"\0\0" + (255).to_bytes(4, "big") + SIGNED.raw[6:])
 
 
 @pytest.mark.parametrize("type_id", [0, 5, 9, 11, 28, 32])
 def test_a_number_of_something_else_is_refused(type_id: int) -> None:
-    with pytest.raises(WrongInterface, match=r"does not implement interface UnsignedTx$"):
+    with raises(
+        CodecReason.WRONG_INTERFACE,
+        kind=CodecError,
+        match=r"does not implement interface UnsignedTx$",
+    ):
         parse(b"\0\0" + type_id.to_bytes(4, "big") + SIGNED.raw[6:])
 
 
@@ -105,20 +105,24 @@ def test_nested_locks_are_refused_at_the_second_one() -> None:
     lock = (22).to_bytes(4, "big") + bytes(8)
     one_output = (1).to_bytes(4, "big") + bytes(32) + lock * 10_000
 
-    with pytest.raises(RecursiveType, match=r"^recursive interface types: LockOut$"):
+    with raises(
+        CodecReason.RECURSIVE_TYPE, kind=CodecError, match=r"^recursive interface types: LockOut$"
+    ):
         parse(BEFORE_OUTPUTS + one_output)
 
 
 def test_a_count_of_four_billion_elements_is_not_believed() -> None:
     before_addresses = sign_bytes(unsigned(CreateSubnetTx))[: -4 - 20]
 
-    with pytest.raises(InputTooShort):
+    with raises(CodecReason.INPUT_TOO_SHORT, kind=CodecError):
         parse(before_addresses + b"\xff" * 4 + bytes(1_000))
 
 
 def test_more_than_a_quarter_of_a_mebibyte_is_refused_before_it_is_read() -> None:
-    with pytest.raises(
-        InputTooLarge, match=r"^byte array exceeds maximum length: 262145 > 262144$"
+    with raises(
+        CodecReason.INPUT_TOO_LARGE,
+        kind=CodecError,
+        match=r"^byte array exceeds maximum length: 262145 > 262144$",
     ):
         parse(bytes(262_145))
 
@@ -129,19 +133,19 @@ def test_a_transaction_of_the_genesis_may_be_of_any_size() -> None:
     tx = build(large, (), GENESIS_CODEC)
 
     assert parse(tx.raw, GENESIS_CODEC) == tx
-    with pytest.raises(InputTooLarge):
+    with raises(CodecReason.INPUT_TOO_LARGE, kind=CodecError):
         build(large, ())
 
 
 def test_a_value_that_has_no_bytes_is_refused() -> None:
-    with pytest.raises(UnencodableValue):
+    with raises(CodecReason.UNENCODABLE_VALUE, kind=CodecError):
         sign_bytes(unsigned(BaseTx, network_id=2**32))
 
 
 def test_a_nested_lock_has_no_bytes() -> None:
     nested = TransferableOutput(ASSET_ID, LockOut(5, LockOut(6, transfer_output())))
 
-    with pytest.raises(RecursiveType):
+    with raises(CodecReason.RECURSIVE_TYPE, kind=CodecError):
         sign_bytes(unsigned(BaseTx, outputs=(nested,)))
 
 

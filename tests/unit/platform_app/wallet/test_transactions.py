@@ -18,10 +18,11 @@ from platform_app.wallet.errors import (
     SubnetValidatorOfPrimaryNetwork,
 )
 from platform_app.wallet.wallet import PlatformWallet
-from primitives.codec_errors import UnencodableValue
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.ids import AVM_ID, EVM_ID, NFT_FX_ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID
 from tests.builders import platform
 from tests.builders.platform_state import MemoryState, executed, staker, stakers, state
+from tests.builders.reasons import raises
 from tests.builders.wallet import CHANGE, wallet
 from utxo.components import OutputOwners, SignatureCredential
 from utxo.errors import AddressesNotSorted, UnspendableOutput
@@ -265,7 +266,7 @@ def test_a_blockchain_with_an_illegal_name_is_not_built() -> None:
 
 
 def test_a_name_that_fits_into_no_field_is_not_built() -> None:
-    with pytest.raises(UnencodableValue):
+    with raises(CodecReason.UNENCODABLE_VALUE, kind=CodecError):
         transactions.build_create_chain(rich(KEY_1, KEY_2), **chain(name="a" * 70_000))
 
 
