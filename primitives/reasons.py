@@ -6,6 +6,8 @@ All other causes are members of a `StrEnum`. The value of a member is its messag
 
 from enum import StrEnum
 
+from typing_extensions import override
+
 
 class ErrorWithReason(Exception):
     """An error with a named reason.
@@ -20,6 +22,7 @@ class ErrorWithReason(Exception):
         self.reason = reason
         self.values = values
 
+    @override
     def __reduce__(self) -> tuple[object, ...]:
         """Return what pickle calls to make a copy: for processes that report errors to each other."""
         return _made, (type(self), self.reason, self.values)
