@@ -54,7 +54,7 @@ class Codec:
         """Return the bytes of a top-level value, prefixed by the version.
 
         Raises:
-            CodecError: As `pack`, and InputTooLarge above the codec's size limit.
+            CodecError: As `pack`, and also above the codec's size limit.
         """
         data = VERSION + self.pack(value, as_type)
         self._verify_size(data)
@@ -85,7 +85,7 @@ class Codec:
 
         Raises:
             CodecError: There are more bytes than the codec's limit; there are fewer than two bytes; the
-                version is not zero; there are bytes after the value; or As `read`.
+                version is not zero; there are bytes after the value; or as `read`.
         """
         self._verify_size(data)
         version = data[: len(VERSION)]
@@ -116,7 +116,7 @@ class Codec:
         try:
             return form.read(data, offset)
         except struct.error:
-            raise CodecError(CodecReason.INPUT_TOO_SHORT, place="") from None
+            raise CodecError(CodecReason.INPUT_TOO_SHORT) from None
 
     def _form(self, as_type: object) -> CodecForm:
         try:

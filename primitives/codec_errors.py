@@ -1,20 +1,4 @@
-"""Errors of the linear codec, with the reference's messages.
-
-CodecError
-├── InputTooLarge        more bytes than the codec's limit
-├── MissingVersion       fewer than the two bytes of the version
-├── UnknownVersion       a version other than 0
-├── TrailingBytes        bytes after the value
-├── InputTooShort        the bytes end before the value does
-│   └── MissingTypeId    … at the number of a type
-├── UnknownTypeId        a number of no registered type
-├── WrongInterface       a number of a type that does not implement the interface
-├── RecursiveType        a type that contains itself
-├── InvalidBool          neither 0 nor 1
-├── ZeroLengthElement    a list of elements of zero bytes
-├── UnregisteredType     a type without a number, where one is needed
-└── UnencodableValue     a value that does not fit into its field
-"""
+"""Errors of the linear codec, with the reference's messages."""
 
 from enum import StrEnum
 
@@ -28,8 +12,7 @@ class CodecReason(StrEnum):
     MISSING_VERSION = "couldn't unpack codec version"
     UNKNOWN_VERSION = "unknown codec version"
     TRAILING_BYTES = "trailing buffer space: read {read} provided {provided}"
-    # The bytes end before the value does.
-    INPUT_TOO_SHORT = "{place}packer has insufficient length for input"
+    INPUT_TOO_SHORT = "packer has insufficient length for input"
     MISSING_TYPE_ID = "couldn't unmarshal interface: packer has insufficient length for input"
     UNKNOWN_TYPE_ID = "couldn't unmarshal interface: unknown type ID {type_id}"
     WRONG_INTERFACE = (

@@ -119,7 +119,7 @@ def text_form() -> CodecForm:
 
 def _slice(data: bytes, start: int, end: int) -> bytes:
     if end > len(data):
-        raise CodecError(CodecReason.INPUT_TOO_SHORT, place="")
+        raise CodecError(CodecReason.INPUT_TOO_SHORT)
     return data[start:end]
 
 

@@ -70,7 +70,7 @@ def test_gibberish_is_no_outer_block() -> None:
     (case,) = cases("proposervm_blocks", expectedError="codec.ErrUnknownVersion")
     with pytest.raises(NotAnOuterBlock, match=r"^unknown codec version$") as caught:
         parse(bytes.fromhex(case.values[0]["bytes"]))
-    assert isinstance(caught.value.reason, codec_errors.UnknownVersion)
+    assert caught.value.reason.reason is codec_errors.CodecReason.UNKNOWN_VERSION
 
 
 @pytest.mark.parametrize("case", cases("proposer_schedule", rule="Durango"))

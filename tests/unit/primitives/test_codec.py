@@ -26,6 +26,8 @@ LEAVES: list[Layout] = [
     (NodeID, st.binary(min_size=20, max_size=20).map(NodeID)),
 ]
 
+TOO_SHORT = {errors.CodecReason.INPUT_TOO_SHORT, errors.CodecReason.MISSING_TYPE_ID}
+
 
 class Shape:
     """An interface."""
@@ -196,8 +198,9 @@ def test_types_behind_interfaces_come_back(row: Row) -> None:
 def test_a_value_with_interfaces_that_is_cut_off_is_too_short(row: Row) -> None:
     data = CODEC.marshal(row)
     for size in range(2, len(data)):
-        with raises(errors.CodecReason.INPUT_TOO_SHORT, kind=errors.CodecError):
+        with pytest.raises(errors.CodecError) as caught:
             CODEC.unmarshal(Row, data[:size])
+        assert caught.value.reason in TOO_SHORT
 
 
 @settings(deadline=None)
@@ -243,7 +246,7 @@ def test_an_unknown_type_is_refused_by_its_number(type_id: int) -> None:
         errors.CodecReason.UNKNOWN_TYPE_ID, kind=errors.CodecError, match=message
     ) as caught:
         CODEC.read(SHAPE, type_id.to_bytes(4, "big") + bytes(40), 0)
-    assert caught.value.type_id == type_id
+    assert caught.value.values == {"type_id": type_id}
 
 
 def test_a_type_of_another_interface_is_refused() -> None:
@@ -346,8 +349,9 @@ def test_a_list_of_nothings_is_refused_unless_it_is_empty() -> None:
 
 @pytest.mark.parametrize("annotation", [tuple[U64, ...], tuple[Circle, ...], tuple[SHAPE, ...]])
 def test_the_number_of_elements_is_not_trusted(annotation: Any) -> None:
-    with raises(errors.CodecReason.INPUT_TOO_SHORT, kind=errors.CodecError):
+    with pytest.raises(errors.CodecError) as caught:
         CODEC.read(annotation, bytes.fromhex("ffffffff 00000001 0000"), 0)
+    assert caught.value.reason in TOO_SHORT
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ from platform_app.selectors import stakers
 from platform_app.services.vm import parse_block
 from platform_app.txs.codec import build as build_tx
 from platform_app.txs.staking import RewardValidatorTx
-from primitives.codec_errors import CodecReason
+from primitives.codec_errors import CodecError, CodecReason
 from tests.builders import platform
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
@@ -228,14 +228,15 @@ def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> 
     ],
 )
 def test_bytes_that_are_no_block(
-    pchain: PChain, change: Callable[[bytes], bytes], reason: type[Exception]
+    pchain: PChain, change: Callable[[bytes], bytes], reason: CodecReason
 ) -> None:
     raw = standard(pchain, pchain.make()).raw
 
     with pytest.raises(UnreadableBlock, match=r"^failed to parse block: ") as refused:
         parse_block(change(raw))
 
-    assert type(refused.value.reason) is reason
+    assert isinstance(refused.value.reason, CodecError)
+    assert refused.value.reason.reason is reason
     assert str(refused.value) == f"failed to parse block: {refused.value.reason}"
 
 

@@ -27,7 +27,7 @@ from platform_app.wallet.errors import (
     ZeroAmount,
 )
 from platform_app.wallet.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
-from primitives.codec_errors import CodecReason
+from primitives.codec_errors import CodecError
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
 from primitives.keys import EWOQ_KEY
 from tests.builders import platform
@@ -378,7 +378,7 @@ def test_what_would_not_be_well_formed_is_not_created(rich: PChain) -> None:
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("no-chain", IllegalChainName), ("a" * 70_000, CodecReason.UNENCODABLE_VALUE)],
+    [("no-chain", IllegalChainName), ("a" * 70_000, CodecError)],
 )
 def test_a_blockchain_of_an_illegal_name_is_not_created(
     rich: PChain, name: str, reason: type[Exception]

@@ -122,13 +122,13 @@ def test_the_reason_is_the_codecs() -> None:
     raw = build_option(an_id("parent"), b"inner").raw
     with pytest.raises(NotAnOuterBlock, match=r"^packer has insufficient length") as caught:
         parse(raw[:-1])
-    assert isinstance(caught.value.reason, InputTooShort)
+    assert caught.value.reason.reason is CodecReason.INPUT_TOO_SHORT
     with pytest.raises(NotAnOuterBlock, match=r"trailing buffer space") as caught:
         parse(raw + b"!")
-    assert isinstance(caught.value.reason, TrailingBytes)
+    assert caught.value.reason.reason is CodecReason.TRAILING_BYTES
     with pytest.raises(NotAnOuterBlock, match=r"unknown type ID 3$") as caught:
         parse(raw[:5] + b"\x03" + raw[6:])
-    assert isinstance(caught.value.reason, UnknownTypeId)
+    assert caught.value.reason.reason is CodecReason.UNKNOWN_TYPE_ID
 
 
 @given(signed_blocks | unsigned_blocks)

@@ -33,6 +33,11 @@ from tests.builders.platform import NOW, signed, some_id
 from tests.builders.platform_strategies import transactions
 from tests.builders.reasons import raises
 
+TOO_SHORT = {
+    CodecReason.INPUT_TOO_SHORT,
+    CodecReason.MISSING_TYPE_ID,
+    CodecReason.MISSING_VERSION,
+}
 PARENT = some_id("parent")
 TX = signed()
 STANDARD = build_standard(parent_id=PARENT, height=7, time=NOW, txs=[TX, TX])
@@ -114,8 +119,9 @@ def test_each_type_has_its_role(role: type[Block], type_ids: set[int]) -> None:
 @pytest.mark.parametrize("block", [STANDARD, PROPOSAL], ids=["standard", "proposal"])
 def test_a_block_that_ends_early_is_refused(block: Block) -> None:
     for size in range(len(block.raw)):
-        with pytest.raises((CodecReason.INPUT_TOO_SHORT, CodecReason.MISSING_VERSION)):
+        with pytest.raises(CodecError) as refused:
             parse_block(block.raw[:size])
+        assert refused.value.reason in TOO_SHORT
 
 
 def test_bytes_behind_a_block_are_refused() -> None:
@@ -168,7 +174,7 @@ def test_a_block_within_a_block_is_refused() -> None:
 def test_a_count_of_four_billion_transactions_is_not_believed() -> None:
     head = build_standard(parent_id=PARENT, height=7, time=NOW, txs=[]).raw[:-4]
 
-    with raises(CodecReason.INPUT_TOO_SHORT, kind=CodecError):
+    with raises(CodecReason.MISSING_TYPE_ID, kind=CodecError):
         parse_block(head + b"\xff" * 4 + TX.raw[2:])
 
 

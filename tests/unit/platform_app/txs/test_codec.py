@@ -23,6 +23,11 @@ from tests.builders.platform_strategies import transactions
 from tests.builders.reasons import raises
 from utxo.components import TransferableOutput
 
+TOO_SHORT = {
+    CodecReason.INPUT_TOO_SHORT,
+    CodecReason.MISSING_TYPE_ID,
+    CodecReason.MISSING_VERSION,
+}
 SIGNED = signed()
 BEFORE_OUTPUTS = SIGNED.raw[: 2 + 4 + 4 + 32]
 
@@ -62,8 +67,9 @@ def test_a_transaction_is_found_within_other_bytes(tx: Tx, before: bytes, after:
 
 @pytest.mark.parametrize("size", range(len(SIGNED.raw)))
 def test_a_transaction_that_ends_early_is_refused(size: int) -> None:
-    with pytest.raises((CodecReason.INPUT_TOO_SHORT, CodecReason.MISSING_VERSION)):
+    with pytest.raises(CodecError) as refused:
         parse(SIGNED.raw[:size])
+    assert refused.value.reason in TOO_SHORT
 
 
 def test_bytes_behind_a_transaction_are_refused() -> None:
