@@ -1,18 +1,15 @@
 """Addresses of the P-Chain as text: a chain, `-`, and bech32 with the network's prefix (pchain.md 1.5).
 
 The caller decides which chain an alias means and whether a prefix is this network's.
-
-    AddressError
-    ├── MissingSeparator        no `-`
-    ├── InvalidBech32           the text after it is not bech32
-    └── WrongAddressLength      the bech32 does not hold 20 bytes
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple
 
 from primitives.ids import ShortID
+from primitives.reasons import ErrorWithReason
 
 CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 """Letters by the value of a five-bit group."""
@@ -109,31 +106,17 @@ def _to_bytes(groups: list[int]) -> bytes:
 SEPARATOR = "-"
 
 
-class AddressError(Exception):
+class AddressReason(StrEnum):
+    """Why a text is not an address."""
+
+    # The text has no chain in front.
+    MISSING_SEPARATOR = "no separator found in address"
+    INVALID_BECH32 = "{cause}"
+    WRONG_ADDRESS_LENGTH = f"invalid hash length: expected {ShortID.SIZE} bytes but got {{got}}"
+
+
+class AddressError(ErrorWithReason):
     """A text that is not an address."""
-
-
-class MissingSeparator(AddressError):
-    """The text has no chain in front."""
-
-    def __init__(self) -> None:
-        super().__init__("no separator found in address")
-
-
-class InvalidBech32(AddressError):
-    """The text after the chain is not bech32."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
-
-
-class WrongAddressLength(AddressError):
-    """The bech32 does not hold an address."""
-
-    def __init__(self, got: int) -> None:
-        super().__init__(f"invalid hash length: expected {ShortID.SIZE} bytes but got {got}")
-        self.got = got
 
 
 class ParsedAddress(NamedTuple):
@@ -156,17 +139,16 @@ def parse_address(text: str) -> ParsedAddress:
     """Parse an address, of any chain and with any prefix.
 
     Raises:
-        MissingSeparator: The text has no chain in front.
-        InvalidBech32: Length, letters or checksum are wrong.
-        WrongAddressLength: The bech32 does not hold 20 bytes.
+        AddressError: The text has no chain in front; length, letters or checksum are wrong; or the
+            bech32 does not hold 20 bytes.
     """
     chain, separator, encoded = text.partition(SEPARATOR)
     if not separator:
-        raise MissingSeparator
+        raise AddressError(AddressReason.MISSING_SEPARATOR)
     try:
         hrp, data = decode(encoded)
     except Bech32Error as error:
-        raise InvalidBech32(str(error)) from None
+        raise AddressError(AddressReason.INVALID_BECH32, cause=str(error)) from None
     if len(data) != ShortID.SIZE:
-        raise WrongAddressLength(len(data))
+        raise AddressError(AddressReason.WRONG_ADDRESS_LENGTH, got=len(data))
     return ParsedAddress(chain, hrp, ShortID(data))

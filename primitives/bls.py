@@ -2,17 +2,13 @@
 
 There are two implementations: `bls_native`, and `bls_py_ecc` if the native crate is not built. The
 latter is hundreds of times slower. Both give the same results for all inputs.
-
-    BlsError
-    ├── InvalidSecretKey    not 32 bytes, zero, or not below the group's order
-    ├── InvalidPublicKey    in an aggregation: wrong length, encoding or subgroup, or the identity
-    ├── InvalidSignature    likewise, but the identity is valid
-    └── NothingToAggregate  an empty aggregation
 """
 
 from collections.abc import Sequence
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Protocol
+
+from primitives.reasons import ErrorWithReason
 
 ORDER = 0x73EDA753299D7D483339D80809A1D80553BDA402FFFE5BFEFFFFFFFF00000001
 """Order of the groups (number of points)."""
@@ -30,36 +26,23 @@ class Suite(Enum):
     """Proofs of possession, and signatures of a node over its own IP address."""
 
 
-class BlsError(Exception):
+class BlsReason(StrEnum):
+    """Why a key or signature is unusable."""
+
+    INVALID_SECRET_KEY = "invalid BLS secret key"  # noqa: S105 (a message)
+    # In an aggregation: wrong length, encoding or subgroup, or the identity.
+    INVALID_PUBLIC_KEY = "invalid BLS public key"
+    # Likewise, but the identity is valid.
+    MALFORMED_SIGNATURE = "invalid BLS signature"
+    NOTHING_TO_AGGREGATE = "no {what}"
+
+
+class BlsError(ErrorWithReason):
     """An unusable key or signature."""
 
 
 class InvalidSecretKey(BlsError):
     """Bytes that are not a secret key."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid BLS secret key")
-
-
-class InvalidPublicKey(BlsError):
-    """Bytes that are not a public key."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid BLS public key")
-
-
-class MalformedSignature(BlsError):
-    """Bytes that are not a signature."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid BLS signature")
-
-
-class NothingToAggregate(BlsError):
-    """There are no keys or signatures to aggregate."""
-
-    def __init__(self, what: str) -> None:
-        super().__init__(f"no {what}")
 
 
 class Library(Protocol):
@@ -159,16 +142,15 @@ def aggregate_public_keys(keys: Sequence[bytes]) -> bytes:
     were chosen to cancel others out; this function does not.
 
     Raises:
-        NothingToAggregate: There are no keys.
-        InvalidPublicKey: A key is invalid.
+        BlsError: There are no keys, or a key is invalid.
     """
     if not keys:
-        raise NothingToAggregate("public keys")
+        raise BlsError(BlsReason.NOTHING_TO_AGGREGATE, what="public keys")
     if any(len(key) != PUBLIC_KEY_SIZE for key in keys):
-        raise InvalidPublicKey
+        raise BlsError(BlsReason.INVALID_PUBLIC_KEY)
     total = _library.aggregate_public_keys(keys)
     if total is None:
-        raise InvalidPublicKey
+        raise BlsError(BlsReason.INVALID_PUBLIC_KEY)
     return total
 
 
@@ -176,19 +158,18 @@ def aggregate_signatures(signatures: Sequence[bytes]) -> bytes:
     """Return the sum of signatures.
 
     Raises:
-        NothingToAggregate: There are no signatures.
-        MalformedSignature: A signature is invalid.
+        BlsError: There are no signatures, or a signature is invalid.
     """
     if not signatures:
-        raise NothingToAggregate("signatures")
+        raise BlsError(BlsReason.NOTHING_TO_AGGREGATE, what="signatures")
     if any(len(signature) != SIGNATURE_SIZE for signature in signatures):
-        raise MalformedSignature
+        raise BlsError(BlsReason.MALFORMED_SIGNATURE)
     total = _library.aggregate_signatures(signatures)
     if total is None:
-        raise MalformedSignature
+        raise BlsError(BlsReason.MALFORMED_SIGNATURE)
     return total
 
 
 def _verify_secret(secret: bytes) -> None:
     if len(secret) != SECRET_KEY_SIZE or not 0 < int.from_bytes(secret, "big") < ORDER:
-        raise InvalidSecretKey
+        raise InvalidSecretKey(BlsReason.INVALID_SECRET_KEY)

@@ -1,18 +1,14 @@
 """cb58: base58 of bytes and the last four bytes of their sha256 (pchain.md 1.2).
 
 Base58 takes quadratic time, so the length is checked before anything is computed.
-
-    Cb58Error
-    ├── InvalidBase58       a character outside the alphabet, or far too many characters
-    ├── MissingChecksum     fewer than the four bytes of the checksum
-    ├── WrongChecksum       the checksum does not match the bytes
-    └── WrongSize           not the expected number of bytes
 """
 
 from collections.abc import Iterable
+from enum import StrEnum
 from itertools import takewhile
 
 from primitives.hashing import CHECKSUM_SIZE, checksum
+from primitives.reasons import ErrorWithReason
 
 ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
@@ -24,39 +20,22 @@ _PAIRS = [high + low for high in ALPHABET for low in ALPHABET]
 """All pairs of digits. Encoding two digits at a time halves the divisions."""
 
 
-class Cb58Error(Exception):
+class Cb58Reason(StrEnum):
+    """Why a text is not the cb58 of the expected bytes."""
+
+    # A character outside the alphabet, or far too many characters.
+    INVALID_BASE58 = "base58 decoding error: {cause}"
+    MISSING_CHECKSUM = "input string is smaller than the checksum size"
+    WRONG_CHECKSUM = "invalid input checksum"
+    WRONG_SIZE = "invalid hash length: expected {expected} bytes but got {got}"
+
+
+class Cb58Error(ErrorWithReason):
     """A text that is not the cb58 of the expected bytes."""
-
-
-class InvalidBase58(Cb58Error):
-    """The text is not base58."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"base58 decoding error: {reason}")
-
-
-class MissingChecksum(Cb58Error):
-    """The text is too short for a checksum."""
-
-    def __init__(self) -> None:
-        super().__init__("input string is smaller than the checksum size")
-
-
-class WrongChecksum(Cb58Error):
-    """The checksum does not match the bytes, for example because of a typing error."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid input checksum")
 
 
 class WrongSize(Cb58Error):
     """The size is not the expected one. `got` is None if the length of the text alone shows it."""
-
-    def __init__(self, expected: int, got: int | None) -> None:
-        length = "more" if got is None else str(got)
-        super().__init__(f"invalid hash length: expected {expected} bytes but got {length}")
-        self.expected = expected
-        self.got = got
 
 
 def encode(data: bytes) -> str:
@@ -76,26 +55,25 @@ def decode(text: str, size: int | None = None) -> bytes:
     """Decode cb58; with `size`, exactly that many bytes.
 
     Raises:
-        InvalidBase58: A character is not a base58 digit, or no size is given and the text is longer
-            than that of `MAX_SIZE` bytes.
-        MissingChecksum: There are fewer than four bytes.
-        WrongChecksum: The checksum does not match the bytes.
+        Cb58Error: A character is not a base58 digit, or no size is given and the text is longer
+            than that of `MAX_SIZE` bytes; there are fewer than four bytes; or the checksum does not
+            match the bytes.
         WrongSize: There are more or fewer bytes than `size`.
     """
     # base58 has at most 138 digits for 100 bytes
     limit = MAX_SIZE if size is None else size
     if len(text) > (limit + CHECKSUM_SIZE) * 138 // 100 + 1:
         if size is None:
-            raise InvalidBase58("too long")
-        raise WrongSize(size, None)
+            raise Cb58Error(Cb58Reason.INVALID_BASE58, cause="too long")
+        raise WrongSize(Cb58Reason.WRONG_SIZE, expected=size, got="more")
     payload = _decode_base58(text)
     if len(payload) < CHECKSUM_SIZE:
-        raise MissingChecksum
+        raise Cb58Error(Cb58Reason.MISSING_CHECKSUM)
     data = payload[:-CHECKSUM_SIZE]
     if not payload.endswith(checksum(data)):
-        raise WrongChecksum
+        raise Cb58Error(Cb58Reason.WRONG_CHECKSUM)
     if size is not None and len(data) != size:
-        raise WrongSize(size, len(data))
+        raise WrongSize(Cb58Reason.WRONG_SIZE, expected=size, got=len(data))
     return data
 
 
@@ -105,7 +83,9 @@ def _decode_base58(text: str) -> bytes:
         for character in text:
             number = number * 58 + _VALUES[character]
     except KeyError as error:
-        raise InvalidBase58(f"invalid character {error.args[0]!r}") from None
+        raise Cb58Error(
+            Cb58Reason.INVALID_BASE58, cause=f"invalid character {error.args[0]!r}"
+        ) from None
     zeros = _leading(text, ALPHABET[0])
     return bytes(zeros) + number.to_bytes((number.bit_length() + 7) // 8, "big")
 

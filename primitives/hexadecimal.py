@@ -2,89 +2,39 @@
 
 Strict and fast. The messages are go-ethereum's, without the `invalid argument N: ` that the RPC
 layer prepends. The P-Chain's hex with checksum is a different format (`checksummed`).
-
-    HexError
-    ├── EmptyText          an empty string
-    ├── MissingPrefix      no 0x in front
-    ├── OddLength          an odd number of digits
-    ├── InvalidDigit       a character that is not a hex digit
-    ├── EmptyNumber        "0x" as a quantity
-    ├── LeadingZero        "0x01" as a quantity
-    ├── NumberTooLarge     more bits than the quantity may have
-    └── WrongLength        not the length of an address, hash or other fixed-size value
 """
 
 from binascii import Error as BinasciiError
 from binascii import unhexlify
+from enum import StrEnum
 
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
+from primitives.reasons import ErrorWithReason
 
 _DIGITS = "0123456789abcdefABCDEF"
 
 
-class HexError(Exception):
+class HexReason(StrEnum):
+    """Why a text is not the 0x-prefixed hex of the expected value."""
+
+    EMPTY_TEXT = "empty hex string"
+    MISSING_PREFIX = "hex string without 0x prefix"
+    ODD_LENGTH = "hex string of odd length"
+    INVALID_DIGIT = "invalid hex string"
+    EMPTY_NUMBER = 'hex string "0x"'
+    LEADING_ZERO = "hex number with leading zero digits"
+    NUMBER_TOO_LARGE = "hex number > {bits} bits"
+    # The length counts digits.
+    WRONG_LENGTH = "hex string has length {length}, want {expected} for {type_name}"
+
+
+class HexError(ErrorWithReason):
     """A text that is not the 0x-prefixed hex of the expected value."""
-
-
-class EmptyText(HexError):
-    """An empty string."""
-
-    def __init__(self) -> None:
-        super().__init__("empty hex string")
-
-
-class MissingPrefix(HexError):
-    """A text that does not begin with 0x."""
-
-    def __init__(self) -> None:
-        super().__init__("hex string without 0x prefix")
-
-
-class OddLength(HexError):
-    """A byte string with an odd number of digits."""
-
-    def __init__(self) -> None:
-        super().__init__("hex string of odd length")
-
-
-class InvalidDigit(HexError):
-    """A character that is not a hex digit."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid hex string")
-
-
-class EmptyNumber(HexError):
-    """A quantity without digits."""
-
-    def __init__(self) -> None:
-        super().__init__('hex string "0x"')
-
-
-class LeadingZero(HexError):
-    """A quantity that is not in its shortest form."""
-
-    def __init__(self) -> None:
-        super().__init__("hex number with leading zero digits")
-
-
-class NumberTooLarge(HexError):
-    """A quantity with more bits than it may have."""
-
-    def __init__(self, bits: int) -> None:
-        super().__init__(f"hex number > {bits} bits")
-        self.bits = bits
 
 
 class WrongLength(HexError):
     """A fixed-size value of another size; messages count digits."""
-
-    def __init__(self, length: int, expected: int, type_name: str) -> None:
-        super().__init__(f"hex string has length {length}, want {expected} for {type_name}")
-        self.length = length
-        self.wanted = expected
-        self.type_name = type_name
 
 
 def encode_quantity(number: int) -> str:
@@ -101,26 +51,22 @@ def decode_quantity(text: str, bits: int = 256) -> int:
     """Decode a quantity of at most `bits` bits.
 
     Raises:
-        EmptyText: The text is empty.
-        MissingPrefix: It does not begin with 0x.
-        EmptyNumber: It has no digits.
-        LeadingZero: It has an unnecessary leading zero.
-        NumberTooLarge: It has more bits.
-        InvalidDigit: It has characters other than hex digits.
+        HexError: The text is empty; it does not begin with 0x; it has no digits; it has an
+            unnecessary leading zero; it has more bits; or it has characters other than hex digits.
     """
     digits = _digits(text)
     if not digits:
-        raise EmptyNumber
+        raise HexError(HexReason.EMPTY_NUMBER)
     if digits[0] == "0" and len(digits) > 1:
-        raise LeadingZero
+        raise HexError(HexReason.LEADING_ZERO)
     if len(digits) * 4 > bits + 3:
-        raise NumberTooLarge(bits)
+        raise HexError(HexReason.NUMBER_TOO_LARGE, bits=bits)
     # int() would also take underscores, signs and spaces
     if digits.strip(_DIGITS):
-        raise InvalidDigit
+        raise HexError(HexReason.INVALID_DIGIT)
     number = int(digits, 16)
     if number >> bits:
-        raise NumberTooLarge(bits)
+        raise HexError(HexReason.NUMBER_TOO_LARGE, bits=bits)
     return number
 
 
@@ -128,14 +74,12 @@ def decode_data(text: str) -> bytes:
     """Decode a byte string of any length.
 
     Raises:
-        EmptyText: The text is empty.
-        MissingPrefix: It does not begin with 0x.
-        OddLength: It has an odd number of digits.
-        InvalidDigit: It has characters other than hex digits.
+        HexError: The text is empty; it does not begin with 0x; it has an odd number of digits; or
+            it has characters other than hex digits.
     """
     digits = _digits(text)
     if len(digits) % 2:
-        raise OddLength
+        raise HexError(HexReason.ODD_LENGTH)
     return _unhexlify(digits)
 
 
@@ -143,17 +87,17 @@ def decode_fixed(text: str, size: int, type_name: str) -> bytes:
     """Decode a byte string of exactly `size` bytes; error messages name it `type_name`.
 
     Raises:
-        EmptyText: The text is empty.
-        MissingPrefix: It does not begin with 0x.
-        OddLength: It has an odd number of digits.
+        HexError: The text is empty; it does not begin with 0x; it has an odd number of digits; or
+            it has characters other than hex digits.
         WrongLength: It has another length.
-        InvalidDigit: It has characters other than hex digits.
     """
     digits = _digits(text)
     if len(digits) != 2 * size:
         if len(digits) % 2:
-            raise OddLength
-        raise WrongLength(len(digits), 2 * size, type_name)
+            raise HexError(HexReason.ODD_LENGTH)
+        raise WrongLength(
+            HexReason.WRONG_LENGTH, length=len(digits), expected=2 * size, type_name=type_name
+        )
     return _unhexlify(digits)
 
 
@@ -180,7 +124,7 @@ def checksum_address(address: Address) -> str:
 def _digits(text: str) -> str:
     """Return the digits after the prefix 0x or 0X, which go-ethereum accepts too."""
     if text[:2] not in {"0x", "0X"}:
-        raise MissingPrefix if text else EmptyText
+        raise HexError(HexReason.MISSING_PREFIX if text else HexReason.EMPTY_TEXT)
     return text[2:]
 
 
@@ -188,4 +132,4 @@ def _unhexlify(digits: str) -> bytes:
     try:
         return unhexlify(digits)
     except (BinasciiError, ValueError):  # ValueError: characters outside ASCII
-        raise InvalidDigit from None
+        raise HexError(HexReason.INVALID_DIGIT) from None

@@ -1,18 +1,10 @@
 """A node's certificate: creating it, validating those of peers, and the node ID (pchain.md 1.4).
 
 The network trusts no certificate authority: a certificate only carries the key behind a node ID.
-
-    CertificateError
-    ├── CertificateTooLarge      more than 2048 bytes
-    ├── MalformedCertificate     not a certificate, or without a readable public key
-    ├── UnsupportedKey           neither RSA nor ECDSA, or on a curve without a name
-    ├── UnsupportedCurve         ECDSA on another curve than P-256
-    ├── UnsupportedModulusSize   RSA of other than 2048 or 4096 bits
-    ├── EvenModulus              an RSA modulus that has the factor 2
-    └── UnsupportedExponent      an RSA exponent other than 65537
 """
 
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import NamedTuple
 
 from cryptography import x509
@@ -29,6 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
 from primitives.der import DerError, subject_public_key_info
 from primitives.hashing import hash160
 from primitives.ids import NodeID
+from primitives.reasons import ErrorWithReason
 
 MAX_SIZE = 2048
 """Maximum bytes of a certificate."""
@@ -39,61 +32,23 @@ NOT_BEFORE = datetime(1999, 12, 31, tzinfo=UTC)
 SERIAL_NUMBER = 1
 
 
-class CertificateError(Exception):
+class CertificateReason(StrEnum):
+    """Why nodes do not accept a certificate."""
+
+    CERTIFICATE_TOO_LARGE = f"certificate length is greater than {MAX_SIZE}"
+    # Not a certificate, or without a readable public key.
+    MALFORMED_CERTIFICATE = "malformed certificate"
+    # Neither RSA nor ECDSA, or on a curve without a name.
+    UNSUPPORTED_KEY = "unknown public key algorithm"
+    UNSUPPORTED_CURVE = "unsupported elliptic curve: {name}"
+    UNSUPPORTED_MODULUS_SIZE = "unsupported RSA modulus bitlen: {bits}"
+    # It is not a product of two large primes.
+    EVEN_MODULUS = "RSA modulus is an even number"
+    UNSUPPORTED_EXPONENT = "unsupported RSA public exponent: {exponent}"
+
+
+class CertificateError(ErrorWithReason):
     """A certificate that nodes do not accept."""
-
-
-class CertificateTooLarge(CertificateError):
-    """The certificate has too many bytes."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(f"certificate length is greater than {MAX_SIZE}")
-        self.size = size
-
-
-class MalformedCertificate(CertificateError):
-    """The bytes are not a certificate, or have no readable public key."""
-
-    def __init__(self) -> None:
-        super().__init__("malformed certificate")
-
-
-class UnsupportedKey(CertificateError):
-    """The key is of a kind that the network does not support."""
-
-    def __init__(self) -> None:
-        super().__init__("unknown public key algorithm")
-
-
-class UnsupportedCurve(CertificateError):
-    """The curve is not P-256."""
-
-    def __init__(self, name: str) -> None:
-        super().__init__(f"unsupported elliptic curve: {name}")
-        self.name = name
-
-
-class UnsupportedModulusSize(CertificateError):
-    """The RSA modulus does not have a supported size."""
-
-    def __init__(self, bits: int) -> None:
-        super().__init__(f"unsupported RSA modulus bitlen: {bits}")
-        self.bits = bits
-
-
-class EvenModulus(CertificateError):
-    """The modulus is even, so it is not a product of two large primes."""
-
-    def __init__(self) -> None:
-        super().__init__("RSA modulus is an even number")
-
-
-class UnsupportedExponent(CertificateError):
-    """The exponent is not 65537."""
-
-    def __init__(self, exponent: int) -> None:
-        super().__init__(f"unsupported RSA public exponent: {exponent}")
-        self.exponent = exponent
 
 
 class KeyAndCertificate(NamedTuple):
@@ -142,33 +97,35 @@ def check_certificate(der: bytes) -> None:
         CertificateError: Size, structure or key is not acceptable.
     """
     if len(der) > MAX_SIZE:
-        raise CertificateTooLarge(len(der))
+        raise CertificateError(CertificateReason.CERTIFICATE_TOO_LARGE)
     match _public_key(der):
         case rsa.RSAPublicKey() as key:
             _check_rsa(key.public_numbers())
         case ec.EllipticCurvePublicKey() as key:
             if not isinstance(key.curve, ec.SECP256R1):
-                raise UnsupportedCurve(key.curve.name)
+                raise CertificateError(CertificateReason.UNSUPPORTED_CURVE, name=key.curve.name)
         case _:
-            raise UnsupportedKey
+            raise CertificateError(CertificateReason.UNSUPPORTED_KEY)
 
 
 def _public_key(der: bytes) -> object:
     try:
         return load_der_public_key(subject_public_key_info(der))
     except (DerError, ValueError):
-        raise MalformedCertificate from None
+        raise CertificateError(CertificateReason.MALFORMED_CERTIFICATE) from None
     except UnsupportedAlgorithm:
-        raise UnsupportedKey from None
+        raise CertificateError(CertificateReason.UNSUPPORTED_KEY) from None
 
 
 def _check_rsa(numbers: rsa.RSAPublicNumbers) -> None:
     if numbers.n.bit_length() not in MODULUS_SIZES:
-        raise UnsupportedModulusSize(numbers.n.bit_length())
+        raise CertificateError(
+            CertificateReason.UNSUPPORTED_MODULUS_SIZE, bits=numbers.n.bit_length()
+        )
     if numbers.n % 2 == 0:
-        raise EvenModulus
+        raise CertificateError(CertificateReason.EVEN_MODULUS)
     if numbers.e != EXPONENT:
-        raise UnsupportedExponent(numbers.e)
+        raise CertificateError(CertificateReason.UNSUPPORTED_EXPONENT, exponent=numbers.e)
 
 
 def _years_later(day: datetime, years: int) -> datetime:

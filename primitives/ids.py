@@ -2,39 +2,31 @@
 
 pchain.md 1.8 defines how identifiers are derived from transactions and blocks; this module has the
 formulas that need only hashes.
-
-    IdError
-    ├── WrongIdLength     not 32 (20) bytes
-    └── MissingNodePrefix no `NodeID-` in front
 """
 
+from enum import StrEnum
 from typing import ClassVar, Self
 
 from typing_extensions import override
 
 from primitives import cb58
 from primitives.hashing import sha256
+from primitives.reasons import ErrorWithReason
 
 
-class IdError(Exception):
+class IdReason(StrEnum):
+    """Why bytes or a text are not an identifier."""
+
+    WRONG_ID_LENGTH = "invalid hash length: expected {expected} bytes but got {got}"
+    MISSING_NODE_PREFIX = "ID: {text} is missing the prefix: {prefix}"
+
+
+class IdError(ErrorWithReason):
     """Bytes or a text that are not an identifier."""
 
 
 class WrongIdLength(IdError):
     """The length is not that of this kind of identifier."""
-
-    def __init__(self, expected: int, got: int) -> None:
-        super().__init__(f"invalid hash length: expected {expected} bytes but got {got}")
-        self.expected = expected
-        self.got = got
-
-
-class MissingNodePrefix(IdError):
-    """A node ID without its prefix."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(f"ID: {text[:80]} is missing the prefix: {NodeID.PREFIX}")
-        self.text = text
 
 
 class FixedId(bytes):
@@ -49,7 +41,7 @@ class FixedId(bytes):
             WrongIdLength: There are more or fewer than `SIZE`.
         """
         if len(value) != cls.SIZE:
-            raise WrongIdLength(cls.SIZE, len(value))
+            raise WrongIdLength(IdReason.WRONG_ID_LENGTH, expected=cls.SIZE, got=len(value))
         return super().__new__(cls, value)
 
     @classmethod
@@ -100,12 +92,12 @@ class NodeID(FixedId):
         """Parse `NodeID-` and cb58.
 
         Raises:
-            MissingNodePrefix: The prefix is missing.
+            IdError: The prefix is missing.
             Cb58Error: The rest is not cb58.
             WrongIdLength: It is not 20 bytes.
         """
         if not text.startswith(cls.PREFIX):
-            raise MissingNodePrefix(text)
+            raise IdError(IdReason.MISSING_NODE_PREFIX, text=text[:80], prefix=NodeID.PREFIX)
         return cls(cb58.decode(text.removeprefix(cls.PREFIX), cls.SIZE))
 
     @override

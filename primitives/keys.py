@@ -1,48 +1,38 @@
-"""P-Chain private keys as text, their addresses (pchain.md 1.5, 1.6), and the keys of local networks.
+"""P-Chain private keys as text, their addresses (pchain.md 1.5, 1.6), and the keys of local networks."""
 
-PrivateKeyError
-├── MissingKeyPrefix    no `PrivateKey-` in front
-└── WrongKeyLength      not 32 bytes
-"""
+from enum import StrEnum
 
 from primitives import cb58, secp256k1
 from primitives.evm import Address
 from primitives.hashing import hash160
 from primitives.ids import ShortID
+from primitives.reasons import ErrorWithReason
 
 PREFIX = "PrivateKey-"
 SIZE = 32
 
 
-class PrivateKeyError(Exception):
+class PrivateKeyReason(StrEnum):
+    """Why a text is not a private key. Messages contain no part of it."""
+
+    MISSING_KEY_PREFIX = f"private key missing {PREFIX} prefix"
+    WRONG_KEY_LENGTH = f"private key has unexpected length, expected {SIZE}"
+
+
+class PrivateKeyError(ErrorWithReason):
     """A text that is not a private key. Messages contain no part of it."""
-
-
-class MissingKeyPrefix(PrivateKeyError):
-    """The prefix `PrivateKey-` is missing."""
-
-    def __init__(self) -> None:
-        super().__init__(f"private key missing {PREFIX} prefix")
-
-
-class WrongKeyLength(PrivateKeyError):
-    """The key does not have 32 bytes."""
-
-    def __init__(self) -> None:
-        super().__init__(f"private key has unexpected length, expected {SIZE}")
 
 
 def parse_private_key(text: str) -> bytes:
     """Parse a private key, 32 bytes.
 
     Raises:
-        MissingKeyPrefix: The prefix is missing.
+        PrivateKeyError: The prefix is missing, or it is not 32 bytes.
         Cb58Error: The rest is not cb58.
-        WrongKeyLength: It is not 32 bytes.
         InvalidPrivateKey: The bytes are not a key: zero, or not below the group's order.
     """
     if not text.startswith(PREFIX):
-        raise MissingKeyPrefix
+        raise PrivateKeyError(PrivateKeyReason.MISSING_KEY_PREFIX)
     key = _decode(text.removeprefix(PREFIX))
     secp256k1.verify_private_key(key)
     return key
@@ -66,7 +56,7 @@ def _decode(text: str) -> bytes:
     try:
         return cb58.decode(text, SIZE)
     except cb58.WrongSize:
-        raise WrongKeyLength from None
+        raise PrivateKeyError(PrivateKeyReason.WRONG_KEY_LENGTH) from None
 
 
 DEV_KEYS: dict[Address, str] = {

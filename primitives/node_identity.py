@@ -1,17 +1,12 @@
 """A node's identity, read from three files: staking certificate, its key, and BLS key (pchain.md 1.4, 1.7).
 
 No other module reads these files. `nodeproject.startup.identity` creates them, and checks them at the start.
-
-IdentityError
-├── NoCertificate          the file has no certificate in PEM
-├── NoPrivateKey           the file has no key of the two supported kinds
-├── KeyOfAnother           the key does not match the certificate
-└── UnusableSignerKey      the file has no BLS key
 """
 
 import binascii
 import re
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
@@ -24,44 +19,30 @@ from primitives import bls
 from primitives.certificate_keys import PrivateKey, public_key_of
 from primitives.identity import node_id_of
 from primitives.ids import NodeID
+from primitives.reasons import ErrorWithReason
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICATE-----")
 
 
-class IdentityError(Exception):
+class IdentityReason(StrEnum):
+    """Why files are not a valid node identity."""
+
+    NO_CERTIFICATE = "{path} holds no certificate"
+    NO_PRIVATE_KEY = "{path} holds no private key of a node"
+    KEY_OF_ANOTHER = "{path} holds the key of another certificate"
+    UNUSABLE_SIGNER_KEY = "{path} holds no BLS key: it must be 32 bytes, below the group's order"
+
+
+class IdentityError(ErrorWithReason):
     """Files that are not a valid node identity."""
 
 
 class NoCertificate(IdentityError):
     """A file without a certificate."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} holds no certificate")
-        self.path = path
-
-
-class NoPrivateKey(IdentityError):
-    """A file without a usable key."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} holds no private key of a node")
-        self.path = path
-
-
-class KeyOfAnother(IdentityError):
-    """A key that does not match the certificate."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} holds the key of another certificate")
-        self.path = path
-
 
 class UnusableSignerKey(IdentityError):
     """A file without a BLS key."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"{path} holds no BLS key: it must be 32 bytes, below the group's order")
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +117,7 @@ class IdentityFiles:
         """
         certificate, key = self._certificate, _private_key(self.key)
         if key.public_key() != public_key_of(certificate):
-            raise KeyOfAnother(self.key)
+            raise IdentityError(IdentityReason.KEY_OF_ANOTHER, path=self.key)
         return NodeIdentity(
             node_id=self.node_id,
             certificate_der=certificate,
@@ -163,25 +144,25 @@ def signer_key_of(secret: bytes, path: Path) -> SignerKey:
     try:
         return SignerKey(bls.public_key(secret), bls.prove_possession(secret))
     except bls.InvalidSecretKey as error:
-        raise UnusableSignerKey(path) from error
+        raise UnusableSignerKey(IdentityReason.UNUSABLE_SIGNER_KEY, path=path) from error
 
 
 def _certificate(path: Path) -> bytes:
     """Return the DER of a file's first certificate, even if X.509 libraries would reject it."""
     match = _CERTIFICATE.search(path.read_bytes())
     if match is None:
-        raise NoCertificate(path)
+        raise NoCertificate(IdentityReason.NO_CERTIFICATE, path=path)
     try:
         return binascii.a2b_base64(match.group(1))
     except binascii.Error:
-        raise NoCertificate(path) from None
+        raise NoCertificate(IdentityReason.NO_CERTIFICATE, path=path) from None
 
 
 def _private_key(path: Path) -> PrivateKey:
     try:
         key = load_pem_private_key(path.read_bytes(), password=None)
     except (ValueError, TypeError, UnsupportedAlgorithm):  # TypeError: the key is encrypted
-        raise NoPrivateKey(path) from None
+        raise IdentityError(IdentityReason.NO_PRIVATE_KEY, path=path) from None
     if not isinstance(key, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey):
-        raise NoPrivateKey(path)
+        raise IdentityError(IdentityReason.NO_PRIVATE_KEY, path=path)
     return key

@@ -28,6 +28,13 @@ class ErrorWithReason(Exception):
         return _made, (type(self), self.reason, self.values)
 
 
+def error_name(error: BaseException) -> str:
+    """Return the name of an error's reason, or of its class: `TOO_LONG` is "TooLong"."""
+    if isinstance(error, ErrorWithReason):
+        return error.reason.name.title().replace("_", "")
+    return type(error).__name__
+
+
 def _made(
     cls: type[ErrorWithReason], reason: StrEnum, values: dict[str, object]
 ) -> ErrorWithReason:

@@ -2,106 +2,42 @@
 
 Decoding is canonical: a value has exactly one accepted encoding. Error messages are go-ethereum's
 without the prefix "rlp: ". The caller checks the meaning and the size of each field.
-
-    RlpError
-    ├── ExpectedList, ExpectedString        the other kind of value
-    ├── NonCanonicalSize                    a length, or a single byte, in a needlessly long form
-    ├── NonCanonicalInteger                 leading zero bytes
-    ├── InputTooLong, InputTooShort         a value of another size than its type
-    ├── ValueTooLarge                       an integer above 256 bits
-    ├── ElementTooLarge, ValueExceedsInput  the bytes end before the value does
-    ├── TooFewElements, TooManyElements     a list of another length
-    └── MoreThanOneValue                    bytes after the value
 """
 
 from collections.abc import Iterable, Iterator
-from typing import ClassVar
+from enum import StrEnum
+
+from primitives.reasons import ErrorWithReason
 
 SHORT = 55
 """Maximum size of a payload whose length is in the prefix byte itself."""
 
 
-class RlpError(Exception):
+class RlpReason(StrEnum):
+    """Why bytes are not the canonical RLP of the expected value."""
+
+    EXPECTED_LIST = "expected input list"
+    EXPECTED_STRING = "expected input string or byte"
+    # A length in a longer form than needed, or a byte below 128 with a prefix.
+    NON_CANONICAL_SIZE = "non-canonical size information"
+    # Zero itself is the empty string.
+    NON_CANONICAL_INTEGER = "non-canonical integer (leading zero bytes)"
+    INPUT_TOO_LONG = "input string too long"
+    INPUT_TOO_SHORT = "input string too short"
+    VALUE_TOO_LARGE = "value too large for uint256"
+    # The element extends beyond the end of its list.
+    ELEMENT_TOO_LARGE = "element is larger than containing list"
+    VALUE_EXCEEDS_INPUT = "value size exceeds available input length"
+    TOO_FEW_ELEMENTS = "too few elements"
+    TOO_MANY_ELEMENTS = "input list has too many elements"
+    MORE_THAN_ONE_VALUE = "input contains more than one value"
+
+
+class RlpError(ErrorWithReason):
     """Bytes that are not the canonical RLP of the expected value."""
 
-    reason: ClassVar[str]
-
-    def __init__(self, index: int | None = None) -> None:
-        super().__init__(self.reason)
-        self.index = index
-        """Index of the failing element, if `split` failed."""
-
-
-class ExpectedList(RlpError):
-    """A string instead of a list."""
-
-    reason = "expected input list"
-
-
-class ExpectedString(RlpError):
-    """A list instead of a string."""
-
-    reason = "expected input string or byte"
-
-
-class NonCanonicalSize(RlpError):
-    """A length in a longer form than needed, or a byte below 128 with a prefix."""
-
-    reason = "non-canonical size information"
-
-
-class NonCanonicalInteger(RlpError):
-    """An integer with leading zero bytes (zero itself is the empty string)."""
-
-    reason = "non-canonical integer (leading zero bytes)"
-
-
-class InputTooLong(RlpError):
-    """A string longer than its type."""
-
-    reason = "input string too long"
-
-
-class RlpTooShort(RlpError):
-    """A string shorter than its type."""
-
-    reason = "input string too short"
-
-
-class ValueTooLarge(RlpError):
-    """An integer of more than 256 bits."""
-
-    reason = "value too large for uint256"
-
-
-class ElementTooLarge(RlpError):
-    """An element that extends beyond the end of its list."""
-
-    reason = "element is larger than containing list"
-
-
-class ValueExceedsInput(RlpError):
-    """A value that extends beyond the end of the input."""
-
-    reason = "value size exceeds available input length"
-
-
-class TooFewElements(RlpError):
-    """A list that is too short."""
-
-    reason = "too few elements"
-
-
-class TooManyElements(RlpError):
-    """A list that is too long."""
-
-    reason = "input list has too many elements"
-
-
-class MoreThanOneValue(RlpError):
-    """Bytes after the value."""
-
-    reason = "input contains more than one value"
+    index: int | None = None
+    """Index of the failing element, if `split` failed."""
 
 
 class RlpList(bytes):
@@ -114,16 +50,17 @@ def read_only_item(data: bytes, start: int = 0) -> bytes:
     """Read the single item that `data` contains from `start` on: a string, or an `RlpList`.
 
     Raises:
-        ValueExceedsInput: The input ends before the item does, or is empty.
-        NonCanonicalSize: A length or byte is not in its shortest form.
-        MoreThanOneValue: There are bytes after the item.
+        RlpError: The input ends before the item does, or is empty; a length or byte is not in its
+            shortest form; or there are bytes after the item.
     """
     try:
         item, stop = read_item(data, start, len(data))
-    except ElementTooLarge:
-        raise ValueExceedsInput from None
+    except RlpError as error:
+        if error.reason is RlpReason.ELEMENT_TOO_LARGE:
+            raise RlpError(RlpReason.VALUE_EXCEEDS_INPUT) from None
+        raise
     if stop != len(data):
-        raise MoreThanOneValue
+        raise RlpError(RlpReason.MORE_THAN_ONE_VALUE)
     return item
 
 
@@ -131,11 +68,10 @@ def read_item(data: bytes, start: int, end: int) -> tuple[bytes, int]:
     """Read the item at `start`, which must not extend beyond `end`; also return its end.
 
     Raises:
-        ElementTooLarge: The item extends beyond `end`.
-        NonCanonicalSize: A length or byte is not in its shortest form.
+        RlpError: The item extends beyond `end`, or a length or byte is not in its shortest form.
     """
     if start >= end:
-        raise ElementTooLarge
+        raise RlpError(RlpReason.ELEMENT_TOO_LARGE)
     prefix = data[start]
     if prefix < 0x80:
         return data[start : start + 1], start + 1
@@ -146,22 +82,22 @@ def read_item(data: bytes, start: int, end: int) -> tuple[bytes, int]:
         start, size = _read_long_size(data, start, end, size - SHORT)
     stop = start + size
     if stop > end:
-        raise ElementTooLarge
+        raise RlpError(RlpReason.ELEMENT_TOO_LARGE)
     item = data[start:stop]
     if is_list:
         return RlpList(item), stop
     if size == 1 and item[0] < 0x80:
-        raise NonCanonicalSize
+        raise RlpError(RlpReason.NON_CANONICAL_SIZE)
     return item, stop
 
 
 def _read_long_size(data: bytes, start: int, end: int, size_of_size: int) -> tuple[int, int]:
     stop = start + size_of_size
     if stop > end:
-        raise ElementTooLarge
+        raise RlpError(RlpReason.ELEMENT_TOO_LARGE)
     size = int.from_bytes(data[start:stop], "big")
     if data[start] == 0 or size <= SHORT:
-        raise NonCanonicalSize
+        raise RlpError(RlpReason.NON_CANONICAL_SIZE)
     return stop, size
 
 
@@ -169,17 +105,13 @@ def split(payload: bytes, count: int) -> list[bytes]:
     """Read the elements of a list of `count` elements; nested lists are `RlpList`.
 
     Raises:
-        TooFewElements: There are fewer.
-        TooManyElements: There are more.
-        ElementTooLarge: An element extends beyond the end; `index` is its index.
-        NonCanonicalSize: An element is not in its shortest form; `index` is its index.
+        RlpError: There are fewer; there are more; an element extends beyond the end, or is not in
+            its shortest form; `index` is its index.
     """
     items: list[bytes] = []
     position, end = 0, len(payload)
     try:
-        while position < end:
-            if len(items) == count:
-                raise TooManyElements
+        while position < end and len(items) < count:
             prefix = payload[position]
             stop = position + 1 if prefix <= 0x80 else position + prefix - 0x7F
             # fast path for the usual cases, at a third of the cost: a byte, or a short string within its list
@@ -192,8 +124,10 @@ def split(payload: bytes, count: int) -> list[bytes]:
     except RlpError as error:
         error.index = len(items)
         raise
+    if position < end:
+        raise RlpError(RlpReason.TOO_MANY_ELEMENTS)
     if len(items) < count:
-        raise TooFewElements
+        raise RlpError(RlpReason.TOO_FEW_ELEMENTS)
     return items
 
 
@@ -209,34 +143,32 @@ def read_uint64(item: bytes) -> int:
     """Read an integer of at most 64 bits.
 
     Raises:
-        ExpectedString: It is a list.
-        InputTooLong: It has more than 8 bytes.
-        NonCanonicalInteger: It has leading zero bytes.
+        RlpError: It is a list; it has more than 8 bytes; or it has leading zero bytes.
     """
     if type(item) is RlpList:
-        raise ExpectedString
+        raise RlpError(RlpReason.EXPECTED_STRING)
     if len(item) > 8:
-        raise InputTooLong
+        raise RlpError(RlpReason.INPUT_TOO_LONG)
     if item[:1] == b"\0":
-        raise NonCanonicalInteger
+        raise RlpError(RlpReason.NON_CANONICAL_INTEGER)
     return int.from_bytes(item, "big")
 
 
 def read_uint8(item: bytes) -> int:
     """Read an integer of at most 8 bits. Raises as `read_uint64`."""
     if type(item) is not RlpList and len(item) > 1:
-        raise InputTooLong
+        raise RlpError(RlpReason.INPUT_TOO_LONG)
     return read_uint64(item)
 
 
 def read_uint256(item: bytes) -> int:
-    """Read an integer of at most 256 bits. Raises as `read_uint64`, but ValueTooLarge for 33 bytes."""
+    """Read an integer of at most 256 bits. Raises as `read_uint64`, but with `VALUE_TOO_LARGE` for 33 bytes."""
     if type(item) is RlpList:
-        raise ExpectedString
+        raise RlpError(RlpReason.EXPECTED_STRING)
     if len(item) > 32:
-        raise ValueTooLarge
+        raise RlpError(RlpReason.VALUE_TOO_LARGE)
     if item[:1] == b"\0":
-        raise NonCanonicalInteger
+        raise RlpError(RlpReason.NON_CANONICAL_INTEGER)
     return int.from_bytes(item, "big")
 
 
@@ -244,10 +176,10 @@ def read_bytes(item: bytes) -> bytes:
     """Read a string of any length.
 
     Raises:
-        ExpectedString: It is a list.
+        RlpError: It is a list.
     """
     if type(item) is RlpList:
-        raise ExpectedString
+        raise RlpError(RlpReason.EXPECTED_STRING)
     return item
 
 
@@ -255,14 +187,12 @@ def read_fixed(item: bytes, size: int) -> bytes:
     """Read a string of exactly size bytes.
 
     Raises:
-        ExpectedString: It is a list.
-        InputTooLong: It is longer.
-        RlpTooShort: It is shorter.
+        RlpError: It is a list; it is longer; or it is shorter.
     """
     if type(item) is RlpList:
-        raise ExpectedString
+        raise RlpError(RlpReason.EXPECTED_STRING)
     if len(item) != size:
-        raise InputTooLong if len(item) > size else RlpTooShort
+        raise RlpError(RlpReason.INPUT_TOO_LONG if len(item) > size else RlpReason.INPUT_TOO_SHORT)
     return item
 
 

@@ -1,15 +1,7 @@
-"""Recoverable secp256k1 signatures with libsecp256k1: the C-Chain's, then the P-Chain's.
-
-SignatureError
-├── SignatureOutOfRange    r, s or parity is out of range, including s above half the order
-├── RecoveryFailed         no public key matches the signature
-├── InvalidPrivateKey      not 32 bytes, zero, or not below the order
-├── WrongSignatureLength   (P-Chain) not 65 bytes
-├── MutatedSignature       (P-Chain) s above half the order
-└── InvalidSignature       (P-Chain) no public key matches the signature
-"""
+"""Recoverable secp256k1 signatures with libsecp256k1: the C-Chain's, then the P-Chain's."""
 
 from collections.abc import Iterable
+from enum import StrEnum
 from typing import NamedTuple
 
 from coincurve import PrivateKey, PublicKey
@@ -17,6 +9,7 @@ from coincurve import PrivateKey, PublicKey
 from primitives.evm import Address, Hash
 from primitives.hashing import hash160, keccak256
 from primitives.ids import ShortID
+from primitives.reasons import ErrorWithReason
 
 ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 """Order of the group (number of points)."""
@@ -30,50 +23,25 @@ SIGNATURE_SIZE = 65
 """Bytes of a signature on the P-Chain."""
 
 
-class SignatureError(Exception):
+class SignatureReason(StrEnum):
+    """Why a signature or key is unusable."""
+
+    SIGNATURE_OUT_OF_RANGE = "invalid signature values"
+    # Values in range that match no public key.
+    RECOVERY_FAILED = "recovery failed"
+    INVALID_PRIVATE_KEY = "invalid private key"
+    WRONG_SIGNATURE_LENGTH = "invalid signature length"
+    # The second of two equivalent signatures, with the high s; only the first is valid.
+    MUTATED_SIGNATURE = "signature was mutated from its original format"
+    INVALID_SIGNATURE = "invalid signature"
+
+
+class SignatureError(ErrorWithReason):
     """An unusable signature or key."""
-
-
-class SignatureOutOfRange(SignatureError):
-    """Values that no signature can have."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid signature values")
-
-
-class RecoveryFailed(SignatureError):
-    """Values in range that match no public key."""
-
-    def __init__(self) -> None:
-        super().__init__("recovery failed")
 
 
 class InvalidPrivateKey(SignatureError):
     """Bytes that are not a private key."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid private key")
-
-
-class WrongSignatureLength(SignatureError):
-    """Bytes that are not a P-Chain signature."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid signature length")
-
-
-class MutatedSignature(SignatureError):
-    """The second of two equivalent signatures, with the high s; only the first is valid."""
-
-    def __init__(self) -> None:
-        super().__init__("signature was mutated from its original format")
-
-
-class InvalidSignature(SignatureError):
-    """A P-Chain signature that matches no public key."""
-
-    def __init__(self) -> None:
-        super().__init__("invalid signature")
 
 
 class Signature(NamedTuple):
@@ -104,16 +72,15 @@ def recover_public_key(digest: Hash, r: int, s: int, y_parity: int) -> bytes:
     """Return the 64-byte public key (x, y) that signed the digest.
 
     Raises:
-        SignatureOutOfRange: A value is out of range.
-        RecoveryFailed: No public key matches.
+        SignatureError: A value is out of range, or no public key matches.
     """
     if not is_valid(r, s, y_parity):
-        raise SignatureOutOfRange
+        raise SignatureError(SignatureReason.SIGNATURE_OUT_OF_RANGE)
     signature = b"%b%b%c" % (r.to_bytes(32, "big"), s.to_bytes(32, "big"), y_parity)
     try:
         key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
     except Exception:  # the library raises various exceptions
-        raise RecoveryFailed from None
+        raise SignatureError(SignatureReason.RECOVERY_FAILED) from None
     uncompressed: bytes = key.format(compressed=False)
     return uncompressed[1:]
 
@@ -177,18 +144,17 @@ def recover_address(digest: bytes, signature: bytes) -> ShortID:
     """Return the P-Chain address whose key made a 65-byte signature of the digest.
 
     Raises:
-        WrongSignatureLength: The signature does not have 65 bytes.
-        MutatedSignature: s is above half the order.
-        InvalidSignature: No public key matches.
+        SignatureError: The signature does not have 65 bytes; s is above half the order; or no
+            public key matches.
     """
     if len(signature) != SIGNATURE_SIZE:
-        raise WrongSignatureLength
+        raise SignatureError(SignatureReason.WRONG_SIGNATURE_LENGTH)
     if signature[32:64] > _HALF_ORDER_BYTES:
-        raise MutatedSignature
+        raise SignatureError(SignatureReason.MUTATED_SIGNATURE)
     try:
         key = PublicKey.from_signature_and_message(signature, digest, hasher=None)
     except Exception:  # the library raises various exceptions
-        raise InvalidSignature from None
+        raise SignatureError(SignatureReason.INVALID_SIGNATURE) from None
     return ShortID(hash160(key.format()))
 
 
@@ -209,7 +175,7 @@ def verify_private_key(private_key: bytes) -> None:
         InvalidPrivateKey: The bytes are not a private key.
     """
     if len(private_key) != 32 or not 0 < int.from_bytes(private_key, "big") < ORDER:
-        raise InvalidPrivateKey
+        raise InvalidPrivateKey(SignatureReason.INVALID_PRIVATE_KEY)
 
 
 def _private_key(private_key: bytes) -> PrivateKey:

@@ -79,7 +79,7 @@ def decode_withdrawals(payload: bytes) -> tuple[Withdrawal, ...]:
 
 def _withdrawal(item: bytes) -> Withdrawal:
     if type(item) is not rlp.RlpList:
-        raise rlp.ExpectedList
+        raise rlp.RlpError(rlp.RlpReason.EXPECTED_LIST)
     index, validator_index, address, amount = rlp.split(item, _FIELDS)
     return Withdrawal(
         rlp.read_uint64(index),

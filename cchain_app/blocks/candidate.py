@@ -158,15 +158,15 @@ def _parts(raw: bytes, *, may_have_payload: bool = False) -> tuple[list[bytes], 
         else:
             parts.append(_list(item))
     if len(parts) < _WITHOUT_WITHDRAWALS:
-        raise rlp.TooFewElements
+        raise rlp.RlpError(rlp.RlpReason.TOO_FEW_ELEMENTS)
     if len(parts) > _WITH_WITHDRAWALS:
-        raise rlp.TooManyElements
+        raise rlp.RlpError(rlp.RlpReason.TOO_MANY_ELEMENTS)
     return parts, payload
 
 
 def _list(item: bytes) -> bytes:
     if type(item) is not rlp.RlpList:
-        raise rlp.ExpectedList
+        raise rlp.RlpError(rlp.RlpReason.EXPECTED_LIST)
     return item
 
 

@@ -136,12 +136,12 @@ def decode_header(data: bytes) -> Header:
 def _read_fields(data: bytes) -> dict[str, Any]:
     item = rlp.read_only_item(data)
     if type(item) is not rlp.RlpList:
-        raise rlp.ExpectedList
+        raise rlp.RlpError(rlp.RlpReason.EXPECTED_LIST)
     items = list(islice(rlp.iterate(item), len(_READERS) + 1))
     if len(items) < _FIRST_OPTIONAL:
-        raise rlp.TooFewElements
+        raise rlp.RlpError(rlp.RlpReason.TOO_FEW_ELEMENTS)
     if len(items) > len(_READERS):
-        raise rlp.TooManyElements
+        raise rlp.RlpError(rlp.RlpReason.TOO_MANY_ELEMENTS)
     return {name: read(item) for (name, read), item in zip(_READERS.items(), items, strict=False)}
 
 

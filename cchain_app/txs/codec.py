@@ -41,17 +41,19 @@ _TYPED = frozenset({ACCESS_LIST, DYNAMIC_FEE, BLOB, SET_CODE})
 _UNPROTECTED = frozenset({0, 1, 27, 28})
 """Values of v in a legacy transaction without a chain ID; 0 and 1 are never valid."""
 
-_POSITIONED = (
-    rlp.ExpectedList,
-    rlp.ExpectedString,
-    rlp.NonCanonicalSize,
-    rlp.NonCanonicalInteger,
-    rlp.InputTooLong,
-    rlp.RlpTooShort,
-    rlp.TooFewElements,
-    rlp.TooManyElements,
+_POSITIONED = frozenset(
+    {
+        rlp.RlpReason.EXPECTED_LIST,
+        rlp.RlpReason.EXPECTED_STRING,
+        rlp.RlpReason.NON_CANONICAL_SIZE,
+        rlp.RlpReason.NON_CANONICAL_INTEGER,
+        rlp.RlpReason.INPUT_TOO_LONG,
+        rlp.RlpReason.INPUT_TOO_SHORT,
+        rlp.RlpReason.TOO_FEW_ELEMENTS,
+        rlp.RlpReason.TOO_MANY_ELEMENTS,
+    }
 )
-"""The errors to whose messages go-ethereum adds type and field; the other messages are used unchanged."""
+"""The reasons to whose messages go-ethereum adds type and field; the other messages are used unchanged."""
 
 
 class DecodedTransaction(NamedTuple):
@@ -263,7 +265,7 @@ def _read(raw: bytes, type_: int) -> tuple[bytes, list[Any]]:
 
 
 def _malformed(cause: rlp.RlpError, type_name: str, place: str) -> MalformedTransaction:
-    context = f" for {type_name}{place}" if isinstance(cause, _POSITIONED) else ""
+    context = f" for {type_name}{place}" if cause.reason in _POSITIONED else ""
     return MalformedTransaction(f"rlp: {cause.reason}{context}")
 
 

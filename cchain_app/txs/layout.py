@@ -69,7 +69,7 @@ def read_fields(payload: bytes, layout: ListLayout) -> list[Any]:
 
 
 def _locate(error: rlp.RlpError, layout: ListLayout, read: int) -> FieldError:
-    if isinstance(error, rlp.TooFewElements | rlp.TooManyElements):
+    if error.reason in {rlp.RlpReason.TOO_FEW_ELEMENTS, rlp.RlpReason.TOO_MANY_ELEMENTS}:
         return FieldError(error, layout.type_name, "")
     field = layout.fields[read if error.index is None else error.index]
     return FieldError(error, field.type_name, f".{field.name}")
@@ -78,7 +78,7 @@ def _locate(error: rlp.RlpError, layout: ListLayout, read: int) -> FieldError:
 def read_struct(item: bytes, layout: ListLayout) -> list[Any]:
     """Decode a list with the fields of a layout. Raises as `read_fields`."""
     if type(item) is not rlp.RlpList:
-        raise FieldError(rlp.ExpectedList(), layout.type_name, "")
+        raise FieldError(rlp.RlpError(rlp.RlpReason.EXPECTED_LIST), layout.type_name, "")
     return read_fields(item, layout)
 
 
@@ -91,7 +91,7 @@ def read_list(
         FieldError: It is not a list, or one of its elements is malformed.
     """
     if type(item) is not rlp.RlpList:
-        raise FieldError(rlp.ExpectedList(), types[0], "")
+        raise FieldError(rlp.RlpError(rlp.RlpReason.EXPECTED_LIST), types[0], "")
     values: list[Element] = []
     try:
         # values decoded before an error are kept, so their number gives the index

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from network_app.ports import NetworkTotals
+from primitives.reasons import error_name
 
 
 class RunningAverage:
@@ -69,7 +70,7 @@ class Counters:
         self.times_connected = 0
         self.times_disconnected = 0
         self.ended: Counter[str] = Counter()
-        """Ended connections and connection attempts, by the class name of the reason."""
+        """Ended connections and connection attempts, by the name of the reason."""
         self._failing = RunningAverage(0.0, FAILURE_HALF_LIFE, clock())
 
     def message_sent(self, kind: str, size: int) -> float:
@@ -84,7 +85,7 @@ class Counters:
 
     def connection_ended(self, reason: BaseException) -> None:
         """Count the reason why a connection, or a connection attempt, ended."""
-        self.ended[type(reason).__name__] += 1
+        self.ended[error_name(reason)] += 1
 
     def totals(self) -> NetworkTotals:
         """Return the sums."""

@@ -13,15 +13,11 @@ from platform_app.txs import codec
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import GENESIS_CODEC
 from platform_app.txs.render import render_tx
-from primitives.checksummed import (
-    MissingHexChecksum,
-    TextEncoding,
-    WrongHexChecksum,
-    decode,
-    encode,
-)
+from primitives.checksummed import EncodingError, EncodingReason, TextEncoding, decode, encode
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
+
+_NO_CHECKSUM = frozenset({EncodingReason.MISSING_HEX_CHECKSUM, EncodingReason.WRONG_HEX_CHECKSUM})
 
 
 def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, TextEncoding | None]]) -> list[Any]:
@@ -71,8 +67,9 @@ def _read(text: str, encoding: TextEncoding | None) -> Tx:
     with saying("problem decoding transaction"):
         try:
             raw = decode(text, encoding or TextEncoding.HEX)
-        except (WrongHexChecksum, MissingHexChecksum):
-            if encoding is None and (tx := _without_checksum(text)) is not None:
+        except EncodingError as error:
+            lacks_checksum = error.reason in _NO_CHECKSUM and encoding is None
+            if lacks_checksum and (tx := _without_checksum(text)) is not None:
                 return tx
             raise
     with saying("couldn't parse tx"):

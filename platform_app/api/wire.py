@@ -55,6 +55,6 @@ def encoded(values: Iterable[bytes], encoding: TextEncoding) -> list[str]:
     """Return byte strings in an encoding.
 
     Raises:
-        UnsupportedEncoding: The encoding is JSON.
+        EncodingError: The encoding is JSON.
     """
     return [encode(value, encoding) for value in values]

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from jsonrpc.errors import InvalidParam, invalid_params
 from primitives import hexadecimal
 from primitives.evm import Address, Hash, Slot
-from primitives.hexadecimal import HexError, MissingPrefix
+from primitives.hexadecimal import HexError, HexReason
 
 T = TypeVar("T")
 
@@ -145,7 +145,7 @@ def _height(value: Any, too_high: str) -> BlockNumber:
     if isinstance(value, str) and (tag := _TAGS.get(value)) is not None:
         return tag
     if not isinstance(value, str):
-        raise InvalidParam(str(MissingPrefix()))
+        raise InvalidParam(str(HexError(HexReason.MISSING_PREFIX)))
     try:
         number = hexadecimal.decode_quantity(value, 64)
     except HexError as error:

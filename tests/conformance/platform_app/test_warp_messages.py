@@ -8,6 +8,7 @@ from platform_app.txs import warp
 from platform_app.txs.warp import AddressedCall, BitSetSignature, RegisterL1Validator
 from primitives import bls, bls_native, bls_py_ecc
 from primitives.bls import Library
+from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
 from tests.conformance.platform_app.views import view
 
@@ -76,7 +77,7 @@ def test_a_signature_of_others_than_the_named_is_refused(case: dict[str, Any]) -
 @pytest.mark.parametrize("case", cases("warp_signatures", error="no public keys"))
 def test_nobody_signs_nothing(case: dict[str, Any]) -> None:
     _, _, named = signed_message(case)
-    with pytest.raises(bls.NothingToAggregate, match=f"^{case['error']}$"):
+    with raises(bls.BlsReason.NOTHING_TO_AGGREGATE, kind=bls.BlsError, match=f"^{case['error']}$"):
         bls.aggregate_public_keys(named)
 
 

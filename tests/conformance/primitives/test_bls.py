@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import primitives
 from primitives import bls, bls_native, bls_py_ecc
 from primitives.bls import Library, Suite
+from tests.builders.reasons import raises
 from tests.searching import cases
 
 SECRET = b"AvalancheLocalNetworkValidator01"
@@ -177,7 +178,9 @@ def test_what_is_no_key_is_not_added(
     library: Library, key: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bls, "_library", library)
-    with pytest.raises(bls.InvalidPublicKey, match=r"^invalid BLS public key$"):
+    with raises(
+        bls.BlsReason.INVALID_PUBLIC_KEY, kind=bls.BlsError, match=r"^invalid BLS public key$"
+    ):
         bls.aggregate_public_keys([bls_native.public_key(SECRET), key])
 
 
@@ -189,14 +192,16 @@ def test_what_is_no_signature_is_not_added(
     library: Library, signature: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bls, "_library", library)
-    with pytest.raises(bls.MalformedSignature, match=r"^invalid BLS signature$"):
+    with raises(
+        bls.BlsReason.MALFORMED_SIGNATURE, kind=bls.BlsError, match=r"^invalid BLS signature$"
+    ):
         bls.aggregate_signatures([IDENTITY_SIGNATURE, signature])
 
 
 def test_there_is_no_sum_of_nothing() -> None:
-    with pytest.raises(bls.NothingToAggregate, match=r"^no public keys$"):
+    with raises(bls.BlsReason.NOTHING_TO_AGGREGATE, kind=bls.BlsError, match=r"^no public keys$"):
         bls.aggregate_public_keys([])
-    with pytest.raises(bls.NothingToAggregate, match=r"^no signatures$"):
+    with raises(bls.BlsReason.NOTHING_TO_AGGREGATE, kind=bls.BlsError, match=r"^no signatures$"):
         bls.aggregate_signatures([])
 
 

@@ -10,16 +10,17 @@ from primitives.checksummed import TextEncoding
 from primitives.hexadecimal import checksum_address
 from primitives.ids import ID, NodeID, ShortID, utxo_id
 from primitives.networks import name_of
+from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
 
 CB58_ERRORS = {
-    "input string is smaller than the checksum size": cb58.MissingChecksum,
-    "bad checksum": cb58.WrongChecksum,
+    "input string is smaller than the checksum size": cb58.Cb58Reason.MISSING_CHECKSUM,
+    "bad checksum": cb58.Cb58Reason.WRONG_CHECKSUM,
 }
 HEX_ERRORS = {
-    "invalid hex digit": checksummed.InvalidHex,
-    "invalid input checksum": checksummed.WrongHexChecksum,
-    "missing 0x prefix to hex encoding": checksummed.MissingHexPrefix,
+    "invalid hex digit": checksummed.EncodingReason.INVALID_HEX,
+    "invalid input checksum": checksummed.EncodingReason.WRONG_HEX_CHECKSUM,
+    "missing 0x prefix to hex encoding": checksummed.EncodingReason.MISSING_HEX_PREFIX,
 }
 OTHERWISE_NAMED = {"fuji": "testnet", "cascade": "network-2", "everest": "network-4"}
 """Networks that this node names differently on purpose, by the reference's names."""
@@ -42,7 +43,7 @@ def test_a_node_id_is_written_and_read(case: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("case", cases("cb58", error=...))
 def test_what_is_no_cb58_is_refused(case: dict[str, Any]) -> None:
-    with pytest.raises(CB58_ERRORS[case["error"]]):
+    with raises(CB58_ERRORS[case["error"]], kind=cb58.Cb58Error):
         cb58.decode(case["string"])
 
 
@@ -56,7 +57,7 @@ def test_bytes_are_written_and_read(case: dict[str, Any], encoding: str) -> None
 
 @pytest.mark.parametrize("case", cases("hex_encoding", error=...))
 def test_what_is_no_hex_is_refused(case: dict[str, Any]) -> None:
-    with pytest.raises(HEX_ERRORS[case["error"]]):
+    with raises(HEX_ERRORS[case["error"]], kind=checksummed.EncodingError):
         checksummed.decode(case["string"], TextEncoding(case["encoding"]))
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from primitives import addresses
 from primitives.addresses import format_address, parse_address
 from primitives.ids import ShortID
+from tests.builders.reasons import raises
 
 EWOQ = "P-local18jma8ppw3nhx5r4ap8clazz0dps7rv5u00z96u"
 short_ids = st.binary(min_size=20, max_size=20).map(ShortID)
@@ -39,7 +40,11 @@ def test_one_wrong_letter_is_noticed(place: int, letter: str) -> None:
     if text == EWOQ:
         assert parse_address(text).chain == "P"
         return
-    with pytest.raises(addresses.InvalidBech32, match=r"^invalid checksum$"):
+    with raises(
+        addresses.AddressReason.INVALID_BECH32,
+        kind=addresses.AddressError,
+        match=r"^invalid checksum$",
+    ):
         parse_address(text)
 
 
@@ -67,18 +72,26 @@ def test_any_other_text_is_refused(text: str) -> None:
     ],
 )
 def test_what_is_no_bech32_is_refused_with_its_reason(encoded: str, reason: str) -> None:
-    with pytest.raises(addresses.InvalidBech32, match=rf"^{reason}$"):
+    with raises(
+        addresses.AddressReason.INVALID_BECH32, kind=addresses.AddressError, match=rf"^{reason}$"
+    ):
         parse_address(f"P-{encoded}")
 
 
 def test_bech32m_is_another_checksum() -> None:
-    with pytest.raises(addresses.InvalidBech32, match=r"^invalid checksum$"):
+    with raises(
+        addresses.AddressReason.INVALID_BECH32,
+        kind=addresses.AddressError,
+        match=r"^invalid checksum$",
+    ):
         parse_address("P-a1lqfn3a")
 
 
 def test_an_address_has_a_chain() -> None:
     message = r"^no separator found in address$"
-    with pytest.raises(addresses.MissingSeparator, match=message):
+    with raises(
+        addresses.AddressReason.MISSING_SEPARATOR, kind=addresses.AddressError, match=message
+    ):
         parse_address(EWOQ.removeprefix("P-"))
 
 
@@ -86,11 +99,17 @@ def test_an_address_has_a_chain() -> None:
 def test_an_address_has_20_bytes(size: int) -> None:
     text = "P-" + addresses.encode("local", bytes(size))
     message = rf"^invalid hash length: expected 20 bytes but got {size}$"
-    with pytest.raises(addresses.WrongAddressLength, match=message):
+    with raises(
+        addresses.AddressReason.WRONG_ADDRESS_LENGTH, kind=addresses.AddressError, match=message
+    ):
         parse_address(text)
 
 
 @pytest.mark.parametrize("groups", [[0, 1], [0], [0, 0, 31]])
 def test_bits_beyond_the_last_byte_are_refused(groups: list[int]) -> None:
-    with pytest.raises(addresses.InvalidBech32, match=r"^invalid incomplete group$"):
+    with raises(
+        addresses.AddressReason.INVALID_BECH32,
+        kind=addresses.AddressError,
+        match=r"^invalid incomplete group$",
+    ):
         parse_address("P-" + addresses.encode_groups("local", groups))

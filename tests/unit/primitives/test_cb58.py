@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from primitives import cb58
 from primitives.cb58 import ALPHABET
+from tests.builders.reasons import raises
 
 ID_TEXT = "2ejCqUmBRNpFTyEcxfn2Tzb594VKCQHWg9Pxvs7x1MceEWSfnu"
 
@@ -38,20 +39,26 @@ def test_one_wrong_letter_is_noticed(place: int, letter: str) -> None:
 
 
 def test_a_wrong_checksum_is_refused() -> None:
-    with pytest.raises(cb58.WrongChecksum, match=r"^invalid input checksum$"):
+    with raises(
+        cb58.Cb58Reason.WRONG_CHECKSUM, kind=cb58.Cb58Error, match=r"^invalid input checksum$"
+    ):
         cb58.decode(ID_TEXT[:-1] + "v")
 
 
 @pytest.mark.parametrize("text", ["", "1", "111", "2"])
 def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
     message = r"^input string is smaller than the checksum size$"
-    with pytest.raises(cb58.MissingChecksum, match=message):
+    with raises(cb58.Cb58Reason.MISSING_CHECKSUM, kind=cb58.Cb58Error, match=message):
         cb58.decode(text)
 
 
 @pytest.mark.parametrize("letter", ["0", "O", "I", "l", " ", "-", "ä", "\0", "٣"])
 def test_a_letter_outside_the_alphabet_is_named(letter: str) -> None:
-    with pytest.raises(cb58.InvalidBase58, match=r"^base58 decoding error: invalid character "):
+    with raises(
+        cb58.Cb58Reason.INVALID_BASE58,
+        kind=cb58.Cb58Error,
+        match=r"^base58 decoding error: invalid character ",
+    ):
         cb58.decode(ID_TEXT + letter)
 
 
@@ -79,7 +86,11 @@ def test_a_text_of_megabytes_is_refused_unread() -> None:
         cb58.WrongSize, match=r"^invalid hash length: expected 32 bytes but got more$"
     ):
         cb58.decode(text, 32)
-    with pytest.raises(cb58.InvalidBase58, match=r"^base58 decoding error: too long$"):
+    with raises(
+        cb58.Cb58Reason.INVALID_BASE58,
+        kind=cb58.Cb58Error,
+        match=r"^base58 decoding error: too long$",
+    ):
         cb58.decode(text)
 
 

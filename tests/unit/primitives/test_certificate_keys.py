@@ -9,7 +9,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from primitives.certificate_keys import PrivateKey, public_key_of, sign, verify
-from primitives.identity import MalformedCertificate, make_certificate
+from primitives.identity import CertificateError, CertificateReason, make_certificate
+from tests.builders.reasons import raises
 
 MESSAGE = b"what is signed"
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
@@ -51,5 +52,9 @@ def test_a_certificate_has_its_key() -> None:
 
 
 def test_what_is_no_certificate_has_no_key() -> None:
-    with pytest.raises(MalformedCertificate, match=r"^malformed certificate$"):
+    with raises(
+        CertificateReason.MALFORMED_CERTIFICATE,
+        kind=CertificateError,
+        match=r"^malformed certificate$",
+    ):
         public_key_of(b"none")

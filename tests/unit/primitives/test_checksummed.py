@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from primitives import checksummed
 from primitives.checksummed import TextEncoding
+from tests.builders.reasons import raises
 
 HEX_ENCODINGS = [TextEncoding.HEX, TextEncoding.HEXC, TextEncoding.HEXNC]
 
@@ -22,7 +23,11 @@ def test_one_wrong_digit_is_noticed(data: bytes, drawn: st.DataObject) -> None:
     text = checksummed.encode(data)
     place = drawn.draw(st.integers(2, len(text) - 1))
     digit = drawn.draw(st.sampled_from("0123456789abcdef").filter(lambda d: d != text[place]))
-    with pytest.raises(checksummed.WrongHexChecksum, match=r"^invalid input checksum$"):
+    with raises(
+        checksummed.EncodingReason.WRONG_HEX_CHECKSUM,
+        kind=checksummed.EncodingError,
+        match=r"^invalid input checksum$",
+    ):
         checksummed.decode(text[:place] + digit + text[place + 1 :])
 
 
@@ -34,14 +39,20 @@ def test_an_empty_text_is_no_bytes(encoding: TextEncoding) -> None:
 @pytest.mark.parametrize("text", ["00", "x00", "0X00", " 0x00"])
 def test_the_prefix_must_be_there(text: str) -> None:
     message = r"^missing 0x prefix to hex encoding$"
-    with pytest.raises(checksummed.MissingHexPrefix, match=message):
+    with raises(
+        checksummed.EncodingReason.MISSING_HEX_PREFIX, kind=checksummed.EncodingError, match=message
+    ):
         checksummed.decode(text, TextEncoding.HEXNC)
 
 
 @pytest.mark.parametrize("text", ["0x", "0x00", "0x001122"])
 def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
     message = r"^input string is smaller than the checksum size$"
-    with pytest.raises(checksummed.MissingHexChecksum, match=message):
+    with raises(
+        checksummed.EncodingReason.MISSING_HEX_CHECKSUM,
+        kind=checksummed.EncodingError,
+        match=message,
+    ):
         checksummed.decode(text)
 
 
@@ -56,15 +67,27 @@ def test_a_text_without_room_for_a_checksum_is_refused(text: str) -> None:
     ],
 )
 def test_what_is_no_hex_is_refused(text: str, reason: str) -> None:
-    with pytest.raises(checksummed.InvalidHex, match=rf"^encoding/hex: {reason}$"):
+    with raises(
+        checksummed.EncodingReason.INVALID_HEX,
+        kind=checksummed.EncodingError,
+        match=rf"^encoding/hex: {reason}$",
+    ):
         checksummed.decode(text, TextEncoding.HEXNC)
 
 
 def test_json_is_no_way_to_write_bytes() -> None:
     message = r"^unsupported encoding in method$"
-    with pytest.raises(checksummed.UnsupportedEncoding, match=message):
+    with raises(
+        checksummed.EncodingReason.UNSUPPORTED_ENCODING,
+        kind=checksummed.EncodingError,
+        match=message,
+    ):
         checksummed.encode(b"", TextEncoding.JSON)
-    with pytest.raises(checksummed.UnsupportedEncoding, match=message):
+    with raises(
+        checksummed.EncodingReason.UNSUPPORTED_ENCODING,
+        kind=checksummed.EncodingError,
+        match=message,
+    ):
         checksummed.decode("0x00", TextEncoding.JSON)
 
 
@@ -75,5 +98,9 @@ def test_names_of_encodings_are_read_in_any_case(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "cb58", "hex "])
 def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(checksummed.UnknownEncoding, match=r"^invalid encoding$"):
+    with raises(
+        checksummed.EncodingReason.UNKNOWN_ENCODING,
+        kind=checksummed.EncodingError,
+        match=r"^invalid encoding$",
+    ):
         TextEncoding.parse(name)

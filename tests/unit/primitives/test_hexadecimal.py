@@ -6,15 +6,8 @@ from hypothesis import strategies as st
 
 from primitives.evm import Address
 from primitives.hexadecimal import (
-    EmptyNumber,
-    EmptyText,
     HexError,
-    InvalidDigit,
-    LeadingZero,
-    MissingPrefix,
-    NumberTooLarge,
-    OddLength,
-    WrongLength,
+    HexReason,
     checksum_address,
     decode_address,
     decode_data,
@@ -28,25 +21,25 @@ from primitives.hexadecimal import (
 def reason(decode, *arguments):
     with pytest.raises(HexError) as caught:
         decode(*arguments)
-    return type(caught.value), str(caught.value)
+    return caught.value.reason, str(caught.value)
 
 
 @pytest.mark.parametrize(
     ("text", "error", "message"),
     [
-        ("", EmptyText, "empty hex string"),
-        ("1", MissingPrefix, "hex string without 0x prefix"),
-        ("latest", MissingPrefix, "hex string without 0x prefix"),
-        ("0x", EmptyNumber, 'hex string "0x"'),
-        ("0x01", LeadingZero, "hex number with leading zero digits"),
-        ("0x00", LeadingZero, "hex number with leading zero digits"),
-        ("0xg", InvalidDigit, "invalid hex string"),
-        ("0x1_0", InvalidDigit, "invalid hex string"),
-        ("0x+1", InvalidDigit, "invalid hex string"),
-        ("0x 1", InvalidDigit, "invalid hex string"),
-        ("0x1 ", InvalidDigit, "invalid hex string"),
-        ("0x٣", InvalidDigit, "invalid hex string"),
-        ("0x1" + 64 * "0", NumberTooLarge, "hex number > 256 bits"),
+        ("", HexReason.EMPTY_TEXT, "empty hex string"),
+        ("1", HexReason.MISSING_PREFIX, "hex string without 0x prefix"),
+        ("latest", HexReason.MISSING_PREFIX, "hex string without 0x prefix"),
+        ("0x", HexReason.EMPTY_NUMBER, 'hex string "0x"'),
+        ("0x01", HexReason.LEADING_ZERO, "hex number with leading zero digits"),
+        ("0x00", HexReason.LEADING_ZERO, "hex number with leading zero digits"),
+        ("0xg", HexReason.INVALID_DIGIT, "invalid hex string"),
+        ("0x1_0", HexReason.INVALID_DIGIT, "invalid hex string"),
+        ("0x+1", HexReason.INVALID_DIGIT, "invalid hex string"),
+        ("0x 1", HexReason.INVALID_DIGIT, "invalid hex string"),
+        ("0x1 ", HexReason.INVALID_DIGIT, "invalid hex string"),
+        ("0x٣", HexReason.INVALID_DIGIT, "invalid hex string"),
+        ("0x1" + 64 * "0", HexReason.NUMBER_TOO_LARGE, "hex number > 256 bits"),
     ],
 )
 def test_a_quantity_is_refused_in_the_words_of_its_fault(text, error, message):
@@ -56,13 +49,13 @@ def test_a_quantity_is_refused_in_the_words_of_its_fault(text, error, message):
 def test_a_quantity_is_refused_when_it_has_one_bit_too_many():
     assert decode_quantity("0x7fffffffffffffff", 63) == 2**63 - 1
     assert reason(decode_quantity, "0x8000000000000000", 63) == (
-        NumberTooLarge,
+        HexReason.NUMBER_TOO_LARGE,
         "hex number > 63 bits",
     )
 
 
 def test_a_very_long_quantity_is_refused_by_its_length():
-    assert reason(decode_quantity, "0x1" + 10**6 * "g", 64)[0] is NumberTooLarge
+    assert reason(decode_quantity, "0x1" + 10**6 * "g", 64)[0] is HexReason.NUMBER_TOO_LARGE
 
 
 @given(st.integers(min_value=0, max_value=2**256 - 1))
@@ -75,14 +68,14 @@ def test_a_quantity_comes_back_as_it_was(number):
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("", EmptyText),
-        ("12", MissingPrefix),
-        ("x012", MissingPrefix),
-        ("0x1", OddLength),
-        ("0x1g", InvalidDigit),
-        ("0x12 3", InvalidDigit),
-        ("0x1 23", InvalidDigit),
-        ("0xé1", InvalidDigit),
+        ("", HexReason.EMPTY_TEXT),
+        ("12", HexReason.MISSING_PREFIX),
+        ("x012", HexReason.MISSING_PREFIX),
+        ("0x1", HexReason.ODD_LENGTH),
+        ("0x1g", HexReason.INVALID_DIGIT),
+        ("0x12 3", HexReason.INVALID_DIGIT),
+        ("0x1 23", HexReason.INVALID_DIGIT),
+        ("0xé1", HexReason.INVALID_DIGIT),
     ],
 )
 def test_data_is_refused_for_its_fault(text, error):
@@ -117,11 +110,11 @@ def test_any_text_is_a_value_or_refused_by_a_class_of_this_module(text):
 
 def test_an_address_of_another_length_is_named_in_the_message():
     assert reason(decode_address, "0x1234") == (
-        WrongLength,
+        HexReason.WRONG_LENGTH,
         "hex string has length 4, want 40 for common.Address",
     )
     assert reason(decode_hash, "0x")[1] == "hex string has length 0, want 64 for common.Hash"
-    assert reason(decode_hash, "0x123")[0] is OddLength
+    assert reason(decode_hash, "0x123")[0] is HexReason.ODD_LENGTH
 
 
 def test_an_address_is_read_in_any_letter_case():

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from primitives import der, identity
 from primitives.hashing import hash160
+from tests.builders.reasons import raises
 
 NOW = int(datetime(2025, 3, 1, 12, tzinfo=UTC).timestamp())
 MADE = identity.make_certificate(NOW)
@@ -106,19 +107,31 @@ def test_rsa_keys_of_two_sizes_are_accepted(bits: int) -> None:
 @pytest.mark.parametrize("bits", [2047, 2049, 3072, 8192])
 def test_rsa_keys_of_other_sizes_are_refused(bits: int) -> None:
     message = rf"^unsupported RSA modulus bitlen: {bits}$"
-    with pytest.raises(identity.UnsupportedModulusSize, match=message):
+    with raises(
+        identity.CertificateReason.UNSUPPORTED_MODULUS_SIZE,
+        kind=identity.CertificateError,
+        match=message,
+    ):
         identity.check_certificate(certificate_of(rsa_info(2**bits - 1)))
 
 
 def test_an_even_modulus_is_refused() -> None:
-    with pytest.raises(identity.EvenModulus, match=r"^RSA modulus is an even number$"):
+    with raises(
+        identity.CertificateReason.EVEN_MODULUS,
+        kind=identity.CertificateError,
+        match=r"^RSA modulus is an even number$",
+    ):
         identity.check_certificate(certificate_of(rsa_info(2**2048 - 2)))
 
 
 @pytest.mark.parametrize("exponent", [3, 65539])
 def test_another_exponent_is_refused(exponent: int) -> None:
     message = rf"^unsupported RSA public exponent: {exponent}$"
-    with pytest.raises(identity.UnsupportedExponent, match=message):
+    with raises(
+        identity.CertificateReason.UNSUPPORTED_EXPONENT,
+        kind=identity.CertificateError,
+        match=message,
+    ):
         identity.check_certificate(certificate_of(rsa_info(2**2048 - 1, exponent)))
 
 
@@ -126,13 +139,19 @@ def test_another_exponent_is_refused(exponent: int) -> None:
 def test_another_curve_is_refused(curve: ec.EllipticCurve) -> None:
     key_info = info(ec.generate_private_key(curve).public_key())
     message = rf"^unsupported elliptic curve: {curve.name}$"
-    with pytest.raises(identity.UnsupportedCurve, match=message):
+    with raises(
+        identity.CertificateReason.UNSUPPORTED_CURVE, kind=identity.CertificateError, match=message
+    ):
         identity.check_certificate(certificate_of(key_info))
 
 
 def test_another_kind_of_key_is_refused() -> None:
     key_info = info(ed25519.Ed25519PrivateKey.generate().public_key())
-    with pytest.raises(identity.UnsupportedKey, match=r"^unknown public key algorithm$"):
+    with raises(
+        identity.CertificateReason.UNSUPPORTED_KEY,
+        kind=identity.CertificateError,
+        match=r"^unknown public key algorithm$",
+    ):
         identity.check_certificate(certificate_of(key_info))
 
 
@@ -140,32 +159,48 @@ def test_a_curve_that_nobody_knows_is_refused() -> None:
     elliptic, curve = bytes.fromhex("06072a8648ce3d0201"), bytes.fromhex("06032a0304")
     point = element(0x03, b"\x00\x04", bytes(64))
     key_info = element(0x30, element(0x30, elliptic, curve), point)
-    with pytest.raises(identity.UnsupportedKey, match=r"^unknown public key algorithm$"):
+    with raises(
+        identity.CertificateReason.UNSUPPORTED_KEY,
+        kind=identity.CertificateError,
+        match=r"^unknown public key algorithm$",
+    ):
         identity.check_certificate(certificate_of(key_info))
 
 
 def test_an_algorithm_that_nobody_knows_is_refused() -> None:
     key_info = element(0x30, element(0x30, bytes.fromhex("06032a0304")), b"\x03\x02\x00\x00")
-    with pytest.raises(identity.UnsupportedKey, match=r"^unknown public key algorithm$"):
+    with raises(
+        identity.CertificateReason.UNSUPPORTED_KEY,
+        kind=identity.CertificateError,
+        match=r"^unknown public key algorithm$",
+    ):
         identity.check_certificate(certificate_of(key_info))
 
 
 def test_2048_bytes_are_the_limit() -> None:
-    with pytest.raises(identity.MalformedCertificate):
+    with raises(identity.CertificateReason.MALFORMED_CERTIFICATE, kind=identity.CertificateError):
         identity.check_certificate(bytes(2048))
     message = r"^certificate length is greater than 2048$"
-    with pytest.raises(identity.CertificateTooLarge, match=message):
+    with raises(
+        identity.CertificateReason.CERTIFICATE_TOO_LARGE,
+        kind=identity.CertificateError,
+        match=message,
+    ):
         identity.check_certificate(bytes(2049))
 
 
 def test_a_certificate_that_is_cut_off_anywhere_is_malformed() -> None:
     for size in range(len(DER)):
-        with pytest.raises(identity.MalformedCertificate, match=r"^malformed certificate$"):
+        with raises(
+            identity.CertificateReason.MALFORMED_CERTIFICATE,
+            kind=identity.CertificateError,
+            match=r"^malformed certificate$",
+        ):
             identity.check_certificate(DER[:size])
 
 
 def test_what_follows_a_certificate_is_refused() -> None:
-    with pytest.raises(identity.MalformedCertificate):
+    with raises(identity.CertificateReason.MALFORMED_CERTIFICATE, kind=identity.CertificateError):
         identity.check_certificate(DER + b"\0")
 
 

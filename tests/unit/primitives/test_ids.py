@@ -11,11 +11,13 @@ from primitives.ids import (
     EVM_ID,
     ID,
     PLATFORM_VM_ID,
-    MissingNodePrefix,
+    IdError,
+    IdReason,
     NodeID,
     ShortID,
     WrongIdLength,
 )
+from tests.builders.reasons import raises
 
 KINDS = [ID, ShortID, NodeID]
 
@@ -45,12 +47,12 @@ def test_the_text_of_another_identifier_is_refused() -> None:
 
 def test_a_node_id_needs_its_prefix() -> None:
     message = r"^ID: 111111111111111111116DBWJs is missing the prefix: NodeID-$"
-    with pytest.raises(MissingNodePrefix, match=message):
+    with raises(IdReason.MISSING_NODE_PREFIX, kind=IdError, match=message):
         NodeID.parse("111111111111111111116DBWJs")
 
 
 def test_the_error_of_a_long_text_stays_short() -> None:
-    with pytest.raises(MissingNodePrefix) as caught:
+    with raises(IdReason.MISSING_NODE_PREFIX, kind=IdError) as caught:
         NodeID.parse("x" * 10_000)
     assert len(str(caught.value)) < 150
 

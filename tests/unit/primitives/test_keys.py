@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from primitives import cb58, keys
 from primitives.secp256k1 import ORDER, InvalidPrivateKey
+from tests.builders.reasons import raises
 
 private_keys = st.integers(1, ORDER - 1).map(lambda number: number.to_bytes(32, "big"))
 
@@ -20,20 +21,20 @@ def test_a_key_comes_back_from_its_text(key: bytes) -> None:
 )
 def test_the_prefix_must_be_there(text: str) -> None:
     message = r"^private key missing PrivateKey- prefix$"
-    with pytest.raises(keys.MissingKeyPrefix, match=message):
+    with raises(keys.PrivateKeyReason.MISSING_KEY_PREFIX, kind=keys.PrivateKeyError, match=message):
         keys.parse_private_key(text)
 
 
 @pytest.mark.parametrize("size", [0, 31, 33, 500])
 def test_a_key_has_32_bytes(size: int) -> None:
     message = r"^private key has unexpected length, expected 32$"
-    with pytest.raises(keys.WrongKeyLength, match=message):
+    with raises(keys.PrivateKeyReason.WRONG_KEY_LENGTH, kind=keys.PrivateKeyError, match=message):
         keys.parse_private_key(keys.format_private_key(b"\x01" * size))
 
 
 def test_a_typing_error_is_noticed() -> None:
     text = keys.format_private_key(b"\x01" * 32)
-    with pytest.raises(cb58.WrongChecksum):
+    with raises(cb58.Cb58Reason.WRONG_CHECKSUM, kind=cb58.Cb58Error):
         keys.parse_private_key(text[:-1] + ("a" if text[-1] != "a" else "b"))
 
 

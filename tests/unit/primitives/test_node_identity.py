@@ -13,16 +13,17 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from primitives import bls
-from primitives.identity import MalformedCertificate
+from primitives.identity import CertificateError, CertificateReason
 from primitives.node_identity import (
+    IdentityError,
     IdentityFiles,
-    KeyOfAnother,
+    IdentityReason,
     NoCertificate,
     NodeIdentity,
-    NoPrivateKey,
     UnusableSignerKey,
 )
 from tests.builders.nodes import node
+from tests.builders.reasons import raises
 
 NODE = node(0)
 EC_KEY = ec.generate_private_key(ec.SECP256R1())
@@ -83,7 +84,11 @@ def test_a_file_without_a_certificate_is_refused(tmp_path: Path, certificate: by
 
 def test_a_certificate_that_peers_refuse_is_refused(tmp_path: Path) -> None:
     certificate = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
-    with pytest.raises(MalformedCertificate, match=r"^malformed certificate$"):
+    with raises(
+        CertificateReason.MALFORMED_CERTIFICATE,
+        kind=CertificateError,
+        match=r"^malformed certificate$",
+    ):
         load(tmp_path, certificate=certificate)
 
 
@@ -99,13 +104,13 @@ def test_a_certificate_that_peers_refuse_is_refused(tmp_path: Path) -> None:
 )
 def test_a_file_without_a_usable_key_is_refused(tmp_path: Path, key: bytes) -> None:
     message = f"{tmp_path / 'staker.key'} holds no private key of a node"
-    with pytest.raises(NoPrivateKey, match=f"^{re.escape(message)}$"):
+    with raises(IdentityReason.NO_PRIVATE_KEY, kind=IdentityError, match=f"^{re.escape(message)}$"):
         load(tmp_path, key=key)
 
 
 def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
     message = f"{tmp_path / 'staker.key'} holds the key of another certificate"
-    with pytest.raises(KeyOfAnother, match=f"^{re.escape(message)}$"):
+    with raises(IdentityReason.KEY_OF_ANOTHER, kind=IdentityError, match=f"^{re.escape(message)}$"):
         load(tmp_path, key=node(1).files.key_pem)
 
 

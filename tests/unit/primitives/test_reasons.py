@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import pytest
 
-from primitives.reasons import ErrorWithReason
+from primitives.reasons import ErrorWithReason, error_name
 from tests.builders.reasons import raises
 
 
@@ -33,6 +33,11 @@ def test_a_copy_of_another_process_is_equal() -> None:
     error = pickle.loads(pickle.dumps(InvalidThing(Cause.TOO_LONG, size=7, limit=5)))
     assert type(error) is InvalidThing
     assert (str(error), error.reason) == ("too long: 7 > 5", Cause.TOO_LONG)
+
+
+def test_a_reason_has_a_name_as_a_class_has_one() -> None:
+    assert error_name(InvalidThing(Cause.TOO_LONG, size=7, limit=5)) == "TooLong"
+    assert error_name(KeyError("x")) == "KeyError"
 
 
 def test_another_reason_is_not_the_expected_one() -> None:

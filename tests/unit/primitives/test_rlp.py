@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from primitives import rlp
 from primitives.rlp import RlpError, RlpList
+from tests.builders.reasons import raises
 
 nested = st.recursive(st.binary(max_size=80), lambda inner: st.lists(inner, max_size=5))
 
@@ -52,14 +53,14 @@ def test_split_tells_lists_from_strings():
 
 def test_split_counts():
     payload = rlp.read_only_item(encode([b"a", b"b"]))
-    with pytest.raises(rlp.TooFewElements):
+    with raises(rlp.RlpReason.TOO_FEW_ELEMENTS, kind=rlp.RlpError):
         rlp.split(payload, 3)
-    with pytest.raises(rlp.TooManyElements):
+    with raises(rlp.RlpReason.TOO_MANY_ELEMENTS, kind=rlp.RlpError):
         rlp.split(payload, 1)
 
 
 def test_split_says_which_element_is_malformed():
-    with pytest.raises(rlp.NonCanonicalSize) as caught:
+    with raises(rlp.RlpReason.NON_CANONICAL_SIZE, kind=rlp.RlpError) as caught:
         rlp.split(b"\x01\x81\x05", 2)
     assert caught.value.index == 1
 
@@ -67,57 +68,57 @@ def test_split_says_which_element_is_malformed():
 @pytest.mark.parametrize(
     ("data", "error"),
     [
-        ("", rlp.ValueExceedsInput),
-        ("b7", rlp.ValueExceedsInput),
-        ("c2 01", rlp.ValueExceedsInput),
-        ("f8", rlp.ValueExceedsInput),
-        ("bf ffffffffffffffff", rlp.ValueExceedsInput),
-        ("81 7f", rlp.NonCanonicalSize),
-        ("b8 37" + 55 * "00", rlp.NonCanonicalSize),
-        ("f8 37" + 55 * "00", rlp.NonCanonicalSize),
-        ("b9 0038" + 56 * "00", rlp.NonCanonicalSize),
-        ("01 01", rlp.MoreThanOneValue),
-        ("c0 c0", rlp.MoreThanOneValue),
+        ("", rlp.RlpReason.VALUE_EXCEEDS_INPUT),
+        ("b7", rlp.RlpReason.VALUE_EXCEEDS_INPUT),
+        ("c2 01", rlp.RlpReason.VALUE_EXCEEDS_INPUT),
+        ("f8", rlp.RlpReason.VALUE_EXCEEDS_INPUT),
+        ("bf ffffffffffffffff", rlp.RlpReason.VALUE_EXCEEDS_INPUT),
+        ("81 7f", rlp.RlpReason.NON_CANONICAL_SIZE),
+        ("b8 37" + 55 * "00", rlp.RlpReason.NON_CANONICAL_SIZE),
+        ("f8 37" + 55 * "00", rlp.RlpReason.NON_CANONICAL_SIZE),
+        ("b9 0038" + 56 * "00", rlp.RlpReason.NON_CANONICAL_SIZE),
+        ("01 01", rlp.RlpReason.MORE_THAN_ONE_VALUE),
+        ("c0 c0", rlp.RlpReason.MORE_THAN_ONE_VALUE),
     ],
 )
 def test_what_is_not_one_canonical_value_is_refused(data, error):
-    with pytest.raises(error):
+    with raises(error, kind=rlp.RlpError):
         rlp.read_only_item(bytes.fromhex(data))
 
 
 def test_an_element_must_end_within_its_list():
-    with pytest.raises(rlp.ElementTooLarge):
+    with raises(rlp.RlpReason.ELEMENT_TOO_LARGE, kind=rlp.RlpError):
         rlp.split(b"\x01\x82\x05", 2)
-    with pytest.raises(rlp.ElementTooLarge):
+    with raises(rlp.RlpReason.ELEMENT_TOO_LARGE, kind=rlp.RlpError):
         list(rlp.iterate(b"\xb8"))
 
 
 @pytest.mark.parametrize(
     ("read", "item", "error"),
     [
-        (rlp.read_uint64, b"\x00", rlp.NonCanonicalInteger),
-        (rlp.read_uint64, bytes(9), rlp.InputTooLong),
-        (rlp.read_uint64, RlpList(), rlp.ExpectedString),
-        (rlp.read_uint256, b"\x00\x01", rlp.NonCanonicalInteger),
-        (rlp.read_uint256, b"\x01" * 33, rlp.ValueTooLarge),
-        (rlp.read_uint256, RlpList(), rlp.ExpectedString),
-        (rlp.read_uint8, b"\x01\x00", rlp.InputTooLong),
-        (rlp.read_uint8, RlpList(b"ab"), rlp.ExpectedString),
-        (rlp.read_bytes, RlpList(), rlp.ExpectedString),
+        (rlp.read_uint64, b"\x00", rlp.RlpReason.NON_CANONICAL_INTEGER),
+        (rlp.read_uint64, bytes(9), rlp.RlpReason.INPUT_TOO_LONG),
+        (rlp.read_uint64, RlpList(), rlp.RlpReason.EXPECTED_STRING),
+        (rlp.read_uint256, b"\x00\x01", rlp.RlpReason.NON_CANONICAL_INTEGER),
+        (rlp.read_uint256, b"\x01" * 33, rlp.RlpReason.VALUE_TOO_LARGE),
+        (rlp.read_uint256, RlpList(), rlp.RlpReason.EXPECTED_STRING),
+        (rlp.read_uint8, b"\x01\x00", rlp.RlpReason.INPUT_TOO_LONG),
+        (rlp.read_uint8, RlpList(b"ab"), rlp.RlpReason.EXPECTED_STRING),
+        (rlp.read_bytes, RlpList(), rlp.RlpReason.EXPECTED_STRING),
     ],
 )
 def test_a_value_of_the_wrong_kind_or_size_is_refused(read, item, error):
-    with pytest.raises(error):
+    with raises(error, kind=rlp.RlpError):
         read(item)
 
 
 def test_a_fixed_value_has_its_size():
     assert rlp.read_fixed(b"abc", 3) == b"abc"
-    with pytest.raises(rlp.RlpTooShort):
+    with raises(rlp.RlpReason.INPUT_TOO_SHORT, kind=rlp.RlpError):
         rlp.read_fixed(b"ab", 3)
-    with pytest.raises(rlp.InputTooLong):
+    with raises(rlp.RlpReason.INPUT_TOO_LONG, kind=rlp.RlpError):
         rlp.read_fixed(b"abcd", 3)
-    with pytest.raises(rlp.ExpectedString):
+    with raises(rlp.RlpReason.EXPECTED_STRING, kind=rlp.RlpError):
         rlp.read_fixed(RlpList(b"abc"), 3)
 
 

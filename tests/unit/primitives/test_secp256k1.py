@@ -10,6 +10,7 @@ from primitives.hashing import keccak256
 from primitives.keys import address_of
 from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import HALF_ORDER, ORDER, SignedDigest
+from tests.builders.reasons import raises
 
 with recursion_limit_kept():
     from eth_keys import keys
@@ -50,7 +51,7 @@ def test_a_signature_of_eth_keys_is_recovered():
 )
 def test_values_outside_their_ranges_are_refused(r, s, y_parity):
     assert not secp256k1.is_valid(r, s, y_parity)
-    with pytest.raises(secp256k1.SignatureOutOfRange):
+    with raises(secp256k1.SignatureReason.SIGNATURE_OUT_OF_RANGE, kind=secp256k1.SignatureError):
         secp256k1.recover(DIGEST, r, s, y_parity)
 
 
@@ -59,7 +60,11 @@ def test_half_the_order_is_still_a_valid_s():
 
 
 def test_a_point_that_is_not_on_the_curve_belongs_to_nobody():
-    with pytest.raises(secp256k1.RecoveryFailed, match="recovery failed"):
+    with raises(
+        secp256k1.SignatureReason.RECOVERY_FAILED,
+        kind=secp256k1.SignatureError,
+        match="recovery failed",
+    ):
         secp256k1.recover(DIGEST, 5, 1, 0)
 
 
@@ -91,7 +96,11 @@ def test_both_chains_sign_alike():
 
 @pytest.mark.parametrize("size", [0, 64, 66])
 def test_a_signature_of_the_p_chain_has_65_bytes(size):
-    with pytest.raises(secp256k1.WrongSignatureLength, match=r"^invalid signature length$"):
+    with raises(
+        secp256k1.SignatureReason.WRONG_SIGNATURE_LENGTH,
+        kind=secp256k1.SignatureError,
+        match=r"^invalid signature length$",
+    ):
         secp256k1.recover_address(DIGEST, bytes(size))
 
 
@@ -101,7 +110,9 @@ def test_the_other_of_two_signatures_is_refused(key, digest):
     s = ORDER - int.from_bytes(signature[32:64], "big")
     other = signature[:32] + s.to_bytes(32, "big") + bytes([signature[64] ^ 1])
     message = r"^signature was mutated from its original format$"
-    with pytest.raises(secp256k1.MutatedSignature, match=message):
+    with raises(
+        secp256k1.SignatureReason.MUTATED_SIGNATURE, kind=secp256k1.SignatureError, match=message
+    ):
         secp256k1.recover_address(digest, other)
 
 
@@ -111,7 +122,11 @@ def test_the_other_of_two_signatures_is_refused(key, digest):
 )
 def test_what_belongs_to_no_key_is_refused(r, s, v):
     signature = r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([v])
-    with pytest.raises(secp256k1.InvalidSignature, match=r"^invalid signature$"):
+    with raises(
+        secp256k1.SignatureReason.INVALID_SIGNATURE,
+        kind=secp256k1.SignatureError,
+        match=r"^invalid signature$",
+    ):
         secp256k1.recover_address(DIGEST, signature)
 
 

@@ -23,7 +23,7 @@ from network_app.peers.errors import (
     TlsTooSlow,
 )
 from network_app.wire.errors import FrameTooLarge
-from primitives.identity import CertificateError
+from primitives.identity import CertificateError, CertificateReason
 
 ADDRESS = "203.0.113.7:9651"
 OTHER = "203.0.113.8:9651"
@@ -41,7 +41,7 @@ OTHER = "203.0.113.8:9651"
         (HttpInsteadOfTls(), "wrong_port", "an HTTP server answers: NODE_BOOTSTRAP needs the staking port"),
         (FrameTooLarge(1 << 30, 1 << 21), "wrong_port", "does not speak the peer protocol"),
         (TlsFailed("wrong version number"), "tls", "not that of a node (TLS failed: wrong version number)"),
-        (CertificateError("a key of 512 bits"), "tls", "(a key of 512 bits)"),
+        (CertificateError(CertificateReason.EVEN_MODULUS), "tls", "(RSA modulus is an even number)"),
         (NotReached("Connection refused"), "unreachable", "not reached: Connection refused"),
         (ConnectionLost(), "closed", "closed the connection before the handshake was finished"),
         (TlsTooSlow(15), "timeout", "TLS was not up in 15 s"),
