@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 
-from chaindb.snapshots.errors import BadName
+from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused
 
 _NAME: Final = re.compile(r"[a-z0-9_-]{1,40}")
 
@@ -29,7 +29,7 @@ class Copies(Protocol):
         """Return name, description and size of a copy.
 
         Raises:
-            NoSuchSnapshot: No copy of the name exists.
+            SnapshotRefused: No copy of the name exists.
             UnreadableSnapshot: The stored data is not a copy.
         """
 
@@ -46,8 +46,7 @@ class Copies(Protocol):
             replace: Whether to replace a copy of the same name.
 
         Raises:
-            NameTaken: A copy of the name exists.
-            NotPermitted: The database user may not store copies.
+            SnapshotRefused: A copy of the name exists, or the database user may not store copies.
         """
 
     def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
@@ -61,7 +60,7 @@ class Copies(Protocol):
             also: Is called in the transaction before the first row changes. An exception undoes everything.
 
         Raises:
-            NoSuchSnapshot: No copy of the name exists.
+            SnapshotRefused: No copy of the name exists.
             OtherTables: The copy lacks one of the tables, or one of their columns.
             UnreadableSnapshot: The copy is damaged.
         """
@@ -70,7 +69,7 @@ class Copies(Protocol):
         """Delete a copy.
 
         Raises:
-            NoSuchSnapshot: No copy of the name exists.
+            SnapshotRefused: No copy of the name exists.
         """
 
 
@@ -83,8 +82,8 @@ def verified(name: str) -> str:
     """Return a name if it is valid for a copy.
 
     Raises:
-        BadName: The name is not valid.
+        SnapshotRefused: The name is not valid.
     """
     if not is_name(name):
-        raise BadName(name)
+        raise SnapshotRefused(SnapshotReason.BAD_NAME, name=name[:80])
     return name

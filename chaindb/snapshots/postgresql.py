@@ -13,13 +13,7 @@ from django.db import DatabaseError, ProgrammingError
 from chaindb.database import Database
 from chaindb.locks import Lock
 from chaindb.rows import raise_sequences
-from chaindb.snapshots.errors import (
-    NameTaken,
-    NoSuchSnapshot,
-    NotPermitted,
-    SnapshotTablesDiffer,
-    UnreadableSnapshot,
-)
+from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
 from chaindb.snapshots.port import StoredCopy, is_name, verified
 
 _PREFIX: Final = "snapshot_"
@@ -73,9 +67,13 @@ class PostgresqlCopies:
         try:
             row = self._db.row(f"SELECT text FROM {self._table(name, 'description')}")  # noqa: S608  # verified
         except ProgrammingError as error:
-            raise UnreadableSnapshot(name, error) from error
+            raise UnreadableSnapshot(
+                SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause=error
+            ) from error
         if row is None:
-            raise UnreadableSnapshot(name, "nothing is written down of it")
+            raise UnreadableSnapshot(
+                SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause="nothing is written down of it"
+            )
         size = self._db.row(_SIZE, [_schema(name)])
         return StoredCopy(name, str(row[0]), int(size[0]) if size else 0)
 
@@ -103,12 +101,12 @@ class PostgresqlCopies:
                 self._db.execute(f"CREATE TABLE {target} AS SELECT %s::text AS text", [description])
         except DatabaseError as error:
             if isinstance(error.__cause__, psycopg.errors.InsufficientPrivilege):
-                raise NotPermitted(error) from error
+                raise SnapshotRefused(SnapshotReason.NOT_PERMITTED, cause=error) from error
             if isinstance(
                 error.__cause__,
                 psycopg.errors.DuplicateSchema | psycopg.errors.UniqueViolation,
             ):
-                raise NameTaken(name) from error
+                raise SnapshotRefused(SnapshotReason.NAME_TAKEN, name=name) from error
             raise
 
     def restore(self, name: str, tables: Sequence[str], also: Callable[[], object]) -> None:
@@ -144,7 +142,7 @@ class PostgresqlCopies:
 
     def _verify_there(self, name: str) -> None:
         if verified(name) not in self.names():
-            raise NoSuchSnapshot(name)
+            raise SnapshotRefused(SnapshotReason.NO_SUCH_SNAPSHOT, name=name)
 
     def _table(self, name: str, table: str) -> str:
         return f"{self._quote(_schema(name))}.{self._quote(table)}"
@@ -157,13 +155,13 @@ def fill(db: Database, name: str, table: str) -> None:
     """Replace the rows of a table in the database by those of a copy.
 
     Raises:
-        SnapshotTablesDiffer: The table has other columns in the copy.
+        SnapshotRefused: The table has other columns in the copy.
     """
     row = db.row("SELECT current_schema()")
     assert row is not None
     columns = _columns(db, str(row[0]), table)
     if not columns or columns != _columns(db, _schema(name), table):
-        raise SnapshotTablesDiffer(name, table)
+        raise SnapshotRefused(SnapshotReason.SNAPSHOT_TABLES_DIFFER, name=name, table=table)
     quote = db.connection.ops.quote_name
     own, copy = quote(table), f"{quote(_schema(name))}.{quote(table)}"
     column_list = ", ".join(quote(column) for column in columns)

@@ -17,12 +17,7 @@ from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chaindb.database import Database
-from chaindb.snapshots.errors import (
-    NameTaken,
-    NoSuchSnapshot,
-    SnapshotTablesDiffer,
-    UnreadableSnapshot,
-)
+from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
 from chaindb.snapshots.port import StoredCopy, is_name, verified
 from primitives.whole_files import to_disk
 
@@ -56,7 +51,9 @@ class SqliteCopies:
             with closing(sqlite3.connect(_read_only(path), uri=True)) as copy:
                 (description,) = copy.execute("SELECT text FROM description").fetchone()
         except (sqlite3.DatabaseError, TypeError) as error:  # TypeError: the row is missing
-            raise UnreadableSnapshot(name, error) from error
+            raise UnreadableSnapshot(
+                SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause=error
+            ) from error
         return StoredCopy(name, str(description), path.stat().st_size)
 
     def save(
@@ -70,7 +67,7 @@ class SqliteCopies:
         path = self._path(name)
         with self._alone():
             if path.exists() and not replace:
-                raise NameTaken(name)
+                raise SnapshotRefused(SnapshotReason.NAME_TAKEN, name=name)
             part = self._directory / f"{name}{_PART}"
             try:
                 with self._db.as_of_one_moment():
@@ -103,7 +100,9 @@ class SqliteCopies:
                         fill(self._db, name, table)
             except DatabaseError as error:
                 if _is_damaged(error):
-                    raise UnreadableSnapshot(name, error) from error
+                    raise UnreadableSnapshot(
+                        SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause=error
+                    ) from error
                 raise
             finally:
                 connection.enable_constraint_checking()
@@ -115,7 +114,7 @@ class SqliteCopies:
             try:
                 self._path(name).unlink()
             except FileNotFoundError:
-                raise NoSuchSnapshot(name) from None
+                raise SnapshotRefused(SnapshotReason.NO_SUCH_SNAPSHOT, name=name) from None
 
     @contextmanager
     def _attached(self, connection: BaseDatabaseWrapper, path: Path) -> Iterator[None]:
@@ -123,7 +122,9 @@ class SqliteCopies:
         try:
             self._db.execute("ATTACH DATABASE %s AS snapshot", [_read_only(path)])
         except DatabaseError as error:
-            raise UnreadableSnapshot(path.stem, error) from error
+            raise UnreadableSnapshot(
+                SnapshotReason.UNREADABLE_SNAPSHOT, name=path.stem, cause=error
+            ) from error
         try:
             yield
         finally:
@@ -142,7 +143,7 @@ class SqliteCopies:
     def _existing(self, name: str) -> Path:
         path = self._path(name)
         if not path.exists():
-            raise NoSuchSnapshot(name)
+            raise SnapshotRefused(SnapshotReason.NO_SUCH_SNAPSHOT, name=name)
         return path
 
     def _path(self, name: str) -> Path:
@@ -153,11 +154,11 @@ def fill(db: Database, name: str, table: str) -> None:
     """Replace the rows of a table in the database by those of the attached copy.
 
     Raises:
-        SnapshotTablesDiffer: The table has other columns in the copy.
+        SnapshotRefused: The table has other columns in the copy.
     """
     columns = _columns(db, "main", table)
     if not columns or columns != _columns(db, "snapshot", table):
-        raise SnapshotTablesDiffer(name, table)
+        raise SnapshotRefused(SnapshotReason.SNAPSHOT_TABLES_DIFFER, name=name, table=table)
     # SQLite has fast paths for statements as simple as these: it frees pages without visiting the rows,
     # and copies rows and index entries unchanged.
     db.execute(f'DELETE FROM main."{table}"')  # noqa: S608  # names come from the models

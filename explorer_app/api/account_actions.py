@@ -1,6 +1,6 @@
 """Etherscan's module `account`, except tokens: balances, transactions, internal transactions, mined blocks."""
 
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
@@ -9,11 +9,10 @@ from cchain_app.transaction_log.declarations import Declaration
 from explorer_app.api.replies import (
     LATEST,
     ActionError,
+    ActionReason,
     ActionReply,
-    BadHash,
     Query,
     Range,
-    TooMuch,
     text_of,
 )
 from explorer_app.selectors import ledger, mined
@@ -24,12 +23,6 @@ MAX_BALANCES: Final = 20
 _NOTHING: Final = "No transactions found"
 _NO_CALLS: Final = "No internal transactions found"
 _SELECTOR: Final = 4
-
-
-class StateGivenUp(ActionError):
-    """The state at the requested height has been pruned."""
-
-    text: ClassVar[str] = "Error! The state of this block was given up (NODE_HISTORY_STATE)"
 
 
 def span_of(range_: Range) -> Span:
@@ -57,7 +50,7 @@ def txlist(query: Query) -> ActionReply:
     try:
         rows = ledger.transactions_of(query.site.evm, query.address(), span_of(query.range()))
     except ListTooLong as error:
-        raise TooMuch from error
+        raise ActionError(ActionReason.TOO_MUCH) from error
     head = blocks.head(query.site.evm).number
     return ActionReply.rows([_transaction(query, row, head) for row in rows], _NOTHING)
 
@@ -71,7 +64,7 @@ def txlistinternal(query: Query) -> ActionReply:
     if query.text("txhash"):
         receipt = ledger.receipt(evm, query.hash())
         if receipt is None:
-            raise BadHash
+            raise ActionError(ActionReason.BAD_HASH)
         rows = ledger.calls_in(evm, receipt[0])
         return ActionReply.rows([_call(row, of_one=True) for row in rows], _NO_CALLS)
     address = query.address() if query.text("address") else None
@@ -79,7 +72,7 @@ def txlistinternal(query: Query) -> ActionReply:
     if address is None:
         span = span._replace(last=min(span.last, blocks.head(evm).number))
         if span.last - span.first >= ledger.UNINDEXED_BLOCKS:
-            raise TooMuch
+            raise ActionError(ActionReason.TOO_MUCH)
     rows = ledger.calls_of(evm, address, span)
     return ActionReply.rows([_call(row) for row in rows], _NO_CALLS)
 
@@ -92,13 +85,13 @@ def getminedblocks(query: Query) -> ActionReply:
     evm = query.site.evm
     span = span_of(query.range(count=100))._replace(descending=True)
     if span.maximum > 1000:
-        raise TooMuch
+        raise ActionError(ActionReason.TOO_MUCH)
     head = blocks.head(evm).number
     rows = mined.mined_by(evm, query.address(), head, span)
     try:
         paid = mined.tips(evm, [number for number, _ in rows])
     except ListTooLong as error:
-        raise TooMuch from error
+        raise ActionError(ActionReason.TOO_MUCH) from error
     transfers = [
         {"blockNumber": str(number), "timeStamp": str(timestamp), "blockReward": str(paid[number])}
         for number, timestamp in rows
@@ -129,7 +122,7 @@ def _balance(query: Query, address: Address) -> int:
     try:
         account = state_at(evm, height).account(address)
     except StatePruned as error:
-        raise StateGivenUp from error
+        raise ActionError(ActionReason.STATE_GIVEN_UP) from error
     return 0 if account is None else account.balance
 
 

@@ -1,25 +1,13 @@
 """Etherscan's modules `transaction` and `block`."""
 
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from cchain_app.selectors import blocks
-from explorer_app.api.replies import ActionError, ActionReply, Query, text_of
+from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query, text_of
 from explorer_app.selectors import cchain, ledger, mined, traces
 
 RECENT: Final = 100
 """Number of blocks from which the time of a future block is estimated."""
-
-
-class NoSuchBlock(ActionError):
-    """The height is above the head, or no block is that close to the time."""
-
-    text: ClassVar[str] = "Error! No closest block found"
-
-
-class BlockPassed(ActionError):
-    """The height is not in the future."""
-
-    text: ClassVar[str] = "Error! Block number already pass"
 
 
 def getstatus(query: Query) -> ActionReply:
@@ -46,7 +34,7 @@ def getblockreward(query: Query) -> ActionReply:
     number = query.number("blockno")
     row = cchain.block(evm, number) if number <= blocks.head(evm).number else None
     if row is None:
-        raise NoSuchBlock
+        raise ActionError(ActionReason.NO_SUCH_BLOCK)
     return ActionReply.ok(
         {
             "blockNumber": str(row.number),
@@ -66,7 +54,7 @@ def getblockcountdown(query: Query) -> ActionReply:
     head = blocks.head(evm)
     number = query.number("blockno")
     if number <= head.number:
-        raise BlockPassed
+        raise ActionError(ActionReason.BLOCK_PASSED)
     recent = cchain.blocks(evm, count=RECENT)
     steps = max(1, recent[0].number - recent[-1].number)
     seconds = (recent[0].timestamp - recent[-1].timestamp) / steps
@@ -87,7 +75,7 @@ def getblocknobytime(query: Query) -> ActionReply:
     timestamp = min(query.number("timestamp"), 2**63 - 1)
     block: Any = ledger.block_at(query.site.evm, timestamp, before=before)
     if block is None:
-        raise NoSuchBlock
+        raise ActionError(ActionReason.NO_SUCH_BLOCK)
     return ActionReply.ok(str(block))
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer_app.api.replies import ActionReply, Query, TooMuch, text_of
+from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query, text_of
 from explorer_app.api.waiting import when_over
 from explorer_app.selectors import creations, proxies, verified
 from explorer_app.selectors.verified import CodeInfo, ContractsTooLong, ListedContract
@@ -14,10 +14,9 @@ from explorer_app.verification.errors import (
     AlreadyVerified,
     BadSubmission,
     NotDeployed,
-    OtherArguments,
     SubmittedAlready,
-    TooManyOfClient,
     TooManyWaiting,
+    VerificationReason,
 )
 from explorer_app.verification.submission import from_form
 from primitives.evm import Address
@@ -79,12 +78,12 @@ def verifysourcecode(query: Query) -> ActionReply:
         submission = from_form(address, query.form, maximum=site.settings.source_limit)
         key = verification.submit(site, submission, client=query.client)
     except SubmittedAlready as waiting:
-        return ActionReply.ok(waiting.key)
+        return ActionReply.ok(waiting.values["key"])
     except NotDeployed:
         return ActionReply.refusal(f"Unable to locate ContractCode at {text_of(address)}")
     except AlreadyVerified:
         return ActionReply.refusal(ALREADY)
-    except (TooManyWaiting, TooManyOfClient) as refusal:
+    except TooManyWaiting as refusal:
         return ActionReply.refusal(BUSY, reason=str(refusal))
     except BadSubmission as refusal:
         return ActionReply.refusal(str(refusal))
@@ -100,9 +99,9 @@ def checkverifystatus(query: Query) -> ActionReply:
         return ActionReply.refusal(PENDING)
     if progress.has_passed:
         return ActionReply.ok(PASSED)
-    if progress.reason == AlreadyVerified.code:
+    if progress.reason == VerificationReason.ALREADY_VERIFIED.code:
         return ActionReply.refusal("Already Verified")
-    text = WRONG_ARGUMENTS if progress.reason == OtherArguments.code else FAILED
+    text = WRONG_ARGUMENTS if progress.reason == VerificationReason.OTHER_ARGUMENTS.code else FAILED
     return ActionReply.refusal(text, reason=progress.message)
 
 
@@ -142,7 +141,7 @@ def listcontracts(query: Query) -> ActionReply:
     try:
         rows = verified.listed_contracts(query.site.evm, skip=range_.skip, count=range_.maximum)
     except ContractsTooLong as error:
-        raise TooMuch from error
+        raise ActionError(ActionReason.TOO_MUCH) from error
     return ActionReply.ok([_listed(row) for row in rows])
 
 

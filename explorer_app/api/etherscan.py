@@ -26,15 +26,7 @@ from explorer_app.api.endpoint import (
     read_form,
 )
 from explorer_app.api.forms import max_fields
-from explorer_app.api.replies import (
-    ActionError,
-    ActionReply,
-    Bare,
-    Query,
-    UnknownAction,
-    UnknownModule,
-    WrongChain,
-)
+from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Bare, Query
 from explorer_app.site import Explorer
 from explorer_app.verification.errors import SubmissionTooLarge
 
@@ -89,7 +81,7 @@ def _answer(site: Explorer, request: HttpRequest) -> HttpResponse:
     try:
         reply = _act(site, request)
     except ActionError as error:
-        reply = error.reply
+        reply = ActionReply.refusal(str(error))
     except BodyTooLarge:
         reply = ActionReply.refusal(
             f"The request is longer than {site.settings.source_limit} bytes"
@@ -106,10 +98,10 @@ def _act(site: Explorer, request: HttpRequest) -> ActionReply | Bare:
     _verify_chain(site, form)
     module = MODULES.get(form.get("module", "").lower())
     if module is None:
-        raise UnknownModule
+        raise ActionError(ActionReason.UNKNOWN_MODULE)
     action = module.get(form.get("action", "").lower())
     if action is None:
-        raise UnknownAction
+        raise ActionError(ActionReason.UNKNOWN_ACTION)
     return action(Query(site, form, client_of(site, request), request.method == "POST"))
 
 
@@ -117,7 +109,7 @@ def _verify_chain(site: Explorer, form: Mapping[str, str]) -> None:
     """Reject another chain's ID. Unspecified: also in the first version's form, where some clients send it."""
     chain_id = form.get("chainid", "").strip()
     if chain_id and chain_id != str(site.evm.genesis.config.chain_id):
-        raise WrongChain
+        raise ActionError(ActionReason.WRONG_CHAIN)
 
 
 def _limited() -> HttpResponse:

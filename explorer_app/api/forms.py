@@ -15,7 +15,7 @@ from django.conf import settings
 from django.core.exceptions import TooManyFieldsSent
 
 from explorer_app.verification.counting import has_more_strings
-from explorer_app.verification.errors import SubmissionTooLarge
+from explorer_app.verification.errors import SubmissionReason, SubmissionTooLarge
 from primitives.json_limits import is_utf8
 
 PIECE: Final = 8 * 1024
@@ -77,7 +77,7 @@ def from_json(body: bytes, *, maximum: int) -> dict[str, str]:
     if not body:
         return {}
     if len(body) > maximum:
-        raise SubmissionTooLarge(maximum)
+        raise SubmissionTooLarge(SubmissionReason.SUBMISSION_TOO_LARGE, maximum=maximum)
     # The strings are counted before any of them is decoded.
     if has_more_strings(body, 2 * max_fields()):
         raise TooManyFieldsSent
@@ -118,7 +118,7 @@ class _FormDecoder:
             parts.append(self._decoded(piece, decoder))
             length += len(parts[-1])
             if length > self._most:
-                raise SubmissionTooLarge(self._most)
+                raise SubmissionTooLarge(SubmissionReason.SUBMISSION_TOO_LARGE, maximum=self._most)
         parts.append(decoder.decode(b"", final=True))
         return "".join(parts)
 

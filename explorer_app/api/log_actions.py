@@ -1,16 +1,16 @@
 """Etherscan's module `logs`: topics by position, each pair connected by `and` or `or`."""
 
 from itertools import combinations
-from typing import ClassVar, Final
+from typing import Final
 
 from cchain_app.selectors import blocks
 from explorer_app.api.replies import (
     LATEST,
     WINDOW,
     ActionError,
+    ActionReason,
     ActionReply,
     Query,
-    TooMuch,
     text_of,
 )
 from explorer_app.selectors import ledger
@@ -19,27 +19,6 @@ from primitives.hexadecimal import HexError, decode_fixed
 
 PLACES: Final = 4
 PAGE: Final = 1000
-
-
-class NothingToSearch(ActionError):
-    """The request has neither an address nor a topic."""
-
-    text: ClassVar[str] = "Error! Missing address or topics"
-
-
-class BadTopic(ActionError):
-    """The text is not a topic."""
-
-    text: ClassVar[str] = "Error! Invalid topic format"
-
-
-class RangeTooLarge(ActionError):
-    """The range has more blocks than are searched without an index."""
-
-    text: ClassVar[str] = (
-        f"Error! More than {ledger.UNINDEXED_BLOCKS} blocks can be searched by topic0 only, or by the address of a "
-        f"contract with at most {ledger.MAX_EVENTS} events"
-    )
 
 
 def getlogs(query: Query) -> ActionReply:
@@ -51,7 +30,7 @@ def getlogs(query: Query) -> ActionReply:
     address = query.address() if query.text("address") else None
     groups = _groups(query)
     if address is None and not groups:
-        raise NothingToSearch
+        raise ActionError(ActionReason.NOTHING_TO_SEARCH)
     head = blocks.head(query.site.evm).number
     first = query.height("fromBlock", default=0)
     last = min(query.height("toBlock", default=LATEST), head)
@@ -60,9 +39,11 @@ def getlogs(query: Query) -> ActionReply:
     try:
         rows = ledger.logs(query.site.evm, LogSearch(address, groups), span)
     except RangeTooLong as error:
-        raise RangeTooLarge from error
+        raise ActionError(
+            ActionReason.RANGE_TOO_LARGE, blocks=ledger.UNINDEXED_BLOCKS, events=ledger.MAX_EVENTS
+        ) from error
     except ListTooLong as error:
-        raise TooMuch from error
+        raise ActionError(ActionReason.TOO_MUCH) from error
     return ActionReply.rows([_log(row) for row in rows], "No records found")
 
 
@@ -88,7 +69,7 @@ def _topic(text: str) -> bytes:
     try:
         return decode_fixed(text, 32, "common.Hash")
     except HexError as error:
-        raise BadTopic from error
+        raise ActionError(ActionReason.BAD_TOPIC) from error
 
 
 def _log(row: ListedLog) -> dict[str, object]:

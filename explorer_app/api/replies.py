@@ -1,11 +1,13 @@
 """Etherscan's reply format, its error texts, and the parsing of parameters."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from enum import StrEnum
+from typing import Any, Final, NamedTuple, Self
 
 from explorer_app.site import Explorer
 from primitives.evm import Address, Hash
 from primitives.hexadecimal import HexError, decode_address, decode_hash
+from primitives.reasons import ErrorWithReason
 
 WINDOW: Final = 10_000
 """Limit of rows in a list that can be requested, over all pages and per request."""
@@ -55,80 +57,46 @@ class Bare(NamedTuple):
         return self.value
 
 
-class ActionError(Exception):
-    """A request that cannot be answered; the text is Etherscan's."""
+class ActionReason(StrEnum):
+    """Why a request cannot be answered, in Etherscan's words."""
 
-    text: ClassVar[str] = ""
-
-    @property
-    def reply(self) -> ActionReply:
-        """The error reply."""
-        return ActionReply.refusal(self.text)
-
-
-class UnknownModule(ActionError):
-    """There is no such module."""
-
-    text = "Error! Missing Or invalid Module name"
-
-
-class UnknownAction(ActionError):
-    """The module has no such action."""
-
-    text = "Error! Missing Or invalid Action name"
-
-
-class WrongChain(ActionError):
-    """The request is for another chain."""
-
-    text = (
+    UNKNOWN_MODULE = "Error! Missing Or invalid Module name"
+    UNKNOWN_ACTION = "Error! Missing Or invalid Action name"
+    WRONG_CHAIN = (
         "Missing or unsupported chainid parameter (required for v2 api), please see /v2/chainlist for the list of "
         "supported chainids"
     )
-
-
-class BadAddress(ActionError):
-    """The text is not an address."""
-
-    text = "Error! Invalid address format"
-
-
-class BadHash(ActionError):
-    """The text is not a transaction hash."""
-
-    text = "Error! Invalid transaction hash"
-
-
-class BadNumber(ActionError):
-    """The text is not a number."""
-
-    text = "Error! Invalid parameter"
-
-
-class WindowTooLarge(ActionError):
-    """The requested rows are too far from the start of the list."""
-
-    text = (
+    BAD_ADDRESS = "Error! Invalid address format"
+    BAD_HASH = "Error! Invalid transaction hash"
+    BAD_NUMBER = "Error! Invalid parameter"
+    WINDOW_TOO_LARGE = (
         f"Result window is too large, PageNo x Offset size must be less than or equal to {WINDOW}"
     )
+    # The result is too large, or takes too long to compute.
+    TOO_MUCH = "Query Timeout occured. Please select a smaller result dataset"
+    NOT_INDEXED = "Error! This node has no index of tokens"
+    # An action that writes must be sent by POST.
+    MUST_POST = "Error! This action needs a POST request"
+    # The state at the requested height has been pruned.
+    STATE_GIVEN_UP = "Error! The state of this block was given up (NODE_HISTORY_STATE)"
+    # The height is above the head, or no block is that close to the time.
+    NO_SUCH_BLOCK = "Error! No closest block found"
+    BLOCK_PASSED = "Error! Block number already pass"
+    NOTHING_TO_SEARCH = "Error! Missing address or topics"
+    BAD_TOPIC = "Error! Invalid topic format"
+    RANGE_TOO_LARGE = (
+        "Error! More than {blocks} blocks can be searched by topic0 only, or by the address of a contract with at "
+        "most {events} events"
+    )
+    SUPPLY_UNKNOWN = (
+        "Error! This chain is a fork: it does not have all accounts, so their sum is not known"
+    )
+    # The contract does not answer like a token.
+    NO_TOKEN = "Error! The contract is no token"  # noqa: S105 (a message)
 
 
-class TooMuch(ActionError):
-    """The result is too large, or takes too long to compute; the text is Etherscan's."""
-
-    text = "Query Timeout occured. Please select a smaller result dataset"
-
-
-class NotIndexed(ActionError):
-    """The data is not indexed."""
-
-    text = "Error! This node has no index of tokens"
-
-
-class MustPost(ActionError):
-    """An action that writes must be sent by POST."""
-
-    text = "Error! This action needs a POST request"
+class ActionError(ErrorWithReason):
+    """A request that cannot be answered; the text is Etherscan's."""
 
 
 class Range(NamedTuple):
@@ -159,30 +127,30 @@ class Query(NamedTuple):
         """Return a parameter that is an address.
 
         Raises:
-            BadAddress: The parameter is not an address.
+            ActionError: The parameter is not an address.
         """
         return read_address(self.text(name))
 
     def addresses(self, name: str, maximum: int) -> list[Address]:
-        """Return comma-separated addresses, at most `most` of them. Raises as `address`."""
+        """Return comma-separated addresses, at most `maximum` of them. Raises as `address`."""
         return [read_address(text.strip()) for text in self.text(name).split(",")[:maximum]]
 
     def hash(self, name: str = "txhash") -> Hash:
         """Return a parameter that is a transaction hash.
 
         Raises:
-            BadHash: The parameter is not a transaction hash.
+            ActionError: The parameter is not a transaction hash.
         """
         try:
             return decode_hash(self.text(name))
         except HexError as error:
-            raise BadHash from error
+            raise ActionError(ActionReason.BAD_HASH) from error
 
     def number(self, *names: str, default: int | None = None) -> int:
         """Return a parameter that is a whole number, decimal or 0x.
 
         Raises:
-            BadNumber: The parameter is not a number, or it is missing and has no default.
+            ActionError: The parameter is not a number, or it is missing and has no default.
         """
         text = self.text(*names)
         if not text and default is not None:
@@ -206,14 +174,14 @@ class Query(NamedTuple):
             maximum: Upper limit of rows per page, if there is one; larger requests are reduced to it.
 
         Raises:
-            BadNumber: A parameter is not a number.
-            WindowTooLarge: The rows are too far from the start of the list.
+            ActionError: A parameter is not a number, or the rows are too far from the start of the
+                list.
         """
         page = max(1, self.number("page", default=1))
         size = self.number("offset", default=0) or count
         size = size if maximum is None else min(size, maximum)
         if page * size > WINDOW:
-            raise WindowTooLarge
+            raise ActionError(ActionReason.WINDOW_TOO_LARGE)
         return Range(
             self.height("startblock", "startBlock", default=0),
             self.height("endblock", "endBlock", default=LATEST),
@@ -226,30 +194,30 @@ class Query(NamedTuple):
         """Reject a GET request for an action that writes.
 
         Raises:
-            MustPost: The request is not a POST.
+            ActionError: The request is not a POST.
         """
         if not self.is_post:
-            raise MustPost
+            raise ActionError(ActionReason.MUST_POST)
 
 
 def read_address(text: str) -> Address:
-    """Parse an address in any letter case. Raises `BadAddress`."""
+    """Parse an address in any letter case. Raises `ActionError`."""
     try:
         return decode_address(text)
     except HexError as error:
-        raise BadAddress from error
+        raise ActionError(ActionReason.BAD_ADDRESS) from error
 
 
 def read_number(text: str) -> int:
-    """Parse a whole number that is not negative, decimal or 0x. Raises `BadNumber`."""
+    """Parse a whole number that is not negative, decimal or 0x. Raises `ActionError`."""
     digits = text.lower().removeprefix("0x")
     is_hex = len(digits) < len(text)
     if not digits.isascii() or not digits.isalnum() or len(digits) > _MAX_DIGITS:
-        raise BadNumber
+        raise ActionError(ActionReason.BAD_NUMBER)
     try:
         return int(digits, 16 if is_hex else 10)
     except ValueError as error:
-        raise BadNumber from error
+        raise ActionError(ActionReason.BAD_NUMBER) from error
 
 
 def text_of(data: bytes) -> str:

@@ -21,10 +21,8 @@ from explorer_app.verification.errors import (
     AlreadyVerified,
     BadSubmission,
     NotDeployed,
-    Refusal,
-    SubmittedAlready,
-    TooManyOfClient,
-    TooManyWaiting,
+    SubmissionReason,
+    VerificationReason,
 )
 from explorer_app.verification.submission import Submission, from_metadata, from_sourcify
 from primitives.evm import Address
@@ -32,13 +30,12 @@ from primitives.hexadecimal import HexError, decode_address
 
 MAX_LISTED: Final = 200
 MAX_LOOKED_UP: Final = 20
-_STATUS: Final[Mapping[type[Refusal], int]] = {
-    AlreadyVerified: 409,
-    SubmittedAlready: 429,
-    TooManyWaiting: 429,
-    TooManyOfClient: 429,
+_STATUS: Final[Mapping[str, int]] = {
+    VerificationReason.ALREADY_VERIFIED.code: 409,
+    SubmissionReason.SUBMITTED_ALREADY.code: 429,
+    SubmissionReason.TOO_MANY_WAITING.code: 429,
 }
-"""HTTP statuses of refusals; all others have 400."""
+"""HTTP statuses of refusals by their code; all others have 400."""
 
 
 def error(
@@ -204,7 +201,7 @@ def _submit(
     except BodyTooLarge:
         return error(413, "invalid_parameter", "The request is too long")
     except (BadSubmission, NotDeployed, AlreadyVerified) as refused:
-        status = _STATUS.get(type(refused), 400)
+        status = _STATUS.get(refused.code, 400)
         return error(status, refused.code, str(refused), refused.data)
     return json_response({"verificationId": key}, 202)
 

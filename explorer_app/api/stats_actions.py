@@ -1,25 +1,17 @@
 """Etherscan's modules `stats` and `gastracker`: supply, coin price and gas prices."""
 
 from collections.abc import Callable
-from typing import ClassVar, Final
+from typing import Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from explorer_app.api.proxy_actions import ask_for_text
-from explorer_app.api.replies import ActionError, ActionReply, Query, TooMuch
+from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query
 from explorer_app.selectors import cchain, supply
 
 GWEI: Final = 10**9
 RECENT: Final = 5
 """Number of blocks whose ratio of used gas is returned."""
-
-
-class SupplyUnknown(ActionError):
-    """The supply of a fork is unknown, because the node does not have all accounts."""
-
-    text: ClassVar[str] = (
-        "Error! This chain is a fork: it does not have all accounts, so their sum is not known"
-    )
 
 
 def ethsupply(query: Query) -> ActionReply:
@@ -88,9 +80,9 @@ def _summed(add: Callable[[EvmChain], int], query: Query) -> int:
     try:
         return add(query.site.evm)
     except supply.TooManyRows as error:
-        raise TooMuch from error
+        raise ActionError(ActionReason.TOO_MUCH) from error
     except supply.OnlyPart as error:
-        raise SupplyUnknown from error
+        raise ActionError(ActionReason.SUPPLY_UNKNOWN) from error
 
 
 def _number(query: Query, method: str) -> int:

@@ -2,20 +2,12 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 from cchain_app.selectors import blocks
 from explorer_app.api.account_actions import span_of
 from explorer_app.api.proxy_actions import ask_for_text
-from explorer_app.api.replies import (
-    ActionError,
-    ActionReply,
-    BadAddress,
-    NotIndexed,
-    Query,
-    TooMuch,
-    text_of,
-)
+from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query, text_of
 from explorer_app.selectors import token_ledger, tokens
 from explorer_app.selectors.ledger import ListTooLong
 from explorer_app.selectors.tokens import BalanceRow, TokenRow, TransferRow
@@ -26,12 +18,6 @@ _BALANCE_OF: Final = "0x70a08231"
 _TOTAL_SUPPLY: Final = "0x18160ddd"
 _WORD: Final = 66
 """Length of a 32-byte word as 0x text."""
-
-
-class NoToken(ActionError):
-    """The contract does not answer like a token."""
-
-    text: ClassVar[str] = "Error! The contract is no token"
 
 
 def tokenbalance(query: Query) -> ActionReply:
@@ -50,7 +36,7 @@ def _asked(query: Query, data: str) -> int:
     call = {"to": contract, "data": data}
     reply = ask_for_text(query, "eth_call", [call, query.text("tag") or "latest"])
     if reply is None or len(reply) != _WORD:
-        raise NoToken
+        raise ActionError(ActionReason.NO_TOKEN)
     return int(reply, 16)
 
 
@@ -59,13 +45,13 @@ def transfers(kind: TokenStandard, query: Query) -> ActionReply:
     address = query.address() if query.text("address") else None
     contract = query.address("contractaddress") if query.text("contractaddress") else None
     if address is None and contract is None:
-        raise BadAddress
+        raise ActionError(ActionReason.BAD_ADDRESS)
     _need_index(query)
     evm = query.site.evm
     try:
         rows = token_ledger.transfers(evm, kind, address, contract, span_of(query.range()))
     except ListTooLong as error:
-        raise TooMuch from error
+        raise ActionError(ActionReason.TOO_MUCH) from error
     receipts = token_ledger.receipts(evm, rows)
     head = blocks.head(evm).number
     records = [_transfer(kind, row, receipts[row.transaction_id], head) for row in rows]
@@ -84,7 +70,7 @@ def balances(query: Query, *, collections: bool) -> ActionReply:
         count=range_.maximum,
     )
     if next_key is not None and len(part) < range_.maximum:
-        raise TooMuch
+        raise ActionError(ActionReason.TOO_MUCH)
     return ActionReply.rows([_balance(balance) for balance in part], "No tokens found")
 
 
@@ -117,10 +103,10 @@ def _need_index(query: Query) -> None:
     """Reject the request if transfers are not indexed.
 
     Raises:
-        NotIndexed: NODE_TOKEN_INDEX was never set.
+        ActionError: NODE_TOKEN_INDEX was never set.
     """
     if tokens.progress(query.site.evm) is None:
-        raise NotIndexed
+        raise ActionError(ActionReason.NOT_INDEXED)
 
 
 def _token(query: Query) -> TokenRow:
@@ -128,7 +114,7 @@ def _token(query: Query) -> TokenRow:
     _need_index(query)
     row = tokens.token(query.site.evm, address)
     if row is None:
-        raise NoToken
+        raise ActionError(ActionReason.NO_TOKEN)
     return row
 
 

@@ -22,7 +22,8 @@ from explorer_app.verification.errors import (
     BadSubmission,
     CompilersAway,
     CompilerStopped,
-    UnknownCompiler,
+    SubmissionReason,
+    VerificationReason,
 )
 from explorer_app.verification.port import CompilerOutput
 from explorer_app.verification.versions import CompilerVersion
@@ -76,11 +77,11 @@ class SocketCompilers:
         """Check that a version is installed.
 
         Raises:
-            UnknownCompiler: The version is not installed.
+            BadSubmission: The version is not installed.
             CompilersAway: The process does not answer.
         """
         if version.number not in {installed.number for installed in self._installed()}:
-            raise UnknownCompiler(version.short)
+            raise BadSubmission(SubmissionReason.UNKNOWN_COMPILER, version=version.short)
 
     def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
         """Run a compiler in the other process; see `verification.port.Compilers`.
@@ -91,9 +92,9 @@ class SocketCompilers:
         seconds = max(until - time.monotonic(), 0.0)
         answer = self._ask(_CompilerRequest(version.long, seconds, text), seconds + ENOUGH_SECONDS)
         if answer.is_unknown:
-            raise UnknownCompiler(version.short)
+            raise BadSubmission(SubmissionReason.UNKNOWN_COMPILER, version=version.short)
         if answer.stopped:
-            raise CompilerStopped(answer.stopped)
+            raise CompilerStopped(VerificationReason.COMPILER_STOPPED, message=answer.stopped)
         return output_of(answer.output, version)
 
     def _installed(self) -> list[CompilerVersion]:
@@ -112,7 +113,7 @@ class SocketCompilers:
                 answer = _read(connection, _MAX_ANSWER, time.monotonic() + seconds)
             return msgspec.msgpack.decode(answer, type=_CompilerAnswer)
         except (OSError, msgspec.DecodeError, BadSubmission) as error:
-            raise CompilersAway from error
+            raise CompilersAway(SubmissionReason.COMPILERS_AWAY) from error
 
 
 class CompilerServer(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):

@@ -21,11 +21,12 @@ from typing import Final, NamedTuple
 import msgspec
 
 from explorer_app.verification.errors import (
+    BadSubmission,
     CompilerStopped,
     MalformedVersion,
-    NoCompilerOutput,
-    UnknownCompiler,
-    WrongCommit,
+    SubmissionReason,
+    VerificationFailed,
+    VerificationReason,
 )
 from explorer_app.verification.port import CompilerOutput
 from explorer_app.verification.versions import CompilerVersion
@@ -79,13 +80,13 @@ class NpmCompilers:
         """Return the package of a version.
 
         Raises:
-            UnknownCompiler: The version is not installed, or there is no Node.js to run it.
+            BadSubmission: The version is not installed, or there is no Node.js to run it.
         """
         if self._node() is not None:
             for package_name, package in self._packages():
                 if package_name.number == version.number:
                     return package
-        raise UnknownCompiler(version.short)
+        raise BadSubmission(SubmissionReason.UNKNOWN_COMPILER, version=version.short)
 
     def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
         """Run a compiler; see `verification.port.Compilers`. The limits of a compilation also apply."""
@@ -95,7 +96,7 @@ class NpmCompilers:
         """Run a compiler and return its answer, which `output_of` parses.
 
         Raises:
-            UnknownCompiler: The version is not installed.
+            BadSubmission: The version is not installed.
             CompilerStopped: The compiler exceeded a limit, or exited without an answer.
         """
         package = self.require(version)
@@ -126,8 +127,8 @@ def output_of(answer: bytes, version: CompilerVersion) -> CompilerOutput:
         version: The requested version.
 
     Raises:
-        WrongCommit: The compiler is another build of the version.
-        NoCompilerOutput: The answer cannot be parsed.
+        VerificationFailed: The compiler is another build of the version, or the answer cannot be
+            parsed.
     """
     try:
         json_limits.verify(answer, values=MAX_VALUES + len(answer) // _BYTES_FOR_VALUE)
@@ -136,9 +137,11 @@ def output_of(answer: bytes, version: CompilerVersion) -> CompilerOutput:
     except (
         ValueError, KeyError, TypeError, RecursionError, MalformedVersion, TooManyValues, TooDeep
     ) as error:  # fmt: skip
-        raise NoCompilerOutput from error
+        raise VerificationFailed(VerificationReason.NO_COMPILER_OUTPUT) from error
     if not output.version.is_built_as(version):
-        raise WrongCommit(version.long, output.version.long)
+        raise VerificationFailed(
+            VerificationReason.WRONG_COMMIT, requested=version.long, installed=output.version.long
+        )
     return output
 
 
@@ -165,9 +168,15 @@ def _run(command: list[str], text: bytes, limits: CompilationLimits, until: floa
         finally:
             process.kill()  # has no effect if the process has exited
     if process.returncode:
-        raise CompilerStopped(f"The compiler failed: {_last_words(words)}")
+        raise CompilerStopped(
+            VerificationReason.COMPILER_STOPPED,
+            message=f"The compiler failed: {_last_words(words)}",
+        )
     if len(answer) > MAX_OUTPUT:
-        raise CompilerStopped(f"The compiler's output is longer than {MAX_OUTPUT} bytes")
+        raise CompilerStopped(
+            VerificationReason.COMPILER_STOPPED,
+            message=f"The compiler's output is longer than {MAX_OUTPUT} bytes",
+        )
     return answer
 
 
@@ -189,9 +198,14 @@ def _communicate(
         except subprocess.TimeoutExpired:
             pass  # still running: check its limits and wait again
         if time.monotonic() > until:
-            raise CompilerStopped("The compilation took too long")
+            raise CompilerStopped(
+                VerificationReason.COMPILER_STOPPED, message="The compilation took too long"
+            )
         if _resident(process.pid) > memory:
-            raise CompilerStopped(f"The compilation took more memory than {memory} bytes")
+            raise CompilerStopped(
+                VerificationReason.COMPILER_STOPPED,
+                message=f"The compilation took more memory than {memory} bytes",
+            )
 
 
 def _resident(pid: int) -> int:

@@ -1,16 +1,10 @@
-"""The faucet: sends coins to anyone on either chain, from a key of the node, with limits per payment and per time.
-
-FaucetError
-├── NoAddress       the text is not an address of either chain
-├── TooOften        a limit is reached: of the address, of the client, or of all payments in an hour
-├── ForeignPage     the request comes from a web page of another site
-└── NotGiven        the chain rejected the transaction; the text says why
-"""
+"""The faucet: sends coins to anyone on either chain, from a key of the node, with limits per payment and per time."""
 
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from math import ceil
 from pathlib import Path
 from typing import Final
@@ -40,6 +34,7 @@ from primitives import secp256k1
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 from primitives.ids import ShortID
+from primitives.reasons import ErrorWithReason
 from utxo.errors import InvalidTx
 from utxo.keychain import Keychain
 
@@ -61,37 +56,30 @@ _MAX_COINS: Final = 1024
 """Limit of outputs that are read for a payment: the largest ones."""
 
 
-class FaucetError(Exception):
+class FaucetReason(StrEnum):
+    """Why no coins are sent."""
+
+    NO_ADDRESS = "this is no address of the C-Chain or the P-Chain"
+    TOO_OFTEN = "{limit}: ask again in {seconds} s"
+    # The request comes from a web page of another site that the operator has not allowed.
+    FOREIGN_PAGE = (
+        "the faucet pays for pages of other sites only if NODE_ALLOWED_ORIGINS names their origin"
+    )
+    # The chain rejected the transaction.
+    NOT_GIVEN = "{cause}"
+
+
+class FaucetError(ErrorWithReason):
     """No coins are sent; the text says why."""
-
-
-class NoAddress(FaucetError):
-    """The text is not an address of either chain."""
-
-    def __init__(self) -> None:
-        super().__init__("this is no address of the C-Chain or the P-Chain")
 
 
 class TooOften(FaucetError):
     """A limit is reached: of the address, of the client, or of all payments in an hour."""
 
-    def __init__(self, words: str, wait: timedelta) -> None:
+    def __init__(self, limit: str, wait: timedelta) -> None:
         self.seconds = max(1, ceil(wait.total_seconds()))
         """Seconds until the limit allows a payment again."""
-        super().__init__(f"{words}: ask again in {self.seconds} s")
-
-
-class ForeignPage(FaucetError):
-    """The request comes from a web page of another site that the operator has not allowed."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the faucet pays for pages of other sites only if NODE_ALLOWED_ORIGINS names their origin"
-        )
-
-
-class NotGiven(FaucetError):
-    """The chain rejected the transaction."""
+        super().__init__(FaucetReason.TOO_OFTEN, limit=limit, seconds=self.seconds)
 
 
 class Faucet:
@@ -136,7 +124,7 @@ class Faucet:
             return self._in_turn(b"C" + to, client, text, lambda: self._on_cchain(to))
         short_id = read_term(text).address
         if short_id is None or address is not None:
-            raise NoAddress
+            raise FaucetError(FaucetReason.NO_ADDRESS)
         return self._in_turn(b"P" + short_id, client, text, lambda: self._on_platform(short_id))
 
     def _in_turn(self, key: bytes, client: str, text: str, pay: Callable[[], str]) -> SiteContext:
@@ -207,7 +195,7 @@ class Faucet:
             sent = replace(sent, nonce=pool.next_nonce(chain, own))
             (outcome,) = transactions.submit(chain, [sign_transaction(sent, self._key)])
         if isinstance(outcome, Exception):
-            raise NotGiven(str(outcome)) from outcome
+            raise FaucetError(FaucetReason.NOT_GIVEN, cause=str(outcome)) from outcome
         return "0x" + outcome.hex()
 
     def _on_platform(self, to: ShortID) -> str:
@@ -234,7 +222,7 @@ class Faucet:
                 now=now,
             )
         except (TxNotCreated, RefusedIssue, InvalidTx) as error:
-            raise NotGiven(str(error)) from error
+            raise FaucetError(FaucetReason.NOT_GIVEN, cause=str(error)) from error
         return str(tx_id)
 
 

@@ -11,7 +11,7 @@ from explorer_app.names.functions import read_functions
 from explorer_app.services.verification import code_hash_at
 from explorer_app.site import Explorer
 from explorer_app.store import contracts as contract_rows
-from explorer_app.verification.errors import HasAbi, HasSources, NoAbi, TooManyAbis
+from explorer_app.verification.errors import BadSubmission, SubmissionReason
 from primitives import json_limits
 from primitives.evm import Address
 from primitives.json_limits import MAX_DEPTH, MAX_VALUES, TooDeep, TooManyValues
@@ -30,10 +30,8 @@ def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -
 
     Raises:
         NotDeployed: There is no contract at the address.
-        NoAbi: The text is not an ABI.
-        HasSources: The contract is verified.
-        HasAbi: The contract already has an ABI.
-        TooManyAbis: The limit of supplied ABIs is reached.
+        BadSubmission: The text is not an ABI; the contract is verified; the contract already has an
+            ABI; or the limit of supplied ABIs is reached.
     """
     abi = _abi(text)
     code_hash = code_hash_at(site, address)
@@ -41,12 +39,12 @@ def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -
     with db.atomic(durable=True):
         db.acquire(Lock.VERIFICATION)
         if contract_rows.contract(db, address, code_hash) is not None:
-            raise HasSources
+            raise BadSubmission(SubmissionReason.HAS_SOURCES)
         there = contract_rows.is_supplied(db, address, code_hash)
         if there and site.node.network_id != LOCAL:
-            raise HasAbi
+            raise BadSubmission(SubmissionReason.HAS_ABI)
         if not there and contract_rows.count_supplied(db) >= MAX_ABIS:
-            raise TooManyAbis(MAX_ABIS)
+            raise BadSubmission(SubmissionReason.TOO_MANY_ABIS, maximum=MAX_ABIS)
         contract_rows.supply(
             db,
             address,
@@ -59,15 +57,18 @@ def supply_abi(site: Explorer, address: Address, text: str, *, name: str = "") -
 
 def _abi(text: str) -> Any:
     if len(text) > MAX_ABI:
-        raise NoAbi(f"it has more than {MAX_ABI} characters")
+        raise BadSubmission(SubmissionReason.NO_ABI, cause=f"it has more than {MAX_ABI} characters")
     try:
         json_limits.verify(text.encode("utf-8", "surrogatepass"))
         abi = msgspec.json.decode(text)
         read_functions(abi)
     except MalformedAbi as error:
-        raise NoAbi(str(error)) from error
+        raise BadSubmission(SubmissionReason.NO_ABI, cause=str(error)) from error
     except (TooManyValues, TooDeep) as error:
-        raise NoAbi(f"it has more than {MAX_VALUES} values, or {MAX_DEPTH} levels") from error
+        raise BadSubmission(
+            SubmissionReason.NO_ABI,
+            cause=f"it has more than {MAX_VALUES} values, or {MAX_DEPTH} levels",
+        ) from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise NoAbi("it is not JSON") from error
+        raise BadSubmission(SubmissionReason.NO_ABI, cause="it is not JSON") from error
     return abi

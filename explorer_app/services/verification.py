@@ -24,13 +24,13 @@ from explorer_app.verification.attempts import VerificationResult, verify
 from explorer_app.verification.comparing import Match, OnChain
 from explorer_app.verification.errors import (
     AlreadyVerified,
-    GivenUp,
     NotDeployed,
     Refusal,
-    StateUnknown,
+    SubmissionReason,
     SubmittedAlready,
-    TooManyOfClient,
     TooManyWaiting,
+    VerificationFailed,
+    VerificationReason,
 )
 from explorer_app.verification.submission import Submission
 from explorer_app.verification.versions import CompilerVersion
@@ -72,10 +72,9 @@ def submit(
     Raises:
         NotDeployed: There is no contract at the address.
         AlreadyVerified: The contract is verified, and no submission could match better.
-        UnknownCompiler: The compiler is not installed.
+        BadSubmission: The compiler is not installed.
         SubmittedAlready: An identical submission is pending.
         TooManyWaiting: The limit of pending verifications is reached.
-        TooManyOfClient: The limit of this client's pending verifications is reached.
     """
     code_hash = code_hash_at(site, submission.address)
     site.compilers.require(submission.version)
@@ -88,11 +87,11 @@ def submit(
         contract_rows.forget_before(db, now - KEPT)
         waiting = contract_rows.open_with(db, digest)
         if waiting is not None:
-            raise SubmittedAlready(waiting)
+            raise SubmittedAlready(SubmissionReason.SUBMITTED_ALREADY, key=waiting)
         if contract_rows.count_open(db) >= maximum:
-            raise TooManyWaiting(maximum)
+            raise TooManyWaiting(SubmissionReason.TOO_MANY_WAITING, maximum=maximum)
         if contract_rows.count_open(db, client) >= max(1, maximum // 10):
-            raise TooManyOfClient(max(1, maximum // 10))
+            raise TooManyWaiting(SubmissionReason.TOO_MANY_OF_CLIENT, maximum=max(1, maximum // 10))
         contract_rows.add(
             db, key, submission, digest=digest, code_hash=code_hash, client=client, now=now
         )
@@ -120,7 +119,7 @@ def code_hash_at(site: Explorer, address: Address) -> Hash:
     """Return the code hash of the contract that is currently at an address. Raises `NotDeployed`."""
     account = accounts.account(site.evm, address)
     if not account.is_contract:
-        raise NotDeployed
+        raise NotDeployed(VerificationReason.NOT_DEPLOYED)
     return Hash(keccak256(account.code))
 
 
@@ -130,7 +129,7 @@ def _verify_worth(site: Explorer, address: Address, code_hash: Hash, *, both: bo
         return
     exact = [match == Match.EXACT for match in (there.runtime_match, there.creation_match)]
     if all(exact) if both else any(exact):
-        raise AlreadyVerified
+        raise AlreadyVerified(VerificationReason.ALREADY_VERIFIED)
 
 
 def _digest(submission: Submission, code_hash: Hash) -> bytes:
@@ -174,7 +173,7 @@ def _take(site: Explorer) -> Job | None:
 def _do(site: Explorer, job: Job) -> bool:
     """Process a verification. Return False if the next one cannot be processed now either."""
     if contract_rows.tries_of(site.evm.db, job.id) > MAX_TRIES:
-        _fail(site, job, GivenUp())
+        _fail(site, job, VerificationFailed(VerificationReason.GIVEN_UP))
         return True
     run = _Run(site, job)
     try:
@@ -186,7 +185,7 @@ def _do(site: Explorer, job: Job) -> bool:
         _fail(site, job, refusal)
     except Exception:
         _log.exception("a verification failed for a reason of the node's own")
-        _fail(site, job, GivenUp())
+        _fail(site, job, VerificationFailed(VerificationReason.GIVEN_UP))
     else:
         _write(site, job, verified, run.version)
     return True
@@ -203,14 +202,14 @@ class _Run:
         """The version; after the first compilation with the compiler's own commit."""
 
     def verify(self) -> VerificationResult:
-        """Return the verified sources. Raises `VerificationFailed`, `UnknownCompiler`, and on a fork `UpstreamError`."""
+        """Return the verified sources. Raises `VerificationFailed`, `BadSubmission`, and on a fork `UpstreamError`."""
         return verify(self._job.submission, self._on_chain(), self._compile)
 
     def _on_chain(self) -> OnChain:
         evm, address = self._site.evm, self._job.submission.address
         account = accounts.account(evm, address)
         if not account.is_contract or keccak256(account.code) != self._job.code_hash:
-            raise NotDeployed
+            raise NotDeployed(VerificationReason.NOT_DEPLOYED)
         creation = creations.creation(evm, address)
         code = creations.init_code(evm, self._site.executing, address, creation, waits=True)
         return OnChain(account.code, code)
@@ -224,7 +223,7 @@ class _Run:
 def _put_back(site: Explorer, job: Job, error: UpstreamError) -> None:
     """Return a verification to the queue until the remote node answers; after `PATIENCE` it fails."""
     if datetime.now(UTC) - job.submitted_at > PATIENCE:
-        _fail(site, job, StateUnknown(str(error)))
+        _fail(site, job, VerificationFailed(VerificationReason.STATE_UNKNOWN, cause=str(error)))
         return
     _log.warning("a verification waits for the remote node of the fork: %s", error)
     with site.evm.db.atomic(durable=True):
@@ -245,7 +244,9 @@ def _write(
         db.acquire(Lock.VERIFICATION)
         there = contract_rows.contract(db, job.submission.address, job.code_hash)
         if there is not None and _rank(there) >= verified.comparison.rank:
-            contract_rows.fail(db, job.id, AlreadyVerified(), now)
+            contract_rows.fail(
+                db, job.id, AlreadyVerified(VerificationReason.ALREADY_VERIFIED), now
+            )
             return
         contract = contract_rows.write_contract(db, job, verified, version, now)
         contract_rows.succeed(db, job.id, contract, now)

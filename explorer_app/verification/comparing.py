@@ -6,12 +6,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple
 
 from explorer_app.verification.arguments import are_arguments
-from explorer_app.verification.errors import (
-    FilesMissing,
-    NoMatch,
-    OtherArguments,
-    OtherLength,
-)
+from explorer_app.verification.errors import NoMatch, OtherArguments, VerificationReason
 from explorer_app.verification.metadata import hashes_in, section_of
 from explorer_app.verification.output import CodeRange, CompilationResult, CompiledCode
 
@@ -99,9 +94,8 @@ def compare(
 
     Raises:
         OtherArguments: The code matches, but the given arguments do not.
-        FilesMissing: The metadata match, but the code does not.
-        OtherLength: Nothing matches, and the code has another length.
-        NoMatch: Nothing matches.
+        NoMatch: The metadata match, but the code does not; nothing matches, and the code has
+            another length; or nothing matches.
     """
     runtime, filled = _runtime(compiled, chain.runtime, twin)
     creation, arguments = None, None
@@ -117,7 +111,7 @@ def compare(
         and arguments is not None
         and submitted_arguments != arguments
     ):
-        raise OtherArguments
+        raise OtherArguments(VerificationReason.OTHER_ARGUMENTS)
     immutables = {} if filled is None or runtime is None else filled.immutables
     return Comparison(runtime, creation, arguments, linked, immutables)
 
@@ -246,10 +240,14 @@ def _without_tail(code: bytes) -> bytes:
 def _reason(compiled: CompilationResult, chain: OnChain) -> NoMatch:
     ours, theirs = section_of(compiled.runtime.code), section_of(chain.runtime)
     if ours is not None and theirs is not None and ours.hash and ours.hash == theirs.hash:
-        return FilesMissing()
+        return NoMatch(VerificationReason.FILES_MISSING)
     if len(compiled.runtime.code) != len(chain.runtime):
-        return OtherLength(len(compiled.runtime.code), len(chain.runtime))
-    return NoMatch()
+        return NoMatch(
+            VerificationReason.OTHER_LENGTH,
+            ours=len(compiled.runtime.code),
+            theirs=len(chain.runtime),
+        )
+    return NoMatch(VerificationReason.NO_MATCH)
 
 
 def placed(comparison: Comparison) -> Iterator[tuple[str, Any]]:

@@ -5,13 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from explorer_app.verification.errors import (
-    AmbiguousContract,
-    CompilerErrors,
-    NoCompilerOutput,
-    NoSuchContract,
-    NothingCompiled,
-)
+from explorer_app.verification.errors import CompilerErrors, VerificationFailed, VerificationReason
 
 _LIBRARY: Final = re.compile(r"__.{36}__", re.DOTALL)
 _MAX_ERRORS: Final = 20
@@ -61,13 +55,11 @@ def read_output(output: Any, path: str, name: str) -> CompilationResult:
 
     Raises:
         CompilerErrors: The compiler reported errors.
-        NoCompilerOutput: The output has another form.
-        NoSuchContract: The contract is missing.
-        AmbiguousContract: Several files have a contract with the name.
-        NothingCompiled: The contract has no code.
+        VerificationFailed: The output has another form; the contract is missing; several files have
+            a contract with the name; or the contract has no code.
     """
     if not isinstance(output, Mapping):
-        raise NoCompilerOutput
+        raise VerificationFailed(VerificationReason.NO_COMPILER_OUTPUT)
     errors = [
         str(error.get("formattedMessage") or error.get("message"))[:_MAX_ERROR]
         for error in output.get("errors", ())
@@ -78,20 +70,22 @@ def read_output(output: Any, path: str, name: str) -> CompilationResult:
     contracts = output.get("contracts", {})
     files = [file for file in ([path] if path else contracts) if name in contracts.get(file, {})]
     if not files:
-        raise NoSuchContract(f"{path}:{name}" if path else name)
+        raise VerificationFailed(
+            VerificationReason.NO_SUCH_CONTRACT, name=(f"{path}:{name}" if path else name)[:200]
+        )
     if len(files) > 1:
-        raise AmbiguousContract(name)
+        raise VerificationFailed(VerificationReason.AMBIGUOUS_CONTRACT, name=name[:200])
     try:
         return _compiled(files[0], name, contracts[files[0]][name])
     except (KeyError, TypeError, ValueError) as error:
-        raise NoCompilerOutput from error
+        raise VerificationFailed(VerificationReason.NO_COMPILER_OUTPUT) from error
 
 
 def _compiled(path: str, name: str, contract: Mapping[str, Any]) -> CompilationResult:
     evm = contract["evm"]
     creation, runtime = _code(evm["bytecode"]), _code(evm["deployedBytecode"])
     if not creation.code:
-        raise NothingCompiled
+        raise VerificationFailed(VerificationReason.NOTHING_COMPILED)
     others = {
         key: contract[key] for key in ("devdoc", "userdoc", "storageLayout") if contract.get(key)
     }

@@ -24,7 +24,7 @@ class Compilers(Protocol):
         """Check that a version is installed.
 
         Raises:
-            UnknownCompiler: The version is not installed, or there is no Node.js to run it.
+            BadSubmission: The version is not installed, or there is no Node.js to run it.
         """
 
     def compile(self, version: CompilerVersion, text: bytes, *, until: float) -> CompilerOutput:
@@ -36,8 +36,8 @@ class Compilers(Protocol):
             until: The deadline, on the monotonic clock.
 
         Raises:
-            UnknownCompiler: The version is not installed.
-            WrongCommit: The installed compiler is another build of the version.
+            BadSubmission: The version is not installed.
+            VerificationFailed: The installed compiler is another build of the version, or the
+                answer cannot be parsed.
             CompilerStopped: The compiler exceeded a limit, or exited without an answer.
-            NoCompilerOutput: The answer cannot be parsed.
         """

@@ -7,18 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from explorer_app.verification.counting import has_more_strings
-from explorer_app.verification.errors import (
-    MalformedArguments,
-    NoContractName,
-    NoJson,
-    NoSources,
-    NotAnObject,
-    SourceElsewhere,
-    SubmissionTooLarge,
-    TooManyStrings,
-    UnknownCodeFormat,
-    UnsupportedLanguage,
-)
+from explorer_app.verification.errors import BadSubmission, SubmissionReason, SubmissionTooLarge
 from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
 from primitives.json_limits import may_hold_more
@@ -95,18 +84,17 @@ def read_json(text: str | bytes, type_: Any = Any) -> Any:
     """Parse untrusted JSON as a type; members that the type lacks use no memory.
 
     Raises:
-        TooManyStrings: The text has more strings than any submission; it is not parsed.
-        NoJson: The text is not JSON, or is nested too deeply.
-        NotAnObject: The JSON has another form.
+        BadSubmission: The text has more strings than any submission; it is not parsed; the text is
+            not JSON, or is nested too deeply; or the JSON has another form.
     """
     if has_more_strings(text, MAX_STRINGS):
-        raise TooManyStrings(MAX_STRINGS)
+        raise BadSubmission(SubmissionReason.TOO_MANY_STRINGS, maximum=MAX_STRINGS)
     try:
         return msgspec.json.decode(text, type=type_)
     except msgspec.ValidationError as error:
-        raise NotAnObject(str(error)) from error
+        raise BadSubmission(SubmissionReason.NOT_AN_OBJECT, cause=str(error)) from error
     except (msgspec.DecodeError, RecursionError, ValueError) as error:
-        raise NoJson from error
+        raise BadSubmission(SubmissionReason.NO_JSON) from error
 
 
 def from_form(address: Address, form: Mapping[str, str], *, maximum: int) -> Submission:
@@ -125,14 +113,14 @@ def from_form(address: Address, form: Mapping[str, str], *, maximum: int) -> Sub
     """
     source = form.get("sourceCode", "")
     if len(source) > maximum:
-        raise SubmissionTooLarge(maximum)
+        raise SubmissionTooLarge(SubmissionReason.SUBMISSION_TOO_LARGE, maximum=maximum)
     if not source.strip():
-        raise NoSources
+        raise BadSubmission(SubmissionReason.NO_SOURCES)
     code_format = form.get("codeformat", SINGLE_FILE).strip().lower()
     if code_format == "vyper-json" or form.get("compilerversion", "").startswith("vyper"):
-        raise UnsupportedLanguage("Vyper")
+        raise BadSubmission(SubmissionReason.UNSUPPORTED_LANGUAGE, language=("Vyper")[:40])
     if code_format not in {STANDARD_JSON, SINGLE_FILE}:
-        raise UnknownCodeFormat
+        raise BadSubmission(SubmissionReason.UNKNOWN_CODE_FORMAT)
     version = CompilerVersion.parse(form.get("compilerversion", "").strip())
     path, name = split_name(form.get("contractname", ""))
     arguments = read_arguments(form)
@@ -160,13 +148,13 @@ def from_form(address: Address, form: Mapping[str, str], *, maximum: int) -> Sub
 def from_sourcify(address: Address, body: bytes, *, maximum: int) -> Submission:
     """Parse Sourcify's form of a submission (explorer.md 5). Raises as `from_form`."""
     if len(body) > maximum:
-        raise SubmissionTooLarge(maximum)
+        raise SubmissionTooLarge(SubmissionReason.SUBMISSION_TOO_LARGE, maximum=maximum)
     request: _SourcifyRequest = read_json(body, _SourcifyRequest)
     input_text = bytes(request.std_json_input)
     if input_text.startswith(b'"'):
         input_text = read_json(input_text, str).encode()
     if input_text == b"null":
-        raise NoSources
+        raise BadSubmission(SubmissionReason.NO_SOURCES)
     version = CompilerVersion.parse(request.compiler_version)
     path, name = split_name(request.contract_identifier)
     return Submission(address, read_input(input_text), version, path, name)
@@ -197,12 +185,12 @@ def from_metadata(address: Address, body: bytes, *, maximum: int) -> Submission:
         BadSubmission: The submission cannot be parsed; the class says why.
     """
     if len(body) > maximum:
-        raise SubmissionTooLarge(maximum)
+        raise SubmissionTooLarge(SubmissionReason.SUBMISSION_TOO_LARGE, maximum=maximum)
     request: _WithMetadata = read_json(body, _WithMetadata)
     metadata: _Metadata = _read_bounded(request.metadata, _Metadata, "the metadata")
     target = metadata.settings.get("compilationTarget")
     if not isinstance(target, dict) or len(target) != 1:
-        raise NoContractName
+        raise BadSubmission(SubmissionReason.NO_CONTRACT_NAME)
     ((path, name),) = target.items()
     settings = {
         key: value for key, value in metadata.settings.items() if key != "compilationTarget"
@@ -223,28 +211,27 @@ def read_input(text: str | bytes) -> Mapping[str, Any]:
     """Parse a standard JSON input: its language, sources and settings. The settings are left to the compiler.
 
     Raises:
-        NoJson: The text is not JSON.
-        TooManyStrings: The input has more strings than any submission.
-        NotAnObject: The input or a part of it has another form, or has too many sources or settings.
-        UnsupportedLanguage: No compiler of this node supports the language.
-        NoSources: The input has no source.
-        SourceElsewhere: A source has no content.
+        BadSubmission: The text is not JSON; the input has more strings than any submission; the
+            input or a part of it has another form, or has too many sources or settings; no compiler
+            of this node supports the language; the input has no source; or a source has no content.
     """
     submitted: _SubmittedInput = read_json(text, _SubmittedInput)
     if submitted.language not in LANGUAGES:
-        raise UnsupportedLanguage(submitted.language)
+        raise BadSubmission(SubmissionReason.UNSUPPORTED_LANGUAGE, language=submitted.language[:40])
     if not submitted.sources:
-        raise NoSources
+        raise BadSubmission(SubmissionReason.NO_SOURCES)
     if len(submitted.sources) > MAX_SOURCES:
-        raise NotAnObject(f"more than {MAX_SOURCES} sources")
+        raise BadSubmission(
+            SubmissionReason.NOT_AN_OBJECT, cause=f"more than {MAX_SOURCES} sources"
+        )
     sources = {}
     for path, source in submitted.sources.items():
         if source.content is None:
-            raise SourceElsewhere(path)
+            raise BadSubmission(SubmissionReason.SOURCE_ELSEWHERE, path=path[:200])
         sources[path] = {"content": source.content}
     settings = _read_bounded(submitted.settings, dict[str, Any], "the settings")
     if not isinstance(settings.get("libraries", {}), dict):
-        raise NotAnObject("the libraries are no object")
+        raise BadSubmission(SubmissionReason.NOT_AN_OBJECT, cause="the libraries are no object")
     return {"language": submitted.language, "sources": sources, "settings": settings}
 
 
@@ -252,7 +239,10 @@ def _read_bounded(raw: msgspec.Raw, type_: Any, what: str) -> Any:
     """Parse a part that is kept completely. Raises as `read_json`."""
     text = bytes(raw)
     if len(text) > MAX_SETTINGS or may_hold_more(text, MAX_VALUES):
-        raise NotAnObject(f"{what} have more than {MAX_SETTINGS} bytes, or {MAX_VALUES} values")
+        raise BadSubmission(
+            SubmissionReason.NOT_AN_OBJECT,
+            cause=f"{what} have more than {MAX_SETTINGS} bytes, or {MAX_VALUES} values",
+        )
     return read_json(text, type_)
 
 
@@ -260,11 +250,11 @@ def split_name(text: str) -> tuple[str, str]:
     """Return path and name of `path:Name`; the path may be empty.
 
     Raises:
-        NoContractName: The name is missing, too long, or has unprintable characters.
+        BadSubmission: The name is missing, too long, or has unprintable characters.
     """
     path, _, name = text.strip().rpartition(":")
     if not name or len(text) > MAX_NAME or not text.isprintable():
-        raise NoContractName
+        raise BadSubmission(SubmissionReason.NO_CONTRACT_NAME)
     return path, name
 
 
@@ -272,18 +262,20 @@ def read_arguments(form: Mapping[str, str]) -> bytes | None:
     """Return constructor arguments of a form, in either spelling; None if there are none.
 
     Raises:
-        MalformedArguments: The arguments are not hexadecimal.
+        BadSubmission: The arguments are not hexadecimal.
         SubmissionTooLarge: The arguments are longer than init code can be.
     """
     for name in ("constructorArguements", "constructorArguments"):
         digits = form.get(name, "").strip().removeprefix("0x")
         if len(digits) > MAX_ARGUMENTS:
-            raise SubmissionTooLarge(MAX_ARGUMENTS // 2)
+            raise SubmissionTooLarge(
+                SubmissionReason.SUBMISSION_TOO_LARGE, maximum=MAX_ARGUMENTS // 2
+            )
         if digits:
             try:
                 return bytes.fromhex(digits)
             except ValueError as error:
-                raise MalformedArguments from error
+                raise BadSubmission(SubmissionReason.MALFORMED_ARGUMENTS) from error
     return None
 
 

@@ -3,7 +3,7 @@
 import re
 from typing import Final, NamedTuple, Self
 
-from explorer_app.verification.errors import MalformedVersion
+from explorer_app.verification.errors import MalformedVersion, SubmissionReason
 
 _VERSION: Final = re.compile(
     r"v?(\d{1,3})\.(\d{1,3})\.(\d{1,3})(?:-[0-9A-Za-z.]+)?(?:\+commit\.([0-9a-f]{6,40}))?(?:\.[A-Za-z0-9+_.]+)?"
@@ -37,7 +37,7 @@ class CompilerVersion(NamedTuple):
         """
         match = _VERSION.fullmatch(text) if len(text) <= _MOST else None
         if match is None:
-            raise MalformedVersion(text)
+            raise MalformedVersion(SubmissionReason.MALFORMED_VERSION, text=text[:60])
         return cls(int(match[1]), int(match[2]), int(match[3]), match[4] or "")
 
     @property

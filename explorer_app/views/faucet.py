@@ -1,19 +1,14 @@
 """The faucet: a page with a form, and JSON for programs."""
 
 from collections.abc import Mapping
+from enum import StrEnum
 from http import HTTPStatus
 from json import JSONDecodeError, loads
 from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
-from explorer_app.services.faucet import (
-    FaucetError,
-    ForeignPage,
-    NoAddress,
-    NotGiven,
-    TooOften,
-)
+from explorer_app.services.faucet import FaucetError, FaucetReason, TooOften
 from explorer_app.site import Explorer
 from explorer_app.views.page import form_page, rendered
 from jsonrpc.dispatch.caller import is_named
@@ -21,11 +16,11 @@ from jsonrpc.http.replies import read_head
 
 _JSON: Final = "application/json"
 _MAX_TEXT: Final = 120
-_STATUS: Final[Mapping[type[FaucetError], HTTPStatus]] = {
-    NoAddress: HTTPStatus.BAD_REQUEST,
-    TooOften: HTTPStatus.TOO_MANY_REQUESTS,
-    ForeignPage: HTTPStatus.FORBIDDEN,
-    NotGiven: HTTPStatus.SERVICE_UNAVAILABLE,
+_STATUS: Final[Mapping[StrEnum, HTTPStatus]] = {
+    FaucetReason.NO_ADDRESS: HTTPStatus.BAD_REQUEST,
+    FaucetReason.TOO_OFTEN: HTTPStatus.TOO_MANY_REQUESTS,
+    FaucetReason.FOREIGN_PAGE: HTTPStatus.FORBIDDEN,
+    FaucetReason.NOT_GIVEN: HTTPStatus.SERVICE_UNAVAILABLE,
 }
 
 
@@ -44,7 +39,7 @@ def faucet(site: Explorer, request: HttpRequest) -> HttpResponse:
             _verify_page(site, request)
         payment = site.faucet.give(address, site.rpc().gate.client(read_head(request)))
     except FaucetError as error:
-        status = _STATUS[type(error)]
+        status = _STATUS[error.reason]
         if wants_json:
             response: HttpResponse = JsonResponse({"error": str(error)}, status=status)
         else:
@@ -62,13 +57,14 @@ def _verify_page(site: Explorer, request: HttpRequest) -> None:
     """Reject requests from web pages of other sites: they could use the operator's key through a visitor's browser.
 
     Raises:
-        ForeignPage: The page belongs to another site, and NODE_ALLOWED_ORIGINS does not name its origin.
+        FaucetError: The page belongs to another site, and NODE_ALLOWED_ORIGINS does not name its
+            origin.
     """
     headers = read_head(request).headers
     origin, host = headers.get(b"origin", b""), headers.get(b"host", b"")
     is_own = bool(host) and origin.lower().partition(b"://")[2] == host.lower()
     if origin and not is_own and not is_named(origin, site.node.allowed_origins):
-        raise ForeignPage
+        raise FaucetError(FaucetReason.FOREIGN_PAGE)
 
 
 def _address(request: HttpRequest, *, wants_json: bool) -> str:

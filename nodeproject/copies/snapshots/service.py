@@ -11,20 +11,14 @@ from cchain_app.notifications import rewound
 from cchain_app.selectors import blocks as cchain_blocks
 from chaindb import clock, generation
 from chaindb.chains import C_CHAIN, is_left_out
-from chaindb.snapshots.errors import UnreadableSnapshot
+from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
 from chaindb.snapshots.port import Copies, verified
 from chaindb.snapshots.sqlite import SqliteCopies
 from network_app import selectors as network
 from network_app.node import NodeNetwork
 from nodeproject.copies import tables
 from nodeproject.copies.snapshots import heads
-from nodeproject.copies.snapshots.errors import (
-    NoChain,
-    NotAlone,
-    OtherChain,
-    OtherMigrations,
-    SnapshotsNotAvailable,
-)
+from nodeproject.copies.snapshots.errors import NodeSnapshotReason
 from nodeproject.copies.snapshots.manifest import SnapshotManifest
 from nodeproject.heads import registry
 from nodeproject.settings.node import NodeSettings
@@ -83,7 +77,7 @@ class Snapshots:
         """Return all existing snapshots, by name.
 
         Raises:
-            SnapshotsNotAvailable: The network is not the local one.
+            SnapshotRefused: The network is not the local one.
         """
         self._verify_local()
         return [self._read(name) for name in self._copies().names()]
@@ -150,7 +144,9 @@ class Snapshots:
         try:
             return NamedSnapshot(SnapshotManifest.of_text(stored.description), stored.size)
         except msgspec.DecodeError as error:
-            raise UnreadableSnapshot(name, error) from error
+            raise UnreadableSnapshot(
+                SnapshotReason.UNREADABLE_SNAPSHOT, name=name, cause=error
+            ) from error
 
     def _read(self, name: str) -> NamedSnapshot | DamagedSnapshot:
         try:
@@ -170,11 +166,11 @@ class Snapshots:
         """Return the manifest of a snapshot, as seen by this thread's transaction.
 
         Raises:
-            NoChain: There is no chain.
+            SnapshotRefused: There is no chain.
         """
         found = heads.of(self._db)
         if found is None:
-            raise NoChain
+            raise SnapshotRefused(NodeSnapshotReason.NO_CHAIN)
         return SnapshotManifest(
             name=name,
             saved_at=int(time.time()),
@@ -190,7 +186,9 @@ class Snapshots:
         here = self._describe(saved.name)
         differing = tables.first_difference(saved.migrations, here.migrations)
         if differing is not None:
-            raise OtherMigrations(saved.name, differing)
+            raise SnapshotRefused(
+                NodeSnapshotReason.OTHER_MIGRATIONS, name=saved.name, migration=differing
+            )
         facts: tuple[tuple[str, Callable[[SnapshotManifest], object]], ...] = (
             ("network", lambda one: one.network_id),
             ("P-Chain's genesis", lambda one: one.pchain.genesis),
@@ -199,19 +197,34 @@ class Snapshots:
         )
         for what, of in facts:
             if of(saved) != of(here):
-                raise OtherChain(saved.name, what, of(saved), of(here))
+                raise SnapshotRefused(
+                    NodeSnapshotReason.OTHER_CHAIN,
+                    name=saved.name,
+                    what=what,
+                    saved=of(saved),
+                    here=of(here),
+                )
 
     def _verify_local(self) -> None:
         if self._settings.common.network_id != LOCAL:
-            raise SnapshotsNotAvailable(self._settings.common.network_id)
+            raise SnapshotRefused(
+                NodeSnapshotReason.SNAPSHOTS_NOT_AVAILABLE,
+                network_id=self._settings.common.network_id,
+            )
 
     def _verify_alone(self) -> None:
         settings = self._settings
         if settings.common.votes:
-            raise NotAlone("here the validators vote (NODE_CONSENSUS)")
+            raise SnapshotRefused(
+                NodeSnapshotReason.NOT_ALONE, others="here the validators vote (NODE_CONSENSUS)"
+            )
         if settings.common.bootstrap:
-            raise NotAlone("this node follows others (NODE_BOOTSTRAP)")
+            raise SnapshotRefused(
+                NodeSnapshotReason.NOT_ALONE, others="this node follows others (NODE_BOOTSTRAP)"
+            )
         if not self._network.producer.is_own:
-            raise NotAlone("another node makes the blocks (NODE_PRODUCER)")
+            raise SnapshotRefused(
+                NodeSnapshotReason.NOT_ALONE, others="another node makes the blocks (NODE_PRODUCER)"
+            )
         if network.peers():
-            raise NotAlone("peers are connected")
+            raise SnapshotRefused(NodeSnapshotReason.NOT_ALONE, others="peers are connected")

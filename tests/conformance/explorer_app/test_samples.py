@@ -10,13 +10,11 @@ import pytest
 from explorer_app.verification.attempts import VerificationResult, verify
 from explorer_app.verification.comparing import Match, OnChain
 from explorer_app.verification.errors import (
-    AmbiguousContract,
     CompilerErrors,
     NoMatch,
-    NoSuchContract,
-    NothingCompiled,
     OtherArguments,
-    OtherLength,
+    VerificationFailed,
+    VerificationReason,
 )
 from explorer_app.verification.submission import (
     SINGLE_FILE,
@@ -28,6 +26,7 @@ from explorer_app.verification.submission import (
 from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
 from tests.builders.compilers import RecordedCompilers
+from tests.builders.reasons import raises
 from tests.conformance.explorer_samples import NAMES, Sample, sample
 
 ANY = Address(bytes(19) + b"\x01")
@@ -181,7 +180,7 @@ def test_what_stands_behind_the_creation_code_are_arguments_of_this_constructor(
 def test_another_contract_does_not_match() -> None:
     counter, other = sample("counter"), sample("vault")
 
-    with pytest.raises(OtherLength):
+    with raises(VerificationReason.OTHER_LENGTH, kind=NoMatch):
         check(submitted(counter, counter.fields["standardJson"]), on_chain(other))
 
 
@@ -296,7 +295,7 @@ def test_code_without_metadata_matches_sources_whose_code_has_them() -> None:
 
 
 def test_what_has_no_code_is_no_contract() -> None:
-    with pytest.raises(NothingCompiled):
+    with raises(VerificationReason.NOTHING_COMPILED, kind=VerificationFailed):
         check(of_own(own("interface Nothing {}"), "Nothing"), OnChain(b"\1", None))
 
 
@@ -306,7 +305,7 @@ def test_sources_that_do_not_compile_say_why() -> None:
 
 
 def test_a_contract_that_is_not_in_the_sources_is_named() -> None:
-    with pytest.raises(NoSuchContract, match="Other"):
+    with raises(VerificationReason.NO_SUCH_CONTRACT, kind=VerificationFailed, match="Other"):
         check(of_own(own("contract One {}"), "Other"), OnChain(b"\1", None))
 
 
@@ -317,5 +316,5 @@ def test_a_name_without_a_path_means_one_contract() -> None:
         "settings": {},
     }
 
-    with pytest.raises(AmbiguousContract):
+    with raises(VerificationReason.AMBIGUOUS_CONTRACT, kind=VerificationFailed):
         check(of_own(given, "Same", path=""), OnChain(b"\1", None))

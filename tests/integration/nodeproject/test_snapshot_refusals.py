@@ -9,36 +9,26 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from chaindb import generation
-from chaindb.snapshots.errors import (
-    BadName,
-    NameTaken,
-    NoSuchSnapshot,
-    NotPermitted,
-    SnapshotTablesDiffer,
-    UnreadableSnapshot,
-)
+from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
 from nodeproject.apps import this_node
 from nodeproject.copies import tables
 from nodeproject.copies.snapshots import service
-from nodeproject.copies.snapshots.errors import (
-    NoChain,
-    NotAlone,
-    OtherChain,
-    OtherMigrations,
-    SnapshotsNotAvailable,
-)
+from nodeproject.copies.snapshots.errors import NodeSnapshotReason
 from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
 from platform_app.apps import platform_chain
+from tests.builders.reasons import raises
 from tests.integration.nodeproject.snapshots import Scene, partial_files, rows, with_settings
 
 
 def test_a_name_has_small_letters_digits_and_two_signs(scene: Scene) -> None:
     for name in ("", "A", "a b", "ä", "../a", "a/b", "a.b", "x" * 41, "a\n"):
-        with pytest.raises(BadName, match="is not a valid snapshot name"):
+        with raises(
+            SnapshotReason.BAD_NAME, kind=SnapshotRefused, match="is not a valid snapshot name"
+        ):
             scene.snapshots.save(name)
-        with pytest.raises(BadName):
+        with raises(SnapshotReason.BAD_NAME, kind=SnapshotRefused):
             scene.snapshots.restore(name)
-        with pytest.raises(BadName):
+        with raises(SnapshotReason.BAD_NAME, kind=SnapshotRefused):
             scene.snapshots.delete(name)
     assert scene.snapshots.save("a-b_0" + "x" * 35).manifest.name.startswith("a-b_0")
 
@@ -46,7 +36,11 @@ def test_a_name_has_small_letters_digits_and_two_signs(scene: Scene) -> None:
 def test_a_name_that_is_taken_is_overwritten_by_wish_alone(scene: Scene) -> None:
     scene.snapshots.save("a")
     scene.mine()
-    with pytest.raises(NameTaken, match="there is a snapshot a already: --replace overwrites it"):
+    with raises(
+        SnapshotReason.NAME_TAKEN,
+        kind=SnapshotRefused,
+        match="there is a snapshot a already: --replace overwrites it",
+    ):
         scene.snapshots.save("a")
     assert _heights(scene) == [0]
     scene.snapshots.save("a", replace=True)
@@ -55,14 +49,16 @@ def test_a_name_that_is_taken_is_overwritten_by_wish_alone(scene: Scene) -> None
 
 def test_what_is_not_there_is_neither_restored_nor_deleted(scene: Scene) -> None:
     before = rows()
-    with pytest.raises(NoSuchSnapshot, match=r"there is no snapshot a$"):
+    with raises(
+        SnapshotReason.NO_SUCH_SNAPSHOT, kind=SnapshotRefused, match=r"there is no snapshot a$"
+    ):
         scene.snapshots.restore("a")
-    with pytest.raises(NoSuchSnapshot):
+    with raises(SnapshotReason.NO_SUCH_SNAPSHOT, kind=SnapshotRefused):
         scene.snapshots.delete("a")
     scene.snapshots.save("a")
     scene.snapshots.delete("a")
     assert scene.snapshots.all() == []
-    with pytest.raises(NoSuchSnapshot):
+    with raises(SnapshotReason.NO_SUCH_SNAPSHOT, kind=SnapshotRefused):
         scene.snapshots.restore("a")
     assert rows() == before
 
@@ -81,8 +77,10 @@ def test_where_others_have_the_chain_nothing_is_restored(
     scene.mine()
     with (
         with_settings(**changed) as snapshots,
-        pytest.raises(
-            NotAlone, match=f"^development methods need a chain of this node alone: .*{words}"
+        raises(
+            NodeSnapshotReason.NOT_ALONE,
+            kind=SnapshotRefused,
+            match=f"^development methods need a chain of this node alone: .*{words}",
         ),
     ):
         snapshots.restore("a")
@@ -94,7 +92,7 @@ def test_while_peers_are_connected_nothing_is_restored(
 ) -> None:
     scene.snapshots.save("a")
     monkeypatch.setattr(service.network, "peers", lambda: ["somebody"])
-    with pytest.raises(NotAlone, match="peers are connected"):
+    with raises(NodeSnapshotReason.NOT_ALONE, kind=SnapshotRefused, match="peers are connected"):
         scene.snapshots.restore("a")
 
 
@@ -103,7 +101,7 @@ def test_where_another_node_makes_the_blocks_nothing_is_restored(
 ) -> None:
     scene.snapshots.save("a")
     monkeypatch.setattr(type(this_node().network.producer), "is_own", False)
-    with pytest.raises(NotAlone, match="NODE_PRODUCER"):
+    with raises(NodeSnapshotReason.NOT_ALONE, kind=SnapshotRefused, match="NODE_PRODUCER"):
         scene.snapshots.restore("a")
 
 
@@ -115,7 +113,11 @@ def test_snapshots_are_for_the_local_network(scene: Scene) -> None:
             lambda: snapshots.restore("a"),
             lambda: snapshots.delete("a"),
         ):
-            with pytest.raises(SnapshotsNotAvailable, match="this node is on network 5"):
+            with raises(
+                NodeSnapshotReason.SNAPSHOTS_NOT_AVAILABLE,
+                kind=SnapshotRefused,
+                match="this node is on network 5",
+            ):
                 use()
 
 
@@ -133,12 +135,16 @@ def test_another_chain_is_not_restored(scene: Scene, statement: str, what: str) 
     with connection.cursor() as cursor:
         cursor.execute(statement)
     before = rows()
-    with pytest.raises(OtherChain, match="the snapshot a is of another chain") as refused:
+    with raises(
+        NodeSnapshotReason.OTHER_CHAIN,
+        kind=SnapshotRefused,
+        match="the snapshot a is of another chain",
+    ) as refused:
         scene.snapshots.restore("a")
-    assert refused.value.what == what
+    assert refused.value.values["what"] == what
     assert (rows(), tables.SNAPSHOT.names()) == (before, here)
     with connection.cursor() as cursor:  # for the checks of the chain after each test
-        cursor.execute(statement.replace("= 7", f"= {refused.value.saved}"))
+        cursor.execute(statement.replace("= 7", f"= {refused.value.values["saved"]}"))
 
 
 @pytest.mark.parametrize("of", ["cchain_app", "platform_app"])
@@ -148,9 +154,9 @@ def test_another_genesis_is_not_restored(scene: Scene, of: str) -> None:
         cursor.execute(f"SELECT genesis_hash FROM {of}_chain")
         (genesis,) = cursor.fetchone()
         cursor.execute(f"UPDATE {of}_chain SET genesis_hash = %s", [bytes(32)])
-    with pytest.raises(OtherChain) as refused:
+    with raises(NodeSnapshotReason.OTHER_CHAIN, kind=SnapshotRefused) as refused:
         scene.snapshots.restore("a")
-    assert "genesis" in refused.value.what
+    assert "genesis" in refused.value.values["what"]
     with connection.cursor() as cursor:
         cursor.execute(f"UPDATE {of}_chain SET genesis_hash = %s", [bytes(genesis)])
 
@@ -159,7 +165,11 @@ def test_what_other_migrations_made_is_not_restored(scene: Scene) -> None:
     scene.snapshots.save("a")
     MigrationRecorder(connection).record_applied("cchain_app", "0099_later")
     try:
-        with pytest.raises(OtherMigrations, match=r"by the migration cchain_app\.0099_later$"):
+        with raises(
+            NodeSnapshotReason.OTHER_MIGRATIONS,
+            kind=SnapshotRefused,
+            match=r"by the migration cchain_app\.0099_later$",
+        ):
             scene.snapshots.restore("a")
     finally:
         MigrationRecorder(connection).record_unapplied("cchain_app", "0099_later")
@@ -173,12 +183,12 @@ def test_a_table_with_other_columns_is_not_restored(scene: Scene) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE platform_app_supply ADD COLUMN more integer")
     try:
-        with pytest.raises(SnapshotTablesDiffer) as refused:
+        with raises(SnapshotReason.SNAPSHOT_TABLES_DIFFER, kind=SnapshotRefused) as refused:
             scene.snapshots.restore("a")
     finally:
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE platform_app_supply DROP COLUMN more")
-    assert refused.value.table == "platform_app_supply"
+    assert refused.value.values["table"] == "platform_app_supply"
     assert rows() == before
     assert generation.number(platform_chain().db) == 0
 
@@ -186,7 +196,7 @@ def test_a_table_with_other_columns_is_not_restored(scene: Scene) -> None:
 def test_before_the_first_start_there_is_nothing_to_save(
     transactional_db: None, node_settings: Any
 ) -> None:
-    with pytest.raises(NoChain, match="no chain yet"):
+    with raises(NodeSnapshotReason.NO_CHAIN, kind=SnapshotRefused, match="no chain yet"):
         this_node().snapshots.save("a")
     assert this_node().snapshots.all() == []
 
@@ -238,7 +248,9 @@ def test_a_user_who_may_not_make_schemas_is_told_so(scene: Scene) -> None:
         cursor.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO lesser")
         cursor.execute("SET ROLE lesser")
     try:
-        with pytest.raises(NotPermitted, match="may not make schemas"):
+        with raises(
+            SnapshotReason.NOT_PERMITTED, kind=SnapshotRefused, match="may not make schemas"
+        ):
             scene.snapshots.save("a")
     finally:
         with connection.cursor() as cursor:
@@ -268,7 +280,7 @@ def test_what_a_kill_left_of_a_copy_is_none_and_goes_with_the_next_one(scene: Sc
         for snapshot in scene.snapshots.all()
         if isinstance(snapshot, NamedSnapshot)
     ] == ["b"]
-    with pytest.raises(NoSuchSnapshot):
+    with raises(SnapshotReason.NO_SUCH_SNAPSHOT, kind=SnapshotRefused):
         scene.snapshots.restore("a")
     scene.snapshots.save("a")
     assert partial_files() == []

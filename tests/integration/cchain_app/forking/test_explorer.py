@@ -3,7 +3,7 @@
 import pytest
 from django.test import Client
 
-from explorer_app.api.stats_actions import SupplyUnknown
+from explorer_app.api.replies import ActionReason
 from tests.integration.cchain_app.forking.conftest import RICH
 
 pytestmark = pytest.mark.sqlite_only
@@ -16,6 +16,6 @@ def test_nobody_knows_the_supply_of_a_fork(client: Client) -> None:
 
     balance = ask(module="account", action="balance", address=RICH)
     assert balance == {"status": "1", "message": "OK", "result": str(10**20)}
-    refused = {"status": "0", "message": "NOTOK", "result": SupplyUnknown.text}
+    refused = {"status": "0", "message": "NOTOK", "result": ActionReason.SUPPLY_UNKNOWN}
     for action in ("ethsupply", "ethsupply2"):
         assert ask(module="stats", action=action) == refused

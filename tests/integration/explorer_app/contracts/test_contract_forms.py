@@ -12,12 +12,13 @@ from cchain_app.evm.engine import CallInterrupted
 from explorer_app.models import SuppliedAbi
 from explorer_app.selectors import places
 from explorer_app.services import supplied_abis
-from explorer_app.verification.errors import NoAbi
+from explorer_app.verification.errors import BadSubmission, SubmissionReason
 from explorer_app.verification.proxies import SLOTS
 from explorer_app.views import answers, contract_forms
 from primitives.evm import Address
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
+from tests.builders.reasons import raises
 from tests.builders.transactions import SENDER
 from tests.integration.admin_pages import Browse
 from tests.integration.explorer_app.contracts.conftest import FORM, Explored, urlencoded
@@ -276,7 +277,7 @@ ODD = (
 def test_an_odd_abi_fails_no_page(explored: Explored, entry: str) -> None:
     code = bytes.fromhex("60205ff3")  # a word of zeros
     address = explored.create(deployer(code))
-    with suppress(NoAbi):
+    with suppress(BadSubmission):
         supplied_abis.supply_abi(explored.site, address, "[]")
         supplied_abis.supply_abi(explored.site, address, f"[{entry}]")
     explored.site.evm.db.objects(SuppliedAbi).update(abi=f"[{entry}]")  # from an earlier release
@@ -295,7 +296,7 @@ def test_an_odd_abi_fails_no_page(explored: Explored, entry: str) -> None:
 def test_an_abi_with_a_type_that_does_not_exist_is_refused(explored: Explored, entry: str) -> None:
     address = explored.create(deployer(b"\x00"))
 
-    with pytest.raises(NoAbi, match="there is no type"):
+    with raises(SubmissionReason.NO_ABI, kind=BadSubmission, match="there is no type"):
         supplied_abis.supply_abi(explored.site, address, f"[{entry}]")
 
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from cchain_app.models import KeptHistory
 from cchain_app.services.calls import index_calls
 from chaindb.fields import row_id
-from explorer_app.api.account_actions import StateGivenUp
+from explorer_app.api.replies import ActionReason
 from explorer_app.selectors import mined as mined_blocks
 from explorer_app.selectors import places
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -146,7 +146,7 @@ def test_a_balance_whose_height_is_not_kept_is_refused(explored: Explored) -> No
 
     for action in ("balance", "balancemulti"):
         answered = account(explored, action, address=ME, tag="0x1")
-        assert answered == refused(StateGivenUp.text)
+        assert answered == refused(ActionReason.STATE_GIVEN_UP)
         assert account(explored, action, address=ME, tag="0x3")["status"] == "1"
 
 

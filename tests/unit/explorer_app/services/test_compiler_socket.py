@@ -5,6 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from enum import StrEnum
 from pathlib import Path
 
 import msgspec
@@ -14,13 +15,15 @@ from explorer_app.services import compiler_socket
 from explorer_app.services.compiler_socket import CompilerServer, SocketCompilers
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.verification.errors import (
+    BadSubmission,
     CompilersAway,
     CompilerStopped,
-    NoCompilerOutput,
-    UnknownCompiler,
-    WrongCommit,
+    Refusal,
+    SubmissionReason,
+    VerificationReason,
 )
 from explorer_app.verification.versions import CompilerVersion
+from tests.builders.reasons import raises
 
 VERSION = CompilerVersion(0, 8, 37, "f401782d")
 ANSWER = json.dumps({"version": VERSION.long, "output": {"contracts": {}}}).encode()
@@ -81,21 +84,37 @@ def test_versions_and_outputs_come_through(path: Path, installed: Installed) -> 
 
 
 @pytest.mark.parametrize(
-    ("answer", "error", "words"),
+    ("answer", "reason", "words"),
     [
-        (UnknownCompiler("0.8.37"), UnknownCompiler, "npm install solc-0.8.37"),
-        (CompilerStopped("The compiler failed: no"), CompilerStopped, "^The compiler failed: no$"),
-        (b"nothing", NoCompilerOutput, "cannot be read"),
-        (ANSWER.replace(b"f401782d", b"aaaaaaaa"), WrongCommit, "aaaaaaaa is installed"),
-        (RuntimeError("a fault of the server"), CompilersAway, "do not answer: try again later"),
+        (
+            BadSubmission(SubmissionReason.UNKNOWN_COMPILER, version="0.8.37"),
+            SubmissionReason.UNKNOWN_COMPILER,
+            "npm install solc-0.8.37",
+        ),
+        (
+            CompilerStopped(VerificationReason.COMPILER_STOPPED, message="The compiler failed: no"),
+            VerificationReason.COMPILER_STOPPED,
+            "^The compiler failed: no$",
+        ),
+        (b"nothing", VerificationReason.NO_COMPILER_OUTPUT, "cannot be read"),
+        (
+            ANSWER.replace(b"f401782d", b"aaaaaaaa"),
+            VerificationReason.WRONG_COMMIT,
+            "aaaaaaaa is installed",
+        ),
+        (
+            RuntimeError("a fault of the server"),
+            SubmissionReason.COMPILERS_AWAY,
+            "do not answer: try again later",
+        ),
     ],
 )
 def test_reasons_why_there_is_no_output_come_through(
-    path: Path, installed: Installed, answer: bytes | Exception, error: type[Exception], words: str
+    path: Path, installed: Installed, answer: bytes | Exception, reason: StrEnum, words: str
 ) -> None:
     installed.answer = answer
 
-    with pytest.raises(error, match=words):
+    with raises(reason, kind=Refusal, match=words):
         compile_with(SocketCompilers(path))
     installed.answer = ANSWER
     assert compile_with(SocketCompilers(path))
@@ -104,7 +123,7 @@ def test_reasons_why_there_is_no_output_come_through(
 def test_a_version_that_is_not_installed_is_refused_at_once(
     path: Path, installed: Installed
 ) -> None:
-    with pytest.raises(UnknownCompiler):
+    with raises(SubmissionReason.UNKNOWN_COMPILER, kind=BadSubmission):
         SocketCompilers(path).require(CompilerVersion(0, 4, 26))
     assert installed.asked == []
 

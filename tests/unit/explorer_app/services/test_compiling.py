@@ -9,13 +9,15 @@ import pytest
 
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.verification.errors import (
+    BadSubmission,
     CompilerStopped,
-    NoCompilerOutput,
-    UnknownCompiler,
-    WrongCommit,
+    SubmissionReason,
+    VerificationFailed,
+    VerificationReason,
 )
 from explorer_app.verification.port import CompilerOutput
 from explorer_app.verification.versions import CompilerVersion
+from tests.builders.reasons import raises
 
 VERSION = CompilerVersion(0, 8, 37, "f401782d")
 ANSWER = {"version": "0.8.37+commit.f401782d.Emscripten.clang", "output": {"contracts": {}}}
@@ -68,7 +70,11 @@ def test_without_node_or_a_directory_nothing_is_offered(tmp_path: Path) -> None:
         NpmCompilers(None, CompilationLimits(1, 1)),
     ):
         assert compilers.versions() == []
-        with pytest.raises(UnknownCompiler, match=r"npm install solc-0\.8\.37@npm:solc@0\.8\.37"):
+        with raises(
+            SubmissionReason.UNKNOWN_COMPILER,
+            kind=BadSubmission,
+            match=r"npm install solc-0\.8\.37@npm:solc@0\.8\.37",
+        ):
             compilers.require(VERSION)
 
 
@@ -98,7 +104,7 @@ def test_a_compiler_that_begins_slowly_gets_all_of_a_long_input(installed: Insta
 def test_another_build_of_a_version_is_refused(installed: Installed) -> None:
     installed.node(f"cat > /dev/null; echo '{json.dumps(ANSWER)}'")
 
-    with pytest.raises(WrongCommit):
+    with raises(VerificationReason.WRONG_COMMIT, kind=VerificationFailed):
         installed.compile(installed.compilers(), VERSION._replace(commit="aaaaaaaa"))
 
 
@@ -148,5 +154,5 @@ def test_an_answer_that_cannot_be_read_is_none(installed: Installed, answer: str
     (installed.directory / "answer").write_text(answer)
     installed.node(f"cat > /dev/null; cat {installed.directory / 'answer'}")
 
-    with pytest.raises(NoCompilerOutput):
+    with raises(VerificationReason.NO_COMPILER_OUTPUT, kind=VerificationFailed):
         installed.compile(installed.compilers())

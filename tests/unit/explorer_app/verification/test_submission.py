@@ -7,17 +7,9 @@ import pytest
 
 from explorer_app.verification.errors import (
     BadSubmission,
-    MalformedArguments,
     MalformedVersion,
-    NoContractName,
-    NoJson,
-    NoSources,
-    NotAnObject,
-    SourceElsewhere,
+    SubmissionReason,
     SubmissionTooLarge,
-    TooManyStrings,
-    UnknownCodeFormat,
-    UnsupportedLanguage,
 )
 from explorer_app.verification.submission import (
     MAX_SOURCES,
@@ -30,6 +22,7 @@ from explorer_app.verification.submission import (
 )
 from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
+from tests.builders.reasons import raises
 
 ANY = Address(bytes(20))
 INPUT = {"language": "Solidity", "sources": {"a.sol": {"content": "contract A {}"}}, "settings": {}}
@@ -88,42 +81,50 @@ def test_a_single_file_has_its_settings_in_the_form() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "refusal"),
+    ("changes", "reason"),
     [
-        ({"sourceCode": ""}, NoSources),
-        ({"sourceCode": "{"}, NoJson),
-        ({"sourceCode": "[" * 5_000}, NotAnObject),
-        ({"sourceCode": "[]"}, NotAnObject),
-        ({"sourceCode": "{}"}, NoSources),
-        ({"sourceCode": " " * 10_001}, SubmissionTooLarge),
-        ({"sourceCode": '{"sources": {"a": 1}}'}, NotAnObject),
-        ({"sourceCode": '{"sources": {"a": {"urls": ["http://a"]}}}'}, SourceElsewhere),
-        ({"sourceCode": '{"sources": {"a": {"content": ""}}, "settings": 1}'}, NotAnObject),
-        ({"sourceCode": '{"language": "Vyper", "sources": {}}'}, UnsupportedLanguage),
-        ({"codeformat": "vyper-json"}, UnsupportedLanguage),
-        ({"codeformat": "other"}, UnknownCodeFormat),
-        ({"contractname": ""}, NoContractName),
-        ({"contractname": "a.sol:"}, NoContractName),
-        ({"contractname": "A" * 2000}, NoContractName),
-        ({"contractname": "a.sol:A\0"}, NoContractName),
-        ({"sourceCode": '{"sources": {"a": {"content": "\\ud800"}}}'}, NoJson),
+        ({"sourceCode": ""}, SubmissionReason.NO_SOURCES),
+        ({"sourceCode": "{"}, SubmissionReason.NO_JSON),
+        ({"sourceCode": "[" * 5_000}, SubmissionReason.NOT_AN_OBJECT),
+        ({"sourceCode": "[]"}, SubmissionReason.NOT_AN_OBJECT),
+        ({"sourceCode": "{}"}, SubmissionReason.NO_SOURCES),
+        ({"sourceCode": " " * 10_001}, SubmissionReason.SUBMISSION_TOO_LARGE),
+        ({"sourceCode": '{"sources": {"a": 1}}'}, SubmissionReason.NOT_AN_OBJECT),
+        (
+            {"sourceCode": '{"sources": {"a": {"urls": ["http://a"]}}}'},
+            SubmissionReason.SOURCE_ELSEWHERE,
+        ),
+        (
+            {"sourceCode": '{"sources": {"a": {"content": ""}}, "settings": 1}'},
+            SubmissionReason.NOT_AN_OBJECT,
+        ),
+        (
+            {"sourceCode": '{"language": "Vyper", "sources": {}}'},
+            SubmissionReason.UNSUPPORTED_LANGUAGE,
+        ),
+        ({"codeformat": "vyper-json"}, SubmissionReason.UNSUPPORTED_LANGUAGE),
+        ({"codeformat": "other"}, SubmissionReason.UNKNOWN_CODE_FORMAT),
+        ({"contractname": ""}, SubmissionReason.NO_CONTRACT_NAME),
+        ({"contractname": "a.sol:"}, SubmissionReason.NO_CONTRACT_NAME),
+        ({"contractname": "A" * 2000}, SubmissionReason.NO_CONTRACT_NAME),
+        ({"contractname": "a.sol:A\0"}, SubmissionReason.NO_CONTRACT_NAME),
+        ({"sourceCode": '{"sources": {"a": {"content": "\\ud800"}}}'}, SubmissionReason.NO_JSON),
         (
             {"sourceCode": '{"sources": {"a": {"content": ""}}, "settings": {"libraries": 1}}'},
-            NotAnObject,
+            SubmissionReason.NOT_AN_OBJECT,
         ),
-        ({"compilerversion": ""}, MalformedVersion),
-        ({"compilerversion": "0.8"}, MalformedVersion),
-        ({"constructorArguments": "0"}, MalformedArguments),
-        ({"constructorArguments": "zz"}, MalformedArguments),
-        ({"constructorArguments": "00" * 200_000}, SubmissionTooLarge),
+        ({"compilerversion": ""}, SubmissionReason.MALFORMED_VERSION),
+        ({"compilerversion": "0.8"}, SubmissionReason.MALFORMED_VERSION),
+        ({"constructorArguments": "0"}, SubmissionReason.MALFORMED_ARGUMENTS),
+        ({"constructorArguments": "zz"}, SubmissionReason.MALFORMED_ARGUMENTS),
+        ({"constructorArguments": "00" * 200_000}, SubmissionReason.SUBMISSION_TOO_LARGE),
     ],
 )
 def test_what_cannot_be_verified_is_refused_with_its_reason(
-    changes: dict[str, str], refusal: type[BadSubmission]
+    changes: dict[str, str], reason: SubmissionReason
 ) -> None:
-    with pytest.raises(refusal) as raised:
+    with raises(reason, kind=BadSubmission):
         read(**changes)
-    assert type(raised.value) is refusal
 
 
 def test_sourcifys_form_has_the_same_parts() -> None:
@@ -134,13 +135,13 @@ def test_sourcifys_form_has_the_same_parts() -> None:
     }
 
     assert from_sourcify(ANY, json.dumps(body).encode(), maximum=10_000) == read()
-    with pytest.raises(NotAnObject):
+    with raises(SubmissionReason.NOT_AN_OBJECT, kind=BadSubmission):
         from_sourcify(ANY, b"[]", maximum=10_000)
     with pytest.raises(MalformedVersion):
         from_sourcify(ANY, json.dumps({**body, "compilerVersion": ""}).encode(), maximum=10_000)
-    with pytest.raises(NotAnObject):
+    with raises(SubmissionReason.NOT_AN_OBJECT, kind=BadSubmission):
         from_sourcify(ANY, json.dumps({**body, "compilerVersion": None}).encode(), maximum=10_000)
-    with pytest.raises(NoSources):
+    with raises(SubmissionReason.NO_SOURCES, kind=BadSubmission):
         from_sourcify(ANY, b"{}", maximum=10_000)
     with pytest.raises(SubmissionTooLarge):
         from_sourcify(ANY, bytes(10_001), maximum=10_000)
@@ -150,17 +151,20 @@ def test_sourcifys_form_has_the_same_parts() -> None:
 
 @pytest.mark.parametrize("name", ["{}", "{}\\\\"])
 def test_nothing_is_made_of_more_sources_than_there_may_be(name: str) -> None:
-    for maximum, refusal in ((MAX_SOURCES + 1, NotAnObject), (90_000, TooManyStrings)):
+    for maximum, reason in (
+        (MAX_SOURCES + 1, SubmissionReason.NOT_AN_OBJECT),
+        (90_000, SubmissionReason.TOO_MANY_STRINGS),
+    ):
         sources = ",".join(f'"{name.format(number)}":{{}}' for number in range(maximum))
         given = f'{{"sources":{{{sources}}}}}'
         body = f'{{"stdJsonInput":{given},"compilerVersion":"0.8.37","contractIdentifier":"A"}}'
         flat = f'{{"metadata":{{}},{given[1:]}'.replace("{}", '""')
-        with pytest.raises(refusal):
+        with raises(reason, kind=BadSubmission):
             read_input(given)
-        with pytest.raises(refusal):
+        with raises(reason, kind=BadSubmission):
             from_sourcify(ANY, body.encode(), maximum=10_000_000)
-        if refusal is TooManyStrings:
-            with pytest.raises(refusal):
+        if reason is SubmissionReason.TOO_MANY_STRINGS:
+            with raises(reason, kind=BadSubmission):
                 from_metadata(ANY, flat.encode(), maximum=10_000_000)
 
 
@@ -173,9 +177,13 @@ def test_as_many_sources_are_read_as_there_may_be() -> None:
 
 def test_settings_and_metadata_have_few_values() -> None:
     many: dict[str, Any] = {"a": [0] * 40_000}
-    with pytest.raises(NotAnObject, match="the settings have more than"):
+    with raises(
+        SubmissionReason.NOT_AN_OBJECT, kind=BadSubmission, match="the settings have more than"
+    ):
         read_input(json.dumps({**INPUT, "settings": many}))
-    with pytest.raises(NotAnObject, match="the metadata have more than"):
+    with raises(
+        SubmissionReason.NOT_AN_OBJECT, kind=BadSubmission, match="the metadata have more than"
+    ):
         from_metadata(
             ANY, json.dumps({"metadata": {"settings": many}}).encode(), maximum=10_000_000
         )
@@ -202,7 +210,7 @@ def test_metadata_name_contract_compiler_and_settings() -> None:
         "libraries": {"l.sol": {"L": "0x" + "11" * 20}},
         "evmVersion": "paris",
     }
-    with pytest.raises(SourceElsewhere):
+    with raises(SubmissionReason.SOURCE_ELSEWHERE, kind=BadSubmission):
         from_metadata(ANY, json.dumps({**body, "sources": {}}).encode(), maximum=10_000)
 
 
