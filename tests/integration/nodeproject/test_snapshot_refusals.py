@@ -144,7 +144,7 @@ def test_another_chain_is_not_restored(scene: Scene, statement: str, what: str) 
     assert refused.value.values["what"] == what
     assert (rows(), tables.SNAPSHOT.names()) == (before, here)
     with connection.cursor() as cursor:  # for the checks of the chain after each test
-        cursor.execute(statement.replace("= 7", f"= {refused.value.values["saved"]}"))
+        cursor.execute(statement.replace("= 7", f"= {refused.value.values['saved']}"))
 
 
 @pytest.mark.parametrize("of", ["cchain_app", "platform_app"])
