@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TYPE_CHECKING
 
 from django.apps import AppConfig, apps
 
-from cchain_app.chain import EvmChain
+if TYPE_CHECKING:
+    from cchain_app.chain import EvmChain
 
 
 class CChainConfig(AppConfig):
@@ -15,13 +17,13 @@ class CChainConfig(AppConfig):
     name = "cchain_app"
     verbose_name = "C-Chain"
 
-    chains: tuple[EvmChain, ...]
+    chains: "tuple[EvmChain, ...]"
     """The C-Chain, then the further chains. Set by the code that starts the process."""
-    chosen: ContextVar[EvmChain | None] = ContextVar("chosen", default=None)
+    chosen: "ContextVar[EvmChain | None]" = ContextVar("chosen", default=None)
     """The chain that the pages of the current request show; None: the C-Chain."""
 
 
-def evm_chain() -> EvmChain:
+def evm_chain() -> "EvmChain":
     """Return the chain that the current request has chosen, else the C-Chain of this process.
 
     For code that Django or Celery call without an argument for it.
@@ -30,18 +32,18 @@ def evm_chain() -> EvmChain:
     return config.chosen.get() or config.chains[0]
 
 
-def evm_chains() -> tuple[EvmChain, ...]:
+def evm_chains() -> "tuple[EvmChain, ...]":
     """Return the EVM chains of this process, the C-Chain first."""
     return _config().chains
 
 
-def find_evm_chain(name: str) -> EvmChain | None:
+def find_evm_chain(name: str) -> "EvmChain | None":
     """Return the chain of this process with this alias or blockchain ID, or None if there is no such chain."""
     return next((item for item in evm_chains() if item.is_named(name)), None)
 
 
 @contextmanager
-def choosing(chain: EvmChain) -> Iterator[None]:
+def choosing(chain: "EvmChain") -> Iterator[None]:
     """Let `evm_chain` return a chain in the body, for the current request."""
     chosen = _config().chosen
     token = chosen.set(chain)
@@ -51,7 +53,7 @@ def choosing(chain: EvmChain) -> Iterator[None]:
         chosen.reset(token)
 
 
-def use(chain: EvmChain, *further: EvmChain) -> None:
+def use(chain: "EvmChain", *further: "EvmChain") -> None:
     """Make a chain the C-Chain of this process, with these further EVM chains."""
     _config().chains = (chain, *further)
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from pathlib import Path
 from typing import Final, TypeVar
 
 from django.conf import settings
@@ -19,15 +18,16 @@ from cchain_app.accounts.keyring import (
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
-from cchain_app.config import ChainConfig, fork_named
+from cchain_app.config import ChainConfig
 from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.filter_index import FILTERS, FilterIndex, MemoryIndex, redis_index
 from cchain_app.forking.client import Upstream, upstream_at
 from cchain_app.forking.origin import ForkOrigin, read_wanted
-from cchain_app.genesis import Genesis, built_in_text, fund_accounts, load_genesis
-from cchain_app.local_genesis import LocalChoices, local_text
+from cchain_app.genesis import Genesis, fund_accounts, load_genesis
+from cchain_app.genesis_source import GenesisSource
+from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
@@ -36,6 +36,8 @@ from cchain_app.processing import BlockExecutor
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, EthereumRules
 from cchain_app.rules.port import BlockFormat, ChainRules
 from cchain_app.settings import EvmSettings
+from cchain_app.store import chain as stored
+from cchain_app.store import forked
 from cchain_app.syncing import SyncProgress, up_to_date
 from cchain_app.tracing.calls import PartialFrame
 from cchain_app.tracing.kept import KeptTraces
@@ -64,8 +66,6 @@ GAS_CAP = 50_000_000
 """Gas limit of a call where no setting gives one, as in geth."""
 
 N = TypeVar("N", int, float)
-
-_NETWORKS = {1: "mainnet", 5: "testnet"}
 
 
 class NoBlockchainID(Exception):
@@ -122,7 +122,8 @@ class EvmChain:
         self.aliases = aliases
         self.subnet_id = subnet_id
         self._find_id = blockchain_id
-        self._genesis_file = genesis_file
+        self.genesis_source = GenesisSource(node, settings, db, genesis_file, self.format)
+        """The files among which the chain finds its genesis."""
         self.pointers = pointers or ChainEvents(node.profile)
         """Publishes the chain's events to subscribers; see `notifications`."""
         self.building = BlocksInProgress(self.name, node.profile)
@@ -134,8 +135,6 @@ class EvmChain:
         """When this process last accepted a block, on the monotonic clock in seconds; 0: never."""
         self.on_accepted: list[Callable[[Sequence[AcceptedBlock]], None]] = []
         """Called after the commit with blocks that this process accepted; must be quick and not raise."""
-        self.local_file = self.new_local_file
-        """Returns the genesis file of a local chain; `services.composition` sets one that checks the stored chain."""
         self.indexing = IndexingTime(node.profile)
         """How long calls and tokens may be written as rows in one go."""
         self.half_recorded: PartialFrame | None = None
@@ -146,10 +145,6 @@ class EvmChain:
         """Whether peers are connected, which see the chain's blocks; set by the node."""
         self.least_time: Callable[[], int] = lambda: 0
         """Earliest Unix time to which the node's clock may be set: another chain's last block. Set by the node."""
-        self.find_fork: Callable[[], ForkOrigin | None] = lambda: None
-        """Reads from the database which fork the chain is; set by `services.composition`."""
-        self.find_chain_id: Callable[[], int | None] = lambda: None
-        """Reads the chain ID from the database; None: no chain is stored yet. Set by `services.composition`."""
         self._fork: ForkOrigin | None = None
         self._fork_is_known = False
         self.before_rewinding: list[Callable[[], None]] = []
@@ -199,7 +194,7 @@ class EvmChain:
         Read once, because a chain becomes a fork only when it begins, or by anvil_reset.
         """
         if not self._fork_is_known:
-            self._fork = self.find_fork() if self.is_development else None
+            self._fork = forked.read_fork(self.db) if self.is_development else None
             self._fork_is_known = True
         return self._fork
 
@@ -268,7 +263,7 @@ class EvmChain:
         """
         found, fork = self.own_genesis, self.fork
         if fork is None:
-            chain_id = self.find_chain_id() if self.node.network_id == LOCAL else None
+            chain_id = stored.chain_id(self.db) if self.node.network_id == LOCAL else None
             return found if chain_id is None else found.with_chain_id(chain_id)
         # Its base fee follows from the pin's by EIP-1559 alone, and its gas limit remains the pin's.
         config = replace(found.config, chain_id=fork.chain_id, min_base_fee=0)
@@ -293,18 +288,17 @@ class EvmChain:
     def genesis_file(self) -> bytes:
         """Return the chain's genesis file.
 
-        A chain that was given a file uses that one. Else the first of these: the file that NODE_GENESIS names,
-        the file fetched from other nodes of the network, the file that comes with the node. A local chain keeps
-        the file that it began with, whichever file comes with this version.
+        A local chain keeps the file that it began with, whichever file comes with this version.
+
+        Raises:
+            KeyringError: The settings give no accounts for a local chain.
+            DatabaseError: The stored local chain cannot be read.
         """
-        if self._genesis_file is not None:
-            return self._genesis_file()
-        if self.settings.genesis:
-            return Path(self.settings.genesis).read_bytes()
-        if self.fetched_genesis.exists():
-            return self.fetched_genesis.read_bytes()
-        network = _NETWORKS.get(self.node.network_id)
-        return self.local_file() if network is None else built_in_text(network)
+        named = self.genesis_source.named()
+        if named is not None:
+            return named
+        new = self.new_local_file()
+        return self.genesis_source.of_local_chain(new, is_fork=self.fork is not None)
 
     def new_local_file(self) -> bytes:
         """Return the genesis file with which a new local chain begins, according to the settings.
@@ -314,7 +308,7 @@ class EvmChain:
         Raises:
             KeyringError: The settings give no accounts.
         """
-        text = local_text(self.local_choices)
+        text = local_text(self.genesis_source.choices)
         if not self.is_development:
             return text
         wei = self.settings.local.balance * WEI
@@ -324,29 +318,6 @@ class EvmChain:
         if balances == {address: begins_with[address] for address in known}:
             return text
         return fund_accounts(text, balances, known)
-
-    @property
-    def local_choices(self) -> LocalChoices:
-        """Return the settings for a local chain that begins."""
-        local = self.settings.local
-        return LocalChoices(
-            hardfork=fork_named(local.hardfork) or "",
-            gas_limit=local.gas_limit,
-            base_fee=local.base_fee,
-            min_base_fee=self.settings.min_base_fee,
-        )
-
-    @property
-    def is_local_genesis(self) -> bool:
-        """Whether the chain uses the local genesis file because no other file is given."""
-        named = self._genesis_file is not None or self.settings.genesis
-        given = named or self.fetched_genesis.exists()
-        return not given and self.node.network_id not in _NETWORKS
-
-    @property
-    def kept_genesis(self) -> Path:
-        """Path of the stored genesis file with which a local chain began."""
-        return Path(self.node.directory) / "cchain_genesis.json"
 
     @cached_property
     def keyring(self) -> Keyring:
@@ -373,11 +344,6 @@ class EvmChain:
     def derivation(self) -> Derivation:
         """Derives the keys of NODE_MNEMONIC's further accounts, which personal_newAccount creates."""
         return Derivation(self.settings.local.mnemonic, self.settings.local.derivation_path)
-
-    @property
-    def fetched_genesis(self) -> Path:
-        """Path of a genesis file that was fetched from other nodes."""
-        return Path(self.node.directory) / "genesis" / "cchain.json"
 
     def read_genesis(self) -> None:
         """Read the genesis where database access is allowed: event loops need it and must not query.

@@ -4,25 +4,20 @@ from functools import partial
 
 from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.chain import EvmChain
-from cchain_app.services import admissions, local_genesis
+from cchain_app.services import admissions
 from cchain_app.services.automine import Automine
 from cchain_app.services.vm import EvmVM
-from cchain_app.store import chain as stored
-from cchain_app.store import forked
 from chaindb.group_commit import GroupCommit
 from chainvm.consensus import SoleConsensus
 
 
 def compose(chain: EvmChain) -> EvmChain:
     """Give a chain its VM and a consensus in which this node decides alone on its blocks; return the chain."""
-    chain.local_file = lambda: local_genesis.local_file(chain)
     vm = EvmVM(chain)
     chain.vm = vm
     alone: SoleConsensus[EvmBlock] = SoleConsensus(vm, chain.building.count)
     chain.consensus = alone
     chain.on_rewinding.append(lambda number: vm.begin_anew() if number < 0 else None)
-    chain.find_fork = lambda: forked.read_fork(chain.db)
-    chain.find_chain_id = lambda: stored.chain_id(chain.db)
     chain.admissions = GroupCommit(partial(admissions.admit, chain))
     chain.mine_on_arrival = Automine(chain, vm).begin
     return chain

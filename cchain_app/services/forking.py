@@ -23,7 +23,7 @@ from cchain_app.forking.origin import ForkOrigin, ForkPoint, read_wanted
 from cchain_app.forking.replay import BlockPart, block_with, read_replay
 from cchain_app.forks import system_contracts
 from cchain_app.selectors.forked import fetch_accounts, upstream_of
-from cchain_app.services import cheats, local_genesis, snapshots
+from cchain_app.services import cheats, snapshots
 from cchain_app.services.replaying import replay
 from cchain_app.services.rewinding import moved, staying
 from cchain_app.store import chain as stored
@@ -72,8 +72,8 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
     if stored.head_number(chain.db) is not None:
         raise NotAFork
     beginning = _prepare(chain, upstream_of(chain), wanted)
-    if chain.is_local_genesis:
-        local_genesis.keep(chain)
+    if chain.genesis_source.is_local:
+        chain.genesis_source.keep(chain.genesis_file())
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         _write(chain, beginning)

@@ -7,7 +7,6 @@ from cchain_app.foreign.genesis import verify_supported
 from cchain_app.genesis import Genesis, complete_text
 from cchain_app.genesis import load_genesis as read_genesis
 from cchain_app.genesis_fields import UnsupportedForkError
-from cchain_app.services import local_genesis
 from cchain_app.services.forking import load_fork
 from cchain_app.store import chain as stored
 from chaindb import clock
@@ -143,7 +142,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
 
 def _keep(chain: EvmChain, text: str) -> None:
     """Keep a genesis file as the one that the chain uses at every start."""
-    path = chain.fetched_genesis
+    path = chain.genesis_source.fetched
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, text.encode())
     chain.read_genesis_again()
@@ -180,7 +179,23 @@ def begin_time(chain: EvmChain, now: int) -> int:
         GenesisFileError: The file cannot be used.
     """
     named = chain.own_genesis.timestamp
-    return now if chain.is_local_genesis and not named else named
+    return now if chain.genesis_source.is_local and not named else named
+
+
+def remarks(chain: EvmChain) -> list[str]:
+    """Return messages about settings for new local chains that differ from this chain."""
+    wanted, genesis = chain.genesis_source.choices, chain.own_genesis
+    compared = (
+        ("NODE_HARDFORK", wanted.hardfork, genesis.fork, ""),
+        ("NODE_GAS_LIMIT", wanted.gas_limit, genesis.gas_limit, 0),
+        ("NODE_BASE_FEE", wanted.base_fee, genesis.base_fee, -1),
+    )
+    return [
+        f"{name} is {want}, but the chain here began with {'none' if have is None else have} and goes on so: "
+        "it is for local chains that begin, in a new data directory and without NODE_GENESIS."
+        for name, want, have, default in compared
+        if want not in (default, have)
+    ]
 
 
 def _first_time(chain: EvmChain) -> int:
@@ -193,8 +208,8 @@ def _first_time(chain: EvmChain) -> int:
 
 
 def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> AcceptedBlock:
-    if chain.is_local_genesis:
-        local_genesis.keep(chain)
+    if chain.genesis_source.is_local:
+        chain.genesis_source.keep(chain.genesis_file())
     block, update = first_block(chain.trie, genesis, chain.format)
     stored.begin(chain.db, block, genesis.config.chain_id, makes_blocks=makes_blocks)
     stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])

@@ -40,7 +40,7 @@ def check_genesis(**_kwargs: Any) -> list[CheckMessage]:
     """Check that the genesis file can be read and that its chain ID is the network's."""
     node = settings.NODE
     chain = evm_chain()
-    if is_postgresql(node.database_url) and chain.is_local_genesis:
+    if is_postgresql(node.database_url) and chain.genesis_source.is_local:
         return []  # the chain ID is in a database that may be unavailable, and any is allowed
     try:
         chain_id = chain.own_genesis.config.chain_id

@@ -2,8 +2,6 @@
 
 import pytest
 
-from cchain_app.chain import EvmChain
-from cchain_app.services import local_genesis
 from cchain_app.store import chain as stored
 from cchain_app.store import forked
 
@@ -11,6 +9,6 @@ from cchain_app.store import forked
 @pytest.fixture(autouse=True)
 def no_chain_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every local chain new, without a query for rows of other tests."""
-    monkeypatch.setattr(local_genesis, "local_file", EvmChain.new_local_file)
+    monkeypatch.setattr(stored, "first_block", lambda _: None)
     monkeypatch.setattr(forked, "read_fork", lambda _: None)
     monkeypatch.setattr(stored, "chain_id", lambda _: None)

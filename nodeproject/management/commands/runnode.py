@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from cchain_app.evm.select import is_native
 from cchain_app.selectors import blocks
-from cchain_app.services import local_genesis
+from cchain_app.services import genesis
 from chaindb.checkpoints import Checkpointer
 from nodeproject.apps import this_node
 from nodeproject.cli import StartCommand
@@ -75,7 +75,7 @@ class Command(StartCommand):
     def _run(self, node: Node, companions: Sequence[Companion]) -> None:
         if node.evm_chain.engine.name != "revm":
             self.stderr.write(SLOW_ENGINE)
-        for remark in local_genesis.remarks(node.evm_chain):
+        for remark in genesis.remarks(node.evm_chain):
             self.stderr.write(remark)
         state = Path(node.settings.state) if node.settings.state else None
         if state is not None and (unloaded := state_file.load(node.evm_chain, state)):

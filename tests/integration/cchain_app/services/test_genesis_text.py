@@ -71,8 +71,8 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
     for model in (models.Block, models.Account, models.TrieNode, models.Chain):
         model.objects.all().delete()
 
-    evm_chain().fetched_genesis.parent.mkdir()
-    evm_chain().fetched_genesis.write_text(text)
+    evm_chain().genesis_source.fetched.parent.mkdir()
+    evm_chain().genesis_source.fetched.write_text(text)
     settings.NODE = updated(settings.NODE, min_base_fee=10**9)  # the network's value has priority
 
     assert service.load_genesis(evm_chain()) == chain.genesis
@@ -82,7 +82,7 @@ def test_a_node_that_was_given_it_makes_the_same_chain(
 
 
 def test_files_are_looked_for_in_their_order(db: None, directory: Path, settings: Any) -> None:
-    assert evm_chain().genesis_file() == local_text(evm_chain().local_choices)
+    assert evm_chain().genesis_file() == local_text(evm_chain().genesis_source.choices)
 
     (directory / "genesis").mkdir()
     (directory / "genesis" / "cchain.json").write_bytes(b"given by others")

@@ -13,13 +13,14 @@ from cchain_app.blocks.assembly import fresh_prev_randao
 from cchain_app.config import CHOSEN_FORKS, at_least
 from cchain_app.genesis import built_in_text
 from cchain_app.genesis_fields import UnsupportedForkError
+from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import LocalChoices, local_text, without_coins_of_zero
-from cchain_app.services import local_genesis
 from cchain_app.services.genesis import (
     GenesisFileMismatch,
     OtherChainId,
     genesis_text,
     load_genesis,
+    remarks,
 )
 from cchain_app.store.chain import first_block
 from cchain_app.txs.transaction import LEGACY
@@ -59,10 +60,10 @@ def old(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     """A data directory created by an older version."""
     with monkeypatch.context() as older:
         older.setattr("cchain_app.chain.local_text", lambda _: built_in_text("local"))
-        older.setattr(local_genesis, "keep", lambda _: None)
+        older.setattr(GenesisSource, "keep", lambda *_: None)
         load_genesis(evm_chain())
     begin()
-    assert not evm_chain().kept_genesis.exists()
+    assert not evm_chain().genesis_source.kept.exists()
 
 
 def prev_randao_of_call(rpc: Rpc, block: str, **override: str) -> str:
@@ -74,7 +75,7 @@ def prev_randao_of_call(rpc: Rpc, block: str, **override: str) -> str:
 def test_a_new_chain_keeps_the_file_that_it_begins_with() -> None:
     load_genesis(evm_chain())
 
-    kept = evm_chain().kept_genesis.read_bytes()
+    kept = evm_chain().genesis_source.kept.read_bytes()
     assert kept == local_text(LocalChoices()) == evm_chain().genesis_file()
     assert first_block(evm_chain().db) is not None
 
@@ -89,7 +90,7 @@ def test_an_old_directory_goes_on_as_it_began() -> None:
     assert chain.genesis.hash == first[0]
     blocks = [chain.do()[1], chain.mine()]
     assert [block.header.mix_hash for block in blocks] == [ZERO_HASH, ZERO_HASH]
-    assert local_genesis.remarks(evm_chain()) == []
+    assert remarks(evm_chain()) == []
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -104,7 +105,7 @@ def test_a_directory_that_began_without_coins_of_the_zero_address_is_kept(
         )
         first = load_genesis(evm_chain())
     if not kept:
-        evm_chain().kept_genesis.unlink()
+        evm_chain().genesis_source.kept.unlink()
 
     begin()
 
@@ -117,17 +118,17 @@ def test_what_settings_want_of_a_chain_that_is_there_is_said(begin: Begin) -> No
     first = load_genesis(evm_chain())
     assert (first.header.gas_limit, first.header.base_fee) == (10_000_000, 5)
     assert first.header.requests_hash is None
-    assert local_genesis.remarks(evm_chain()) == []
+    assert remarks(evm_chain()) == []
 
     begin(hardfork="", gas_limit=0, base_fee=-1)
     assert load_genesis(evm_chain()).hash == first.hash
     assert evm_chain().config.fork_at(1, 2**40) == "cancun"
-    assert local_genesis.remarks(evm_chain()) == []
+    assert remarks(evm_chain()) == []
 
     begin(hardfork="London", gas_limit=20_000_000, base_fee=0)
     assert load_genesis(evm_chain()).hash == first.hash
     goes_on = "and goes on so: it is for local chains that begin, in a new data directory and without NODE_GENESIS."
-    assert local_genesis.remarks(evm_chain()) == [
+    assert remarks(evm_chain()) == [
         f"NODE_HARDFORK is london, but the chain here began with cancun {goes_on}",
         f"NODE_GAS_LIMIT is 20000000, but the chain here began with 10000000 {goes_on}",
         f"NODE_BASE_FEE is 0, but the chain here began with 5 {goes_on}",
@@ -138,7 +139,7 @@ def test_without_the_kept_file_the_settings_that_it_began_with_are_needed(begin:
     """As on the second machine of the production profile, which has the rows but not the file."""
     begin(hardfork="osaka")
     first = load_genesis(evm_chain())
-    evm_chain().kept_genesis.unlink()
+    evm_chain().genesis_source.kept.unlink()
 
     begin(hardfork="osaka")
     assert load_genesis(evm_chain()).hash == first.hash
@@ -150,7 +151,7 @@ def test_without_the_kept_file_the_settings_that_it_began_with_are_needed(begin:
 @pytest.mark.parametrize("text", [b"", b"{}", b'{"config": 1}'])
 @pytest.mark.usefixtures("old")
 def test_a_kept_file_that_makes_no_chain_is_passed_over(text: bytes) -> None:
-    evm_chain().kept_genesis.write_bytes(text)
+    evm_chain().genesis_source.kept.write_bytes(text)
 
     assert evm_chain().genesis_file() == built_in_text("local")
 
@@ -169,9 +170,9 @@ def test_a_given_file_is_taken_as_it_is(begin: Begin, tmp_path: Path) -> None:
     begin(genesis=str(path), gas_limit=9_000_000)
     load_genesis(evm_chain())
 
-    assert not evm_chain().kept_genesis.exists()
+    assert not evm_chain().genesis_source.kept.exists()
     assert evm_chain().genesis_file() == path.read_bytes()
-    assert [remark.split(",")[0] for remark in local_genesis.remarks(evm_chain())] == [
+    assert [remark.split(",")[0] for remark in remarks(evm_chain())] == [
         "NODE_GAS_LIMIT is 9000000"
     ]
 
@@ -233,7 +234,7 @@ def test_another_chain_than_that_of_a_file_with_timestamp_0_is_refused(
 ) -> None:
     begin(genesis="")
     load_genesis(evm_chain())
-    begin_at_zero(genesis=str(evm_chain().kept_genesis.with_name("mine.json")))
+    begin_at_zero(genesis=str(evm_chain().genesis_source.kept.with_name("mine.json")))
 
     with pytest.raises(GenesisFileMismatch):
         load_genesis(evm_chain())
