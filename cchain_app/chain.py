@@ -38,7 +38,7 @@ from cchain_app.rules.port import BlockFormat, ChainRules
 from cchain_app.settings import EvmSettings
 from cchain_app.store import chain as stored
 from cchain_app.store import forked
-from cchain_app.syncing import SyncProgress, up_to_date
+from cchain_app.syncing import SyncProgress
 from cchain_app.tracing.calls import PartialFrame
 from cchain_app.tracing.kept import KeptTraces
 from cchain_app.txs.codec import RecoverMany
@@ -87,6 +87,8 @@ class EvmChain:
             `NoBlockchainID` before that is known. None: the chain has no blockchain ID.
         genesis_file: Returns the genesis file; without it the settings choose the file.
         subnet_id: The subnet that validates the chain.
+        has_peers: Returns whether peers are connected; None: the chain has no network.
+        least_time: Returns the last block's time of the chain that shares the node's clock; None: no chain does.
     """
 
     format: BlockFormat = ETHEREUM_FORMAT
@@ -115,6 +117,8 @@ class EvmChain:
         blockchain_id: Callable[[], ID] | None = None,
         genesis_file: Callable[[], bytes] | None = None,
         subnet_id: ID = PRIMARY_NETWORK_ID,
+        has_peers: Callable[[], bool] | None = None,
+        least_time: Callable[[], int] | None = None,
     ) -> None:
         self.node = node
         self.settings = settings
@@ -122,6 +126,8 @@ class EvmChain:
         self.aliases = aliases
         self.subnet_id = subnet_id
         self._find_id = blockchain_id
+        self._has_peers = has_peers
+        self._least_time = least_time
         self.genesis_source = GenesisSource(node, settings, db, genesis_file, self.format)
         """The files among which the chain finds its genesis."""
         self.pointers = pointers or ChainEvents(node.profile)
@@ -139,12 +145,8 @@ class EvmChain:
         """How long calls and tokens may be written as rows in one go."""
         self.half_recorded: PartialFrame | None = None
         """The block whose calls are only partly written; the next run continues with it."""
-        self.progress: Callable[[], SyncProgress | None] = up_to_date
-        """How far bootstrapping is; set by the code that follows other nodes, called on the event loop."""
-        self.has_peers: Callable[[], bool] = lambda: False
-        """Whether peers are connected, which see the chain's blocks; set by the node."""
-        self.least_time: Callable[[], int] = lambda: 0
-        """Earliest Unix time to which the node's clock may be set: another chain's last block. Set by the node."""
+        self.progress: SyncProgress | None = None
+        """How far bootstrapping is, as last seen by this process; None: the chain is not behind other nodes."""
         self._fork: ForkOrigin | None = None
         self._fork_is_known = False
         self.before_rewinding: list[Callable[[], None]] = []
@@ -167,6 +169,14 @@ class EvmChain:
         if self._find_id is None:
             raise NoBlockchainID
         return self._find_id()
+
+    def has_peers(self) -> bool:
+        """Return whether peers are connected, which see the chain's blocks."""
+        return self._has_peers is not None and self._has_peers()
+
+    def least_time(self) -> int:
+        """Return the earliest Unix time to which the node's clock may be set."""
+        return 0 if self._least_time is None else self._least_time()
 
     @property
     def is_development(self) -> bool:

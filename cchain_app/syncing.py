@@ -11,8 +11,3 @@ class SyncProgress(NamedTuple):
     current: int
     highest: int
     """The highest known height."""
-
-
-def up_to_date() -> SyncProgress | None:
-    """Return None: the chain follows no other nodes, so it makes no progress."""
-    return None

@@ -111,6 +111,8 @@ class Node:
                 self.database,
                 pointers=self.pointers,
                 blockchain_id=self._c_chain_id,
+                has_peers=has_peers,
+                least_time=self._least_time,
             )
         )
         """The C-Chain."""
@@ -120,9 +122,6 @@ class Node:
             value.name: value for value in (self.evm_chain, *more)
         }
         """The EVM chains by name, the C-Chain first."""
-        for chain in self.evm_chains.values():
-            chain.has_peers = has_peers
-            chain.least_time = self._least_time
         self.chains = ChainRegistry((self.platform_chain, *self.evm_chains.values()))
         """The chains that the node takes part in, by name."""
         has_others = settings.common.profile == "production" and not is_left_out(C_CHAIN)
@@ -234,6 +233,8 @@ class Node:
                 blockchain_id=lambda: given.blockchain_id,
                 genesis_file=given.genesis_file,
                 subnet_id=given.subnet_id,
+                has_peers=has_peers,
+                least_time=self._least_time,
             )
         )
 

@@ -146,5 +146,5 @@ def _short(message: object) -> str:
 
 def _bootstrap(site: Explorer) -> str:
     """Return the progress of bootstrapping as text; empty if it is not running."""
-    progress = site.evm.progress() if site.has_cchain else None
+    progress = site.evm.progress if site.has_cchain else None
     return f"block {progress.current:,} of {progress.highest:,}" if progress else ""

@@ -15,7 +15,7 @@ from cchain_app import notifications
 from cchain_app.api import EvmRpc
 from cchain_app.api.eth import subscriptions
 from cchain_app.selectors import blocks
-from cchain_app.syncing import SyncProgress, up_to_date
+from cchain_app.syncing import SyncProgress
 from chaindb.connections import in_thread
 from chaindb.events import Message
 from network_app import selectors as network
@@ -43,7 +43,6 @@ class HeadListener:
         self._tasks: list[asyncio.Task[None]] = []
         self._inbox: asyncio.Queue[Message] = asyncio.Queue()
         self._unbind: Callable[[], None] | None = None
-        self._progress: SyncProgress | None = None
         self._follower = Follower(directory_of(settings.NODE.common.directory))
 
     def start(self) -> None:
@@ -53,7 +52,6 @@ class HeadListener:
         loop = asyncio.get_running_loop()
         chain = self._rpc.chain
         self._unbind = chain.pointers.bind(loop, self._inbox.put_nowait, [chain.name])
-        chain.progress = lambda: self._progress
         self._follower.begin()
         self._tasks = [loop.create_task(self._listen()), loop.create_task(self._tick())]
 
@@ -61,7 +59,7 @@ class HeadListener:
         """End both tasks."""
         if self._unbind is not None:
             self._unbind()
-            self._rpc.chain.progress = up_to_date
+            self._rpc.chain.progress = None
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -82,7 +80,7 @@ class HeadListener:
             try:
                 await self._reach_head()
                 if settings.NODE.common.bootstrap:
-                    self._progress = await in_thread(_progress, self._rpc.chain.name)
+                    self._rpc.chain.progress = await in_thread(_progress, self._rpc.chain.name)
             except blocks.NoGenesis:
                 continue
             except Exception:  # as above

@@ -45,7 +45,7 @@ def sha3(data: bytes) -> str:
 
 def syncing(rpc: EvmRpc) -> dict[str, str] | bool:
     """eth_syncing: false, or the progress while the chain catches up with other nodes."""
-    progress = rpc.chain.progress()
+    progress = rpc.chain.progress
     if progress is None:
         return False
     return {

@@ -159,7 +159,7 @@ def test_a_filter_made_while_the_chain_goes_back_misses_nothing(rpc, chain, monk
 
 
 @pytest.mark.parametrize("back", ["evm_revert", "anvil_reset", "evm_setTime"])
-def test_the_time_goes_back_also_where_the_p_chain_has_blocks_since(rpc, chain, back):
+def test_the_time_goes_back_also_where_the_p_chain_has_blocks_since(rpc, chain, back, monkeypatch):
     """A jump of a year ends stakers in blocks that are final: the P-Chain's time does not go back before them."""
     year = 366 * 86_400
     rpc("evm_mine")
@@ -168,7 +168,7 @@ def test_the_time_goes_back_also_where_the_p_chain_has_blocks_since(rpc, chain, 
     assert rpc("evm_increaseTime", year) == year
     rpc("evm_mine")
     least = clock.now()
-    chain.evm.least_time = lambda: least
+    monkeypatch.setattr(chain.evm, "least_time", lambda: least)
 
     rpc(back, *{"evm_revert": [snapshot], "anvil_reset": [], "evm_setTime": [before]}[back])
     if back == "evm_setTime":

@@ -303,15 +303,15 @@ def test_an_unknown_method_is_said_as_ethers_expects(rpc, memory_chain):
 
 
 def test_bootstrapping_is_shown_as_progress(rpc, memory_chain):
-    from cchain_app.syncing import SyncProgress, up_to_date
+    from cchain_app.syncing import SyncProgress
 
-    evm_chain().progress = lambda: SyncProgress(1, 5, 9)
+    evm_chain().progress = SyncProgress(1, 5, 9)
     try:
         assert rpc("eth_syncing") == {
             "startingBlock": "0x1", "currentBlock": "0x5", "highestBlock": "0x9",
         }  # fmt: skip
     finally:
-        evm_chain().progress = up_to_date
+        evm_chain().progress = None
     assert rpc("eth_syncing") is False
 
 
