@@ -54,6 +54,7 @@ from chainvm.consensus import Consensus
 from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
 from primitives.evm import Hash
+from primitives.fair_lock import FairLock
 from primitives.ids import ID, PRIMARY_NETWORK_ID, IdError
 from primitives.keys import DEV_KEYS
 from primitives.networks import CCHAIN_ALIASES, LOCAL
@@ -123,6 +124,8 @@ class EvmChain:
         self.node = node
         self.settings = settings
         self.db = db
+        self.vm_lock = FairLock()
+        """Held by the thread of this process that works on the chain's VM: that builds, verifies or accepts blocks."""
         self.aliases = aliases
         self.subnet_id = subnet_id
         self._find_id = blockchain_id

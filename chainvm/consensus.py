@@ -68,6 +68,7 @@ class SoleConsensus(Generic[B]):
         vm: The chain.
         building: Counts a block, by its height, as outstanding while it is built and accepted.
         may_produce: Returns whether this node produces the chain's blocks now.
+        lock: The lock of the chain's VM; None: one of its own.
     """
 
     decides_alone = True
@@ -77,9 +78,10 @@ class SoleConsensus(Generic[B]):
         vm: ChainVM[B],
         building: Callable[[int], AbstractContextManager[None]],
         may_produce: Callable[[], bool] = always,
+        lock: FairLock | None = None,
     ) -> None:
         self.vm = vm
-        self.lock = FairLock()
+        self.lock = lock or FairLock()
         self._building = building
         self._may_produce = may_produce
 

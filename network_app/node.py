@@ -217,6 +217,7 @@ class NodeNetwork:
             partial(self._wrap, rows, chain, chain_id),
             counted,
             lambda: self.producer.is_own and selectors.is_bootstrapped(chain.name),
+            chain.vm_lock,
         )
         acceptor = Acceptor(rows, inner, consensus, building=counted)
         return NetworkChain(rows, chain_id, inner, acceptor)

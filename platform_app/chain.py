@@ -32,6 +32,7 @@ from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
 from platform_app.txs.components import ProofOfPossession
 from platform_app.wallet.keystore_errors import KeystoreBusy
+from primitives.fair_lock import FairLock
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import PLATFORM_ALIASES
 from primitives.node_identity import IdentityFiles
@@ -135,6 +136,8 @@ class PlatformChain:
         self.node = node
         self.settings = settings
         self.db = db
+        self.vm_lock = FairLock()
+        """Held by the thread of this process that works on the chain's VM: that builds, verifies or accepts blocks."""
         self.identity = identity
         self.stakers = StakerMemories.empty(self.stakers_version)
         self.answers = AnswerMemory(self.place)

@@ -121,7 +121,7 @@ class Automine:
         """
         chain, left = self._chain, set(pending)
         deadline = monotonic() + BLOCK_SECONDS
-        if not chain.consensus.lock.acquire(timeout=BLOCK_SECONDS):
+        if not chain.vm_lock.acquire(timeout=BLOCK_SECONDS):
             return
         try:
             while left and monotonic() < deadline and produce(chain, "auto"):
@@ -132,7 +132,7 @@ class Automine:
             is_unexpected = not isinstance(error, DatabaseError)
             _log.warning("no block is made on arrival: %s", error, exc_info=is_unexpected)
         finally:
-            chain.consensus.lock.release()
+            chain.vm_lock.release()
 
     def _come_alone(self, newcomers: Sequence[Newcomer]) -> bool:
         """Return whether, as far as this process knows, no other process has transactions for the same block.
@@ -151,13 +151,12 @@ class Automine:
 
     def _mined(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
         """Return the outcomes if all accepted transactions are in a block; None if nothing was changed."""
-        consensus = self._chain.consensus
-        if not consensus.lock.acquire(blocking=False):
+        if not self._chain.vm_lock.acquire(blocking=False):
             return None
         try:
             return self._mine(newcomers)
         finally:
-            consensus.lock.release()
+            self._chain.vm_lock.release()
 
     def _mine(self, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
         """Mine with the lock held. Pauses and manual changes by this process take the lock too."""

@@ -93,7 +93,7 @@ def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
     if chain.has_peers():
         raise HasPeers
     # Block producers of this process wait; a command that makes a block detects that the state has changed.
-    with chain.consensus.lock.held(BUSY_SECONDS), chain.db.atomic(durable=True):
+    with chain.vm_lock.held(BUSY_SECONDS), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
         chain.db.acquire(Lock.CCHAIN_POOL)
         yield blocks.catch_up(chain)

@@ -15,7 +15,9 @@ def compose(chain: EvmChain) -> EvmChain:
     """Give a chain its VM and a consensus in which this node decides alone on its blocks; return the chain."""
     vm = EvmVM(chain)
     chain.vm = vm
-    alone: SoleConsensus[EvmBlock] = SoleConsensus(vm, chain.building.count)
+    alone: SoleConsensus[EvmBlock] = SoleConsensus(
+        vm, chain.building.count, lock=chain.vm_lock
+    )
     chain.consensus = alone
     chain.on_rewinding.append(lambda number: vm.begin_anew() if number < 0 else None)
     chain.admissions = GroupCommit(partial(admissions.admit, chain))

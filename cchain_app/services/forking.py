@@ -244,7 +244,7 @@ def _back_to_beginning(chain: EvmChain, fork: ForkOrigin) -> None:
 def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> None:
     if chain.has_peers():
         raise HasPeers
-    with chain.consensus.lock.held(BUSY_SECONDS):
+    with chain.vm_lock.held(BUSY_SECONDS):
         with staying(chain), chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN)
             chain.db.acquire(Lock.CCHAIN_POOL)

@@ -51,7 +51,7 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
         raise HasPeers
     made: list[int] = []
     while len(made) < count:
-        with chain.consensus.lock.held(BUSY_SECONDS):
+        with chain.vm_lock.held(BUSY_SECONDS):
             if time is not None and not made:
                 set_next_timestamp(chain, time)
             blocks_of_part = _mine_part(chain, min(AT_ONCE, count - len(made)), interval)

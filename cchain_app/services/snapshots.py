@@ -167,7 +167,7 @@ def _going_back(chain: EvmChain) -> Iterator[AcceptedBlock]:
     """Lock the chain within one transaction, and yield its head; afterwards move this process to the new head."""
     for listener in chain.before_rewinding:
         listener()
-    with chain.consensus.lock.held(BUSY_SECONDS):
+    with chain.vm_lock.held(BUSY_SECONDS):
         with staying(chain), exclusively(chain) as head:
             yield head
         moved(chain)

@@ -24,6 +24,7 @@ class OuterConsensus(Generic[B]):
         wrap: Wraps it in the proposer VM. Keys and genesis exist when it is called.
         building: Counts a block, by its height, as outstanding while it is built and accepted.
         may_produce: Returns whether this node currently produces the chain's blocks.
+        lock: The lock that is required for work on the chain's VM.
     """
 
     decides_alone = True
@@ -34,11 +35,13 @@ class OuterConsensus(Generic[B]):
         wrap: Callable[[ChainVM[B]], ProposerVM[B]],
         building: Callable[[int], AbstractContextManager[None]],
         may_produce: Callable[[], bool],
+        lock: FairLock,
     ) -> None:
         self.vm = vm
         self._wrap = wrap
         self._building = building
         self._may_produce = may_produce
+        self.lock = lock
         self._beginning = threading.Lock()
         self._begun: tuple[ProposerVM[B], SoleConsensus[ProposerBlock[B]]] | None = None
 
@@ -47,18 +50,13 @@ class OuterConsensus(Generic[B]):
         with self._beginning:
             if self._begun is None:
                 outer = self._wrap(self.vm)
-                self._begun = outer, SoleConsensus(outer, self._building, self._may_produce)
+                self._begun = outer, SoleConsensus(outer, self._building, self._may_produce, self.lock)
             return self._begun
 
     @property
     def outer(self) -> ProposerVM[B]:
         """The chain in its proposer VM; the caller must hold the lock."""
         return self.begin()[0]
-
-    @property
-    def lock(self) -> FairLock:
-        """The lock that is required for work on the chain's VM."""
-        return self.begin()[1].lock
 
     def produce(self, *, now: int, allow_empty: bool = False) -> B | None:
         """Build a block, if this node may, accept it with its outer block, and return the inner block."""

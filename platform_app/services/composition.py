@@ -9,5 +9,5 @@ def compose(chain: PlatformChain) -> PlatformChain:
     """Set a chain's VM and a consensus in which this node alone decides on the blocks it builds; return the chain."""
     vm = PlatformVM(chain)
     chain.vm = vm
-    chain.consensus = SoleConsensus(vm, chain.building.count)
+    chain.consensus = SoleConsensus(vm, chain.building.count, lock=chain.vm_lock)
     return chain

@@ -50,7 +50,7 @@ def _accept(
         if block_id in by_id:  # else a proposal that was accepted before, alone
             written(by_id[block_id])
 
-    with chain.consensus.lock:
+    with chain.vm_lock:
         vm.last_accepted()
         vm.verify_all(blocks, [BlockContext(now)] * len(blocks))
         vm.accept(list(by_id), written=write)

@@ -12,4 +12,4 @@ def deciding(chain: Any, *, here: bool) -> SoleConsensus[Any]:
         chain: The chain.
         here: Whether this node produces its blocks.
     """
-    return SoleConsensus(chain.vm, chain.building.count, lambda: here)
+    return SoleConsensus(chain.vm, chain.building.count, lambda: here, chain.vm_lock)

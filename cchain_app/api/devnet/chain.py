@@ -130,7 +130,7 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
     if beyond:
         raise ReorgBlockTooHigh(beyond[0], depth - 1)
     places = sorted({0, depth, *(place for _, place in pairs)})
-    with chain.consensus.lock.held(BUSY_SECONDS), to_pool(chain):
+    with chain.vm_lock.held(BUSY_SECONDS), to_pool(chain):
         snapshots.rollback(chain, depth, "Reorg")
         for place, following in pairwise(places):
             for transaction, block in pairs:

@@ -131,7 +131,7 @@ def test_what_a_dump_changes_can_be_undone(rpc, shared_chain, count):
 def test_other_writers_have_their_turn_while_many_blocks_are_mined(rpc, shared_chain, monkeypatch):
     evm = shared_chain.evm
     monkeypatch.setattr(manual_mining, "AT_ONCE", 2)
-    lock, mine_part, heights = evm.consensus.lock, manual_mining._mine_part, []
+    lock, mine_part, heights = evm.vm_lock, manual_mining._mine_part, []
 
     def write() -> None:
         with lock.held(SECONDS):
