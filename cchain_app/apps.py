@@ -9,6 +9,7 @@ from django.apps import AppConfig, apps
 
 if TYPE_CHECKING:
     from cchain_app.chain import EvmChain
+    from cchain_app.services.runtime import EvmRuntime
 
 
 class CChainConfig(AppConfig):
@@ -17,7 +18,7 @@ class CChainConfig(AppConfig):
     name = "cchain_app"
     verbose_name = "C-Chain"
 
-    chains: "tuple[EvmChain, ...]"
+    runtimes: "tuple[EvmRuntime, ...]"
     """The C-Chain, then the further chains. Set by the code that starts the process."""
     chosen: "ContextVar[EvmChain | None]" = ContextVar("chosen", default=None)
     """The chain that the pages of the current request show; None: the C-Chain."""
@@ -29,17 +30,34 @@ def evm_chain() -> "EvmChain":
     For code that Django or Celery call without an argument for it.
     """
     config = _config()
-    return config.chosen.get() or config.chains[0]
+    return config.chosen.get() or config.runtimes[0].chain
 
 
 def evm_chains() -> "tuple[EvmChain, ...]":
     """Return the EVM chains of this process, the C-Chain first."""
-    return _config().chains
+    return tuple(runtime.chain for runtime in evm_runtimes())
+
+
+def evm_runtimes() -> "tuple[EvmRuntime, ...]":
+    """Return the running EVM chains of this process, the C-Chain first."""
+    return _config().runtimes
+
+
+def evm_runtime() -> "EvmRuntime":
+    """Return the running chain that `evm_chain` returns."""
+    chain = evm_chain()
+    return next(runtime for runtime in evm_runtimes() if runtime.chain is chain)
 
 
 def find_evm_chain(name: str) -> "EvmChain | None":
     """Return the chain of this process with this alias or blockchain ID, or None if there is no such chain."""
-    return next((item for item in evm_chains() if item.is_named(name)), None)
+    runtime = find_evm_runtime(name)
+    return None if runtime is None else runtime.chain
+
+
+def find_evm_runtime(name: str) -> "EvmRuntime | None":
+    """Return the running chain with this alias or blockchain ID, or None if there is no such chain."""
+    return next((item for item in evm_runtimes() if item.chain.is_named(name)), None)
 
 
 @contextmanager
@@ -53,9 +71,9 @@ def choosing(chain: "EvmChain") -> Iterator[None]:
         chosen.reset(token)
 
 
-def use(chain: "EvmChain", *further: "EvmChain") -> None:
-    """Make a chain the C-Chain of this process, with these further EVM chains."""
-    _config().chains = (chain, *further)
+def use(runtime: "EvmRuntime", *further: "EvmRuntime") -> None:
+    """Make a running chain the C-Chain of this process, with these further EVM chains."""
+    _config().runtimes = (runtime, *further)
 
 
 def _config() -> CChainConfig:

@@ -16,7 +16,6 @@ from cchain_app.accounts.keyring import (
     is_public,
 )
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.evm_block import EvmBlock
 from cchain_app.blocks.receipt import EncodeLogs, select_encode_logs
 from cchain_app.config import ChainConfig
 from cchain_app.evm.select import is_native, select_engine, select_recovery, select_trie
@@ -29,8 +28,6 @@ from cchain_app.genesis import Genesis, fund_accounts, load_genesis
 from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
-from cchain_app.pool.admission import Outcome
-from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.processing import BlockExecutor
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, EthereumRules
@@ -46,12 +43,9 @@ from chaindb.building import BlocksInProgress
 from chaindb.chains import C_CHAIN
 from chaindb.database import Database
 from chaindb.events import ChainEvents
-from chaindb.group_commit import GroupCommit
 from chaindb.indexing import IndexingTime
 from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
-from chainvm.consensus import Consensus
-from chainvm.port import Block, ChainVM
 from primitives.cb58 import Cb58Error
 from primitives.evm import Hash
 from primitives.fair_lock import FairLock
@@ -97,15 +91,6 @@ class EvmChain:
     vm_name: Final = "evm"
     lock: Final = Lock.CCHAIN
     """The lock for writing its blocks, of the database with its rows."""
-    vm: ChainVM[EvmBlock]
-    """Its processing blocks; use it only under the lock of `consensus`. `services.composition` sets both."""
-    consensus: Consensus[Block]
-    """Decides on the chain's blocks."""
-    admissions: GroupCommit[Newcomer, Outcome]
-    """Commits the transactions that several threads add to the pool together; set by `services.composition`."""
-    mine_on_arrival: Callable[[], None]
-    """Mines each transaction directly as it arrives from now on, in a serving process that may build blocks.
-    Set by `services.composition`."""
 
     def __init__(
         self,

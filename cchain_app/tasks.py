@@ -10,11 +10,11 @@ from typing import Final
 
 from celery import shared_task
 
-from cchain_app.apps import evm_chains, find_evm_chain
-from cchain_app.chain import EvmChain
+from cchain_app.apps import evm_runtimes, find_evm_runtime
 from cchain_app.selectors import development
 from cchain_app.services import admissions, calls, pruning
 from cchain_app.services.production import produce
+from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
 
 TURN = 1.0
@@ -45,13 +45,13 @@ def produce_blocks(chain: str | None = None) -> Done:
     return _on_each(chain, build_blocks)
 
 
-def build_blocks(chain: EvmChain) -> Done:
+def build_blocks(runtime: EvmRuntime) -> Done:
     """Build a chain's blocks; see `produce_blocks`."""
-    made = 0
+    chain, made = runtime.chain, 0
     until = time.monotonic() + TURN
     with chain.producer.attending():
         while True:
-            if produce(chain, "auto"):
+            if produce(runtime, "auto"):
                 made += 1
             elif not made or not chain.producer.wait(LINGER):
                 break
@@ -65,34 +65,38 @@ def build_blocks(chain: EvmChain) -> Done:
 @shared_task(name="cchain_app.tick")
 def tick(chain: str | None = None) -> Done:
     """Run the periodic work of `beat` if no producer process is running."""
-    return _on_each(chain, lambda one: beat(one) if one.producer.is_unattended() else {"blocks": 0})
+    return _on_each(
+        chain, lambda one: beat(one) if one.chain.producer.is_unattended() else {"blocks": 0}
+    )
 
 
-def beat(chain: EvmChain) -> Done:
+def beat(runtime: EvmRuntime) -> Done:
     """Build a block that is due: the next one in interval mode; in auto mode one whose request was lost.
 
     Unspecified: interval mode builds empty blocks too, like Anvil and geth's clique.
     """
+    chain = runtime.chain
     development.refresh_mining_settings(chain)
     mining = development.mining(chain)
     if mining == "auto":
-        return build_blocks(chain)
+        return build_blocks(runtime)
     if mining == "interval":
-        return {"blocks": int(produce(chain, "interval", allow_empty=True))}
+        return {"blocks": int(produce(runtime, "interval", allow_empty=True))}
     return {"blocks": 0}
 
 
 @shared_task(name="cchain_app.expire_pool")
 def expire_pool(chain: str | None = None) -> Done:
     """Drop transactions that have been queued for too long."""
-    return _on_each(chain, lambda one: {"expired": admissions.expire(one, now=clock.wall())})
+    return _on_each(chain, lambda one: {"expired": admissions.expire(one.chain, now=clock.wall())})
 
 
 @shared_task(name="cchain_app.index_calls")
 def index_calls(chain: str | None = None) -> Done:
     """Write the internal calls of some transactions as rows, if NODE_TRACE_INDEX says so."""
 
-    def index(chain: EvmChain) -> Done:
+    def index(runtime: EvmRuntime) -> Done:
+        chain = runtime.chain
         if not (
             chain.settings.indexes_calls(chain.node.network_id)
             and (seconds := chain.indexing.seconds("calls"))
@@ -107,19 +111,20 @@ def index_calls(chain: str | None = None) -> Done:
 def prune_history(chain: str | None = None) -> Done:
     """Delete some of the old states and calls, if NODE_HISTORY_STATE and NODE_HISTORY_CALLS say so."""
     return _on_each(
-        chain, lambda one: pruning.prune(one, seconds=PRUNING[one.node.profile])._asdict()
+        chain,
+        lambda one: pruning.prune(one.chain, seconds=PRUNING[one.chain.node.profile])._asdict(),
     )
 
 
-def _on_each(name: str | None, work: Callable[[EvmChain], Done]) -> Done:
+def _on_each(name: str | None, work: Callable[[EvmRuntime], Done]) -> Done:
     """Do work on the chain with a name, or on each EVM chain; return the sums of the numbers."""
     if name is None:
-        chains = evm_chains()
-    elif (found := find_evm_chain(name)) is not None:
-        chains = (found,)
+        runtimes = evm_runtimes()
+    elif (named := find_evm_runtime(name)) is not None:
+        runtimes = (named,)
     else:
         raise UnknownChain(name)
     done: Counter[str] = Counter()
-    for chain in chains:
-        done.update(work(chain))
+    for runtime in runtimes:
+        done.update(work(runtime))
     return dict(done)

@@ -29,19 +29,19 @@ class _Share(Generic[W, R]):
 
 
 class GroupCommit(Generic[W, R]):
-    """A queue of work that threads share. One thread at a time commits all work queued so far.
+    """A queue of work that threads share. One thread at a time commits all work queued so far."""
 
-    Args:
-        commit: Runs pieces of work in order, in one transaction, and returns a result for each.
-    """
-
-    def __init__(self, commit: Callable[[Sequence[W]], Sequence[R]]) -> None:
-        self._commit = commit
+    def __init__(self) -> None:
         self._committing = threading.Lock()
         self._waiting: deque[_Share[W, R]] = deque()
 
-    def run(self, work: Sequence[W]) -> list[R]:
+    def run(self, work: Sequence[W], commit: Callable[[Sequence[W]], Sequence[R]]) -> list[R]:
         """Return the results of pieces of work, in order, once they are committed.
+
+        Args:
+            work: The pieces of work.
+            commit: Runs pieces of work in order, in one transaction, and returns a result for each. It is the same
+                function for all threads: one of them runs it for all.
 
         Raises:
             BaseException: The exception of `commit`. Then nothing of the joint transaction is stored,
@@ -59,7 +59,7 @@ class GroupCommit(Generic[W, R]):
                 raise WaitedTooLong
         try:
             if not share.done:
-                self._do(self._brought())
+                self._do(self._brought(), commit)
         finally:
             self._committing.release()
         if share.error is not None:
@@ -73,9 +73,13 @@ class GroupCommit(Generic[W, R]):
             shares.append(self._waiting.popleft())
         return shares
 
-    def _do(self, shares: Sequence[_Share[W, R]]) -> None:
+    def _do(
+        self,
+        shares: Sequence[_Share[W, R]],
+        commit: Callable[[Sequence[W]], Sequence[R]],
+    ) -> None:
         try:
-            results = iter(self._commit([item for share in shares for item in share.work]))
+            results = iter(commit([item for share in shares for item in share.work]))
             for share in shares:
                 share.results = [next(results) for _ in share.work]
         except BaseException as error:

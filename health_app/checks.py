@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import development, figures
 from cchain_app.selectors import figures as cchain
+from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
 from chaindb.chains import MISSING_VOTES, P_CHAIN, absence, is_left_out
 from health_app import rules
@@ -29,6 +30,7 @@ from network_app.settings import NetworkSettings
 from platform_app.chain import PlatformChain
 from platform_app.selectors import mempool as platform
 from platform_app.selectors import stakers
+from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from primitives.settings import CommonSettings
 
@@ -78,9 +80,9 @@ class Checks:
 
     node: CommonSettings
     settings: NetworkSettings
-    evms: Sequence[EvmChain]
+    evms: Sequence[EvmRuntime]
     """The EVM chains, the C-Chain first."""
-    platform: PlatformChain
+    platform_runtime: PlatformRuntime
     producer: Callable[[], NodeID | None]
     """Returns the node that makes all blocks of the network; None if none is named or the validators vote."""
     router: Callable[[], tuple[int, float]]
@@ -93,14 +95,19 @@ class Checks:
     """Set once the network process has reported since `began`; a clock that is set back later does not clear it."""
 
     @property
+    def platform(self) -> PlatformChain:
+        """The P-Chain."""
+        return self.platform_runtime.chain
+
+    @property
     def tags(self) -> Mapping[str, frozenset[str]]:
         """The tags of each check by its name, besides `ALL`."""
-        return tags_of(self.evms[1:])
+        return tags_of(evm.chain for evm in self.evms[1:])
 
     def table(self) -> tuple[HealthCheck, ...]:
         """Return the checks."""
         measures: Mapping[str, Callable[[], Finding]] = {
-            **{evm.name: partial(self.measure_evm, evm) for evm in self.evms},
+            **{evm.chain.name: partial(self.measure_evm, evm) for evm in self.evms},
             "P": self.measure_p_chain,
             "X": measure_x_chain,
             "bootstrapped": self.measure_bootstrapped,
@@ -109,12 +116,13 @@ class Checks:
         }
         return tuple(HealthCheck(name, measures[name], tags) for name, tags in self.tags.items())
 
-    def measure_evm(self, chain: EvmChain) -> Finding:
+    def measure_evm(self, runtime: EvmRuntime) -> Finding:
         """Measure an EVM chain: blocks that are made or accepted, and whether the database rejects writes."""
+        chain = runtime.chain
         if is_left_out(chain.name):
             return rules.absent(absence(chain.name), self._missing_votes())
         return rules.evm_chain(
-            self._outstanding(chain),
+            self._outstanding(runtime),
             self.writes.refusal(),
             self._obstacle(chain),
             self._standstill(chain),
@@ -133,7 +141,7 @@ class Checks:
         if voting is not None:
             limits = limits._replace(stake=voting.parameters.min_connected_to_be_healthy)
         return rules.p_chain(
-            self._outstanding(self.platform),
+            self._outstanding(self.platform_runtime),
             stake,
             self.writes.refusal(),
             self._obstacle(self.platform),
@@ -146,7 +154,7 @@ class Checks:
         """Measure whether all chains that this node takes part in have finished their initial sync."""
         if (self.node.bootstrap or self.node.votes) and self._reported() is None:
             return rules.bootstrapped({P_CHAIN: False})
-        names = (*self.node.chains, *(evm.name for evm in self.evms[1:]))
+        names = (*self.node.chains, *(evm.chain.name for evm in self.evms[1:]))
         done = {name: network.is_bootstrapped(name) for name in names}
         waiting = "" if all(done.values()) else network.waiting()
         return rules.bootstrapped(done, waiting)
@@ -180,11 +188,12 @@ class Checks:
         validators = stakers.current_validators(self.platform).by_node
         return MISSING_VOTES if self.platform.node_id in validators else ""
 
-    def _outstanding(self, chain: AnyChain) -> Outstanding:
+    def _outstanding(self, runtime: PlatformRuntime | EvmRuntime) -> Outstanding:
         """Return the blocks that this node makes or should make, and the undecided blocks of its peers."""
+        chain = runtime.chain
         here = self._blocks_in_progress(chain)
         count, longest = len(here), max((seconds for _, seconds in here), default=0.0)
-        overdue = self._overdue(chain)
+        overdue = self._overdue(runtime)
         if overdue is not None:  # it is the block in progress, if there is one
             count, longest = max(count, 1), max(longest, overdue)
         row = self._reported_sync(chain)
@@ -249,19 +258,19 @@ class Checks:
         connected = maker in network.connected_ids()
         return Standstill(due.transactions, seconds, str(maker), connected=connected)
 
-    def _overdue(self, chain: AnyChain) -> float | None:
+    def _overdue(self, runtime: PlatformRuntime | EvmRuntime) -> float | None:
         """Return how many seconds overdue the block is that this node may make; None if no block is due.
 
         The time counts from the start of this process at the earliest, because the others may have just started too.
         """
-        now = clock.now()
+        chain, now = runtime.chain, clock.now()
         due: platform.BuildableBlock | cchain.DueBlock | None
         if isinstance(chain, PlatformChain):
             due = platform.due(chain, now)
         else:
             development.refresh_mining_settings(chain)
             due = cchain.due(chain, now) if development.mining(chain) == "auto" else None
-        if due is None or not chain.consensus.may_produce(due.height, now):
+        if due is None or not runtime.consensus.may_produce(due.height, now):
             return None
         return max(0.0, min(now - due.since, time.time() - self.began))
 
@@ -315,7 +324,7 @@ class Checks:
 
     def _too_long(self, silence: float) -> float | None:
         """Return the seconds of silence of the network process if they exceed the tolerance; a fork has no such process."""
-        expected = self.settings.network and self.evms[0].fork is None
+        expected = self.settings.network and self.evms[0].chain.fork is None
         return silence if expected and silence > HEARTBEAT_TOLERANCE else None
 
 

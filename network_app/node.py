@@ -5,6 +5,7 @@ from functools import cached_property, partial
 from typing import Any, TypeVar
 
 from cchain_app.chain import EvmChain
+from cchain_app.services.runtime import EvmRuntime
 from chaindb.chains import takes_part
 from chaindb.events import ChainEvents
 from chainvm.port import Block, ChainVM
@@ -32,6 +33,7 @@ from network_app.sync.requests import Requests
 from network_app.sync.voting import TakePart
 from platform_app.chain import PlatformChain
 from platform_app.selectors import stakers
+from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 from primitives.node_identity import NodeIdentity
@@ -59,17 +61,17 @@ class NodeNetwork:
         self,
         node: CommonSettings,
         settings: NetworkSettings,
-        platform: PlatformChain,
-        evms: Sequence[EvmChain],
+        platform: PlatformRuntime,
+        evms: Sequence[EvmRuntime],
         proposers: Proposers | None = None,
     ) -> None:
         self.common = node
         self.settings = settings
-        self.platform_chain = self._platform = platform
-        self.evm_chains = tuple(evms)
-        self._inner: tuple[PlatformChain | EvmChain, ...] = (platform, *self.evm_chains)
+        self.platform_chain = self._platform = platform.chain
+        self.evm_chains = tuple(evm.chain for evm in evms)
+        self._inner: tuple[PlatformRuntime | EvmRuntime, ...] = (platform, *evms)
         """The chains without outer blocks."""
-        self.producer = ProducerPolicy(node, platform)
+        self.producer = ProducerPolicy(node, platform.chain)
         """This network's block producer."""
         local = node.network_id == LOCAL
         self.upgrades = Upgrades(epoch_duration=LOCAL_EPOCH if local else PUBLIC_EPOCH)
@@ -77,13 +79,13 @@ class NodeNetwork:
         self._proposers = proposers
         self._validators: dict[ID, PlatformValidators] = {}
         self.platform = self._chain(
-            platform, platform.vm, PlatformBackend(platform), first=lambda: 0
+            platform.chain, platform.vm, PlatformBackend(platform.chain), first=lambda: 0
         )
         """The P-Chain for the network."""
-        self._every: dict[str, NetworkChain[Any]] = {platform.name: self.platform}
+        self._every: dict[str, NetworkChain[Any]] = {platform.chain.name: self.platform}
         """All chains, those that NODE_CHAINS leaves out included."""
-        for evm in self.evm_chains:
-            self._every[evm.name] = self._evm_chain(evm)
+        for evm in evms:
+            self._every[evm.chain.name] = self._evm_chain(evm)
 
     @cached_property
     def identity(self) -> NodeIdentity:
@@ -132,11 +134,10 @@ class NodeNetwork:
 
         If the validators vote, the producers only send an event that there are transactions for a block.
         """
-        for chain in self._inner:
-            outer = self._every[chain.name]
-            chain.consensus = (
-                self._voted(outer, chain.subnet_id) if self.common.votes else outer.consensus
-            )
+        for runtime in self._inner:
+            outer = self._every[runtime.chain.name]
+            voted = self._voted(outer, runtime.chain.subnet_id) if self.common.votes else None
+            runtime.decide_by(voted or outer.consensus)
 
     def parameters(self) -> SnowParameters:
         """Return the parameters of voting for the current validators. Blocking.
@@ -162,7 +163,7 @@ class NodeNetwork:
             return None
         else:
             parameters, only = ONE_VOTE, OneValidator(producer)
-        subnets = {item.name: item.subnet_id for item in self._inner}
+        subnets = {item.chain.name: item.chain.subnet_id for item in self._inner}
         voted = {name: one.voted(followed=producer) for name, one in self.chains.items()}
 
         def take_part(
@@ -222,9 +223,10 @@ class NodeNetwork:
         acceptor = Acceptor(rows, inner, consensus, building=counted)
         return NetworkChain(rows, chain_id, inner, acceptor)
 
-    def _evm_chain(self, evm: EvmChain) -> NetworkChain[Any]:
-        made = self._chain(evm, evm.vm, EvmBackend(evm), first=lambda: evm.first_number)
-        evm.on_rewinding.append(made.rows.forget_above)
+    def _evm_chain(self, evm: EvmRuntime) -> NetworkChain[Any]:
+        chain = evm.chain
+        made = self._chain(chain, evm.vm, EvmBackend(evm), first=lambda: chain.first_number)
+        chain.on_rewinding.append(made.rows.forget_above)
         return made
 
     def _wrap(

@@ -88,8 +88,8 @@ def this_node() -> "Node":
 def use(node: "Node") -> None:
     """Make a node, with its chains, network and explorer, the node of this process."""
     _config().node = node
-    use_evm_chain(*node.evm_chains.values())
-    use_platform_chain(node.platform_chain)
+    use_evm_chain(*node.evm_runtimes.values())
+    use_platform_chain(node.platform_runtime)
     use_network(node.network)
     use_explorer(node.explorer)
 

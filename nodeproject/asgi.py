@@ -110,8 +110,8 @@ class Application:
         if node.head is not None:
             node.head.begin()
         if node.settings.common.profile == "production" and may_make_blocks(node):
-            for chain in node.evm_chains.values():
-                chain.mine_on_arrival()
+            for runtime in node.evm_runtimes.values():
+                runtime.mine_on_arrival()
         raw = AsgiRpc(
             by_path(doors.endpoints()),
             behind,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
-from cchain_app.services.composition import compose as compose_cchain
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
 from chaindb.chains import C_CHAIN, is_left_out
 from chaindb.database import Database
@@ -40,7 +40,7 @@ from platform_app.api import PlatformRpc
 from platform_app.api.own_node import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from platform_app.local.renewal import Renewal
-from platform_app.services.composition import compose as compose_platform
+from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL
 
@@ -93,27 +93,24 @@ class Node:
         """Announces chain events to listeners in this process and in others."""
         self.database = Database()
         """The database of the primary network's chains; their writers in this process take turns."""
-        self.platform_chain = compose_platform(
-            PlatformChain(
-                settings.common,
-                settings.platform,
-                self.database,
-                self.identity,
-                pointers=self.pointers,
-            )
+        self.platform_chain = PlatformChain(
+            settings.common,
+            settings.platform,
+            self.database,
+            self.identity,
+            pointers=self.pointers,
         )
-        if settings.common.network_id == LOCAL:
-            self.platform_chain.own = Renewal(self.platform_chain)
-        self.evm_chain = compose_cchain(
-            EvmChain(
-                settings.common,
-                settings.cchain,
-                self.database,
-                pointers=self.pointers,
-                blockchain_id=self._c_chain_id,
-                has_peers=has_peers,
-                least_time=self._least_time,
-            )
+        is_local = settings.common.network_id == LOCAL
+        own = Renewal(self.platform_chain) if is_local else None
+        self.platform_runtime = PlatformRuntime(self.platform_chain, own)
+        self.evm_chain = EvmChain(
+            settings.common,
+            settings.cchain,
+            self.database,
+            pointers=self.pointers,
+            blockchain_id=self._c_chain_id,
+            has_peers=has_peers,
+            least_time=self._least_time,
         )
         """The C-Chain."""
         follow_with_tokens(self.evm_chain)
@@ -122,6 +119,10 @@ class Node:
             value.name: value for value in (self.evm_chain, *more)
         }
         """The EVM chains by name, the C-Chain first."""
+        self.evm_runtimes: Mapping[str, EvmRuntime] = {
+            name: EvmRuntime(chain) for name, chain in self.evm_chains.items()
+        }
+        """The same as running chains."""
         self.chains = ChainRegistry((self.platform_chain, *self.evm_chains.values()))
         """The chains that the node takes part in, by name."""
         has_others = settings.common.profile == "production" and not is_left_out(C_CHAIN)
@@ -130,11 +131,19 @@ class Node:
         self.transaction_logs = {name: TransactionLog(one) for name, one in self.evm_chains.items()}
         """Log the transactions of each EVM chain; started by processes that serve or accept blocks."""
         self.network = NodeNetwork(
-            settings.common, settings.peers, self.platform_chain, tuple(self.evm_chains.values())
+            settings.common,
+            settings.peers,
+            self.platform_runtime,
+            tuple(self.evm_runtimes.values()),
         )
         """The node's part in its peer network."""
         self.turn = LoopTurn()
         """The share of a turn of this process's event loop that all interfaces together may use."""
+
+    @property
+    def evm_runtime(self) -> EvmRuntime:
+        """The C-Chain as a running chain."""
+        return self.evm_runtimes[self.evm_chain.name]
 
     @property
     def evm_rpc(self) -> EvmRpc:
@@ -147,7 +156,7 @@ class Node:
         """The shared state of the interfaces of each EVM chain, by name."""
         return {
             name: EvmRpc(one, self.turn, self.transaction_logs[name])
-            for name, one in self.evm_chains.items()
+            for name, one in self.evm_runtimes.items()
         }
 
     @cached_property
@@ -158,7 +167,13 @@ class Node:
     @cached_property
     def observation(self) -> Observation:
         """Exposes this process to monitoring."""
-        return Observation(self.settings, self.processes, self.evm_rpcs, self.platform_rpc)
+        return Observation(
+            self.settings,
+            self.processes,
+            self.evm_rpcs,
+            self.platform_rpc,
+            self.platform_runtime,
+        )
 
     @cached_property
     def doors(self) -> Endpoints:
@@ -194,7 +209,7 @@ class Node:
             base_url=base_url(self.settings),
             rpc=lambda: self.doors.cchain,
         )
-        return compose_explorer(made)
+        return compose_explorer(made, self.evm_runtime)
 
     def _health(self) -> Report:
         """Return the results of the health checks; the first call creates their reporter."""
@@ -223,19 +238,17 @@ class Node:
             log.end()
 
     def _further_chain(self, given: FurtherChain) -> EvmChain:
-        return compose_cchain(
-            EvmChain(
-                self.settings.common,
-                self.settings.cchain,
-                Database(given.database),
-                pointers=self.pointers,
-                aliases=given.aliases,
-                blockchain_id=lambda: given.blockchain_id,
-                genesis_file=given.genesis_file,
-                subnet_id=given.subnet_id,
-                has_peers=has_peers,
-                least_time=self._least_time,
-            )
+        return EvmChain(
+            self.settings.common,
+            self.settings.cchain,
+            Database(given.database),
+            pointers=self.pointers,
+            aliases=given.aliases,
+            blockchain_id=lambda: given.blockchain_id,
+            genesis_file=given.genesis_file,
+            subnet_id=given.subnet_id,
+            has_peers=has_peers,
+            least_time=self._least_time,
         )
 
     def _c_chain_id(self) -> ID:

@@ -9,6 +9,7 @@ from django.apps import AppConfig, apps
 
 if TYPE_CHECKING:
     from platform_app.chain import PlatformChain
+    from platform_app.services.runtime import PlatformRuntime
 
 
 class PlatformAppConfig(AppConfig):
@@ -17,18 +18,23 @@ class PlatformAppConfig(AppConfig):
     name = "platform_app"
     verbose_name = "P-Chain"
 
-    chain: "PlatformChain"
+    runtime: "PlatformRuntime"
     """Set by the code that assembles the process."""
 
 
 def platform_chain() -> "PlatformChain":
     """Return the P-Chain of this process."""
-    return _config().chain
+    return _config().runtime.chain
 
 
-def use(chain: "PlatformChain") -> None:
-    """Make a chain the P-Chain of this process from now on."""
-    _config().chain = chain
+def platform_runtime() -> "PlatformRuntime":
+    """Return the running P-Chain of this process."""
+    return _config().runtime
+
+
+def use(runtime: "PlatformRuntime") -> None:
+    """Make a running chain the P-Chain of this process from now on."""
+    _config().runtime = runtime
 
 
 def _config() -> PlatformAppConfig:

@@ -6,7 +6,7 @@ Each process has one chain, made from the settings; a test can make any number o
 from dataclasses import dataclass
 from functools import cached_property
 from time import monotonic
-from typing import ClassVar, Final, NamedTuple, Protocol, Self
+from typing import ClassVar, Final, NamedTuple, Self
 
 from django.db import DEFAULT_DB_ALIAS
 
@@ -16,9 +16,6 @@ from chaindb.database import Database
 from chaindb.events import ChainEvents
 from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
-from chainvm.consensus import Consensus
-from chainvm.port import ChainVM
-from platform_app.blocks.block import Block
 from platform_app.config import PlatformConfig, reference_config, specification_config
 from platform_app.executor.env import Env
 from platform_app.memory.answers import AnswerMemory, ChainPosition
@@ -29,7 +26,6 @@ from platform_app.state.chain import ChainState
 from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import Tx
 from platform_app.txs.components import ProofOfPossession
 from platform_app.wallet.keystore_errors import KeystoreBusy
 from primitives.fair_lock import FairLock
@@ -82,19 +78,6 @@ class KeyDerivation(NamedTuple):
         )
 
 
-class OwnTxs(Protocol):
-    """Issues the node's own transactions, each in its own block before all pending transactions."""
-
-    def propose(self, *, now: int) -> Tx | None:
-        """Return a transaction for the next block at a chain time in Unix seconds, or None.
-
-        Nothing is written: the transaction does not enter the mempool, and is lost if its block fails.
-        """
-
-    def undo(self) -> None:
-        """Record that the block of the last transaction failed."""
-
-
 class NoPlatformGenesis(Exception):
     """The database holds no P-Chain yet; `init_node` creates its genesis."""
 
@@ -119,10 +102,6 @@ class PlatformChain:
     vm_name: Final = "platform"
     lock: Final = Lock.PCHAIN
     """The lock for writing its blocks."""
-    vm: ChainVM[Block]
-    """Its processing blocks; requires the lock of `consensus`. `services.composition` sets both."""
-    consensus: Consensus[Block]
-    """The consensus that decides on its blocks."""
 
     def __init__(
         self,
@@ -150,8 +129,6 @@ class PlatformChain:
         self.looks = RecheckTimer()
         self.producer = Wakeup("platform_app.build_blocks", Lock.PCHAIN_PRODUCER, db, node.profile)
         """Asked for a block in the transaction that stores pending work, or after that transaction."""
-        self.own: OwnTxs | None = None
-        """Set by the code that creates the chain: on a local network its validator renews itself."""
 
     def is_named(self, name: str) -> bool:
         """Return whether a name means this chain: one of its aliases, or its blockchain ID."""

@@ -5,7 +5,7 @@ import time
 from celery import shared_task
 
 from chaindb import clock
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.services import clearing
 
 TURN = 0.05
@@ -24,11 +24,12 @@ def build_blocks() -> dict[str, int]:
 
     Triggered by each transaction and by the clock, because stakers start and end without transactions.
     """
-    chain = platform_chain()
+    runtime = platform_runtime()
+    chain = runtime.chain
     chain.producer.answer()
     built = 0
     until = time.monotonic() + TURN
-    while chain.consensus.produce(now=clock.now()) is not None:
+    while runtime.consensus.produce(now=clock.now()) is not None:
         built += 1
         if time.monotonic() > until:
             chain.producer.request()

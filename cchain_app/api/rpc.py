@@ -21,6 +21,7 @@ from cchain_app.evm.engine import BlockEnv
 from cchain_app.feemarket import BlockFees
 from cchain_app.selectors.blocks import blob_base_fee
 from cchain_app.services.pending import PendingBlocks
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.console import CONSOLE
 from chaindb.connections import WOULD_BLOCK
@@ -45,7 +46,7 @@ class EvmRpc:
     """The RPC context of a chain, which is the first argument of its handlers.
 
     Args:
-        chain: The chain.
+        runtime: The chain.
         turn: The time that all RPC endpoints of the process share in a turn of the event loop, except for calls in
             whole requests and frames.
         transaction_log: The log of called methods; by default a log that is not started.
@@ -53,11 +54,12 @@ class EvmRpc:
 
     def __init__(
         self,
-        chain: EvmChain,
+        runtime: EvmRuntime,
         turn: LoopTurn | None = None,
         transaction_log: TransactionLog | None = None,
     ) -> None:
-        self.chain = chain
+        self.runtime = runtime
+        self.chain = chain = runtime.chain
         limits = chain.settings.ws
         # No single client may use up all connections.
         of_client = math.ceil(limits.connections * 3 / 4)
@@ -69,7 +71,7 @@ class EvmRpc:
             renderer=_log_renderer_of(chain),
         )
         self.environments: RenderedCache[BlockEnv] = RenderedCache(16)
-        self.pending = PendingBlocks(chain)
+        self.pending = PendingBlocks(runtime)
         """Builds the pending block."""
         self.tips: RenderedCache[int] = RenderedCache(1)
         self.fees: RenderedCache[BlockFees] = RenderedCache(4 * feemarket.SAMPLED_BLOCKS)

@@ -1,8 +1,7 @@
 """Admits transactions to the pool, in a single database transaction, and removes expired ones."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -25,7 +24,6 @@ from cchain_app.store import questions
 from cchain_app.txs.errors import WrongChainId
 from chaindb import clock
 from chaindb.database import Question
-from chaindb.group_commit import GroupCommit
 from chaindb.locks import Lock
 from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
@@ -43,11 +41,6 @@ class AdmissionResult(NamedTuple):
     """Transactions that became executable: those of the batch, and those in the pool whose nonce gap it filled."""
 
 
-def admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> list[Outcome]:
-    """Store the transactions that the pool accepts, and return the outcome of each. Raises as `add_to_pool`."""
-    return add_to_pool(chain, newcomers).outcomes
-
-
 def add_to_pool(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:
     """Store the transactions that the pool accepts, in one commit; then announce them and request a block.
 
@@ -55,20 +48,6 @@ def add_to_pool(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResu
         UpstreamError: The chain is a fork, and the upstream does not return the senders' accounts.
     """
     return supplied(chain, partial(_admit, chain, newcomers))
-
-
-@contextmanager
-def to_pool(chain: EvmChain) -> Iterator[None]:
-    """Send all new transactions to the pool while the body runs, because the body makes the blocks.
-
-    The caller holds the lock of the chain's consensus, so other threads cannot mine transactions directly either.
-    """
-    straight = chain.admissions
-    chain.admissions = GroupCommit(partial(admit, chain))
-    try:
-        yield
-    finally:
-        chain.admissions = straight
 
 
 def _admit(chain: EvmChain, newcomers: Sequence[Newcomer]) -> AdmissionResult:

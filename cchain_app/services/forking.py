@@ -26,6 +26,7 @@ from cchain_app.selectors.forked import fetch_accounts, upstream_of
 from cchain_app.services import cheats, snapshots
 from cchain_app.services.replaying import replay
 from cchain_app.services.rewinding import moved, staying
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import chain as stored
 from cchain_app.store import development
 from cchain_app.store import forked as rows
@@ -197,14 +198,14 @@ def _write(chain: EvmChain, beginning: _Beginning) -> None:
     clock.show(block.header.timestamp, minimum=chain.least_time())
 
 
-def reset(chain: EvmChain, wanted: ForkPoint | None) -> None:
+def reset(runtime: EvmRuntime, wanted: ForkPoint | None) -> None:
     """Rewind to the start of the fork, or replace it by another fork if another block or URL is requested.
 
     Unspecified: a fork with a replay keeps the replay, unless a block is requested, even if it is the fork block; then
     the fork has no replay.
 
     Args:
-        chain: The chain.
+        runtime: The chain.
         wanted: The requested fork. None or the current fork: rewind to its start; a chain that is not a fork is
             rewound to block 0.
 
@@ -213,6 +214,7 @@ def reset(chain: EvmChain, wanted: ForkPoint | None) -> None:
         HasPeers: Other nodes follow the chain.
         UpstreamError: The upstream does not return the data with which a fork starts; nothing has changed.
     """
+    chain = runtime.chain
     fork = chain.fork
     if fork is None:
         if wanted is not None:
@@ -230,7 +232,7 @@ def reset(chain: EvmChain, wanted: ForkPoint | None) -> None:
         chain.upstream = upstream
         _back_to_beginning(chain, fork)
         return
-    _begin_anew(chain, beginning, upstream)
+    _begin_anew(runtime, beginning, upstream)
 
 
 def _back_to_beginning(chain: EvmChain, fork: ForkOrigin) -> None:
@@ -241,7 +243,8 @@ def _back_to_beginning(chain: EvmChain, fork: ForkOrigin) -> None:
     snapshots.reset(chain, fund)
 
 
-def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> None:
+def _begin_anew(runtime: EvmRuntime, beginning: _Beginning, upstream: Upstream) -> None:
+    chain = runtime.chain
     if chain.has_peers():
         raise HasPeers
     with chain.vm_lock.held(BUSY_SECONDS):
@@ -250,6 +253,7 @@ def _begin_anew(chain: EvmChain, beginning: _Beginning, upstream: Upstream) -> N
             chain.db.acquire(Lock.CCHAIN_POOL)
             found = development.conditions(chain.db)
             rows.forget_everything(chain.db)
+            runtime.vm.begin_anew()
             for listener in chain.on_rewinding:
                 listener(-1)
             _write(chain, beginning)

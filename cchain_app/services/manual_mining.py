@@ -10,6 +10,7 @@ from cchain_app.development.errors import HasPeers, TimeBeforeHead, TimeTooLate
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, development
 from cchain_app.services.cheats import change_conditions
+from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
 from chaindb.locks import BUSY_SECONDS
 from chainvm.port import HeadMoved
@@ -33,11 +34,13 @@ def interval_is_over(chain: EvmChain) -> bool:
     return seconds is None or monotonic() - chain.last_accepted_at >= seconds - 0.5
 
 
-def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = None) -> list[int]:
+def mine(
+    runtime: EvmRuntime, count: int, *, interval: int = 0, time: int | None = None
+) -> list[int]:
     """Make blocks, including empty ones, from the pool's transactions; return their heights.
 
     Args:
-        chain: The chain.
+        runtime: The chain.
         count: Number of blocks.
         interval: Seconds before each block, including the first.
         time: Time of the first block in Unix seconds; the clock continues from there.
@@ -47,6 +50,7 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
         TimeBeforeHead: `time` is below the head's.
         WaitedTooLong: Another thread has worked on the chain for `BUSY_SECONDS`; the blocks made so far stay.
     """
+    chain = runtime.chain
     if chain.has_peers():
         raise HasPeers
     made: list[int] = []
@@ -54,18 +58,19 @@ def mine(chain: EvmChain, count: int, *, interval: int = 0, time: int | None = N
         with chain.vm_lock.held(BUSY_SECONDS):
             if time is not None and not made:
                 set_next_timestamp(chain, time)
-            blocks_of_part = _mine_part(chain, min(AT_ONCE, count - len(made)), interval)
+            blocks_of_part = _mine_part(runtime, min(AT_ONCE, count - len(made)), interval)
         if not blocks_of_part:
             break
         made += blocks_of_part
     return made
 
 
-def _mine_part(chain: EvmChain, count: int, interval: int) -> list[int]:
+def _mine_part(runtime: EvmRuntime, count: int, interval: int) -> list[int]:
     """Make blocks in one transaction; return their heights."""
+    chain = runtime.chain
     while True:
         try:
-            branch = chain.consensus.produce_line(_times(chain, count, interval))
+            branch = runtime.consensus.produce_line(_times(chain, count, interval))
         except HeadMoved:
             continue  # another process has made a block meanwhile
         if branch and interval:

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.blocks.pending import PendingBlock
-from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, development, pool
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.vm import EvmVM
 from chaindb import clock
 from chaindb.connections import WouldBlock, on_event_loop
@@ -85,11 +85,12 @@ class PendingBlocks:
     """Builds the pending block of a chain and keeps it. Any number of threads share it; only one builds.
 
     Args:
-        chain: The chain.
+        runtime: The chain.
     """
 
-    def __init__(self, chain: EvmChain) -> None:
-        self._chain = chain
+    def __init__(self, runtime: EvmRuntime) -> None:
+        self._runtime = runtime
+        self._chain = runtime.chain
         self._lock = threading.Lock()
         """Held by the thread that builds the block."""
         self._built: _Built | None = None
@@ -105,7 +106,7 @@ class PendingBlocks:
             PendingBlockNotBuilt: The head moved each time the block was built, or the engine rejects every block.
             UpstreamError: The chain is a fork, and the upstream does not return the state that the block needs.
         """
-        consensus, head = self._chain.consensus, blocks.head(self._chain)
+        consensus, head = self._runtime.consensus, blocks.head(self._chain)
         if not (consensus.decides_alone and consensus.may_produce(head.number + 1, clock.wall())):
             return None
         if on_event_loop():

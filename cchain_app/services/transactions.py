@@ -1,164 +1,241 @@
-"""Accepts signed transactions: `eth_sendRawTransaction`, batches of it, gossip by peers; and impersonated ones.
+"""Accepts transactions: `eth_sendRawTransaction`, batches of it, gossip by peers; and impersonated ones.
 
-This module turns signed envelopes into transactions with verified signers, without reading accounts. Then
-`admissions` stores those that the pool accepts. The transactions of several threads are written together, in one
+`reading` turns signed envelopes into transactions with verified signers, without reading accounts. Then they are mined
+directly, or stored in the pool by `admissions`. The transactions of several threads are written together, in one
 database transaction. Single calls that arrive together are combined earlier: the endpoints gather them for one thread
 (`jsonrpc.dispatch.gathering`).
+
+Mining directly, without the pool, takes one commit instead of two, and the transaction is mined when it is
+acknowledged. If a node decides alone and makes a block when a transaction arrives, a row of the pool would live for some
+milliseconds: it would be committed, read, and deleted with the block. If the pool is empty and all new
+transactions can run immediately, this process executes them right away and commits only their block. In all other
+cases (transactions are pending, another thread or process is building a block, a transaction is rejected or cannot
+run) they go to the pool as usual.
+
+On a chain with development methods an executable transaction is mined before its hash is returned, even if
+it goes through the pool, because clients ask for the receipt immediately.
+
+Unspecified: the design's "one writer for each chain, whoever holds that chain's lock" (docs/protocol/design.md, "Who writes")
+can be any process. In the production profile web processes write such blocks, in addition to the producer.
 """
 
+import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from functools import partial
+from time import monotonic
 from typing import Final
 
-from cchain_app.chain import EvmChain
-from cchain_app.pool.admission import (
-    AdmissionRules,
-    Outcome,
-    check_after_sender,
-    check_before_sender,
-    check_size,
-)
+from django.db import DatabaseError
+
+from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
-from cchain_app.pool.errors import PoolRejection
-from cchain_app.pool.limits import PoolLimits
-from cchain_app.selectors import blocks
-from cchain_app.selectors.blocks import fork_of_next
-from cchain_app.txs.authorities import authorities_of
-from cchain_app.txs.codec import (
-    DecodedTransaction,
-    check_signature,
-    decode_unsigned,
-    signed_digest,
-    with_sender,
-)
-from cchain_app.txs.errors import (
-    BlobTransactionRefused,
-    InvalidSignatureValues,
-    InvalidTransaction,
-    SenderNotRecoverable,
-)
-from cchain_app.txs.impersonation import names_sender
-from cchain_app.txs.transaction import BLOB, Transaction
-from primitives.evm import Address
-from primitives.networks import LOCAL
+from cchain_app.pool.ordering import select
+from cchain_app.selectors import blocks, development
+from cchain_app.selectors.blocks import base_fee_after
+from cchain_app.services.acceptance import DirectBlockRefused
+from cchain_app.services.admissions import Admissions, add_to_pool
+from cchain_app.services.production import produce
+from cchain_app.services.reading import read_envelopes, read_impersonated
+from cchain_app.services.runtime import EvmRuntime
+from cchain_app.store import pool as rows
+from cchain_app.store import questions
+from cchain_app.txs.transaction import Transaction
+from chaindb import clock
+from primitives.evm import Hash
 
-Refusal = PoolRejection | InvalidTransaction
+_log: Final = logging.getLogger(__name__)
 
-_BLOB: Final = bytes([BLOB])
-"""The first byte of envelopes of that type."""
+MAX_GAS: Final = 5_000_000
+"""Limit of the total gas limit of transactions that bypass the pool."""
+
+BLOCK_SECONDS: Final = 5.0
+"""Time limit for waiting for the blocks with the transactions, and for the lock of the chain's consensus, which a call
+that makes many blocks holds. Afterwards the transactions stay in the pool, and the producer mines them."""
+
+COMPANY_SECONDS: Final = 1.0
+"""If other processes make blocks too, transactions go to the pool for this time after another client has sent some.
+
+Only single transactions are mined directly then. For several, the producer makes fewer and larger blocks."""
 
 
-def submit(chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
-    """Submit signed envelopes to the pool, in order, and return the outcome of each.
+def submit(runtime: EvmRuntime, raws: Sequence[bytes], *, gossiped: bool = False) -> list[Outcome]:
+    """Submit signed envelopes, in order, and return the outcome of each.
 
     A hash is returned after the transaction was committed, so it survives a crash. `gossiped` envelopes are exempt
     from checks that apply only to RPC.
+
+    Raises:
+        UpstreamError: As `admissions.add_to_pool`.
     """
-    outcomes = _read(chain, raws, gossiped=gossiped)
+    outcomes = read_envelopes(runtime.chain, raws, gossiped=gossiped)
     newcomers = [outcome for outcome in outcomes if isinstance(outcome, Newcomer)]
-    admitted = iter(chain.admissions.run(newcomers) if newcomers else ())
+    admitted = iter(_admit_together(runtime, newcomers) if newcomers else ())
     return [next(admitted) if isinstance(item, Newcomer) else item for item in outcomes]
 
 
-def submit_impersonated(chain: EvmChain, transaction: Transaction) -> Outcome:
-    """Submit an unsigned transaction to the pool, and return its outcome.
+def submit_impersonated(runtime: EvmRuntime, transaction: Transaction) -> Outcome:
+    """Submit an unsigned transaction, and return its outcome.
 
     The caller has checked that its sender may send without a key. All other checks are those of `submit`.
     """
-    rules = _rules(chain, chain.pool_limits)
-    try:
-        check_before_sender(transaction, rules)
-        check_after_sender(transaction, rules)
-    except PoolRejection as rejection:
-        return rejection
-    (newcomer,) = _with_authorities(chain, [transaction])
-    assert isinstance(newcomer, Newcomer)
-    (outcome,) = chain.admissions.run([newcomer])
+    newcomer = read_impersonated(runtime.chain, transaction)
+    if not isinstance(newcomer, Newcomer):
+        return newcomer
+    (outcome,) = _admit_together(runtime, [newcomer])
     return outcome
 
 
-def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
-    head = blocks.head(chain)
-    return AdmissionRules(
-        fork=fork_of_next(chain, head),
-        block_gas_limit=head.header.gas_limit,
-        limits=limits,
-    )
+def _admit_together(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome]:
+    """Admit transactions together with those of other threads, in one database transaction."""
+    return runtime.arrivals.queue.run(newcomers, partial(admit, runtime))
 
 
-def _read(
-    chain: EvmChain, raws: Sequence[bytes], *, gossiped: bool = False
-) -> list[Newcomer | Refusal]:
-    """Decode envelopes, recover their signers together, and do all checks that need no account.
+def admit(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome]:
+    """Return the outcomes of transactions: those that were accepted are stored in a block or in the pool.
 
-    The checks are in go-ethereum's order. Unspecified: the type of blob transactions and the size are checked before all
-    others, so that nothing oversized is decoded, and senders of blobs learn that they are not accepted.
+    For one thread of a process at a time, which the queue of `runtime.arrivals` ensures.
 
-    Args:
-        chain: The chain.
-        raws: The envelopes.
-        gossiped: Whether other nodes sent them. These have acknowledged them, so the limits that
-            protect this node's own users from mistakes do not apply, as in go-ethereum.
+    Raises:
+        UpstreamError: As `admissions.add_to_pool`.
     """
-    limits = chain.pool_limits
-    if gossiped:
-        limits = replace(limits, fee_cap=None, unprotected_allowed=True)
-    rules = _rules(chain, limits)
-    outcomes = [_decoded(chain, raw, rules) for raw in raws]
-    decoded = [outcome for outcome in outcomes if isinstance(outcome, DecodedTransaction)]
-    senders = iter(chain.recover_senders([signed_digest(item) for item in decoded]))
-    return _with_authorities(
-        chain,
-        [
-            _with_sender(other, next(senders), rules)
-            if isinstance(other, DecodedTransaction)
-            else other
-            for other in outcomes
-        ],
+    if not runtime.arrivals.mines:
+        return add_to_pool(runtime.chain, newcomers).outcomes
+    outcomes = _mined(runtime, newcomers) if _is_soon_done(runtime, newcomers) else None
+    if outcomes is not None:
+        return outcomes
+    admitted = add_to_pool(runtime.chain, newcomers)
+    if admitted.pending and _mines_before_answer(runtime):
+        _mine_pool(runtime, admitted.pending)
+    return admitted.outcomes
+
+
+def _is_soon_done(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> bool:
+    """Return whether this process may make their block immediately and it will not take long.
+
+    On a fork the state may have to be fetched first; only the code of the pool can do that.
+    """
+    return (
+        runtime.chain.fork is None
+        and _may_mine(runtime)
+        and sum(newcomer.transaction.gas for newcomer in newcomers) <= MAX_GAS
+        and _come_alone(runtime, newcomers)
     )
 
 
-def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
+def _may_mine(runtime: EvmRuntime) -> bool:
+    """Return whether blocks are made when transactions arrive, and by this node alone."""
+    chain = runtime.chain
+    return (
+        runtime.consensus.decides_alone
+        and development.mining(chain) == "auto"
+        and runtime.consensus.may_produce(blocks.head(chain).number + 1, clock.wall())
+    )
+
+
+def _mines_before_answer(runtime: EvmRuntime) -> bool:
+    """Return whether clients may rely on the receipt as soon as they have the hash."""
+    chain = runtime.chain
+    return chain.has_development_methods and _may_mine(runtime)
+
+
+def _mine_pool(runtime: EvmRuntime, pending: Sequence[Hash]) -> None:
+    """Make blocks until they contain these transactions, or until no block can be made.
+
+    The producer may have mined them already. Errors are only logged, because the transactions are stored and the
+    producer tries again.
+    """
+    chain, left = runtime.chain, set(pending)
+    deadline = monotonic() + BLOCK_SECONDS
+    if not chain.vm_lock.acquire(timeout=BLOCK_SECONDS):
+        return
     try:
-        if raw[:1] == _BLOB:
-            raise BlobTransactionRefused
-        check_size(len(raw), rules.limits)
-        decoded = decode_unsigned(raw)
-        check_before_sender(decoded, rules)
-        check_signature(decoded, chain.config.chain_id)
-        if chain.node.network_id == LOCAL and names_sender(decoded):
-            # The bytes of an impersonated transaction: a recovered sender would give another transaction, with the same hash.
-            raise InvalidSignatureValues
-    except (PoolRejection, InvalidTransaction) as refusal:
-        return refusal
-    return decoded
+        while left and monotonic() < deadline and produce(runtime, "auto"):
+            left.difference_update(
+                transaction.hash for transaction in blocks.head(chain).transactions
+            )
+    except Exception as error:
+        is_unexpected = not isinstance(error, DatabaseError)
+        _log.warning("no block is made on arrival: %s", error, exc_info=is_unexpected)
+    finally:
+        chain.vm_lock.release()
 
 
-def _with_sender(
-    decoded: DecodedTransaction, sender: Address | None, rules: AdmissionRules
-) -> Transaction | Refusal:
-    if sender is None:
-        return SenderNotRecoverable()
+def _come_alone(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> bool:
+    """Return whether, as far as this process knows, no other process has transactions for the same block.
+
+    If two processes make a block at the same time, one of them has executed its block in vain. Followers have a
+    cost per block, so many small blocks cost them more than the producer's larger ones.
+    """
+    if runtime.chain.node.profile == "embedded":
+        return True
+    if len(newcomers) > 1:
+        _note_company(runtime)
+    return monotonic() >= runtime.arrivals.alone_from
+
+
+def _note_company(runtime: EvmRuntime) -> None:
+    runtime.arrivals.alone_from = monotonic() + COMPANY_SECONDS
+
+
+def _mined(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
+    """Return the outcomes if all accepted transactions are in a block; None if nothing was changed."""
+    if not runtime.chain.vm_lock.acquire(blocking=False):
+        return None
     try:
-        check_after_sender(decoded, rules)
-    except PoolRejection as rejection:
-        return rejection
-    return with_sender(decoded, sender)
+        return _mine(runtime, newcomers)
+    finally:
+        runtime.chain.vm_lock.release()
 
 
-def _with_authorities(
-    chain: EvmChain, outcomes: Sequence[Transaction | Refusal]
-) -> list[Newcomer | Refusal]:
-    """Recover authorities last, so that each recovery is covered by the transaction's gas."""
-    setting_code = [
-        outcome
-        for outcome in outcomes
-        if isinstance(outcome, Transaction) and outcome.authorizations
-    ]
-    recovered = iter(authorities_of(setting_code, chain.recover_senders))
-    return [
-        Newcomer(item, next(recovered) if item.authorizations else ())
-        if isinstance(item, Transaction)
-        else item
-        for item in outcomes
-    ]
+def _mine(runtime: EvmRuntime, newcomers: Sequence[Newcomer]) -> list[Outcome] | None:
+    """Mine with the lock held. Pauses and manual changes by this process take the lock too."""
+    chain, head = runtime.chain, blocks.head(runtime.chain)
+    asked = questions.of_automine(head.number, is_development=chain.is_development)
+    with chain.db.read_ahead([*asked, *clock.questions(chain.db)]):
+        development.refresh_mining_settings(chain)
+        if development.mining(chain) != "auto":
+            return None
+        return _mine_on(runtime, head, newcomers)
+
+
+def _mine_on(
+    runtime: EvmRuntime, head: AcceptedBlock, newcomers: Sequence[Newcomer]
+) -> list[Outcome] | None:
+    chain = runtime.chain
+    extent = rows.extent(chain.db)
+    if extent.slots:
+        _note_company(runtime)
+        return None
+    admissions = Admissions(chain, head, newcomers, extent)
+    outcomes = [admissions.admit(newcomer) for newcomer in newcomers]
+    # A rejection requires a current head, because another process may have moved it.
+    is_refused = any(isinstance(outcome, Exception) for outcome in outcomes)
+    ordered = None if is_refused else _ordered(runtime, admissions, head)
+    return outcomes if ordered is not None and _make(runtime, ordered, head) else None
+
+
+def _make(runtime: EvmRuntime, ordered: Sequence[Transaction], head: AcceptedBlock) -> bool:
+    """Make the block on this head; return whether it was accepted, and not that of a faster process."""
+    block = None
+    with suppress(DirectBlockRefused), runtime.vm.offering(ordered, head.hash):
+        block = runtime.consensus.produce(now=clock.cchain_now(runtime.chain.db))
+    if block is None:
+        _note_company(runtime)
+    return block is not None
+
+
+def _ordered(
+    runtime: EvmRuntime, admissions: Admissions, head: AcceptedBlock
+) -> list[Transaction] | None:
+    """Return all accepted transactions in the order in which they should run; None if some of them have to wait."""
+    chosen = select(
+        admissions.pending_parts(),
+        base_fee_after(runtime.chain, head) or 0,
+        MAX_GAS,
+        runtime.chain.pool_limits.minimum_tip,
+    )
+    if len(chosen) < len(admissions.added):
+        return None
+    return [admissions.added[item.hash].transaction for item in chosen]

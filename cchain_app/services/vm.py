@@ -25,13 +25,14 @@ from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
+from cchain_app.pool.entry import Newcomer
 from cchain_app.processing import ProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state
 from cchain_app.selectors.development import effect_of
-from cchain_app.services import transactions
 from cchain_app.services.acceptance import NOTHING, BlockCheats, accept, head_moved, tell
+from cchain_app.services.admissions import add_to_pool
 from cchain_app.services.choosing import choose, drop, invalid
-from cchain_app.services.reading import read_transactions
+from cchain_app.services.reading import read_envelopes, read_transactions
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state
 from cchain_app.txs.transaction import Transaction
@@ -371,7 +372,8 @@ class EvmVM:
         if not raws:
             return
         try:
-            transactions.submit(self._chain, raws, gossiped=True)
+            outcomes = read_envelopes(self._chain, raws, gossiped=True)
+            add_to_pool(self._chain, [item for item in outcomes if isinstance(item, Newcomer)])
         except Exception:
             _log.exception("%d transactions of rejected blocks are not in the pool", len(raws))
 

@@ -4,6 +4,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
+from cchain_app.services.runtime import EvmRuntime
 from explorer_app.services.compiler_socket import SocketCompilers
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.services.faucet import Faucet, read_key
@@ -15,9 +16,14 @@ from primitives.networks import LOCAL
 _log: Final = logging.getLogger(__name__)
 
 
-def compose(site: Explorer) -> Explorer:
-    """Set an explorer's compilers and faucet, and return it."""
-    site.faucet = _faucet(site)
+def compose(site: Explorer, evm: EvmRuntime) -> Explorer:
+    """Set an explorer's compilers and faucet, and return it.
+
+    Args:
+        site: The explorer.
+        evm: The C-Chain.
+    """
+    site.faucet = _faucet(site, evm if site.has_cchain else None)
     site.compilers = _compilers(site)
     return site
 
@@ -31,13 +37,12 @@ def _compilers(site: Explorer) -> Compilers:
     return NpmCompilers(directory, CompilationLimits(settings.solc_seconds, settings.solc_memory))
 
 
-def _faucet(site: Explorer) -> Faucet | None:
+def _faucet(site: Explorer, evm: EvmRuntime | None) -> Faucet | None:
     """Return the faucet; None if it has no key or NODE_FAUCET is 0.
 
     If the key cannot be read, the error is logged and the node runs without a faucet.
     """
     settings = site.settings
-    evm = site.evm if site.has_cchain else None
     key: bytes | None = EWOQ_KEY if site.node.network_id == LOCAL else None
     if settings.faucet_key_file:
         try:

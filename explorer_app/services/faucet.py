@@ -11,11 +11,11 @@ from typing import Final
 
 from adminkit.identifier_terms import read_term
 from adminkit.terms import parse_term
-from cchain_app.chain import EvmChain
 from cchain_app.pool.errors import AlreadyKnown, NonceTooLow, ReplacementUnderpriced
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import state_at
 from cchain_app.services import transactions
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from cchain_app.txs.transaction import LEGACY
 from chaindb import clock
@@ -96,7 +96,7 @@ class Faucet:
 
     def __init__(
         self,
-        evm: EvmChain | None,
+        evm: EvmRuntime | None,
         platform: PlatformChain,
         key: bytes,
         *,
@@ -173,8 +173,8 @@ class Faucet:
             )
 
     def _on_cchain(self, to: Address) -> str:
-        chain = self._evm
-        assert chain is not None
+        assert self._evm is not None
+        chain = self._evm.chain
         head = blocks.head(chain)
         account = state_at(chain, head.number).account(to)
         has_code = account is not None and account.code_hash != EMPTY_HASH
@@ -187,13 +187,13 @@ class Faucet:
             value=self.coins * WEI,
             max_fee_per_gas=2 * (blocks.base_fee_after(chain, head) or 0) + TIP,
         )
-        (outcome,) = transactions.submit(chain, [sign_transaction(sent, self._key)])
+        (outcome,) = transactions.submit(self._evm, [sign_transaction(sent, self._key)])
         for _ in range(_ATTEMPTS):
             if not isinstance(outcome, _TAKEN):
                 break
             own = secp256k1.address_of_private_key(self._key)
             sent = replace(sent, nonce=pool.next_nonce(chain, own))
-            (outcome,) = transactions.submit(chain, [sign_transaction(sent, self._key)])
+            (outcome,) = transactions.submit(self._evm, [sign_transaction(sent, self._key)])
         if isinstance(outcome, Exception):
             raise FaucetError(FaucetReason.NOT_GIVEN, cause=str(outcome)) from outcome
         return "0x" + outcome.hex()

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
-from cchain_app.chain import EvmChain
 from cchain_app.pool.errors import (
     AccountLimitExceeded,
     FutureReplacesPending,
@@ -15,6 +14,7 @@ from cchain_app.pool.errors import (
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool
 from cchain_app.services import transactions
+from cchain_app.services.runtime import EvmRuntime
 from network_app.chains.backend import BuildTiming
 from network_app.chains.outer_blocks import UnwrappedBlock
 from network_app.ports import NoRoom
@@ -31,13 +31,14 @@ class EvmBackend:
     """An EVM chain of this node.
 
     Args:
-        chain: The chain.
+        runtime: The chain.
     """
 
     refused: type[Exception] = InvalidBlock
 
-    def __init__(self, chain: EvmChain) -> None:
-        self._chain = chain
+    def __init__(self, runtime: EvmRuntime) -> None:
+        self._runtime = runtime
+        self._chain = runtime.chain
 
     @property
     def timing(self) -> BuildTiming:
@@ -83,7 +84,8 @@ class EvmBackend:
     def issue(self, raws: Sequence[bytes], *, now: int) -> list[ID | Exception]:
         """Add transactions that other nodes have accepted to the pool; return each ID or the reason for rejection."""
         del now  # the pool reads the clock itself
-        return [_outcome(item) for item in transactions.submit(self._chain, raws, gossiped=True)]
+        outcomes = transactions.submit(self._runtime, raws, gossiped=True)
+        return [_outcome(item) for item in outcomes]
 
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:

@@ -50,7 +50,10 @@ class OuterConsensus(Generic[B]):
         with self._beginning:
             if self._begun is None:
                 outer = self._wrap(self.vm)
-                self._begun = outer, SoleConsensus(outer, self._building, self._may_produce, self.lock)
+                self._begun = (
+                    outer,
+                    SoleConsensus(outer, self._building, self._may_produce, self.lock),
+                )
             return self._begun
 
     @property

@@ -148,13 +148,13 @@ def producers(node: Node, stopping: threading.Event) -> list[ProducerLoop]:
     )
     of_evms = [
         ProducerLoop(
-            chain.name,
-            chain.producer,
-            partial(evm.beat, chain),
+            runtime.chain.name,
+            runtime.chain.producer,
+            partial(evm.beat, runtime),
             tick=settings.cchain.block_interval if by_clock else TICK,
             by_clock=by_clock,
             stopping=stopping,
         )
-        for chain in node.evm_chains.values()
+        for runtime in node.evm_runtimes.values()
     ]
     return [of_platform, *of_evms]

@@ -32,6 +32,7 @@ from network_app.apps import node_network
 from nodeproject.settings.node import NodeSettings
 from nodeproject.web.memory_cache import MemoryCache
 from platform_app.api import PlatformRpc
+from platform_app.services.runtime import PlatformRuntime
 from primitives.counting import HitCounter
 
 _REMEMBERING: Final[dict[str, Any]] = {
@@ -48,6 +49,7 @@ class Observation:
         processes: The processes that share their metrics; this process's own metrics are among them.
         evm_rpcs: The state of each EVM chain's interfaces, whose caches and listeners are shown; the C-Chain is first.
         platform_rpc: The state of the P-Chain's interfaces, likewise.
+        platform: The running P-Chain.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Observation:
         processes: Alone | SharedProcesses,
         evm_rpcs: Mapping[str, EvmRpc],
         platform_rpc: PlatformRpc,
+        platform: PlatformRuntime,
     ) -> None:
         self._interval = max(SHORTEST_INTERVAL, settings.health.health_interval)
         self._processes = processes
@@ -69,8 +72,8 @@ class Observation:
         self._checks = Checks(
             settings.common,
             settings.peers,
-            self._evm_chains,
-            platform_rpc.chain,
+            tuple(evm_rpc.runtime for evm_rpc in self._evm_rpcs),
+            platform,
             lambda: node_network().producer.node_id,
             processes.router,
             self.writes,

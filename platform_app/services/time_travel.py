@@ -12,6 +12,7 @@ from platform_app.blocks.block import Block, StandardBlock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
 from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
+from platform_app.services.runtime import PlatformRuntime
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
 
@@ -23,7 +24,9 @@ Progress = Callable[[int], object]
 """Called with chain time, in Unix seconds, after each block."""
 
 
-def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda _time: None) -> int:
+def time_travel(
+    runtime: PlatformRuntime, seconds: int, progress: Progress = lambda _time: None
+) -> int:
     """Move the clock, build every block that became due, and return the number of steps.
 
     The clock is moved first and permanently: if the process ends before it is done, the node's own builder
@@ -40,19 +43,20 @@ def time_travel(chain: PlatformChain, seconds: int, progress: Progress = lambda 
         ClockMovesForward: `seconds` is negative.
         ClockTooLate: The node's clock never shows a time after the year 9998.
     """
+    chain = runtime.chain
     node = chain.node
     if node.network_id in {MAINNET, TESTNET}:
         raise ClockNotMovable(node.network_id)
     if node.votes:
         raise DecidedByVotes
-    if not chain.consensus.may_produce(chain.tip().height + 1, clock.now()):
+    if not runtime.consensus.may_produce(chain.tip().height + 1, clock.now()):
         raise MadeElsewhere
     with chain.answers.changing(), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         clock.move(seconds)
     arrival = clock.now()
     built = 0
-    while (block := chain.consensus.produce(now=arrival)) is not None:
+    while (block := runtime.consensus.produce(now=arrival)) is not None:
         assert block.time is not None, "only genesis blocks have no time"
         built += 1
         progress(block.time)

@@ -7,7 +7,7 @@ notifications change on acceptance only (`acceptance`). Not thread-safe.
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from django.db import DatabaseError
 
@@ -42,15 +42,31 @@ def parse_block(raw: bytes) -> Block:
         raise UnreadableBlock(reason) from reason
 
 
+class OwnTxs(Protocol):
+    """Issues the node's own transactions, each in its own block before all pending transactions."""
+
+    def propose(self, *, now: int) -> Tx | None:
+        """Return a transaction for the next block at a chain time in Unix seconds, or None.
+
+        Nothing is written: the transaction does not enter the mempool, and is lost if its block fails.
+        """
+
+    def undo(self) -> None:
+        """Record that the block of the last transaction failed."""
+
+
 class PlatformVM:
     """A P-Chain for consensus; implements `chainvm.port.ChainVM`. Its methods block: call them in threads.
 
     Args:
         chain: The chain.
+        own: Issues the node's own transactions; None: it has none.
     """
 
-    def __init__(self, chain: PlatformChain) -> None:
+    def __init__(self, chain: PlatformChain, own: OwnTxs | None = None) -> None:
         self._chain = chain
+        self.own = own
+        """Issues the node's own transactions."""
         self._tree = PlatformTree(chain)
         self._last: Block | None = None
         """The last accepted block, cached because consensus reads it before each block."""
@@ -227,7 +243,7 @@ class PlatformVM:
         last one ended. Other pending transactions are not verified at that earlier time.
         """
         tree, moment = self._tree, self._tree.state.clock.timestamp()
-        tx = None if self._chain.own is None else self._chain.own.propose(now=moment)
+        tx = None if self.own is None else self.own.propose(now=moment)
         if tx is None:
             return None
         built = tree.blocks.build([tx], tree.env(context._replace(now=moment)))
@@ -237,8 +253,8 @@ class PlatformVM:
         return built
 
     def _undo_own(self) -> None:
-        if self._chain.own is not None:
-            self._chain.own.undo()
+        if self.own is not None:
+            self.own.undo()
 
     def _expel(self, now: int) -> bool:
         """Drop transactions that crash the rules; return whether there were any."""

@@ -5,10 +5,10 @@ from typing import Any
 
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.evm_block import evm_block
-from cchain_app.chain import EvmChain
+from cchain_app.services.runtime import EvmRuntime
 from chainvm.port import Block, BlockContext
 from platform_app.blocks.block import Block as PlatformBlock
-from platform_app.chain import PlatformChain
+from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID
 
 Written = Callable[[Any], object]
@@ -21,27 +21,31 @@ def nothing(block: Any) -> None:
 
 
 def accept_evm(
-    chain: EvmChain, candidates: Sequence[CandidateBlock], *, now: int, written: Written = nothing
+    runtime: EvmRuntime,
+    candidates: Sequence[CandidateBlock],
+    *,
+    now: int,
+    written: Written = nothing,
 ) -> None:
     """Verify and accept consecutive blocks of an EVM chain on top of its head: all or none."""
-    _accept(chain, [evm_block(candidate) for candidate in candidates], now, written)
+    _accept(runtime, [evm_block(candidate) for candidate in candidates], now, written)
 
 
 def accept_platform(
-    chain: PlatformChain,
+    runtime: PlatformRuntime,
     blocks: Sequence[PlatformBlock],
     *,
     now: int,
     written: Written = nothing,
 ) -> None:
     """Verify and accept consecutive blocks of a P-Chain on top of its last accepted one: all or none."""
-    _accept(chain, blocks, now, written)
+    _accept(runtime, blocks, now, written)
 
 
 def _accept(
-    chain: EvmChain | PlatformChain, blocks: Sequence[Block], now: int, written: Written
+    runtime: EvmRuntime | PlatformRuntime, blocks: Sequence[Block], now: int, written: Written
 ) -> None:
-    vm: Any = chain.vm
+    vm: Any = runtime.vm
     by_id: dict[ID, Block] = {block.block_id: block for block in blocks}
     if not blocks:
         return
@@ -50,7 +54,7 @@ def _accept(
         if block_id in by_id:  # else a proposal that was accepted before, alone
             written(by_id[block_id])
 
-    with chain.vm_lock:
+    with runtime.chain.vm_lock:
         vm.last_accepted()
         vm.verify_all(blocks, [BlockContext(now)] * len(blocks))
         vm.accept(list(by_id), written=write)

@@ -5,11 +5,13 @@ from typing import Any
 from chainvm.consensus import SoleConsensus
 
 
-def deciding(chain: Any, *, here: bool) -> SoleConsensus[Any]:
+def deciding(runtime: Any, *, here: bool) -> SoleConsensus[Any]:
     """Return a consensus that a single node decides, for an EVM chain or a P-Chain.
 
     Args:
-        chain: The chain.
+        runtime: The chain.
         here: Whether this node produces its blocks.
     """
-    return SoleConsensus(chain.vm, chain.building.count, lambda: here, chain.vm_lock)
+    return SoleConsensus(
+        runtime.vm, runtime.chain.building.count, lambda: here, runtime.chain.vm_lock
+    )

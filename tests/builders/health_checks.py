@@ -24,8 +24,8 @@ def checks(router: Callable[[], tuple[int, float]] = _idle, writes: Writes | Non
     return Checks(
         node.settings.common,
         node.settings.peers,
-        tuple(node.evm_chains.values()),
-        node.platform_chain,
+        tuple(node.evm_runtimes.values()),
+        node.platform_runtime,
         lambda: this_node().network.producer.node_id,
         router,
         writes or Writes(),
@@ -40,7 +40,7 @@ def table(router: Callable[[], tuple[int, float]], writes: Writes) -> tuple[Heal
 
 def measure_c_chain() -> Finding:
     """Measure the C-Chain."""
-    return checks().measure_evm(this_node().evm_chain)
+    return checks().measure_evm(this_node().evm_runtime)
 
 
 def measure_p_chain() -> Finding:

@@ -18,11 +18,12 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import TestCase, TransactionTestCase
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services import transactions
 from cchain_app.services.genesis import load_genesis
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
 from chaindb.database import Database
@@ -59,11 +60,16 @@ class Chain:
         """The chain of this process; a test that changes settings gets another object."""
         return evm_chain()
 
+    @property
+    def runtime(self) -> EvmRuntime:
+        """The same as a running chain."""
+        return evm_runtime()
+
     def send(self, *sent: Transaction) -> list[Hash]:
         """Put transactions into the pool; all of them must be accepted."""
         # Blocks are requested on commit, but the outermost transaction of a test never commits.
         with TestCase.captureOnCommitCallbacks(execute=True):
-            outcomes = transactions.submit(evm_chain(), [item.raw for item in sent])
+            outcomes = transactions.submit(evm_runtime(), [item.raw for item in sent])
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
@@ -72,7 +78,7 @@ class Chain:
     def mine(self) -> AcceptedBlock:
         """Make a block one second later from the transactions in the pool."""
         self.now += 1
-        block = produce(self.evm, now=self.now, allow_empty=True)
+        block = produce(self.runtime, now=self.now, allow_empty=True)
         assert block is not None
         return block
 

@@ -37,9 +37,7 @@ RAW_TRANSACTION = Walk(
     (
         *_DOOR,
         Step("its bytes are read", "cchain_app/txs/codec.py", "decode_unsigned"),
-        Step(
-            "it may go straight into a block", "cchain_app/services/automine.py", "Automine.admit"
-        ),
+        Step("it may go straight into a block", "cchain_app/services/transactions.py", "admit"),
         Step("it is judged beside the pool", "cchain_app/pool/admission.py", "check_against"),
         Step("transactions are chosen", "cchain_app/pool/ordering.py", "select"),
         Step("the block is executed", "cchain_app/evm/native.py", "NativeEngine.execute_block"),

@@ -22,7 +22,6 @@ from cchain_app.services import (
     state_files,
     transactions,
 )
-from cchain_app.services.admissions import to_pool
 from cchain_app.store import development as rows
 from chaindb.locks import BUSY_SECONDS
 from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
@@ -68,7 +67,7 @@ def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
         HasPeers: Other nodes follow the chain.
         JsonRpcError: -32602, the options cannot be read.
     """
-    forking.reset(rpc.chain, _wanted(options.get("forking")))
+    forking.reset(rpc.runtime, _wanted(options.get("forking")))
 
 
 def _wanted(given: Any) -> ForkPoint | None:
@@ -130,13 +129,13 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
     if beyond:
         raise ReorgBlockTooHigh(beyond[0], depth - 1)
     places = sorted({0, depth, *(place for _, place in pairs)})
-    with chain.vm_lock.held(BUSY_SECONDS), to_pool(chain):
+    with chain.vm_lock.held(BUSY_SECONDS), rpc.runtime.only_to_pool():
         snapshots.rollback(chain, depth, "Reorg")
         for place, following in pairwise(places):
             for transaction, block in pairs:
                 if block == place:
                     _bring(rpc, transaction)
-            manual_mining.mine(chain, following - place)
+            manual_mining.mine(rpc.runtime, following - place)
 
 
 def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
@@ -144,7 +143,7 @@ def _bring(rpc: EvmRpc, transaction: ReorgTransaction) -> None:
     if not isinstance(transaction, bytes):
         sending.send_unsigned(rpc, transaction)
         return
-    (outcome,) = transactions.submit(rpc.chain, [transaction])
+    (outcome,) = transactions.submit(rpc.runtime, [transaction])
     if isinstance(outcome, Exception):
         raise outcome
 

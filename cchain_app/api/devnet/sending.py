@@ -87,7 +87,7 @@ def _mined(rpc: EvmRpc, sent: Hash) -> str:
 
     Unspecified: tools for Hardhat ask for the receipt immediately (devnet.md 2). The hash of a transaction that is
     queued behind a nonce gap, or waits for a lower base fee, is returned immediately; other hashes after `PATIENCE`
-    at the latest. Usually the transaction is mined already (`services.automine`).
+    at the latest. Usually the transaction is mined already (`services.transactions`).
     """
     chain = rpc.chain
     if (
@@ -214,6 +214,6 @@ def _submit(rpc: EvmRpc, request: CallRequest, unsigned: UnsignedTransaction) ->
     try:
         key = signers.key_of(chain, sender)
     except UnknownAccount:
-        return transactions.submit_impersonated(chain, impersonate(unsigned, sender))
-    (outcome,) = transactions.submit(chain, [sign_transaction(unsigned, key)])
+        return transactions.submit_impersonated(rpc.runtime, impersonate(unsigned, sender))
+    (outcome,) = transactions.submit(rpc.runtime, [sign_transaction(unsigned, key)])
     return outcome

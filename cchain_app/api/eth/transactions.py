@@ -105,7 +105,7 @@ def send_raw_transactions(rpc: EvmRpc, calls: Sequence[tuple[bytes]]) -> list[An
         InvalidTransaction: The transaction cannot be decoded, or is not signed for this chain.
         PoolRejection: The pool rejects the transaction, for the reason in the message.
     """
-    outcomes = transactions.submit(rpc.chain, [raw for (raw,) in calls])
+    outcomes = transactions.submit(rpc.runtime, [raw for (raw,) in calls])
     return [
         outcome if isinstance(outcome, Exception) else encode_data(outcome) for outcome in outcomes
     ]
@@ -123,7 +123,7 @@ def send_raw_transaction_sync(rpc: EvmRpc, raw: bytes, milliseconds: int | None)
     """
 
     def send() -> Hash:
-        (sent,) = transactions.submit(rpc.chain, [raw])
+        (sent,) = transactions.submit(rpc.runtime, [raw])
         if isinstance(sent, Exception):
             raise sent
         return sent

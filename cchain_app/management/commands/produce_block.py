@@ -5,9 +5,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from typing_extensions import override
 
-from cchain_app.apps import find_evm_chain
-from cchain_app.chain import EvmChain
+from cchain_app.apps import find_evm_runtime
 from cchain_app.selectors import blocks
+from cchain_app.services.runtime import EvmRuntime
 from chaindb import clock
 
 
@@ -28,9 +28,10 @@ class Command(BaseCommand):
 
     @override
     def handle(self, *args: Any, **options: Any) -> None:
-        chain = find_evm_chain(options["chain"])
-        if chain is None:
+        runtime = find_evm_runtime(options["chain"])
+        if runtime is None:
             raise CommandError(f"No EVM chain of this node is called {options['chain']}.")
+        chain = runtime.chain
         if chain.node.votes:
             raise CommandError(
                 "The validators vote on blocks (NODE_CONSENSUS=snowman), so blocks cannot be built on command."
@@ -41,16 +42,16 @@ class Command(BaseCommand):
             )
             return
         for _ in range(options["count"]):
-            made = chain.consensus.produce(now=clock.cchain_now(), allow_empty=options["empty"])
+            made = runtime.consensus.produce(now=clock.cchain_now(), allow_empty=options["empty"])
             block = None if made is None else blocks.by_number(chain, made.height)
             if block is None:
-                self.stdout.write(_why_none(chain))
+                self.stdout.write(_why_none(runtime))
                 return
             self.stdout.write(f"Block {block.number} with {len(block.transactions)} transactions.")
 
 
-def _why_none(chain: EvmChain) -> str:
-    height = blocks.head(chain).number + 1
-    if chain.consensus.may_produce(height, clock.now()):
+def _why_none(runtime: EvmRuntime) -> str:
+    height = blocks.head(runtime.chain).number + 1
+    if runtime.consensus.may_produce(height, clock.now()):
         return "The pool has no executable transactions."
     return "Another node produces this network's blocks, or this node is bootstrapping."

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.selectors import blocks as cchain_blocks
 from cchain_app.services import transactions
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
@@ -20,7 +20,7 @@ from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise
 from nodeproject.management.seeding.owners import FUNDER, RICH, SeededOwner, owner
 from nodeproject.management.seeding.payments import FEE, coins_of, largest, split, transfer
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
 from platform_app.txs.base import Tx
@@ -142,13 +142,13 @@ def _pay(sender: SeededOwner, nonce: int, to: Address, value: int) -> bytes:
 
 
 def _submit(raws: Sequence[bytes]) -> None:
-    for outcome in transactions.submit(evm_chain(), raws):
+    for outcome in transactions.submit(evm_runtime(), raws):
         if isinstance(outcome, Exception):
             raise outcome
 
 
 def _produce(wanted: int) -> None:
-    made = evm_chain().consensus.produce(now=clock.cchain_now(), allow_empty=True)
+    made = evm_runtime().consensus.produce(now=clock.cchain_now(), allow_empty=True)
     block = None if made is None else cchain_blocks.by_number(evm_chain(), made.height)
     if block is None or len(block.transactions) != wanted:
         raise NotMade(f"{block} has not {wanted} transactions")
@@ -182,7 +182,7 @@ def _build(txs: Sequence[Tx]) -> None:
         if isinstance(outcome, Exception):
             raise outcome
     # A producer woken by the submission may have built the block before this call.
-    platform_chain().consensus.produce(now=clock.now())
+    platform_runtime().consensus.produce(now=clock.now())
     waiting = [tx for tx in txs if accepted.tx(platform_chain(), tx.tx_id) is None]
     if waiting:
         raise NotMade(f"{len(waiting)} of {len(txs)} transactions still wait")

@@ -13,7 +13,7 @@ from rich.progress import Progress
 from typing_extensions import override
 
 from chaindb import clock
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.answers import OLDEST
 from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
@@ -61,7 +61,7 @@ class Command(BaseCommand):
                 began = before.timestamp
                 task = bar.add_task("Travelling", total=clock.now() + seconds - began)
                 time_travel(
-                    platform_chain(), seconds, lambda at: bar.update(task, completed=at - began)
+                    platform_runtime(), seconds, lambda at: bar.update(task, completed=at - began)
                 )
         except (ClockNotMovable, MadeElsewhere, DecidedByVotes, clock.ClockTooLate) as error:
             raise CommandError(str(error)) from error

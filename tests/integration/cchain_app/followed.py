@@ -11,7 +11,7 @@ import pytest
 from django.db import connection, models
 
 from cchain_app import models as rows
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.accepted import AcceptedBlock, encode_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
 from cchain_app.genesis import built_in_text
@@ -78,7 +78,7 @@ def forget() -> None:
 
 def follow(*candidates: CandidateBlock, **given: Any) -> list[AcceptedBlock]:
     """Accept the blocks in one call."""
-    accept_evm(evm_chain(), candidates, **{"now": FUTURE, **given})
+    accept_evm(evm_runtime(), candidates, **{"now": FUTURE, **given})
     found = [blocks.by_hash(evm_chain(), candidate.hash) for candidate in candidates]
     return [item for item in found if item is not None]
 

@@ -8,7 +8,7 @@ from django.core.cache import cache
 from django.test import TestCase
 
 from cchain_app import models, tasks
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks, pool
 from chaindb import wakeup
@@ -169,7 +169,7 @@ def test_by_interval_too_only_who_makes_the_blocks_makes_them(
     chain: Chain, sent: Sent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
+        elsewhere.setattr(chain.runtime, "_consensus", deciding(chain.runtime, here=False))
         assert tasks.tick() == {"blocks": 0}
     assert tasks.tick() == {"blocks": 1}
 
@@ -180,7 +180,7 @@ def test_by_hand_neither_an_arrival_nor_a_tick_makes_a_block(chain: Chain, sent:
 
     assert tasks.tick() == {"blocks": 0}
     assert sent.names == []
-    assert produce(evm_chain(), now=chain.now) is not None
+    assert produce(evm_runtime(), now=chain.now) is not None
 
 
 def test_expiry_runs_by_the_clock(chain: Chain) -> None:

@@ -21,13 +21,13 @@ from cchain_app.admin.links import find_page
 from cchain_app.api import EvmRpc, registry
 from cchain_app.api.eth import logs as eth_logs
 from cchain_app.api.eth import subscriptions
-from cchain_app.apps import evm_chain, use
+from cchain_app.apps import evm_runtime, use
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.selectors import blocks, figures, pool
 from cchain_app.services import transactions
-from cchain_app.services.composition import compose
 from cchain_app.services.genesis import WrongChainInDatabase, load_genesis
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction
@@ -63,9 +63,13 @@ def hexed(data: bytes) -> str:
 class Node:
     """A chain with its RPC endpoint; its blocks are made on demand."""
 
-    chain: EvmChain
+    runtime: EvmRuntime
     rpc: EvmRpc
     nonce: int = 0
+
+    @property
+    def chain(self) -> EvmChain:
+        return self.runtime.chain
 
     def __post_init__(self) -> None:
         self.dispatcher = Dispatcher(registry(self.rpc))
@@ -92,7 +96,7 @@ class Node:
 
     def mine(self) -> AcceptedBlock:
         time = blocks.head(self.chain).header.timestamp + 1
-        made = produce(self.chain, now=time, allow_empty=True)
+        made = produce(self.runtime, now=time, allow_empty=True)
         assert made is not None
         return made
 
@@ -106,8 +110,8 @@ def two() -> Iterator[tuple[Node, Node]]:
     """Both chains; every block that a test makes is recomputed at the end."""
     node = updated(settings.NODE, mining="manual")
     pointers = ChainEvents("embedded")
-    chains = [
-        compose(
+    runtimes = [
+        EvmRuntime(
             EvmChain(
                 node.common,
                 node.cchain,
@@ -120,10 +124,10 @@ def two() -> Iterator[tuple[Node, Node]]:
         )
         for place, (alias, *given) in enumerate(zip(ALIASES, CHAIN_IDS, BALANCES, strict=True))
     ]
-    first, second = (Node(chain, EvmRpc(chain)) for chain in chains)
+    first, second = (Node(runtime, EvmRpc(runtime)) for runtime in runtimes)
     yield first, second
-    for chain in chains:
-        assert_recomputes(chain)
+    for runtime in runtimes:
+        assert_recomputes(runtime.chain)
 
 
 def test_each_begins_with_its_own_genesis(two: tuple[Node, Node]) -> None:
@@ -202,7 +206,7 @@ def test_both_take_transactions_and_make_blocks_at_once(two: tuple[Node, Node]) 
             for _ in range(rounds):
                 together.wait(30)
                 sent = [node.make(value=value).raw for _ in range(5)]
-                outcomes = transactions.submit(node.chain, sent)
+                outcomes = transactions.submit(node.runtime, sent)
                 assert all(isinstance(outcome, bytes) for outcome in outcomes), outcomes
                 made.append(node.mine())
             return made
@@ -374,7 +378,8 @@ def test_a_block_is_outstanding_and_timed_on_the_chain_that_makes_it(
     for chain, of_one in zip((first, second), timed, strict=True):
         chain.building.observe(of_one.append)
     seen: list[list[list[int]]] = []
-    accept = first.vm.accept
+    vm: Any = two[0].runtime.vm
+    accept = vm.accept
 
     def look(*arguments: Any, **more: Any) -> None:
         seen.append(
@@ -382,7 +387,7 @@ def test_a_block_is_outstanding_and_timed_on_the_chain_that_makes_it(
         )
         accept(*arguments, **more)
 
-    monkeypatch.setattr(first.vm, "accept", look)
+    monkeypatch.setattr(vm, "accept", look)
     two[1].mine()
     two[0].mine()
     with second.building.count(9):
@@ -398,10 +403,10 @@ def test_the_admin_shows_the_chain_of_its_process(
 ) -> None:
     sent = [node.send(value=9) for node in two]
     heads = [node.mine() for node in two]
-    before = evm_chain()
+    before = evm_runtime()
     try:
         for node, own, other in ((two[0], 0, 1), (two[1], 1, 0)):
-            use(node.chain)
+            use(node.runtime)
             for page, shown, hidden in (
                 ("block", hexed(heads[own].hash), hexed(heads[other].hash)),
                 ("transaction", sent[own], sent[other]),

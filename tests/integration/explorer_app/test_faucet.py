@@ -42,7 +42,7 @@ def opened(request: pytest.FixtureRequest) -> None:
     pchain = request.getfixturevalue("pchain")
     request.getfixturevalue("chain")
     request.getfixturevalue("monkeypatch").setattr(clock, "now", lambda *_: pchain.now)
-    compose(this_node().explorer)
+    compose(this_node().explorer, this_node().evm_runtime)
 
 
 @pytest.fixture
@@ -143,7 +143,9 @@ def test_a_clock_that_was_wrong_closes_the_faucet_for_an_hour_at_most(tap: Fauce
 
 def test_processes_share_the_limits(shared_chain: Chain, node_settings: Any) -> None:
     """All explorers use one database, each through its own connection and without knowing the others."""
-    explorers = [compose(Node(node_settings).explorer) for _ in range(4)]
+    explorers = [
+        compose(made.explorer, made.evm_runtime) for made in (Node(node_settings) for _ in range(4))
+    ]
     ready = threading.Barrier(len(explorers))
 
     def take(number: int) -> int:

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from chaindb.chains import C_CHAIN, MISSING_VOTES, absence
 from health_app import rules
 from health_app.metrics import chains, network
 from network_app import selectors
 from network_app.apps import node_network
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_runtime
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
 from tests.builders.node_settings import updated
@@ -70,5 +70,5 @@ def test_nothing_is_measured_of_it() -> None:
 def test_it_makes_no_blocks_of_it(settings: Any) -> None:
     settings.NODE = updated(settings.NODE, bootstrap=())
     node_network().decide()
-    assert not evm_chain().consensus.may_produce(1, 0)
-    assert platform_chain().consensus.may_produce(1, 0)
+    assert not evm_runtime().consensus.may_produce(1, 0)
+    assert platform_runtime().consensus.may_produce(1, 0)

@@ -10,7 +10,7 @@ from chaindb.wakeup import Wakeup
 from health_app.result import Finding
 from network_app.apps import node_network
 from network_app.models import Peer, SyncPhase
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.selectors import stakers
 from primitives.ids import NodeID
 from tests.builders import health_checks as checks
@@ -69,7 +69,9 @@ def test_a_transaction_that_nobody_puts_into_a_block_is_an_outstanding_one(
         assert outstanding(checks.measure_p_chain())[0] == 1
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
+        elsewhere.setattr(
+            platform_runtime(), "_consensus", deciding(platform_runtime(), here=False)
+        )
         assert outstanding(checks.measure_p_chain()) == (0, "0s")
     pchain.build()
     assert outstanding(checks.measure_p_chain()) == (0, "0s")
@@ -112,7 +114,7 @@ def test_a_transaction_that_can_run_and_does_not(
     assert checks.measure_c_chain().error == UNHEALTHY
 
     with monkeypatch.context() as elsewhere:
-        elsewhere.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
+        elsewhere.setattr(chain.runtime, "_consensus", deciding(chain.runtime, here=False))
         assert outstanding(checks.measure_c_chain()) == (0, "0s")
     chain.now = now
     chain.mine()
@@ -186,7 +188,7 @@ def test_a_follower_names_the_producer_that_stands_still(
     pchain: PChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sent = payments(pchain, 3)
-    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
+    monkeypatch.setattr(platform_runtime(), "_consensus", deciding(platform_runtime(), here=False))
     pchain.now += 60
     pchain.issue(*sent)
     pchain.now += 20
@@ -206,7 +208,7 @@ def test_so_it_does_on_the_c_chain_for_what_can_run(
     chain: CChain, follower: NodeID, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
+    monkeypatch.setattr(chain.runtime, "_consensus", deciding(chain.runtime, here=False))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(signed(nonce=chain.nonce + 1))
     now += 45
@@ -225,7 +227,7 @@ def test_a_node_that_has_not_all_blocks_yet_blames_nobody(
 ) -> None:
     del follower
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
+    monkeypatch.setattr(chain.runtime, "_consensus", deciding(chain.runtime, here=False))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
     now += 45
@@ -241,7 +243,7 @@ def test_where_blocks_are_made_by_hand_nobody_stands_still(
 ) -> None:
     del follower
     now = chain.do()[1].header.timestamp
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
+    monkeypatch.setattr(chain.runtime, "_consensus", deciding(chain.runtime, here=False))
     monkeypatch.setattr(clock, "now", lambda: now)
     chain.send(chain.make())
     now += 45

@@ -3,10 +3,10 @@
 import pytest
 from django.conf import settings
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from network_app.chains.validators import ValidatorDirectory
 from network_app.node import NodeNetwork
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.state.staker import Priority
 from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
@@ -46,7 +46,7 @@ def test_the_directory_has_the_validators_of_each_subnet_of_the_node() -> None:
 def test_the_proposers_of_a_height_are_those_of_the_chains_subnet() -> None:
     begin_with_subnet()
     network = NodeNetwork(
-        settings.NODE.common, settings.NODE.peers, platform_chain(), [evm_chain()]
+        settings.NODE.common, settings.NODE.peers, platform_runtime(), [evm_runtime()]
     )
 
     assert [network.validators(SUBNET).proposers(height) for height in (0, 1)] == [

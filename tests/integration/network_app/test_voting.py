@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from cchain_app import tasks as cchain_tasks
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from chaindb import clock
 from chaindb.chains import C_CHAIN, P_CHAIN
 from chaindb.events import ChainEvents
@@ -17,7 +17,7 @@ from network_app.models import SyncPhase
 from network_app.proposervm.windower import WINDOW_DURATION, proposer_at, slot_of
 from network_app.services import clock as network_clock
 from platform_app import tasks as platform_tasks
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY
 from platform_app.services.errors import DecidedByVotes
 from platform_app.services.time_travel import time_travel
@@ -77,7 +77,7 @@ def test_each_validator_may_propose_in_its_slots(voting: World) -> None:
     began = node_network().chains["C"].rows.last().time
     moments = range(began, began + 24 * WINDOW_DURATION)
     assert {is_ours(now) for now in moments} == {True, False}
-    may = evm_chain().consensus.may_produce
+    may = evm_runtime().consensus.may_produce
     assert [may(2, now) for now in moments] == [is_ours(now) for now in moments]
     assert not any(may(3, now) for now in moments)
     live(SyncPhase.BOOTSTRAPPING)
@@ -94,8 +94,8 @@ def test_nobody_in_particular_makes_the_blocks(voting: World) -> None:
 def test_the_first_block_is_whoevers(world: World, configure: Configure) -> None:
     configure(consensus="snowman")
     live()
-    assert platform_chain().consensus.may_produce(1, clock.now())
-    assert evm_chain().consensus.may_produce(1, clock.now())
+    assert platform_runtime().consensus.may_produce(1, clock.now())
+    assert evm_runtime().consensus.may_produce(1, clock.now())
 
 
 def test_makers_of_blocks_tell_and_make_none(
@@ -104,12 +104,12 @@ def test_makers_of_blocks_tell_and_make_none(
     configure(mining="auto")
     voting.p.issue(voting.p.make())
     voting.c.send(voting.c.make(value=1))
-    heads = platform_chain().tip().height, evm_chain().vm.last_accepted()
+    heads = platform_chain().tip().height, evm_runtime().vm.last_accepted()
     told.clear()
     assert platform_tasks.build_blocks() == {"blocks": 0}
     assert cchain_tasks.produce_blocks() == {"blocks": 0}
     assert told == [(alias, {"type": BLOCKS_WAITING}) for alias in (P_CHAIN, C_CHAIN)]
-    assert heads == (platform_chain().tip().height, evm_chain().vm.last_accepted())
+    assert heads == (platform_chain().tip().height, evm_runtime().vm.last_accepted())
 
 
 def test_by_interval_the_clock_tells(
@@ -117,7 +117,7 @@ def test_by_interval_the_clock_tells(
 ) -> None:
     configure(mining="interval", block_interval=2.0)
     voting.wall.seconds += 10
-    assert cchain_tasks.beat(evm_chain()) == {"blocks": 0}
+    assert cchain_tasks.beat(evm_runtime()) == {"blocks": 0}
     assert [chain for chain, _ in told] == [C_CHAIN]
 
 
@@ -158,7 +158,7 @@ def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
     before = clock.offset()
     assert not network_clock.follows()
     with pytest.raises(DecidedByVotes, match="NODE_CONSENSUS"):
-        time_travel(platform_chain(), 60)
+        time_travel(platform_runtime(), 60)
     assert clock.offset() == before
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from django.conf import settings
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from cchain_app.blocks.accepted import AcceptedBlock
 from chaindb import clock, models
 from chainvm.consensus import SoleConsensus
@@ -20,11 +20,11 @@ from network_app.node import NodeNetwork
 from network_app.ports import AcceptResult
 from network_app.proposervm.block import SignedBlock, build_signed, build_unsigned, parse
 from network_app.proposervm.verification import Proposers, Upgrades
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_runtime
 from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
 from platform_app.config import DAY
-from platform_app.services.composition import compose
+from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import NodeID
 from primitives.node_identity import NodeIdentity
 from tests.builders.evm_chains import another_process, produce
@@ -82,8 +82,8 @@ class Chains(NamedTuple):
 
     def decide(self) -> None:
         """Let this node make the blocks of both chains."""
-        platform_chain().consensus = self.p.consensus
-        evm_chain().consensus = self.c.consensus
+        platform_runtime().decide_by(self.p.consensus)
+        evm_runtime().decide_by(self.c.consensus)
 
 
 def maker_alone(_height: int) -> Mapping[NodeID, int]:
@@ -110,8 +110,10 @@ class World:
 
     def make_bare(self) -> None:
         """Make blocks without outer blocks from now on, as before these existed."""
-        for chain in (platform_chain(), evm_chain()):
-            chain.consensus = SoleConsensus(chain.vm, lambda _: nullcontext())
+        runtimes: tuple[Any, ...] = (platform_runtime(), evm_runtime())
+        for runtime in runtimes:
+            bare: SoleConsensus[Any] = SoleConsensus(runtime.vm, lambda _: nullcontext())
+            runtime.decide_by(bare)
 
     def node(
         self,
@@ -127,13 +129,15 @@ class World:
             proposers: The nodes that may propose blocks.
             elsewhere: Whether they belong to another process.
         """
-        p, c = platform_chain(), evm_chain()
+        p, c = platform_runtime(), evm_runtime()
         if elsewhere:
             p, c = (
-                compose(
-                    PlatformChain(settings.NODE.common, settings.NODE.platform, p.db, p.identity)
+                PlatformRuntime(
+                    PlatformChain(
+                        settings.NODE.common, settings.NODE.platform, p.chain.db, p.chain.identity
+                    )
                 ),
-                another_process(c),
+                another_process(c.chain),
             )
         made = NodeNetwork(settings.NODE.common, settings.NODE.peers, p, [c], proposers)
         made.identity, made.upgrades = identity, UPGRADES
@@ -145,7 +149,7 @@ class World:
         self.wall.seconds += after
         if values:
             self.c.send(*(self.c.make(value=value) for value in values))
-        block = produce(evm_chain(), now=clock.now(), allow_empty=True)
+        block = produce(evm_runtime(), now=clock.now(), allow_empty=True)
         assert block is not None
         return block
 

@@ -70,7 +70,7 @@ class Scene:
     def mine(self) -> None:
         """Make a block of the C-Chain from the pending transactions."""
         self.chain.now += 1
-        assert produce(self.chain.evm, now=self.chain.now, allow_empty=True) is not None
+        assert produce(self.chain.runtime, now=self.chain.now, allow_empty=True) is not None
 
     def send(self) -> None:
         """Put a transaction into the C-Chain's pool."""

@@ -11,7 +11,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from cchain_app import tasks
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from cchain_app.models import PoolTransaction
 from cchain_app.selectors import development, pool
 from chaindb import clock
@@ -142,7 +142,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
     assert "Paused the C-Chain" in _confirm(admin_client, PAUSE)
 
     scene.send()
-    assert tasks.beat(evm_chain()) == {"blocks": 0}
+    assert tasks.beat(evm_runtime()) == {"blocks": 0}
     # Another process reads the row.
     scene.chain.evm.memory.conditions.reset()
     assert development.mining(scene.chain.evm) == "manual"
@@ -156,7 +156,7 @@ def test_production_is_paused_in_all_processes_and_resumed(
 
     assert development.mining(scene.chain.evm) == scene.chain.evm.settings.mining
     assert PoolTransaction.objects.count() == 1
-    assert tasks.beat(evm_chain())["blocks"] == 1
+    assert tasks.beat(evm_runtime())["blocks"] == 1
     assert [flag for _, flag, _ in _logged()] == [CHANGE, CHANGE]
 
 

@@ -114,12 +114,11 @@ def send(node: Node, path_name: str, raw: str) -> Any:
 
 def mine(node: Node, name: str) -> int:
     """Make a block of a chain, as its producer does."""
-    chain = node.evm_chains[name]
     head = json.loads(
         node.doors.evm[name].dispatcher.answer(call("eth_blockNumber").encode()) or b""
     )
     time = node.platform_chain.tip().timestamp + 1 + int(head["result"], 16)
-    block = chain.consensus.produce(now=time, allow_empty=True)
+    block = node.evm_runtimes[name].consensus.produce(now=time, allow_empty=True)
     assert block is not None
     return block.height
 

@@ -17,7 +17,7 @@ from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
 from nodeproject.startup import identity
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import Block
 from platform_app.config import DAY
 from platform_app.selectors import accepted, outputs
@@ -116,7 +116,7 @@ class PChain:
     def build(self) -> list[Block]:
         """Build blocks until nothing is left to include."""
         built = []
-        while (block := platform_chain().consensus.produce(now=self.now)) is not None:
+        while (block := platform_runtime().consensus.produce(now=self.now)) is not None:
             built.append(block)
         return built
 

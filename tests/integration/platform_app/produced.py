@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import Block, build_standard
 from platform_app.blocks.errors import InvalidBlock
 from platform_app.config import DAY
@@ -39,7 +39,7 @@ class Producer:
 
 
 def follow(pchain: PChain, *blocks: Block, **given: Any) -> None:
-    accept_platform(platform_chain(), blocks, now=pchain.now, **given)
+    accept_platform(platform_runtime(), blocks, now=pchain.now, **given)
 
 
 def refusal(pchain: PChain, *blocks: Block) -> Exception:

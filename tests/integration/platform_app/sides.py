@@ -11,12 +11,12 @@ from django.db import connections
 
 from chaindb.database import Database
 from chainvm.port import BlockContext
-from platform_app.apps import platform_chain, use
+from platform_app.apps import platform_chain, platform_runtime, use
 from platform_app.blocks.block import Block
 from platform_app.chain import PlatformChain
 from platform_app.config import DAY, UNIT
 from platform_app.services import mempool
-from platform_app.services.composition import compose
+from platform_app.services.runtime import PlatformRuntime
 from platform_app.services.vm import PlatformVM
 from platform_app.txs import staking
 from platform_app.txs.base import Tx
@@ -36,7 +36,7 @@ Rows = dict[str, list[tuple[object, ...]]]
 class Side:
     """A chain whose coins belong to known keys, and its VM."""
 
-    chain: PlatformChain
+    runtime: PlatformRuntime
     written: list[ID] = field(default_factory=list)
     now: int = platform.NOW
     spent: int = 0
@@ -47,13 +47,16 @@ class Side:
 
     @property
     def vm(self) -> PlatformVM:
-        assert isinstance(self.chain.vm, PlatformVM)
-        return self.chain.vm
+        return self.runtime.vm
+
+    @property
+    def chain(self) -> PlatformChain:
+        return self.runtime.chain
 
     def on_chain(self, work: Callable[[], Any]) -> Any:
         """Run a function with this chain as the process's chain."""
-        before = platform_chain()
-        use(self.chain)
+        before = platform_runtime()
+        use(self.runtime)
         try:
             return work()
         finally:
@@ -67,9 +70,9 @@ class Side:
 
     def restart(self) -> None:
         """Clear everything that is only in memory."""
-        self.chain = self.another_process()
+        self.runtime = self.another_process()
 
-    def another_process(self) -> PlatformChain:
+    def another_process(self) -> PlatformRuntime:
         """Return the same chain as an object of another process."""
         return quiet(self.chain.node, self.chain.db)
 
@@ -139,11 +142,11 @@ class Side:
         return rows(self.chain.db.alias)
 
 
-def quiet(node: CommonSettings, db: Database) -> PlatformChain:
+def quiet(node: CommonSettings, db: Database) -> PlatformRuntime:
     """Return a chain whose blocks are built on demand: requests for blocks are ignored."""
-    chain = compose(PlatformChain(node, settings.NODE.platform, db, platform_chain().identity))
+    chain = PlatformChain(node, settings.NODE.platform, db, platform_chain().identity)
     chain.producer.request = lambda: None
-    return chain
+    return PlatformRuntime(chain)
 
 
 def rows(alias: str) -> Rows:

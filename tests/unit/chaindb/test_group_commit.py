@@ -30,13 +30,15 @@ class Slow:
         return [2 * item for item in work]
 
 
-def bring(group: GroupCommit[int, int], works: Sequence[Sequence[int]]) -> list[threading.Thread]:
+def bring(
+    group: GroupCommit[int, int], slow: Slow, works: Sequence[Sequence[int]]
+) -> list[threading.Thread]:
     """Submit each piece of work from its own thread; return the threads with the results."""
     results: dict[int, object] = {}
 
     def run(place: int, work: Sequence[int]) -> None:
         try:
-            results[place] = group.run(work)
+            results[place] = group.run(work, slow)
         except RuntimeError as error:
             results[place] = str(error)
 
@@ -54,10 +56,10 @@ def waiting(group: GroupCommit[int, int]) -> int:
 
 def brought_during_the_first(slow: Slow) -> dict[int, object]:
     """Submit one piece, and three more while it is committed; return the results of the three."""
-    group = GroupCommit(slow)
-    (first,) = bring(group, [[1]])
+    group: GroupCommit[int, int] = GroupCommit()
+    (first,) = bring(group, slow, [[1]])
     assert slow.begun.wait(SECONDS)
-    others = bring(group, [[2, 3], [], [4]])
+    others = bring(group, slow, [[2, 3], [], [4]])
     while waiting(group) < len(others):
         pass
     slow.hold.set()
@@ -81,24 +83,25 @@ def test_a_commit_that_fails_fails_for_all_that_took_part_and_for_nobody_later()
     slow.fails = True
     assert brought_during_the_first(slow) == dict.fromkeys(range(3), "the disk is full")
     slow.fails = False
-    assert GroupCommit(slow).run([7]) == [14]
+    assert GroupCommit[int, int]().run([7], slow) == [14]
 
 
 def test_work_that_waits_too_long_for_others_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_commit, "QUEUE_SECONDS", 0.0)
     slow = Slow()
-    group = GroupCommit(slow)
-    (first,) = bring(group, [[1]])
+    group: GroupCommit[int, int] = GroupCommit()
+    (first,) = bring(group, slow, [[1]])
     assert slow.begun.wait(SECONDS)
     with pytest.raises(WaitedTooLong):
-        group.run([2])
+        group.run([2], slow)
     slow.hold.set()
     first.join(SECONDS)
     assert slow.done == [[1]]
 
 
 def test_a_thread_alone_waits_for_nobody() -> None:
-    group: GroupCommit[int, int] = GroupCommit(lambda work: [number + 1 for number in work])
-    assert [group.run([number]) for number in range(3)] == [[1], [2], [3]]
+    group: GroupCommit[int, int] = GroupCommit()
+    added = [group.run([number], lambda work: [item + 1 for item in work]) for number in range(3)]
+    assert added == [[1], [2], [3]]
     with pytest.raises(ZeroDivisionError):
-        GroupCommit(lambda work: [1 // number for number in work]).run([0])
+        group.run([0], lambda work: [1 // item for item in work])

@@ -43,7 +43,7 @@ def test_only_on_the_local_network_its_validator_renews_itself(
 ) -> None:
     node = Node(updated(given.NODE, network_id=network_id))
 
-    assert (node.platform_chain.own is not None) is renews
+    assert (node.platform_runtime.vm.own is not None) is renews
 
 
 def test_a_changed_setting_makes_another_node(settings: Any) -> None:

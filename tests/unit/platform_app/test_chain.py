@@ -24,7 +24,7 @@ from platform_app.selectors import (
 )
 from platform_app.services import clearing, keystore, uptime
 from platform_app.services import mempool as issuing
-from platform_app.services.composition import compose
+from platform_app.services.runtime import PlatformRuntime
 from platform_app.store import uptime as uptime_rows
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID, ShortID
 from tests.builders import platform
@@ -73,9 +73,9 @@ QUESTIONS: dict[str, Question] = {
     "raws": lambda chain: mempool.raws(chain, [EMPTY_ID]),
     "connected": lambda chain: uptime_rows.connected(chain.db),
     "tracking": uptime.tracking,
-    "produce": lambda chain: chain.consensus.produce(now=1),
+    "produce": lambda chain: PlatformRuntime(chain).consensus.produce(now=1),
     "drop_stale": lambda chain: clearing.drop_stale(chain, now=1),
-    "last_accepted": lambda chain: chain.vm.last_accepted(),
+    "last_accepted": lambda chain: PlatformRuntime(chain).vm.last_accepted(),
     "issue": lambda chain: issuing.issue(chain, [platform.signed()], now=1),
     "list_users": keystore.list_users,
     "list_addresses": lambda chain: keystore.list_addresses(chain, "anna", "password"),
@@ -85,9 +85,7 @@ QUESTIONS: dict[str, Question] = {
 def other(**changes: Any) -> PlatformChain:
     """Return a chain whose database does not exist."""
     node = updated(settings.NODE, **changes)
-    return compose(
-        PlatformChain(node.common, node.platform, Database("nowhere"), this_node().identity)
-    )
+    return PlatformChain(node.common, node.platform, Database("nowhere"), this_node().identity)
 
 
 @pytest.mark.parametrize("ask", QUESTIONS.values(), ids=QUESTIONS)
@@ -110,7 +108,7 @@ def test_two_chains_share_nothing() -> None:
     assert another.key_derivation.users.slots < one.key_derivation.users.slots
     assert platform_chain().cache_key("key") == "key"
     assert one.cache_key("key") == "nowhere-key"
-    for name in ("stakers", "key_derivation", "looks", "producer", "consensus"):
+    for name in ("stakers", "key_derivation", "looks", "producer", "vm_lock"):
         assert getattr(one, name) is not getattr(another, name)
 
 
@@ -128,7 +126,7 @@ def test_a_process_has_one_chain_until_it_is_given_another() -> None:
     own, given = platform_chain(), other()
     assert own is this_node().platform_chain
 
-    use(given)
+    use(PlatformRuntime(given))
     assert platform_chain() is given
 
     begin_anew()

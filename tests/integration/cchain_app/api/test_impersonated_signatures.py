@@ -204,7 +204,7 @@ def test_a_block_that_was_built_without_it_is_built_anew(rpc: Rpc, asking: Chain
     data = bytes.fromhex(question()[2:])
     to = Address(bytes.fromhex(CONTRACT[2:]))
     asking.send(asking.make(to=to, data=data, value=0, gas=200_000))
-    vm = asking.evm.vm
+    vm = asking.runtime.vm
     built = vm.build(BlockContext(asking.now + 1))
     assert built is not None
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])

@@ -183,8 +183,8 @@ def test_nobody_spends_anothers_coins_by_naming_them(rpc: Rpc, rich: Chain) -> N
     rich.send(rich.make(to=recovered, value=COIN))  # fund the address recovered from the signature
     rich.mine()
 
-    (outcome,) = transactions.submit(rich.evm, [forged.raw])
-    (gossiped,) = transactions.submit(rich.evm, [forged.raw], gossiped=True)
+    (outcome,) = transactions.submit(rich.runtime, [forged.raw])
+    (gossiped,) = transactions.submit(rich.runtime, [forged.raw], gossiped=True)
 
     assert isinstance(outcome, InvalidSignatureValues)
     assert isinstance(gossiped, InvalidSignatureValues)

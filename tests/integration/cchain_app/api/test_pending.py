@@ -89,7 +89,7 @@ REFUSED: dict[str, tuple[list[Any], str]] = {
 def own_block() -> Iterator[None]:
     """Isolate tests from pending blocks that other tests built on a discarded chain."""
     yield
-    this_node().evm_rpc.pending = PendingBlocks(this_node().evm_chain)
+    this_node().evm_rpc.pending = PendingBlocks(this_node().evm_runtime)
 
 
 @pytest.fixture
@@ -151,7 +151,7 @@ def test_each_method_says_at_pending_what_it_says_of_the_block_when_it_is_made(
 def test_each_method_says_the_same_at_pending_and_latest_where_this_node_makes_no_blocks(
     waiting: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting.evm.consensus, "decides_alone", False)
+    monkeypatch.setattr(waiting.runtime.consensus, "decides_alone", False)
 
     for method, ask in QUESTIONS.items():
         if method not in {"eth_getTransactionCount", *_ABOUT_TRANSACTIONS}:

@@ -12,11 +12,9 @@ from cchain_app import models
 from cchain_app.api import registry
 from cchain_app.api.eth import subscriptions
 from cchain_app.api.heads import SentHeads
-from cchain_app.apps import evm_chain
 from cchain_app.consumers import EthConsumer
-from cchain_app.services import admissions
+from cchain_app.services import transactions
 from chaindb.connections import WouldBlock, in_thread, release
-from chaindb.group_commit import GroupCommit
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.workers import Workers
@@ -134,12 +132,14 @@ async def test_submissions_by_several_sockets_share_commits(application, shared_
     made = [shared_chain.make() for _ in range(31)]
     commits, go = [], threading.Event()
 
-    def held(newcomers):
+    admit = transactions.admit
+
+    def held(runtime, newcomers):
         commits.append(len(newcomers))
         go.wait(SECONDS)
-        return admissions.admit(evm_chain(), newcomers)
+        return admit(runtime, newcomers)
 
-    monkeypatch.setattr(evm_chain(), "admissions", GroupCommit(held))
+    monkeypatch.setattr(transactions, "admit", held)
     async with Socket(application) as one, Socket(application) as two, Socket(application) as three:
         sockets = (one, two, three)
         await one.send(30, "eth_sendRawTransaction", hexed(made[30].raw))

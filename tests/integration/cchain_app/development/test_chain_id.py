@@ -15,6 +15,7 @@ from cchain_app.selectors import blocks
 from cchain_app.services import transactions
 from cchain_app.services.cheats import set_chain_id
 from cchain_app.services.genesis import OtherChainId, genesis_text, load_genesis
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import chain as stored
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.errors import WrongChainId
@@ -194,7 +195,7 @@ def test_the_highest_one_signs_and_runs(rpc: Rpc, chain: Chain) -> None:
 def test_a_chain_of_no_ids_transactions_takes_those_without_one(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", NEW)
     unprotected = made(chain, None, type=LEGACY)
-    (taken,) = transactions.submit(chain.evm, [unprotected.raw], gossiped=True)
+    (taken,) = transactions.submit(chain.runtime, [unprotected.raw], gossiped=True)
     chain.mine()
 
     assert rpc("eth_getTransactionReceipt", hexed(taken))["status"] == "0x1"
@@ -351,7 +352,7 @@ def test_a_rollback_to_the_first_block_keeps_it_and_it_may_be_changed_again(
 def test_other_processes_learn_of_it(rpc: Rpc, chain: Chain) -> None:
     other = another_process(chain.evm)
     other.vm.last_accepted()
-    assert other.config.chain_id == CHAIN_ID
+    assert other.chain.config.chain_id == CHAIN_ID
 
     rpc("anvil_setChainId", NEW)
 
@@ -381,7 +382,7 @@ async def test_a_web_process_learns_of_it_at_the_next_tick(
             loop.call_soon_threadsafe(heard.set)
         return head
 
-    await in_thread(set_chain_id, another_process(evm), NEW)
+    await in_thread(set_chain_id, another_process(evm).chain, NEW)
     assert evm.config.chain_id == CHAIN_ID
     monkeypatch.setattr(blocks, "catch_up", caught_up)
 
@@ -397,14 +398,14 @@ async def test_a_web_process_learns_of_it_at_the_next_tick(
 def test_what_was_checked_before_the_change_is_not_admitted_after_it(
     rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    admit = chain.evm.admissions.run
+    admit = transactions.admit
 
-    def late(newcomers: Any) -> Any:
-        set_chain_id(chain.evm, NEW)
-        return admit(newcomers)
+    def late(runtime: EvmRuntime, newcomers: Any) -> Any:
+        set_chain_id(runtime.chain, NEW)
+        return admit(runtime, newcomers)
 
-    monkeypatch.setattr(chain.evm.admissions, "run", late)
-    (outcome,) = transactions.submit(chain.evm, [chain.make().raw])
+    monkeypatch.setattr(transactions, "admit", late)
+    (outcome,) = transactions.submit(chain.runtime, [chain.make().raw])
 
     assert isinstance(outcome, WrongChainId)
     assert str(outcome) == (
@@ -440,7 +441,7 @@ def test_a_builder_that_knows_the_old_one_does_not_drop_what_is_signed_for_the_n
     sent = made(chain, NEW)
     rpc("eth_sendRawTransaction", hexed(sent.raw))
 
-    assert other.config.chain_id == CHAIN_ID
+    assert other.chain.config.chain_id == CHAIN_ID
     assert vm.build(BlockContext(chain.now + 1)) is None
 
     block = produce(other, now=chain.now + 1)

@@ -113,7 +113,7 @@ def producer(chain: Chain, settings: Any) -> Chain:
 def test_a_pause_by_another_process_is_read_before_a_block_is_made(producer: Chain) -> None:
     producer.send(producer.make())
     assert development.mining(producer.evm) == "auto"
-    other = another_process(producer.evm)
+    other = another_process(producer.evm).chain
 
     manual_mining.pause(other)
 
@@ -121,23 +121,23 @@ def test_a_pause_by_another_process_is_read_before_a_block_is_made(producer: Cha
     assert tasks.produce_blocks() == {"blocks": 0}, "though it was requested before the pause"
     assert development.is_paused(producer.evm)
     manual_mining.resume(other)
-    assert tasks.beat(producer.evm) == {"blocks": 1}
+    assert tasks.beat(producer.runtime) == {"blocks": 1}
 
 
 def test_a_block_by_the_clock_is_not_made_where_that_was_paused(
     producer: Chain, settings: Any
 ) -> None:
     settings.NODE = updated(settings.NODE, mining="interval")
-    assert tasks.beat(producer.evm) == {"blocks": 1}
+    assert tasks.beat(producer.runtime) == {"blocks": 1}
 
-    manual_mining.pause(another_process(producer.evm))
+    manual_mining.pause(another_process(producer.evm).chain)
 
-    assert tasks.beat(producer.evm) == {"blocks": 0}
+    assert tasks.beat(producer.runtime) == {"blocks": 0}
 
 
 def test_a_transaction_that_arrives_in_a_pause_waits(producer: Chain, requests: list[str]) -> None:
     producer.send(producer.make())
-    manual_mining.pause(another_process(producer.evm))
+    manual_mining.pause(another_process(producer.evm).chain)
 
     producer.send(producer.make())
 
@@ -153,7 +153,7 @@ def test_a_setting_that_was_used_up_by_a_block_is_gone(chain: Chain, settings: A
     """It was set in the embedded profile, and another process makes the block."""
     fee = 7 * 10**9
     cheats.change_conditions(chain.evm, lambda found, _: replace(found, next_base_fee=fee))
-    other = another_process(chain.evm)
+    other = another_process(chain.evm).chain
     assert blocks.base_fee_after(other, blocks.head(other)) == fee
 
     chain.mine()

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.services import transactions
 from cchain_app.services.genesis import load_genesis
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import Transaction
@@ -52,11 +53,18 @@ class ForkedChain:
         """The chain of this process."""
         return evm_chain()
 
+    @property
+    def runtime(self) -> EvmRuntime:
+        """The same as a running chain."""
+        return evm_runtime()
+
     def mine(self, *sent: Transaction) -> AcceptedBlock:
         """Send transactions, and make a block."""
-        for outcome in transactions.submit(self.evm, [item.raw for item in sent]) if sent else ():
+        for outcome in (
+            transactions.submit(self.runtime, [item.raw for item in sent]) if sent else ()
+        ):
             assert not isinstance(outcome, Exception), outcome
-        block = produce(self.evm, now=clock.now() + 1, allow_empty=True)
+        block = produce(self.runtime, now=clock.now() + 1, allow_empty=True)
         assert block is not None
         return block
 

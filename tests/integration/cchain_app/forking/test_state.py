@@ -281,7 +281,7 @@ def test_the_pending_block_is_the_forks_own(forked, rpc, own_blocks):
 
 
 def test_on_a_fork_a_transaction_is_mined_before_its_hash_is_returned(forked, rpc):
-    forked.evm.mine_on_arrival()
+    forked.runtime.mine_on_arrival()
     rpc("evm_setAutomine", True)
 
     sent = rpc("eth_sendRawTransaction", "0x" + count(forked).raw.hex())

@@ -23,7 +23,7 @@ def test_who_waits_for_the_pool_does_not_keep_the_head_from_moving(shared_chain:
 
     def submit() -> object:
         try:
-            return transactions.submit(chain, [made.raw])
+            return transactions.submit(shared_chain.runtime, [made.raw])
         finally:
             connections.close_all()
 

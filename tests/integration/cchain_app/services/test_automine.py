@@ -9,7 +9,7 @@ import pytest
 from django.db import DatabaseError
 
 from cchain_app import models, notifications
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks import receipt
 from cchain_app.chain import EvmChain
 from cchain_app.development.overrides import NextBlockOverrides
@@ -17,7 +17,8 @@ from cchain_app.evm.engine import Log
 from cchain_app.pool import errors
 from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, pool
-from cchain_app.services import acceptance, automine, transactions
+from cchain_app.services import acceptance, transactions
+from cchain_app.services.runtime import Arrivals
 from cchain_app.store import development
 from cchain_app.txs.transaction import Transaction
 from chaindb.events import ChainEvents, Message
@@ -34,12 +35,12 @@ EMBEDDED = pytest.mark.node_settings(profile="embedded")
 def mining(chain: Chain, settings: Any) -> Iterator[Chain]:
     """The chain of a single serving process that makes blocks on arrival."""
     settings.NODE = updated(settings.NODE, profile="embedded")
-    evm = evm_chain()
-    pooling = evm.admissions
+    runtime = evm_runtime()
+    pooling = runtime.arrivals
     set_by_hand(mining="auto")
-    evm.mine_on_arrival()
+    runtime.arrivals = Arrivals(mines=True)
     yield chain
-    evm.admissions = pooling
+    runtime.arrivals = pooling
 
 
 def set_by_hand(**conditions: Any) -> None:
@@ -50,7 +51,7 @@ def set_by_hand(**conditions: Any) -> None:
 
 def submit(*sent: Transaction) -> Sequence[object]:
     """Submit transactions in one call."""
-    return transactions.submit(evm_chain(), [item.raw for item in sent])
+    return transactions.submit(evm_runtime(), [item.raw for item in sent])
 
 
 def height() -> int:
@@ -78,7 +79,7 @@ def test_what_is_acknowledged_is_in_a_block(mining: Chain) -> None:
 
 
 def test_no_row_of_the_pool_is_written(mining: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(automine.rows, "add")
+    monkeypatch.delattr(transactions.rows, "add")
 
     submit(mining.make(), mining.make())
 
@@ -119,11 +120,11 @@ def test_logs_are_encoded_by_the_chains_own_encoding(
 
     with monkeypatch.context() as patched:
         patched.setattr(evm, "encode_logs", encode)
-        evm.vm.begin_anew()  # type: ignore[attr-defined]  # it reads the chain's rules only once
+        mining.runtime.vm.begin_anew()  # it reads the chain's rules only once
         deployment = bytecode.deploy_code(bytecode.LOGGER)
         submit(mining.make(to=None, data=deployment, gas=500_000, value=0))
         submit(mining.make(to=bytecode.created(SENDER, 0), data=b"\x2a", gas=100_000, value=0))
-    evm.vm.begin_anew()  # type: ignore[attr-defined]
+    mining.runtime.vm.begin_anew()
 
     assert encoded == [0, 2]
 
@@ -205,10 +206,10 @@ def test_a_transaction_is_mined_before_its_hash_is_returned_while_another_one_wa
 
 
 def test_much_gas_is_mined_by_way_of_the_pool(mining: Chain) -> None:
-    submit(mining.make(gas=automine.MAX_GAS))
+    submit(mining.make(gas=transactions.MAX_GAS))
     assert (height(), waiting()) == (1, 0)
 
-    submit(mining.make(gas=automine.MAX_GAS + 1))
+    submit(mining.make(gas=transactions.MAX_GAS + 1))
 
     assert (height(), waiting()) == (2, 0)
 
@@ -282,18 +283,18 @@ def test_while_another_thread_makes_a_block_the_answer_waits_for_it(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lock = BusyLock(is_released=True)
-    monkeypatch.setattr(evm_chain().consensus, "lock", lock)
+    monkeypatch.setattr(evm_chain(), "vm_lock", lock)
 
     submit(made := mining.make())
 
     assert mined(made)
-    assert lock.calls == ["non-blocking", automine.BLOCK_SECONDS, "release"]
+    assert lock.calls == ["non-blocking", transactions.BLOCK_SECONDS, "release"]
 
 
 def test_while_another_thread_makes_blocks_for_long_the_transaction_waits_in_the_pool(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evm_chain().consensus, "lock", BusyLock(is_released=False))
+    monkeypatch.setattr(evm_chain(), "vm_lock", BusyLock(is_released=False))
 
     submit(mining.make())
 
@@ -312,7 +313,7 @@ def test_a_stored_transaction_is_acknowledged_although_its_block_cannot_be_made(
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(automine, "produce", fail)
+    monkeypatch.setattr(transactions, "produce", fail)
     made = mining.make()
 
     assert submit(made) == [made.hash]
@@ -335,7 +336,7 @@ def test_outside_development_the_answer_does_not_wait_for_the_block(
 def test_where_validators_vote_it_goes_to_the_pool(
     mining: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(evm_chain().consensus, "decides_alone", False)
+    monkeypatch.setattr(evm_runtime().consensus, "decides_alone", False)
 
     submit(mining.make())
 

@@ -11,7 +11,8 @@ from django.db import connection
 from cchain_app import models
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, development
-from cchain_app.services import acceptance, automine, manual_mining, transactions, vm
+from cchain_app.services import acceptance, manual_mining, transactions, vm
+from cchain_app.services.runtime import Arrivals
 from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
 from tests.builders.evm_chains import another_process, produce
@@ -41,13 +42,13 @@ class Processes:
         self, chain: Chain, thread: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         self.chain = chain
-        self.web = chain.evm
+        self.web = chain.runtime
         self.producer = another_process(chain.evm)
         self.seconds = 0.0
         self._thread = thread
         self._patch = monkeypatch
-        monkeypatch.setattr(automine, "monotonic", lambda: self.seconds)
-        self.web.mine_on_arrival()
+        monkeypatch.setattr(transactions, "monotonic", lambda: self.seconds)
+        self.web.arrivals = Arrivals(mines=True)
 
     def elsewhere(self, work: Callable[[], T]) -> T:
         """Run a function in the other process."""
@@ -91,23 +92,23 @@ class Processes:
 
     def counts(self) -> tuple[int, int]:
         """Return the height and the number of rows in the pool."""
-        return blocks.catch_up(self.web).number, models.PoolTransaction.objects.count()
+        return blocks.catch_up(self.web.chain).number, models.PoolTransaction.objects.count()
 
 
 @pytest.fixture
 def two(shared_chain: Chain, settings: Any, monkeypatch: pytest.MonkeyPatch) -> Iterator[Processes]:
     settings.NODE = updated(settings.NODE, mining="auto")
-    pooling = shared_chain.evm.admissions
+    pooling = shared_chain.runtime.arrivals
     with ThreadPoolExecutor(1) as thread:
         yield Processes(shared_chain, thread, monkeypatch)
-    shared_chain.evm.admissions = pooling
+    shared_chain.runtime.arrivals = pooling
 
 
 def test_what_comes_alone_is_in_a_block_without_a_row_of_the_pool(
     two: Processes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
-        patched.delattr(automine.rows, "add")
+        patched.delattr(transactions.rows, "add")
         two.submit(two.chain.make())
         two.submit(two.chain.make())
 
@@ -121,13 +122,13 @@ def test_what_comes_together_is_the_producers_and_what_comes_after_it_for_a_whil
     assert two.counts() == (0, 2)
     two.produce()
 
-    two.seconds += automine.COMPANY_SECONDS / 2
+    two.seconds += transactions.COMPANY_SECONDS / 2
     two.submit(two.chain.make())
     assert two.counts() == (1, 1)
     two.produce()
     assert two.counts() == (2, 0), "and this process has heard of it"
 
-    two.seconds += automine.COMPANY_SECONDS / 2
+    two.seconds += transactions.COMPANY_SECONDS / 2
     two.submit(two.chain.make())
     assert two.counts() == (3, 0)
 
@@ -178,18 +179,18 @@ def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -
 
 def test_no_block_is_made_after_another_process_has_paused_production(two: Processes) -> None:
     two.submit(two.chain.make())
-    two.elsewhere(lambda: manual_mining.pause(two.producer))
-    assert not development.is_paused(two.web), "nobody tells it"
+    two.elsewhere(lambda: manual_mining.pause(two.producer.chain))
+    assert not development.is_paused(two.web.chain), "nobody tells it"
 
     two.submit(two.chain.make())
 
     assert two.counts() == (1, 1)
-    assert development.is_paused(two.web)
-    two.elsewhere(lambda: manual_mining.resume(two.producer))
+    assert development.is_paused(two.web.chain)
+    two.elsewhere(lambda: manual_mining.resume(two.producer.chain))
     two.produce()
     two.submit(two.chain.make())
     assert two.counts() == (2, 1), "the producer makes the first block after it"
-    assert not development.is_paused(two.web)
+    assert not development.is_paused(two.web.chain)
 
 
 def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processes) -> None:
@@ -197,7 +198,7 @@ def test_who_finds_another_process_at_a_block_does_not_wait_for_it(two: Processe
     held, done = threading.Event(), threading.Event()
 
     def hold() -> None:
-        db = two.producer.db
+        db = two.producer.chain.db
         try:
             with db.atomic():
                 db.acquire(Lock.CCHAIN)

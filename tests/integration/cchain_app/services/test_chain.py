@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 
 from cchain_app import models
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks
@@ -29,7 +29,7 @@ def balance(address: Address, number: int) -> int:
 
 
 def test_without_transactions_there_is_no_block(chain: Chain) -> None:
-    assert produce(evm_chain(), now=chain.now) is None
+    assert produce(evm_runtime(), now=chain.now) is None
     assert blocks.head(evm_chain()).number == 0
 
 
@@ -92,7 +92,7 @@ def test_whoever_is_slower_makes_its_block_on_the_new_head(
 
     monkeypatch.setattr(vm, "accept", overtake)
     # The other block took the transaction.
-    assert produce(evm_chain(), now=chain.now) is None
+    assert produce(evm_runtime(), now=chain.now) is None
 
     assert blocks.head(evm_chain()) == overtaken[0]
     assert models.Block.objects.count() == 2
@@ -180,7 +180,7 @@ def test_a_producer_that_was_overtaken_while_it_executed_begins_anew(
         return build(*arguments, **more)
 
     monkeypatch.setattr(ProcessingBlocks, "build", overtaken)
-    block = produce(evm_chain(), now=chain.now)
+    block = produce(evm_runtime(), now=chain.now)
 
     assert block is not None
     assert [transaction.hash for transaction in block.transactions] == [second.hash]
@@ -210,15 +210,15 @@ def test_what_was_acknowledged_is_never_unknown(
 @pytest.fixture
 def elsewhere(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another node makes the blocks."""
-    monkeypatch.setattr(chain.evm, "consensus", deciding(chain.evm, here=False))
+    monkeypatch.setattr(chain.runtime, "_consensus", deciding(chain.runtime, here=False))
 
 
 @pytest.mark.usefixtures("elsewhere")
 def test_where_another_node_makes_the_blocks_this_one_makes_none(chain: Chain) -> None:
     chain.send(signed(nonce=0))
 
-    assert produce(evm_chain(), now=77) is None
-    assert produce(evm_chain(), now=78, allow_empty=True) is None
+    assert produce(evm_runtime(), now=77) is None
+    assert produce(evm_runtime(), now=78, allow_empty=True) is None
     assert models.PoolTransaction.objects.count() == 1
 
 

@@ -10,7 +10,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from cchain_app import models, notifications
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.chain import EvmChain
@@ -222,7 +222,7 @@ def test_any_blocks_that_were_made_are_followed_to_the_same_rows(
         for kind, sender, number in actions:
             account = (SENDER, *SENDERS)[sender]
             submitting.submit(
-                evm_chain(),
+                evm_runtime(),
                 [_drawn(kind, sender, number, pool.next_nonce(evm_chain(), account)).raw],
             )
         chain.mine()

@@ -9,7 +9,7 @@ import pytest
 from django.db import connections
 
 from cchain_app import models
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
@@ -85,7 +85,7 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
     def submit() -> None:
         begin.wait()
         for item in own:
-            assert transactions.submit(evm_chain(), [item.raw]) == [item.hash]
+            assert transactions.submit(evm_runtime(), [item.raw]) == [item.hash]
 
     def make() -> int:
         begin.wait()
@@ -96,7 +96,7 @@ def test_a_node_that_makes_and_follows_blocks_has_one_chain(
             pass
         produced = 0
         while produced < 3:
-            produced += produce(evm_chain(), now=shared_chain.now, allow_empty=True) is not None
+            produced += produce(evm_runtime(), now=shared_chain.now, allow_empty=True) is not None
         return produced
 
     with ThreadPoolExecutor(3) as pool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH
 from cchain_app.selectors import blocks, state
 from cchain_app.services.importing import NotMerged, let_make_blocks
@@ -179,12 +179,11 @@ def test_the_last_block_is_latest_safe_and_final(directory: Path, rpc: Rpc) -> N
 
 def test_no_block_is_made_unless_that_is_asked_for(directory: Path) -> None:
     bring(history().genesis, history().file)
-    chain = evm_chain()
 
-    assert chain.consensus.produce(now=clock.now(), allow_empty=True) is None
+    assert evm_runtime().consensus.produce(now=clock.now(), allow_empty=True) is None
     forget()
     let_make_blocks(evm_chain(), makes=True)
-    made = evm_chain().consensus.produce(now=clock.now(), allow_empty=True)
+    made = evm_runtime().consensus.produce(now=clock.now(), allow_empty=True)
     assert made is not None
     assert made.height == LAST + 1
 

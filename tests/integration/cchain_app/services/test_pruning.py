@@ -264,7 +264,7 @@ def test_a_process_that_is_further_behind_than_that_begins_anew(counted: Chain, 
         counted.send(counted.make(to=RECIPIENT, value=7))
         counted.now += 1
         assert produce(other, now=counted.now) is not None
-    pruning.prune(other, seconds=LONG)
+    pruning.prune(other.chain, seconds=LONG)
     blocks.catch_up(counted.evm)
     told = int(rpc("eth_getBalance", hexed(RECIPIENT), "latest"), 16)
     assert told == models.Account.objects.get(address=RECIPIENT).balance

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connections
 
 from cchain_app import models
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import admissions, transactions
@@ -34,7 +34,7 @@ OTHER_KEY = bytes.fromhex(list(DEV_KEYS.values())[1][2:])
 def test_an_acknowledged_transaction_is_a_row(chain: Chain) -> None:
     made = chain.make()
 
-    assert transactions.submit(evm_chain(), [made.raw]) == [made.hash]
+    assert transactions.submit(evm_runtime(), [made.raw]) == [made.hash]
     row = models.PoolTransaction.objects.get()
     assert (row.hash, row.sender, row.nonce, row.raw) == (made.hash, SENDER, 0, made.raw)
 
@@ -42,7 +42,7 @@ def test_an_acknowledged_transaction_is_a_row(chain: Chain) -> None:
 def test_a_batch_has_an_outcome_for_each_in_order(chain: Chain) -> None:
     good, gap, poor = signed(nonce=0), signed(nonce=7), signed(nonce=1, value=10**30)
 
-    outcomes = transactions.submit(evm_chain(), [good.raw, b"", gap.raw, poor.raw, good.raw])
+    outcomes = transactions.submit(evm_runtime(), [good.raw, b"", gap.raw, poor.raw, good.raw])
 
     assert outcomes[0] == good.hash
     assert isinstance(outcomes[1], TypedTransactionTooShort)
@@ -67,7 +67,7 @@ def test_a_replacement_within_one_batch_leaves_one_row(chain: Chain) -> None:
     low = signed(nonce=0)
     high = signed(nonce=0, max_fee_per_gas=55 * 10**9, max_priority_fee_per_gas=11 * 10**8)
 
-    assert transactions.submit(evm_chain(), [low.raw, high.raw]) == [low.hash, high.hash]
+    assert transactions.submit(evm_runtime(), [low.raw, high.raw]) == [low.hash, high.hash]
     assert list(models.PoolTransaction.objects.values_list("hash", flat=True)) == [high.hash]
 
 
@@ -84,7 +84,7 @@ def test_a_replacement_that_pays_too_little_is_refused(chain: Chain) -> None:
     chain.send(signed(nonce=0))
     cheap = signed(nonce=0, max_fee_per_gas=54 * 10**9, max_priority_fee_per_gas=11 * 10**8)
 
-    (outcome,) = transactions.submit(evm_chain(), [cheap.raw])
+    (outcome,) = transactions.submit(evm_runtime(), [cheap.raw])
 
     assert isinstance(outcome, errors.ReplacementUnderpriced)
 
@@ -92,7 +92,7 @@ def test_a_replacement_that_pays_too_little_is_refused(chain: Chain) -> None:
 def test_what_was_mined_is_not_taken_again(chain: Chain) -> None:
     made, _ = chain.do()
 
-    (outcome,) = transactions.submit(evm_chain(), [made.raw])
+    (outcome,) = transactions.submit(evm_runtime(), [made.raw])
 
     assert isinstance(outcome, errors.NonceTooLow)
     assert not models.PoolTransaction.objects.exists()
@@ -118,7 +118,7 @@ def test_a_full_pool_refuses_what_pays_less(chain: Chain) -> None:
     chain.send(*(signed(nonce=nonce) for nonce in range(3)))
     cheap = signed(key=OTHER_KEY, nonce=1, max_priority_fee_per_gas=1)
 
-    outcomes = transactions.submit(evm_chain(), [signed(nonce=3).raw, cheap.raw])
+    outcomes = transactions.submit(evm_runtime(), [signed(nonce=3).raw, cheap.raw])
 
     assert isinstance(outcomes[0], errors.PoolFull)
     assert outcomes[1] == cheap.hash  # queued: the queue has two slots
@@ -139,7 +139,7 @@ def test_threads_that_submit_at_once_lose_nothing(shared_chain: Chain) -> None:
 
     def submit(index: int) -> None:
         try:
-            (outcomes[index],) = transactions.submit(evm_chain(), [made[index].raw])
+            (outcomes[index],) = transactions.submit(evm_runtime(), [made[index].raw])
         finally:
             connections.close_all()
 
@@ -178,10 +178,10 @@ def test_a_commit_that_fails_leaves_no_trace(chain: Chain, monkeypatch: pytest.M
     with monkeypatch.context() as patched:
         patched.setattr(admissions.rows, "add", fail)
         with pytest.raises(OSError, match="disk full"):
-            transactions.submit(evm_chain(), [made.raw])
+            transactions.submit(evm_runtime(), [made.raw])
 
     assert evm_chain().memory.transactions.get(made.hash) is None
-    assert transactions.submit(evm_chain(), [made.raw]) == [made.hash]
+    assert transactions.submit(evm_runtime(), [made.raw]) == [made.hash]
 
 
 def test_a_pending_nonce_never_goes_back_while_a_block_is_committed(
@@ -235,7 +235,7 @@ def test_of_several_faults_the_one_is_told_that_geth_finds_first(
 ) -> None:
     raw = sign_transaction(unsigned(**changes), KEY)
 
-    (outcome,) = transactions.submit(evm_chain(), [raw])
+    (outcome,) = transactions.submit(evm_runtime(), [raw])
 
     assert isinstance(outcome, error)
 
@@ -253,7 +253,7 @@ def test_the_senders_of_a_batch_are_recovered_in_one_call(
         return recover(signatures)
 
     monkeypatch.setattr(evm_chain(), "recover_senders", counted)
-    outcomes = transactions.submit(evm_chain(), [good.raw, b"\x02\xc0", nobody, other.raw])
+    outcomes = transactions.submit(evm_runtime(), [good.raw, b"\x02\xc0", nobody, other.raw])
 
     assert (outcomes[0], outcomes[3]) == (good.hash, other.hash)
     assert isinstance(outcomes[1], MalformedTransaction)

@@ -327,7 +327,7 @@ def test_blocks_that_it_cannot_keep_up_with_are_counted(chain, caplog) -> None:
 
 
 def test_another_process_that_accepted_nothing_writes_nothing(chain, log, caplog) -> None:
-    other = TransactionLog(another_process(chain.evm))
+    other = TransactionLog(another_process(chain.evm).chain)
     other.begin(in_thread=False)
     chain.mine()
     other.work_off()

@@ -25,8 +25,8 @@ from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import StateAt
 from cchain_app.services import transactions
-from cchain_app.services.composition import compose
 from cchain_app.services.genesis import load_genesis
+from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.vm import EvmVM
 from chaindb.database import Database
 from chainvm.port import BlockContext, ChainVM, HeadMoved
@@ -52,9 +52,13 @@ POOL = {"cchain_app_pooltransaction"}
 class Side:
     """A chain and its VM."""
 
-    chain: EvmChain
+    runtime: EvmRuntime
     written: list[ID] = field(default_factory=list)
     nonce: int = 0
+
+    @property
+    def chain(self) -> EvmChain:
+        return self.runtime.chain
 
     def __post_init__(self) -> None:
         self.genesis = load_genesis(self.chain)
@@ -70,7 +74,7 @@ class Side:
     def send(self, count: int = 1, **fields: object) -> None:
         """Put the next transactions of the well-known account into the pool."""
         for _ in range(count):
-            (outcome,) = transactions.submit(self.chain, [signed(nonce=self.nonce, **fields).raw])
+            (outcome,) = transactions.submit(self.runtime, [signed(nonce=self.nonce, **fields).raw])
             assert not isinstance(outcome, Exception)
             self.nonce += 1
 
@@ -95,7 +99,7 @@ def sides() -> Iterator[tuple[Side, Side]]:
     text = json.dumps(document).encode()
     first, second = (
         Side(
-            compose(
+            EvmRuntime(
                 EvmChain(
                     node.common,
                     node.cchain,
@@ -192,7 +196,7 @@ def test_what_others_processing_blocks_have_is_built_once(sides: tuple[Side, Sid
 def test_what_a_rejected_block_had_waits_again(sides: tuple[Side, Side]) -> None:
     side, other = sides
     sent = signed(nonce=0, value=7)
-    transactions.submit(other.chain, [sent.raw])
+    transactions.submit(other.runtime, [sent.raw])
     rival = other.built()
     side.vm.verify(side.vm.parse(rival.raw), BlockContext(side.now + 5))
     side.now += 1
@@ -209,7 +213,7 @@ def test_a_block_is_accepted_also_where_what_was_rejected_with_it_cannot_wait_ag
     sides: tuple[Side, Side], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     side, other = sides
-    transactions.submit(other.chain, [signed(nonce=0, value=7).raw])
+    transactions.submit(other.runtime, [signed(nonce=0, value=7).raw])
     rival = other.built()
     side.vm.verify(side.vm.parse(rival.raw), BlockContext(side.now + 5))
     side.now += 1
@@ -263,7 +267,7 @@ def test_another_process_may_accept_meanwhile(sides: tuple[Side, Side]) -> None:
     side = sides[0]
     side.send()
     block = side.built()
-    made = produce(side.chain, now=side.now + 1)
+    made = produce(side.runtime, now=side.now + 1)
     assert made is not None
     assert side.vm.last_accepted() == ID(made.hash)
     with pytest.raises(NotProcessing):
@@ -378,13 +382,13 @@ def test_nothing_of_what_is_decided_stays_in_memory(sides: tuple[Side, Side]) ->
     side = sides[0]
     for _ in range(12):
         side.send(value=1)
-        assert produce(side.chain, now=side.now) is not None
+        assert produce(side.runtime, now=side.now) is not None
     side.send(value=1)
-    vm = side.chain.vm
+    vm = side.runtime.vm
     assert isinstance(vm, EvmVM)
     waiting = vm.build(BlockContext(side.now))
     assert waiting is not None
-    assert produce(side.chain, now=side.now + 1) is not None  # a competing block
+    assert produce(side.runtime, now=side.now + 1) is not None  # a competing block
     tree = vm._known
     assert tree is not None
     assert (len(tree), tree._superseded, vm._built) == (0, [], {})
@@ -450,7 +454,7 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
         random.choice([*steps, side.restart])()
     other.now = side.now
     candidates = [parse_block(entry.raw) for entry in accepted]
-    accept_evm(other.chain, candidates, now=side.now)
+    accept_evm(other.runtime, candidates, now=side.now)
     assert [item.block_id for item in accepted] == side.written
     assert rows("default") == rows("second")
 

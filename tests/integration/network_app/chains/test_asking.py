@@ -6,7 +6,7 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from cchain_app.pool.errors import FeeAboveCap
 from cchain_app.services import transactions
 from network_app.chains import chain as network_chain
@@ -179,7 +179,7 @@ def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknow
     world: World,
 ) -> None:
     dear = world.c.make(max_fee_per_gas=10**16)
-    (refused,) = transactions.submit(evm_chain(), [dear.raw])
+    (refused,) = transactions.submit(evm_runtime(), [dear.raw])
     assert isinstance(refused, FeeAboveCap)
 
     assert world.maker.c.issue([dear.raw]) == [ID(dear.hash)]

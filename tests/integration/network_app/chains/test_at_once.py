@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from chaindb import clock
 from chaindb.database import Database
 from chaindb.locks import Lock
@@ -75,7 +75,7 @@ def test_each_block_has_one_outer_block_however_many_ask_while_they_are_made(
     def make() -> None:
         begin.wait()
         for _ in range(BLOCKS):
-            produce(evm_chain(), now=clock.now(), allow_empty=True)
+            produce(evm_runtime(), now=clock.now(), allow_empty=True)
         made.set()
 
     def ask(chain: NetworkChain[Any]) -> None:
@@ -170,7 +170,7 @@ def test_a_node_that_makes_and_takes_blocks_has_one_chain(shared_world: World) -
     def make() -> None:
         begin.wait()
         for _ in range(3):
-            produce(evm_chain(), now=clock.now(), allow_empty=True)
+            produce(evm_runtime(), now=clock.now(), allow_empty=True)
 
     with ThreadPoolExecutor(2) as pool:
         taking, making = elsewhere(pool, accept), elsewhere(pool, make)

@@ -23,11 +23,12 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from cchain_app.chain import EvmChain
 from cchain_app.services import transactions
+from cchain_app.services.runtime import Arrivals
 from chaindb import clock
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import PlatformChain
 from platform_app.services import mempool
 from tests.integration.network_app.world import World
@@ -70,12 +71,13 @@ def begun(shared_world: World) -> World:
 
 
 def test_of_the_c_chain(begun: World) -> None:
-    chain, made = evm_chain(), begun.c.make()
+    runtime, made = evm_runtime(), begun.c.make()
+    chain = runtime.chain
 
-    sent = statements(chain, lambda: transactions.submit(chain, [made.raw]))
+    sent = statements(chain, lambda: transactions.submit(runtime, [made.raw]))
     begun.wall.seconds += 1
     now = clock.now()
-    produced = statements(chain, lambda: chain.consensus.produce(now=now))
+    produced = statements(chain, lambda: runtime.consensus.produce(now=now))
 
     assert begun.maker.c.last_accepted().height == 4
     assert (len(sent), len(produced)) == C_CHAIN[chain.db.connection.vendor], (sent, produced)
@@ -84,16 +86,17 @@ def test_of_the_c_chain(begun: World) -> None:
 def test_of_the_c_chain_where_a_transaction_goes_straight_into_a_block(
     begun: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chain = evm_chain()
+    runtime = evm_runtime()
+    chain = runtime.chain
     monkeypatch.setattr(chain, "settings", replace(chain.settings, mining="auto"))
-    pooling = chain.admissions
-    chain.mine_on_arrival()
+    pooling = runtime.arrivals
+    runtime.arrivals = Arrivals(mines=True)
     try:
-        transactions.submit(chain, [begun.c.make().raw])  # the mining mode is read only once
+        transactions.submit(runtime, [begun.c.make().raw])  # the mining mode is read only once
         made = begun.c.make()
-        sent = statements(chain, lambda: transactions.submit(chain, [made.raw]))
+        sent = statements(chain, lambda: transactions.submit(runtime, [made.raw]))
     finally:
-        chain.admissions = pooling
+        runtime.arrivals = pooling
 
     assert begun.maker.c.last_accepted().height == 5
     assert len(sent) == C_CHAIN_STRAIGHT[chain.db.connection.vendor], sent
@@ -104,7 +107,7 @@ def test_of_the_p_chain(begun: World) -> None:
 
     issued = statements(chain, lambda: mempool.issue(chain, [made], now=now))
     begun.wall.seconds += 1
-    produced = statements(chain, lambda: chain.consensus.produce(now=now + 1))
+    produced = statements(chain, lambda: platform_runtime().consensus.produce(now=now + 1))
 
     assert begun.maker.p.last_accepted().height == 4
     assert (len(issued), len(produced)) == P_CHAIN[chain.db.connection.vendor], (issued, produced)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.conf import settings as django_settings
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from chainvm.port import BlockContext
 from network_app.consensus.runner import Runner
 from network_app.node import NodeNetwork
@@ -50,7 +50,11 @@ class Voter:
             bootstrap=("127.0.0.1:9651",),
         )
         self.network = NodeNetwork(
-            settings.common, settings.peers, side.chain, [evm_chain()], lambda _height: {maker: 1}
+            settings.common,
+            settings.peers,
+            side.runtime,
+            [evm_runtime()],
+            lambda _height: {maker: 1},
         )
         self.chain = self.network.platform
         self.runner: Runner[Any] | None = None

@@ -10,7 +10,7 @@ import pytest
 from django.db import DatabaseError, connection
 from django.test.utils import CaptureQueriesContext
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from chaindb import clock
 from network_app.chains import validators, wrapping
 from network_app.chains.chain import NetworkChain
@@ -22,7 +22,7 @@ from network_app.proposervm.epochs import Epoch, next_epoch
 from network_app.proposervm.errors import NotWrapped
 from network_app.proposervm.verification import Proposers
 from network_app.proposervm.windower import WINDOW_DURATION, proposer_at, slot_of
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY
 from primitives.ids import ID
 from tests.builders.deciding import deciding
@@ -128,8 +128,8 @@ def test_an_outer_block_costs_one_statement_and_two_looks(world: World, alias: s
         world.make_c(1)
         world.make_p()
     world.wall.seconds += 100
-    chain = platform_chain() if alias == "P" else evm_chain()
-    outer, bare = chain.consensus, deciding(chain, here=True)
+    runtime: Any = platform_runtime() if alias == "P" else evm_runtime()
+    outer, bare = runtime.consensus, deciding(runtime, here=True)
     costs = []
     for consensus in (outer, outer, bare, bare):
         if alias == "P":
@@ -189,7 +189,7 @@ def test_a_chain_that_others_made_longer_without_outer_blocks_is_not_built_on(
     world: World,
 ) -> None:
     world.make_c(1)
-    maker = evm_chain().consensus
+    maker = evm_runtime().consensus
     world.make_bare()
     world.make_c(2)
     with pytest.raises(NotWrapped):

@@ -18,7 +18,7 @@ from django.db import connections
 from django.db.utils import load_backend
 from typing_extensions import override
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_runtime
 from chaindb.database import Database
 from network_app.consensus.vm import VotedChain
 from network_app.node import NodeNetwork
@@ -114,8 +114,8 @@ class PlatformVoter(DrivenNode):
         self.network = NodeNetwork(
             settings.NODE.common,
             settings.NODE.peers,
-            self.side.chain,
-            [evm_chain()],
+            self.side.runtime,
+            [evm_runtime()],
             self.proposers,
         )
         super().__init__(world, number)

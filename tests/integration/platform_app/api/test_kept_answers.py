@@ -13,13 +13,13 @@ from jsonrpc.dispatch.dispatcher import MISS, Dispatcher, HotAnswer
 from jsonrpc.dispatch.registry import MethodRegistry
 from nodeproject.apps import this_node
 from platform_app.api import presence
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import PlatformChain
 from platform_app.memory import answers
 from platform_app.memory.answers import LOOK, OLDEST, AnswerMemory
 from platform_app.models import KeystoreUser
 from platform_app.services import mempool, uptime
-from platform_app.services.composition import compose
+from platform_app.services.runtime import PlatformRuntime
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import BaseTx
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -116,10 +116,10 @@ def known(question: tuple[str, dict[str, Any]]) -> bytes | None:
     return answer
 
 
-def other_process() -> PlatformChain:
+def other_process() -> PlatformRuntime:
     """Return the same chain as an object of another process."""
     node = this_node()
-    return compose(
+    return PlatformRuntime(
         PlatformChain(
             node.settings.common, node.settings.platform, platform_chain().db, node.identity
         )
@@ -130,7 +130,7 @@ def accept_elsewhere(pchain: PChain, *txs: Any) -> None:
     """Have another process issue transactions and accept a block."""
     other = other_process()
     pchain.now += 1
-    for outcome in mempool.issue(other, txs or [pchain.make()], now=pchain.now):
+    for outcome in mempool.issue(other.chain, txs or [pchain.make()], now=pchain.now):
         assert not isinstance(outcome, Exception)
     assert other.consensus.produce(now=pchain.now) is not None
 
@@ -258,7 +258,7 @@ def test_time_travel_ends_what_was_answered(
 ) -> None:
     monkeypatch.setattr(clock, "now", lambda: pchain.now + clock.offset())
     known(BALANCE)
-    time_travel(platform_chain(), 60)
+    time_travel(platform_runtime(), 60)
     assert hot(BALANCE) is MISS
     known(BALANCE)
 

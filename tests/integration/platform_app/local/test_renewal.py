@@ -10,14 +10,14 @@ import pytest
 from django.db import transaction
 
 from platform_app import models
-from platform_app.apps import platform_chain
-from platform_app.chain import OwnTxs
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY, UNIT
 from platform_app.local import renewal
 from platform_app.local.renewal import MAX_COINS, PAUSE
 from platform_app.memory.stakers import ValidatorRecord
 from platform_app.selectors import accepted, coins, own_stake, stakers
 from platform_app.services.mempool import LARGEST_TX
+from platform_app.services.vm import OwnTxs
 from platform_app.store import mempool
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.components import inner_output
@@ -43,7 +43,7 @@ WHILE_IT_WAITS = 3
 
 def renewal_of_this_node() -> OwnTxs:
     """Return the source of this node's renewals, on a local network."""
-    own = platform_chain().own
+    own = platform_runtime().vm.own
     assert own is not None
     return own
 
@@ -57,7 +57,7 @@ def end_stay(pchain: PChain) -> ValidatorRecord:
     """End this node's staking period, and do nothing else; return the ended validator."""
     stay = stakers.current_validators(platform_chain()).by_node[pchain.node_id]
     pchain.now = stay.end
-    platform_chain().consensus.produce(now=pchain.now)
+    platform_runtime().consensus.produce(now=pchain.now)
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     return stay
 
@@ -87,7 +87,7 @@ def into_block_alone(pchain: PChain, tx: Tx) -> None:
     pchain.issue(tx)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(platform_chain(), "own", None)
-        platform_chain().consensus.produce(now=pchain.now)
+        platform_runtime().consensus.produce(now=pchain.now)
 
 
 def give(pchain: PChain, *amounts: int, owners: Sequence[ShortID] = ()) -> None:
@@ -186,11 +186,11 @@ def test_other_networks_are_not_renewed_and_not_even_asked(
     pchain: PChain, settings: Any, network_id: int
 ) -> None:
     end_stay(pchain)
-    assert platform_chain().own is not None
+    assert platform_runtime().vm.own is not None
 
     settings.NODE = updated(settings.NODE, network_id=network_id)
 
-    assert platform_chain().own is None
+    assert platform_runtime().vm.own is None
 
 
 def test_a_renewal_that_waits_is_not_made_again(pchain: PChain) -> None:
@@ -210,7 +210,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
     pchain.issue(tx)
 
     assert renewed(pchain) is None
-    platform_chain().consensus.produce(now=pchain.now)
+    platform_runtime().consensus.produce(now=pchain.now)
     assert renewed(pchain) is None
     pchain.wait(60)
     assert stakers.current_validators(platform_chain()).by_node[pchain.node_id].tx_id == tx.tx_id
@@ -219,7 +219,7 @@ def test_whoever_makes_this_node_a_validator_is_let_do_it(pchain: PChain) -> Non
 def test_after_a_stay_without_a_bls_key_it_has_that_of_the_one_before(pchain: PChain) -> None:
     first = end_stay(pchain)
     pchain.issue(scheduled(pchain, pchain.node_id))
-    platform_chain().consensus.produce(now=pchain.now)
+    platform_runtime().consensus.produce(now=pchain.now)
     pchain.wait(60)
     assert end_stay(pchain).public_key is None
 

@@ -8,7 +8,7 @@ import sys
 
 import django
 
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 
 
 def main(now: int) -> None:
@@ -25,7 +25,7 @@ def main(now: int) -> None:
         refused = isinstance(outcome, Exception)
         print(type(outcome).__name__ if refused else "taken", flush=True)
         if number % 3 == 0:
-            platform_chain().consensus.produce(now=now)
+            platform_runtime().consensus.produce(now=now)
 
 
 if __name__ == "__main__":

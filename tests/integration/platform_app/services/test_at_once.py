@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db import connection, connections
 
 from platform_app import models
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.executor.errors import UtxoMissing
 from platform_app.selectors import accepted
 from platform_app.services import mempool
@@ -90,7 +90,7 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
 
     def building() -> list[Any]:
         for _ in range(20):
-            platform_chain().consensus.produce(now=now)
+            platform_runtime().consensus.produce(now=now)
         return []
 
     outcomes = at_once([*map(issuing, lists), building, building])
@@ -174,7 +174,7 @@ def test_two_builders_make_each_block_once(shared_pchain: PChain) -> None:
 
     def building() -> int:
         built = 0
-        while platform_chain().consensus.produce(now=now) is not None:
+        while platform_runtime().consensus.produce(now=now) is not None:
             built += 1
         return built
 

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 
 from chaindb.database import Database
 from platform_app import models
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks import builder as block_builder
 from platform_app.blocks.block import BanffStandardBlock, parse_block
 from platform_app.config import DAY
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.usefixtures("every_block_holds")
 
 
 def test_without_transactions_and_changes_there_is_no_block(pchain: PChain) -> None:
-    assert platform_chain().consensus.produce(now=pchain.now + 3_600) is None
+    assert platform_runtime().consensus.produce(now=pchain.now + 3_600) is None
     assert platform_chain().tip().height == 0
 
 
@@ -47,7 +47,7 @@ def test_a_block_has_what_waits_in_the_order_in_which_it_came(pchain: PChain) ->
     parent = platform_chain().tip()
     pchain.issue(*txs)
 
-    block = platform_chain().consensus.produce(now=pchain.now)
+    block = platform_runtime().consensus.produce(now=pchain.now)
 
     assert isinstance(block, BanffStandardBlock)
     assert [tx.tx_id for tx in block.txs] == [tx.tx_id for tx in txs]
@@ -97,7 +97,7 @@ def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:
             1,
         )
 
-    assert platform_chain().consensus.produce(now=pchain.now) is None
+    assert platform_runtime().consensus.produce(now=pchain.now) is None
     assert platform_chain().tip().height == 0
     assert accepted.status(platform_chain(), unfunded.tx_id).status is TxStatus.DROPPED
     pchain.do(tx)
@@ -130,7 +130,7 @@ def test_whatever_fails_before_the_commit_leaves_nothing(
     with monkeypatch.context() as patched:
         patched.setattr(waiting, "remove", fail)
         with pytest.raises(RuntimeError, match="the disk is full"):
-            platform_chain().consensus.produce(now=pchain.now)
+            platform_runtime().consensus.produce(now=pchain.now)
 
     assert contents(remembered()) == before
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.PROCESSING
@@ -159,7 +159,7 @@ def test_a_proposal_is_never_stored_without_its_option(
     with monkeypatch.context() as patched:
         patched.setattr(Database, "insert", watch)
         with pytest.raises(RuntimeError, match="the power is gone"):
-            platform_chain().consensus.produce(now=pchain.now)
+            platform_runtime().consensus.produce(now=pchain.now)
 
     assert written == [2]
     assert platform_chain().tip().height == height
@@ -211,7 +211,7 @@ def test_a_block_costs_as_many_questions_with_many_transactions_as_with_few(
     for part in (txs[:2], txs[2:]):
         pchain.issue(*part)
         with CaptureQueriesContext(connection) as captured:
-            platform_chain().consensus.produce(now=pchain.now)
+            platform_runtime().consensus.produce(now=pchain.now)
         asked.append(len(captured))
 
     assert asked[0] == asked[1]

@@ -9,7 +9,7 @@ from django.db import transaction
 from chaindb.chains import P_CHAIN
 from chaindb.events import ChainEvents
 from platform_app import models, notifications, tasks
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks import block as codec
 from platform_app.blocks.block import (
     Block,
@@ -139,7 +139,7 @@ def test_what_cannot_be_accepted_any_more_is_found_where_nobody_builds(
     pchain.issue(second, payment)
     follow(pchain, standard(pchain, first))
     assert accepted.status(platform_chain(), second.tx_id).status is TxStatus.PROCESSING
-    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
+    monkeypatch.setattr(platform_runtime(), "_consensus", deciding(platform_runtime(), here=False))
     monkeypatch.setattr(platform_chain(), "looks", RecheckTimer())
 
     assert tasks.build_blocks() == {"blocks": 0}
@@ -175,12 +175,12 @@ def test_blocks_are_made_and_stays_renewed_only_by_who_makes_them(
 ) -> None:
     pchain.issue(pchain.make())
     pchain.now += MUCH_LATER
-    chain = platform_chain()
-    monkeypatch.setattr(chain, "consensus", deciding(chain, here=False))
+    runtime = platform_runtime()
+    monkeypatch.setattr(runtime, "_consensus", deciding(runtime, here=False))
     assert pchain.build() == []
     assert waiting.size(platform_chain().db) > 0
 
-    monkeypatch.setattr(chain, "consensus", deciding(chain, here=True))
+    monkeypatch.setattr(runtime, "_consensus", deciding(runtime, here=True))
     assert pchain.build()
     assert pchain.node_id in stakers.current_validators(platform_chain()).by_node
 

@@ -11,7 +11,7 @@ from django.db import connection
 from nodeproject.apps import this_node
 from nodeproject.startup import identity
 from platform_app import models
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import Block
 from platform_app.blocks.processing import WriteStep
 from platform_app.chain import PlatformChain
@@ -56,7 +56,7 @@ def happen(history: History, blocks: int, monkeypatch: pytest.MonkeyPatch) -> No
         history.pass_time()
         txs = history.txs(history.random.randint(1, 12))
         mempool.issue(platform_chain(), txs, now=history.now, gossiped=True)
-        while platform_chain().consensus.produce(now=history.now) is not None:
+        while platform_runtime().consensus.produce(now=history.now) is not None:
             for staker in history.state.stakers.values():
                 watched = staker.priority is Priority.PRIMARY_VALIDATOR_CURRENT
                 if watched and staker.tx_id[0] % 3 == 0:
@@ -70,7 +70,7 @@ def follow(blocks: Sequence[Block], random: Random, now: int) -> None:
     place = 0
     while place < len(blocks):
         end = place + random.randint(1, 30)
-        accept_platform(platform_chain(), blocks[place:end], now=now)
+        accept_platform(platform_runtime(), blocks[place:end], now=now)
         place = end
 
 

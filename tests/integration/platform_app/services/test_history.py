@@ -15,7 +15,7 @@ from django.db import connection
 from nodeproject.apps import this_node
 from nodeproject.startup import identity
 from platform_app import models
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import Block
 from platform_app.blocks.processing import WriteStep
 from platform_app.chain import PlatformChain
@@ -91,7 +91,7 @@ class Ledger:
             txs = self.history.txs(self.history.random.randint(1, AT_ONCE))
             outcomes = mempool.issue(platform_chain(), txs, now=self.history.now, gossiped=True)
             self.assert_statuses(txs, outcomes)
-            while platform_chain().consensus.produce(now=self.history.now) is not None:
+            while platform_runtime().consensus.produce(now=self.history.now) is not None:
                 self._let_some_be_offline()
 
     def assert_statuses(self, txs: Sequence[Any], outcomes: Sequence[Any]) -> None:

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from platform_app import models
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY
 from platform_app.selectors import accepted
 from platform_app.selectors.accepted import Status
@@ -121,4 +121,4 @@ def test_a_broker_that_is_away_does_not_lose_the_transaction(
         in caplog.text
     )
     assert accepted.status(platform_chain(), tx.tx_id) == PROCESSING
-    assert platform_chain().consensus.produce(now=pchain.now) is not None
+    assert platform_runtime().consensus.produce(now=pchain.now) is not None

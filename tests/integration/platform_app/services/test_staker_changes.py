@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import BanffStandardBlock
 from platform_app.config import DAY, UNIT
 from platform_app.executor.proposal import potential_reward
@@ -169,7 +169,7 @@ def test_the_set_of_validators_at_every_height_is_what_it_was_then(pchain: PChai
 
 
 def _step(pchain: PChain, seconds: int) -> bool:
-    return platform_chain().consensus.produce(now=pchain.now + seconds) is not None
+    return platform_runtime().consensus.produce(now=pchain.now + seconds) is not None
 
 
 def _weights() -> dict[ID, dict[Any, int]]:
@@ -207,7 +207,7 @@ def test_what_waits_is_measured_by_the_clock_not_by_a_late_renewal(pchain: PChai
     opens = first.end + DAY
     pchain.do(pchain.make(BaseTx, pchain.output(UNIT, EWOQ, locktime=opens)))
     pchain.now = opens + DAY
-    platform_chain().consensus.produce(now=pchain.now)  # ends the staking period
+    platform_runtime().consensus.produce(now=pchain.now)  # ends the staking period
     assert not own_stake.is_validator(platform_chain(), pchain.node_id)
     (locked,) = [coin for coin in pchain.coins() if inner_output(coin.output).amount == UNIT]
     tx = rival(pchain.make(BaseTx, inputs=platform.spend_all(locked), outputs=()), b"")

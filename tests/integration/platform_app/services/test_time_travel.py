@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from cchain_app.apps import evm_chain
+from cchain_app.apps import evm_chain, evm_runtime
 from cchain_app.services.genesis import load_genesis as load_cchain
 from chaindb import clock
 from chaindb.clock import ClockMovesForward
 from chaindb.models import Clock
 from platform_app import models
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY
 from platform_app.management.commands.time_travel import duration
 from platform_app.memory.answers import OLDEST
@@ -103,7 +103,7 @@ def test_every_change_on_the_way_has_a_block_at_its_own_time(pchain: PChain) -> 
     expected = moments(txs) | {own_end}
     height, before = platform_chain().tip().height, remembered()
 
-    built = time_travel(platform_chain(), YEAR + DAY)
+    built = time_travel(platform_runtime(), YEAR + DAY)
 
     blocks = assert_replays(before, height, lambda _block: clock.now())
     assert {block.time for block in blocks} == expected
@@ -120,7 +120,7 @@ def test_every_change_on_the_way_has_a_block_at_its_own_time(pchain: PChain) -> 
 def test_the_clock_is_ahead_for_good(pchain: PChain) -> None:
     before = clock.now()
 
-    assert time_travel(platform_chain(), 30 * DAY) == 0
+    assert time_travel(platform_runtime(), 30 * DAY) == 0
 
     assert clock.now() == before + 30 * DAY
     assert clock.offset() == 30 * DAY
@@ -128,14 +128,14 @@ def test_the_clock_is_ahead_for_good(pchain: PChain) -> None:
 
 
 def test_journeys_add_up(pchain: PChain) -> None:
-    time_travel(platform_chain(), DAY)
-    time_travel(platform_chain(), 2 * DAY)
+    time_travel(platform_runtime(), DAY)
+    time_travel(platform_runtime(), 2 * DAY)
 
     assert clock.offset() == 3 * DAY
 
 
 def test_the_own_validator_is_there_at_every_moment_of_ten_years(pchain: PChain) -> None:
-    time_travel(platform_chain(), 10 * YEAR)
+    time_travel(platform_runtime(), 10 * YEAR)
 
     stays = list(models.Staker.objects.filter(node_id=pchain.node_id).order_by("position"))
     assert len(stays) == 11
@@ -154,7 +154,7 @@ def test_progress_is_told_after_each_step(pchain: PChain) -> None:
     _take(pchain, txs)
     seen: list[int] = []
 
-    built = time_travel(platform_chain(), DAY, seen.append)
+    built = time_travel(platform_runtime(), DAY, seen.append)
 
     assert built == 3
     assert seen == sorted(staker_of(tx).start_time for tx in txs)
@@ -164,7 +164,7 @@ def test_what_waits_goes_into_the_first_block_and_is_committed(pchain: PChain) -
     tx = pchain.make()
     pchain.issue(tx)
 
-    time_travel(platform_chain(), DAY)
+    time_travel(platform_runtime(), DAY)
 
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.COMMITTED
 
@@ -175,7 +175,7 @@ def test_a_journey_ends_however_much_is_issued_meanwhile(
     txs = iter(payments(pchain, 30))
     split(pchain, 1, 2 * STAKE)
     staker = pchain.do(scheduled_validator(pchain, "node", start=600, end=2 * DAY))
-    consensus = platform_chain().consensus
+    consensus = platform_runtime().consensus
     produce = consensus.produce
 
     def produce_and_issue(*, now: int) -> Any:
@@ -183,7 +183,7 @@ def test_a_journey_ends_however_much_is_issued_meanwhile(
         return produce(now=now)
 
     monkeypatch.setattr(consensus, "produce", produce_and_issue)
-    built = time_travel(platform_chain(), 3 * DAY)
+    built = time_travel(platform_runtime(), 3 * DAY)
 
     # One block where it starts, one where it ends, and one with the pending transactions on arrival.
     assert built == 3
@@ -196,7 +196,7 @@ def test_who_ends_at_the_very_second_of_the_arrival_has_left(pchain: PChain) -> 
     second = pchain.do(validator(pchain, "another", end=end - pchain.now))
     pchain.issue(pchain.make())
 
-    time_travel(platform_chain(), end - clock.now())
+    time_travel(platform_runtime(), end - clock.now())
 
     assert {staker_of(tx).outcome for tx in (first, second)} == {Outcome.REWARDED}
 
@@ -215,11 +215,11 @@ def test_a_journey_that_broke_off_is_ended_by_the_nodes_own_builder(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        time_travel(platform_chain(), DAY, stop)
+        time_travel(platform_runtime(), DAY, stop)
     assert clock.offset() == DAY
     assert [staker_of(tx).phase for tx in txs].count(Phase.CURRENT) == 1
 
-    while platform_chain().consensus.produce(now=clock.now()) is not None:
+    while platform_runtime().consensus.produce(now=clock.now()) is not None:
         pass
 
     rows = [staker_of(tx) for tx in txs]
@@ -234,7 +234,7 @@ def test_the_clock_of_a_public_network_is_not_moved(
     settings.NODE = updated(settings.NODE, network_id=network_id)
 
     with pytest.raises(ClockNotMovable) as refused:
-        time_travel(platform_chain(), DAY)
+        time_travel(platform_runtime(), DAY)
 
     assert str(refused.value) == (
         f"only a local network's clock can be moved, not network {network_id}'s"
@@ -245,15 +245,15 @@ def test_the_clock_of_a_public_network_is_not_moved(
 
 def test_nobody_travels_back(pchain: PChain) -> None:
     with pytest.raises(ClockMovesForward):
-        time_travel(platform_chain(), -1)
+        time_travel(platform_runtime(), -1)
 
 
 def test_the_c_chain_sees_the_moved_clock(pchain: PChain) -> None:
     first = load_cchain(evm_chain())
 
-    time_travel(platform_chain(), 30 * DAY)
+    time_travel(platform_runtime(), 30 * DAY)
 
-    block = produce(evm_chain(), now=clock.now(), allow_empty=True)
+    block = produce(evm_runtime(), now=clock.now(), allow_empty=True)
     assert block is not None
     assert block.header.timestamp == clock.now()
     assert block.header.timestamp >= first.header.timestamp + 30 * DAY
@@ -340,11 +340,11 @@ def test_the_command_before_the_first_start_says_what_is_missing() -> None:
 def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     pchain: PChain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(platform_chain(), "consensus", deciding(platform_chain(), here=False))
+    monkeypatch.setattr(platform_runtime(), "_consensus", deciding(platform_runtime(), here=False))
     before = clock.offset()
 
     with pytest.raises(MadeElsewhere, match="move the clock of that one, and this one's follows"):
-        time_travel(platform_chain(), 60)
+        time_travel(platform_runtime(), 60)
 
     assert clock.offset() == before
 
@@ -354,7 +354,7 @@ def test_where_the_validators_vote_no_clock_is_moved(pchain: PChain, settings: A
     before = clock.offset()
 
     with pytest.raises(DecidedByVotes, match=r"^the validators vote on this network's blocks"):
-        time_travel(platform_chain(), 60)
+        time_travel(platform_runtime(), 60)
     with pytest.raises(CommandError, match=r"^the validators vote on this network's blocks"):
         call_command("time_travel", "60s")
 

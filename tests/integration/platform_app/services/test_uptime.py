@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chaindb import clock
 from nodeproject.apps import this_node
 from platform_app import models
-from platform_app.apps import platform_chain
+from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import BanffAbortBlock, BanffCommitBlock, parse_block
 from platform_app.config import DAY
 from platform_app.models import Outcome
@@ -157,13 +157,13 @@ def test_who_was_connected_before_a_leap_of_the_clock_was_so_through_it(
     second = travelling.do(validator(travelling, "other", end=100 * DAY))
     uptime.observe(platform_chain(), [PEER], clock.now())
 
-    time_travel(platform_chain(), 30 * DAY)
+    time_travel(platform_runtime(), 30 * DAY)
 
     now = clock.now()
     assert seen(PEER).fraction(now) > 0.999999
     assert seen(OTHER).fraction(now) < 0.000001
     uptime.observe(platform_chain(), [OTHER], now)
-    time_travel(platform_chain(), 30 * DAY)
+    time_travel(platform_runtime(), 30 * DAY)
     assert round(seen(PEER).fraction(clock.now()), 4) == 0.5
     assert round(seen(OTHER).fraction(clock.now()), 4) == 0.5
     assert {staker_of(tx).outcome for tx in (first, second)} == {None}
@@ -181,9 +181,9 @@ def test_a_reward_takes_four_fifths_of_observed_time(
     stay = row.end_time - row.start_time
     uptime.observe(platform_chain(), [PEER], clock.now())
 
-    time_travel(platform_chain(), row.start_time + stay * hundredths // 100 - clock.now())
+    time_travel(platform_runtime(), row.start_time + stay * hundredths // 100 - clock.now())
     uptime.observe(platform_chain(), [], clock.now())
-    time_travel(platform_chain(), 10 * DAY)
+    time_travel(platform_runtime(), 10 * DAY)
 
     block = accepted.block_at(platform_chain(), platform_chain().tip().height)
     assert block is not None
@@ -198,7 +198,7 @@ def test_connections_that_came_in_parts_make_four_fifths_too(travelling: PChain)
     tx = travelling.do(validator(travelling, "peer", end=20 * DAY + 1))
     for connected in ([PEER], [], [PEER], [PEER], [PEER]):
         uptime.observe(platform_chain(), connected, clock.now())
-        time_travel(platform_chain(), 4 * DAY)
+        time_travel(platform_runtime(), 4 * DAY)
 
     assert staker_of(tx).outcome == Outcome.REWARDED
     assert staker_of(tx).uptime.up_duration == 16 * DAY
@@ -209,9 +209,9 @@ def test_a_delegator_is_rewarded_by_its_validators_uptime(travelling: PChain) ->
     first = travelling.do(delegator(travelling, "peer", end=10 * DAY))
     second = travelling.do(delegator(travelling, "peer", end=40 * DAY))
     uptime.observe(platform_chain(), [PEER], clock.now())
-    time_travel(platform_chain(), 12 * DAY)
+    time_travel(platform_runtime(), 12 * DAY)
     uptime.observe(platform_chain(), [], clock.now())
-    time_travel(platform_chain(), 30 * DAY)
+    time_travel(platform_runtime(), 30 * DAY)
 
     assert staker_of(first).outcome == Outcome.REWARDED
     assert staker_of(second).outcome == Outcome.UNREWARDED

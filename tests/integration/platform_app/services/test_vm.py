@@ -353,7 +353,7 @@ class OneOwn:
 
 def test_the_nodes_own_stands_at_chain_time_in_a_block_of_its_own(sides: Sides) -> None:
     side = sides[0]
-    side.chain.own = own = OneOwn(side.transfer())
+    side.vm.own = own = OneOwn(side.transfer())
     (other,) = side.send(side.transfer())
     side.now += 100
     first = side.build()
@@ -370,7 +370,7 @@ def test_the_nodes_own_stands_at_chain_time_in_a_block_of_its_own(sides: Sides) 
 def test_the_nodes_own_waits_until_the_accepted_state_is_built_on(sides: Sides) -> None:
     side = sides[0]
     first = side.built(side.transfer())
-    side.chain.own = own = OneOwn(side.transfer())
+    side.vm.own = own = OneOwn(side.transfer())
     second = side.built(side.transfer(), on=first)
     assert own.proposed == []
     side.accept(first, second)
@@ -380,7 +380,7 @@ def test_the_nodes_own_waits_until_the_accepted_state_is_built_on(sides: Sides) 
 
 def test_an_own_transaction_that_is_refused_leaves_room_for_others(sides: Sides) -> None:
     side = sides[0]
-    side.chain.own = OneOwn(
+    side.vm.own = OneOwn(
         bad := platform.signed(inputs=platform.spend_all(platform.utxo(number=999)))
     )
     block = side.built(side.transfer())
@@ -445,7 +445,7 @@ def test_a_block_asks_as_few_questions_as_in_one_transaction(
     side.accept(side.built(side.transfer()))
     side.send(*(side.transfer() for _ in range(waiting)))
     with CaptureQueriesContext(connections["default"]) as captured:
-        block = side.chain.consensus.produce(now=side.now + 5)
+        block = side.runtime.consensus.produce(now=side.now + 5)
     assert (block is not None) == bool(waiting)
     asked = [other["sql"] for other in captured if other["sql"].lstrip().startswith("SELECT")]
     assert len([item for item in asked if "pg_advisory" not in item]) == questions

@@ -149,7 +149,7 @@ def test_any_order_ends_in_the_rows_of_the_winning_line(
     tree.run(STEPS)
     tree.finish()
     line = [parse_block(entry.raw) for entry in tree.line]
-    accept_platform(other.chain, line, now=side.now + 9)
+    accept_platform(other.runtime, line, now=side.now + 9)
     assert [item.block_id for item in tree.line] == side.written
     assert side.chain.tip() == other.chain.tip()
     assert side.rows() == other.rows()
