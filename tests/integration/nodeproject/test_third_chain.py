@@ -94,6 +94,13 @@ def call(method: str, *params: Any) -> str:
     return json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 
 
+async def end(application: Any) -> None:
+    """Stop following the chains, which the first request began."""
+    for follower in application._followers:
+        await follower.stop()
+    application._listener.stop()
+
+
 async def over_http(application: Any, path: str, method: str, *params: Any) -> Any:
     headers = {"host": "localhost", "content-type": "application/json"}
     answer: Answer = await ask(
@@ -174,6 +181,7 @@ async def test_it_is_asked_over_http_by_its_names(application: Any, node: Node) 
     assert found["blockNumber"] == "0x1"
     assert await over_http(application, CCHAIN, "eth_getTransactionReceipt", sent) is None
     assert await over_http(application, CCHAIN, "eth_blockNumber") == "0x0"
+    await end(application)
 
 
 async def test_its_websocket_tells_of_its_heads(application: Any, node: Node) -> None:
@@ -196,9 +204,7 @@ async def test_its_websocket_tells_of_its_heads(application: Any, node: Node) ->
     for socket in sockets:
         assert await socket.receive_nothing(timeout=0.1)
         await socket.disconnect()
-    for follower in application._followers:
-        await follower.stop()
-    application._listener.stop()
+    await end(application)
 
 
 @pytest.mark.node_settings(mining="auto")
