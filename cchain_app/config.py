@@ -10,9 +10,7 @@ from typing import NamedTuple
 
 from cchain_app.genesis_fields import (
     Document,
-    ForkOrderError,
-    MalformedFieldError,
-    UnsupportedForkError,
+    GenesisFileError,
     parse_address,
     read_flag,
     read_number,
@@ -240,10 +238,10 @@ def parse_config(
     deposits are read from mainnet's contract, where geth reads them from the zero address.
 
     Raises:
-        MissingFieldError: There is no chainId.
-        MalformedFieldError: A field is not a number or not an object.
-        ForkOrderError: The forks are not in their order.
-        UnsupportedForkError: The file names a fork that no engine can execute.
+        GenesisFileError: There is no chainId.
+        GenesisFileError: A field is not a number or not an object.
+        GenesisFileError: The forks are not in their order.
+        GenesisFileError: The file names a fork that no engine can execute.
     """
     schedule = _parse_schedule(document)
     floor = read_optional_number(document, MIN_BASE_FEE, "config.", bits=256)
@@ -285,13 +283,13 @@ def with_fork_from_start(document: Document, fork: str) -> Document:
 def _parse_schedule(document: Document) -> ForkSchedule:
     for key in _UNKNOWN_TIMES:
         if document.get(key) is not None:
-            raise UnsupportedForkError(f"config.{key}: this fork is not supported")
+            raise GenesisFileError(f"config.{key}: this fork is not supported")
     blocks = _read_starts(document, _BLOCK_FORKS)
     times = _read_starts(document, _TIME_FORKS)
     _check_order(_ORDERED_BLOCK_FORKS, _read_starts(document, _ORDERED_BLOCK_FORKS))
     _check_order(_TIME_FORKS, times)
     if times and "london" not in blocks:
-        raise ForkOrderError(
+        raise GenesisFileError(
             f"unsupported fork ordering: londonBlock not enabled, but {_key_of(next(iter(times)))} "
             f"enabled at timestamp {next(iter(times.values()))}"
         )
@@ -320,12 +318,12 @@ def _check_order(forks: tuple[tuple[str, str], ...], starts: Mapping[str, int]) 
         if later not in starts:
             continue
         if earlier not in starts:
-            raise ForkOrderError(
+            raise GenesisFileError(
                 f"unsupported fork ordering: {earlier_key} not enabled, but {later_key} "
                 f"enabled at {unit} {starts[later]}"
             )
         if starts[earlier] > starts[later]:
-            raise ForkOrderError(
+            raise GenesisFileError(
                 f"unsupported fork ordering: {earlier_key} enabled at {unit} {starts[earlier]}, "
                 f"but {later_key} enabled at {unit} {starts[later]}"
             )
@@ -354,7 +352,7 @@ def _parse_blob_entry(entry: Document, name: str) -> BlobParameters:
         update_fraction=read_number(entry, "baseFeeUpdateFraction", path),
     )
     if parameters.target > parameters.maximum:
-        raise MalformedFieldError(f"{path}target: above max")
+        raise GenesisFileError(f"{path}target: above max")
     if parameters.update_fraction == 0:
-        raise MalformedFieldError(f"{path}baseFeeUpdateFraction: must be defined and non-zero")
+        raise GenesisFileError(f"{path}baseFeeUpdateFraction: must be defined and non-zero")
     return parameters

@@ -13,8 +13,7 @@ from cchain_app.config import BLACKHOLE, MIN_BASE_FEE, ChainConfig, at_least, pa
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges
 from cchain_app.genesis_fields import (
     Document,
-    MalformedFieldError,
-    MissingFieldError,
+    GenesisFileError,
     parse_address,
     parse_word,
     read_bytes,
@@ -123,13 +122,13 @@ def load_genesis(
         json_limits.verify(text.encode() if isinstance(text, str) else text, values=FILE_VALUES)
         document = json.loads(text)
     except TooManyValues as error:
-        raise MalformedFieldError(f"more than {FILE_VALUES} values") from error
+        raise GenesisFileError(f"more than {FILE_VALUES} values") from error
     except TooDeep as error:
-        raise MalformedFieldError(f"nested deeper than {json_limits.MAX_DEPTH}") from error
+        raise GenesisFileError(f"nested deeper than {json_limits.MAX_DEPTH}") from error
     except (ValueError, RecursionError) as error:
-        raise MalformedFieldError(f"not a JSON document: {error}") from error
+        raise GenesisFileError(f"not a JSON document: {error}") from error
     if not isinstance(document, Mapping):
-        raise MalformedFieldError("not a JSON object")
+        raise GenesisFileError("not a JSON object")
     return parse_genesis(document, min_base_fee=min_base_fee, coinbase=coinbase)
 
 
@@ -185,10 +184,10 @@ def built_in_text(name: str) -> bytes:
     one allocation is the whole supply of two trillion coins.
 
     Raises:
-        MissingFieldError: There is no such file.
+        GenesisFileError: There is no such file.
     """
     if name not in BUILT_IN:
-        raise MissingFieldError(f"no built-in genesis named {name}")
+        raise GenesisFileError(f"no built-in genesis named {name}")
     return files("cchain_app").joinpath("genesis_files", f"{name}.json").read_bytes()
 
 
@@ -202,15 +201,15 @@ def parse_genesis(
     """
     for name in ("config", "gasLimit", "alloc"):
         if document.get(name) is None:
-            raise MissingFieldError(f"{name}: missing")
+            raise GenesisFileError(f"{name}: missing")
     config = parse_config(
         read_object(document, "config"), min_base_fee=min_base_fee, coinbase=coinbase
     )
     extra_data = read_bytes(document, "extraData")
     if len(extra_data) > 32:
-        raise MalformedFieldError(f"extraData: {len(extra_data)} bytes, want at most 32")
+        raise GenesisFileError(f"extraData: {len(extra_data)} bytes, want at most 32")
     if number := _read_quantity(document, "number"):
-        raise MalformedFieldError(f"number: {number}, want 0")
+        raise GenesisFileError(f"number: {number}, want 0")
     genesis = Genesis(
         config=config,
         alloc=_parse_alloc(read_object(document, "alloc")),
@@ -266,7 +265,7 @@ def _parse_alloc(document: Document) -> dict[Address, GenesisAccount]:
         path = f"alloc.{key}"
         address = parse_address(key, path)
         if address in alloc:
-            raise MalformedFieldError(f"{path}: allocated twice")
+            raise GenesisFileError(f"{path}: allocated twice")
         alloc[address] = _parse_account(read_object(document, key, "alloc."), f"{path}.")
     return alloc
 

@@ -15,43 +15,20 @@ _HEXADECIMAL: Final = frozenset("0123456789abcdefABCDEF")
 
 
 class GenesisFileError(Exception):
-    """A genesis file that cannot be used; the message names the field.
-
-    GenesisFileError
-    ├── MissingFieldError
-    ├── MalformedFieldError
-    ├── ForkOrderError
-    └── UnsupportedForkError
-    """
-
-
-class MissingFieldError(GenesisFileError):
-    """A required field is missing."""
-
-
-class MalformedFieldError(GenesisFileError):
-    """A malformed field: not a number, too long, or not an object."""
-
-
-class ForkOrderError(GenesisFileError):
-    """A later fork begins before an earlier one, or without it."""
-
-
-class UnsupportedForkError(GenesisFileError):
-    """A rule set that no engine here can execute."""
+    """A genesis file that cannot be used; the message names the field and the problem."""
 
 
 def read_object(document: Document, name: str, path: str = "") -> Document:
     """Return the JSON object under a name; a missing one is empty.
 
     Raises:
-        MalformedFieldError: It is not an object.
+        GenesisFileError: It is not an object.
     """
     value = document.get(name)
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise MalformedFieldError(f"{path}{name}: not an object")
+        raise GenesisFileError(f"{path}{name}: not an object")
     return value
 
 
@@ -61,14 +38,13 @@ def read_number(
     """Return an integer written as a JSON number, or as a decimal or 0x-hexadecimal string.
 
     Raises:
-        MissingFieldError: It is missing and has no default.
-        MalformedFieldError: It is not a number, is negative, or is wider than `bits`.
+        GenesisFileError: It is missing and has no default, is not a number, is negative, or is wider than `bits`.
     """
     number = read_optional_number(document, name, path, bits=bits)
     if number is not None:
         return number
     if default is None:
-        raise MissingFieldError(f"{path}{name}: missing")
+        raise GenesisFileError(f"{path}{name}: missing")
     return default
 
 
@@ -81,7 +57,7 @@ def read_optional_number(
         return None
     number = parse_number(value, f"{path}{name}")
     if number >> bits:
-        raise MalformedFieldError(f"{path}{name}: wider than {bits} bits")
+        raise GenesisFileError(f"{path}{name}: wider than {bits} bits")
     return number
 
 
@@ -89,19 +65,19 @@ def read_flag(document: Document, name: str, path: str = "") -> bool:
     """Return a boolean; a missing one is false.
 
     Raises:
-        MalformedFieldError: It is neither true nor false.
+        GenesisFileError: It is neither true nor false.
     """
     value = document.get(name)
     if value is None or isinstance(value, bool):
         return bool(value)
-    raise MalformedFieldError(f"{path}{name}: not true or false: {_text(value)}")
+    raise GenesisFileError(f"{path}{name}: not true or false: {_text(value)}")
 
 
 def parse_number(value: object, path: str) -> int:
     """Return the integer that a JSON value represents.
 
     Raises:
-        MalformedFieldError: It is not a number, or is negative.
+        GenesisFileError: It is not a number, or is negative.
     """
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
@@ -110,7 +86,7 @@ def parse_number(value: object, path: str) -> int:
             return int(value[2:] or "0", 16)
         if value.isdigit() and len(value) <= 78:
             return int(value)
-    raise MalformedFieldError(f"{path}: not a whole number: {_text(value)}")
+    raise GenesisFileError(f"{path}: not a whole number: {_text(value)}")
 
 
 def read_bytes(
@@ -119,14 +95,14 @@ def read_bytes(
     """Return bytes written as a hexadecimal string; missing bytes are empty, or zeros of the given length.
 
     Raises:
-        MalformedFieldError: It is not a hexadecimal string, or has another length.
+        GenesisFileError: It is not a hexadecimal string, or has another length.
     """
     value = document.get(name)
     if value is None:
         return bytes(length or 0)
     data = parse_bytes(value, f"{path}{name}")
     if length is not None and len(data) != length:
-        raise MalformedFieldError(f"{path}{name}: {len(data)} bytes, want {length}")
+        raise GenesisFileError(f"{path}{name}: {len(data)} bytes, want {length}")
     return data
 
 
@@ -134,24 +110,24 @@ def parse_bytes(value: object, path: str) -> bytes:
     """Return the bytes that a hexadecimal string represents; the 0x is optional.
 
     Raises:
-        MalformedFieldError: It is not a string, has an odd length or contains other digits.
+        GenesisFileError: It is not a string, has an odd length or contains other digits.
     """
     if isinstance(value, str):
         digits = value[2:] if value[:2] in ("0x", "0X") else value
         if len(digits) % 2 == 0 and _is_hexadecimal(digits):
             return bytes.fromhex(digits)
-    raise MalformedFieldError(f"{path}: not hexadecimal: {_text(value)}")
+    raise GenesisFileError(f"{path}: not hexadecimal: {_text(value)}")
 
 
 def parse_word(value: object, path: str) -> bytes:
     """Return 32 bytes from a hexadecimal string of at most that length, padded on the left.
 
     Raises:
-        MalformedFieldError: It is not a hexadecimal string, or is longer.
+        GenesisFileError: It is not a hexadecimal string, or is longer.
     """
     digits = value[2:] if isinstance(value, str) and value[:2] in ("0x", "0X") else value
     if not isinstance(digits, str) or len(digits) > 64 or not _is_hexadecimal(digits):
-        raise MalformedFieldError(f"{path}: not a 32-byte word: {_text(value)}")
+        raise GenesisFileError(f"{path}: not a 32-byte word: {_text(value)}")
     return bytes.fromhex(digits.rjust(64, "0"))
 
 
@@ -159,14 +135,14 @@ def parse_address(value: object, path: str) -> Address:
     """Return a 20-byte address; the 0x is optional, and letter case does not matter.
 
     Raises:
-        MalformedFieldError: It is not an address.
+        GenesisFileError: It is not an address.
     """
     try:
         data = parse_bytes(value, path)
-    except MalformedFieldError:
+    except GenesisFileError:
         data = b""
     if len(data) != 20:
-        raise MalformedFieldError(f"{path}: not an address: {_text(value)}")
+        raise GenesisFileError(f"{path}: not an address: {_text(value)}")
     return Address(data)
 
 

@@ -4,13 +4,14 @@ The default mnemonic is the public one of other development tools. Its keys are 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from enum import StrEnum
 from typing import Final
 
 from typing_extensions import override
 
-from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS, EWOQ_KEY
+from primitives.reasons import ErrorWithReason
 from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import address_of_private_key
 
@@ -27,6 +28,38 @@ _KNOWN: Final = {
     if address != EWOQ
 }
 """The first accounts of the default mnemonic."""
+
+
+class UnknownAccount(Exception):
+    """The node has no key for the account."""
+
+    def __init__(self) -> None:
+        super().__init__("unknown account")
+
+
+class TooManyAccounts(Exception):
+    """The node creates no further accounts, because it derives all their keys again after a restart."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"{limit} accounts were made here, which is the most")
+
+
+class KeyringReason(StrEnum):
+    """Why the settings give no keys."""
+
+    # The message does not repeat the words, because they may be a secret.
+    MNEMONIC = (
+        "NODE_MNEMONIC is no BIP-39 mnemonic: 12, 15, 18, 21 or 24 words of one of its lists, the last of which checks "
+        "the others"
+    )
+    DERIVATION_PATH = (
+        "NODE_DERIVATION_PATH is {path!r}; it must be a path like m/44'/60'/0'/0/, to which the number of an account is "
+        "added"
+    )
+
+
+class KeyringError(ErrorWithReason):
+    """The settings give no keys; the message contains no part of them."""
 
 
 class Keyring:
@@ -91,8 +124,7 @@ class Derivation:
         """Return the private key (32 bytes) of the account with the given number.
 
         Raises:
-            BadMnemonic: The words are not a mnemonic.
-            BadDerivationPath: No key can be derived with the path.
+            KeyringError: The words are not a mnemonic, or no key can be derived with the path.
         """
         if number not in self._keys:
             if self._seed is None:
@@ -118,8 +150,7 @@ def development_keyring(mnemonic: str, count: int, path: str) -> Keyring:
         path: BIP-32 path without the account's number at its end; the trailing slash is optional.
 
     Raises:
-        BadMnemonic: The words are not a mnemonic.
-        BadDerivationPath: The path is invalid.
+        KeyringError: The words are not a mnemonic, or the path is invalid.
     """
     return Keyring({**_derived(mnemonic, count, _closed(path)), EWOQ: EWOQ_KEY})
 
@@ -150,7 +181,7 @@ def _seed_of(mnemonic: str) -> bytes:
     try:
         return seed_from_mnemonic(_normal(mnemonic), "")
     except (ValidationError, ValueError):
-        raise BadMnemonic from None
+        raise KeyringError(KeyringReason.MNEMONIC) from None
 
 
 def _keys(seed: bytes, numbers: Iterable[int], path: str) -> list[bytes]:
@@ -161,7 +192,7 @@ def _keys(seed: bytes, numbers: Iterable[int], path: str) -> list[bytes]:
     try:
         return [key_from_seed(seed, f"{path}{number}") for number in numbers]
     except (ValidationError, ValueError):
-        raise BadDerivationPath(path) from None
+        raise KeyringError(KeyringReason.DERIVATION_PATH, path=path) from None
 
 
 def _closed(path: str) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from cchain_app.accounts.errors import BadTypedData
 from primitives import secp256k1
 from primitives.evm import Hash
 from primitives.hashing import keccak256
@@ -19,6 +18,13 @@ _MAX_WORK: Final = 100_000
 
 _MAX_WORDS: Final = 200
 """Limit of the reason's length in characters, because libraries repeat their input in it."""
+
+
+class BadTypedData(Exception):
+    """The document to sign is not valid typed data (EIP-712)."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"invalid typed data: {problem}")
 
 
 def message_digest(data: bytes) -> Hash:

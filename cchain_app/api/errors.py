@@ -1,13 +1,15 @@
 """The single table of the error codes that clients see, by exception class of the C-Chain.
 
 Each exception class has its own row, so a new class requires a decision; a test checks every class hierarchy.
+Reasons have rows where their code is not that of their class.
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Final
 
 from cchain_app import feemarket
-from cchain_app.accounts import errors as accounts
+from cchain_app.accounts import keyring, messages
 from cchain_app.development import errors as development
 from cchain_app.evm import engine, overrides
 from cchain_app.evm import tracing as evm_tracing
@@ -30,6 +32,7 @@ from jsonrpc.errors import (
     SERVER_ERROR,
     JsonRpcError,
 )
+from primitives.reasons import ErrorWithReason
 
 HISTORY_PRUNED: Final = 4444
 """go-ethereum's code for history that a node may prune (EIP-4444)."""
@@ -48,14 +51,6 @@ LIMIT_OF_CLIENT: Final = -38026
 
 CODES: Final[Mapping[type[Exception], int]] = {
     txs.InvalidTransaction: SERVER_ERROR,
-    txs.TypedTransactionTooShort: SERVER_ERROR,
-    txs.TransactionTypeNotSupported: SERVER_ERROR,
-    txs.BlobTransactionRefused: SERVER_ERROR,
-    txs.MalformedTransaction: SERVER_ERROR,
-    txs.InvalidSender: SERVER_ERROR,
-    txs.WrongChainId: SERVER_ERROR,
-    txs.InvalidSignatureValues: SERVER_ERROR,
-    txs.SenderNotRecoverable: SERVER_ERROR,
     pool.PoolRejection: SERVER_ERROR,
     pool.FeeAboveCap: SERVER_ERROR,
     pool.NotReplayProtected: SERVER_ERROR,
@@ -85,14 +80,11 @@ CODES: Final[Mapping[type[Exception], int]] = {
     pool.Underpriced: SERVER_ERROR,
     pool.PoolFull: SERVER_ERROR,
     pool.FutureReplacesPending: SERVER_ERROR,
-    accounts.UnknownAccount: SERVER_ERROR,
-    accounts.BadTypedData: INVALID_PARAMS,
-    accounts.TooManyAccounts: SERVER_ERROR,
+    keyring.UnknownAccount: SERVER_ERROR,
+    messages.BadTypedData: INVALID_PARAMS,
+    keyring.TooManyAccounts: SERVER_ERROR,
     engine.CallRejected: SERVER_ERROR,
     overrides.BadOverride: SERVER_ERROR,
-    overrides.StateAndDiff: SERVER_ERROR,
-    overrides.NotAPrecompile: SERVER_ERROR,
-    overrides.AlreadyOverridden: SERVER_ERROR,
     feemarket.InvalidPercentiles: SERVER_ERROR,
     feemarket.TooManyPercentiles: SERVER_ERROR,
     feemarket.PercentileOutOfRange: SERVER_ERROR,
@@ -104,23 +96,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     history.CallsPruned: HISTORY_PRUNED,
     evm_tracing.TraceTimedOut: SERVER_ERROR,
     state_ranges.RangeTimedOut: SERVER_ERROR,
-    simulation.SimulationRefused: SERVER_ERROR,
-    simulation.NoBlocks: INVALID_PARAMS,
-    simulation.TooManyBlocks: LIMIT_OF_CLIENT,
-    simulation.TooManyCalls: LIMIT_OF_CLIENT,
-    simulation.BlockNumberNotAscending: BLOCK_NUMBER_INVALID,
-    simulation.TimestampNotAscending: BLOCK_TIMESTAMP_INVALID,
-    simulation.TimestampTooHigh: BLOCK_TIMESTAMP_INVALID,
-    simulation.PriceTooHigh: INVALID_PARAMS,
-    simulation.BlockGasLimitReached: BLOCK_GAS_LIMIT_REACHED,
-    simulation.CallNotApplied: INTERNAL_ERROR,
-    simulation.SimulatedNonceTooLow: NONCE_TOO_LOW,
-    simulation.NonceTooHigh: NONCE_TOO_HIGH,
-    simulation.TipAboveFee: INVALID_PARAMS,
-    simulation.FeeBelowBaseFee: FEE_BELOW_BASE_FEE,
-    simulation.NotEnoughFunds: NOT_ENOUGH_FUNDS,
-    simulation.NotEnoughGas: NOT_ENOUGH_GAS,
-    simulation.SimulatedInitCodeTooLarge: INIT_CODE_TOO_LARGE,
+    simulation.SimulationRefused: INTERNAL_ERROR,
     pending.PendingBlockNotBuilt: SERVER_ERROR,
     poll_filters.FilterNotFound: SERVER_ERROR,
     tracing.GenesisNotTraceable: SERVER_ERROR,
@@ -146,32 +122,44 @@ CODES: Final[Mapping[type[Exception], int]] = {
     development.AlreadyMined: INVALID_PARAMS,
     forking.ForkRefused: INVALID_PARAMS,
     forking.MalformedForkSetting: INVALID_PARAMS,
-    forking.NotAFork: INVALID_PARAMS,
-    forking.OtherFork: INVALID_PARAMS,
-    forking.CannotReplay: INVALID_PARAMS,
-    forking.ForkNeedsOwnChain: INVALID_PARAMS,
     forking.UpstreamError: INTERNAL_ERROR,
     forking.UpstreamAway: INTERNAL_ERROR,
     forking.UpstreamRefused: INTERNAL_ERROR,
-    forking.ArchiveNeeded: INTERNAL_ERROR,
     forking.BadUpstreamAnswer: INTERNAL_ERROR,
-    forking.NoSuchPin: INTERNAL_ERROR,
-    forking.NoSuchTransaction: INTERNAL_ERROR,
-    forking.TransactionPending: INTERNAL_ERROR,
     forking.NoForkedProof: INTERNAL_ERROR,
     options.BadTraceConfig: SERVER_ERROR,
     options.UnreadableOptions: SERVER_ERROR,
-    options.UnreadableTracerConfig: SERVER_ERROR,
-    options.BadTimeout: SERVER_ERROR,
-    options.TracerNotFound: SERVER_ERROR,
-    options.DiffWithEmpty: SERVER_ERROR,
-    options.TooManyMuxes: SERVER_ERROR,
 }
+"""The code of each class."""
+
+_SIMULATION: Final = simulation.SimulationReason
+
+REASON_CODES: Final[Mapping[StrEnum, int]] = {
+    _SIMULATION.NO_BLOCKS: INVALID_PARAMS,
+    _SIMULATION.TOO_MANY_BLOCKS: LIMIT_OF_CLIENT,
+    _SIMULATION.TOO_MANY_CALLS: LIMIT_OF_CLIENT,
+    _SIMULATION.NUMBER_NOT_ASCENDING: BLOCK_NUMBER_INVALID,
+    _SIMULATION.TIMESTAMP_NOT_ASCENDING: BLOCK_TIMESTAMP_INVALID,
+    _SIMULATION.TIMESTAMP_TOO_HIGH: BLOCK_TIMESTAMP_INVALID,
+    _SIMULATION.PRICE_TOO_HIGH: INVALID_PARAMS,
+    _SIMULATION.BLOCK_GAS_LIMIT: BLOCK_GAS_LIMIT_REACHED,
+    _SIMULATION.NONCE_TOO_LOW: NONCE_TOO_LOW,
+    _SIMULATION.NONCE_TOO_HIGH: NONCE_TOO_HIGH,
+    _SIMULATION.TIP_ABOVE_FEE: INVALID_PARAMS,
+    _SIMULATION.FEE_BELOW_BASE_FEE: FEE_BELOW_BASE_FEE,
+    _SIMULATION.NOT_ENOUGH_FUNDS: NOT_ENOUGH_FUNDS,
+    _SIMULATION.INTRINSIC_GAS_TOO_LOW: NOT_ENOUGH_GAS,
+    _SIMULATION.FLOOR_GAS_TOO_LOW: NOT_ENOUGH_GAS,
+    _SIMULATION.INIT_CODE_TOO_LARGE: INIT_CODE_TOO_LARGE,
+}
+"""The codes of reasons that have another code than their class."""
 
 
 def to_error_object(error: Exception) -> JsonRpcError | None:
     """Return the error object of an expected failure, None for an unexpected one."""
     code = CODES.get(type(error))
+    if isinstance(error, ErrorWithReason):
+        code = REASON_CODES.get(error.reason, code)
     return None if code is None else JsonRpcError(code, str(error))
 
 

@@ -23,7 +23,7 @@ from cchain_app.blocks.errors import (
 )
 from cchain_app.blocks.header import Header, MalformedHeader, decode_header
 from cchain_app.txs import gas
-from cchain_app.txs.errors import TransactionTypeNotSupported
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from primitives import rlp
 from primitives.evm import Hash
 from primitives.hashing import keccak256
@@ -184,7 +184,9 @@ def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
         elif item[:1] < _NO_TYPE:
             yield item
         else:  # a legacy transaction as a string would give the same root with other bytes
-            raise TransactionRefused(index, TransactionTypeNotSupported())
+            raise TransactionRefused(
+                index, InvalidTransaction(TransactionReason.TYPE_NOT_SUPPORTED)
+            )
         position = stop
         index += 1
 

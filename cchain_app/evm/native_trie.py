@@ -13,11 +13,9 @@ import cchain_native
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.native_values import account_state
 from cchain_app.evm.trie import (
-    ForeignNodeError,
-    MissingAccountError,
-    MissingNodeError,
     NodeReader,
     StateProof,
+    TrieError,
     TrieUpdate,
 )
 from primitives.evm import Address, Hash, Slot, Word
@@ -41,7 +39,7 @@ class NativeStateTrie:
         """Return root and nodes after changes to the state that has this root.
 
         Raises:
-            TrieError: The stored nodes are not that state's; the subclass says how.
+            TrieError: The stored nodes are not that state's.
         """
         with _faults():
             new_root, nodes = self._trie.update(root, changes, reader)
@@ -53,7 +51,7 @@ class NativeStateTrie:
         """Return an account and some of its slots with their proofs.
 
         Raises:
-            TrieError: The stored nodes are not that state's; the subclass says how.
+            TrieError: The stored nodes are not that state's.
         """
         with _faults():
             account, storage_root, account_proof, storage = self._trie.prove(
@@ -80,9 +78,9 @@ def _faults() -> Iterator[None]:
     """Translate the crate's exceptions in the body to the port's."""
     try:
         yield
-    except cchain_native.MissingNode as fault:
-        raise MissingNodeError(str(fault)) from None
-    except cchain_native.ForeignNode as fault:
-        raise ForeignNodeError(str(fault)) from None
-    except cchain_native.MissingAccount as fault:
-        raise MissingAccountError(str(fault)) from None
+    except (
+        cchain_native.MissingNode,
+        cchain_native.ForeignNode,
+        cchain_native.MissingAccount,
+    ) as fault:
+        raise TrieError(str(fault)) from None

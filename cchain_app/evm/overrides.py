@@ -1,15 +1,11 @@
 """State and environment of a call, changed by its caller: the overrides of eth_call. Pure.
 
 Nothing is written: a reader is wrapped, and an environment is copied.
-
-    BadOverride
-    ├── StateAndDiff         an account with both a new storage and changes to the old one
-    ├── NotAPrecompile       the address from which a precompile is moved has none
-    └── AlreadyOverridden    a precompile is moved to an account that has overrides
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from cchain_app.config import at_least
 from cchain_app.evm.engine import (
@@ -23,31 +19,21 @@ from cchain_app.evm.engine import (
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, keccak256
 from primitives.hexadecimal import checksum_address
+from primitives.reasons import ErrorWithReason
 
 
-class BadOverride(Exception):
-    """Overrides that contradict each other or cannot be applied. The messages are geth's."""
+class OverrideReason(StrEnum):
+    """Why overrides cannot be applied. The messages are geth's."""
+
+    STATE_AND_DIFF = "account {account} has both 'state' and 'stateDiff'"
+    # `movePrecompileToAddress` on an account that is not a precompile of this fork
+    NOT_A_PRECOMPILE = "account {account} is not a precompile"
+    # `movePrecompileToAddress` names an account that has overrides
+    ALREADY_OVERRIDDEN = "account {account} is already overridden"
 
 
-class StateAndDiff(BadOverride):
-    """An account has both `state` and `stateDiff`."""
-
-    def __init__(self, address: Address) -> None:
-        super().__init__(f"account {checksum_address(address)} has both 'state' and 'stateDiff'")
-
-
-class NotAPrecompile(BadOverride):
-    """`movePrecompileToAddress` on an account that is not a precompile of this fork."""
-
-    def __init__(self, address: Address) -> None:
-        super().__init__(f"account {checksum_address(address)} is not a precompile")
-
-
-class AlreadyOverridden(BadOverride):
-    """`movePrecompileToAddress` names an account that has overrides."""
-
-    def __init__(self, address: Address) -> None:
-        super().__init__(f"account {checksum_address(address)} is already overridden")
+class BadOverride(ErrorWithReason):
+    """Overrides that contradict each other or cannot be applied."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +146,13 @@ def override_state(state: StateReader, accounts: Mapping[Address, AccountOverrid
     """Return the state with overrides for these accounts. For precompiles see `move_precompiles`.
 
     Raises:
-        StateAndDiff: An account has both a new storage and changes to the old one.
+        BadOverride: An account has both a new storage and changes to the old one.
     """
     if not accounts:
         return state
     for address, override in accounts.items():
         if override.state is not None and override.state_diff is not None:
-            raise StateAndDiff(address)
+            raise BadOverride(OverrideReason.STATE_AND_DIFF, account=checksum_address(address))
     return OverriddenState(state, accounts)
 
 
@@ -179,7 +165,7 @@ def override_changes(
     unless it is replaced.
 
     Raises:
-        StateAndDiff: An account has both a new storage and changes to the old one.
+        BadOverride: An account has both a new storage and changes to the old one.
     """
     seen = override_state(state, accounts)
     changed: dict[Address, AccountChange] = {}
@@ -218,18 +204,18 @@ def move_precompiles(env: BlockEnv, accounts: Mapping[Address, AccountOverride])
     hides the code or the precompile at its new address.
 
     Raises:
-        NotAPrecompile: The address from which a precompile is moved has none.
-        AlreadyOverridden: The precompile is moved to an account with overrides.
+        BadOverride: The address from which a precompile is moved has none, or the address to which it is moved has
+            overrides.
     """
     moves = []
     for address, override in accounts.items():
         to = override.move_precompile_to
         if is_precompile(address, env.fork):
             if to is not None and to in accounts:
-                raise AlreadyOverridden(to)
+                raise BadOverride(OverrideReason.ALREADY_OVERRIDDEN, account=checksum_address(to))
             moves.append((address, to))
         elif to is not None:
-            raise NotAPrecompile(address)
+            raise BadOverride(OverrideReason.NOT_A_PRECOMPILE, account=checksum_address(address))
     return replace(env, precompile_moves=tuple(moves)) if moves else env
 
 

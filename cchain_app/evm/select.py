@@ -4,36 +4,29 @@ This is the only module that knows the engines by name; other modules choose wha
 `is_native`. Each choice is "native", "reference", or "auto": native if the crate was built, else the reference.
 """
 
+from enum import StrEnum
 from importlib.util import find_spec
 
 from cchain_app.evm.tracing import TracingEngine
 from cchain_app.evm.trie import StateTrie
 from cchain_app.txs.codec import RecoverMany
 from primitives import secp256k1
+from primitives.reasons import ErrorWithReason
 
 CHOICES = ("auto", "native", "reference")
 
 
-class EngineSelectionError(Exception):
-    """The chosen engine is not available.
+class EngineReason(StrEnum):
+    """Why the chosen engine is not available."""
 
-    EngineSelectionError
-    ├── UnknownEngineError
-    ├── NativeEngineMissingError
-    └── ReferenceEngineMissingError
-    """
-
-
-class UnknownEngineError(EngineSelectionError):
-    """A name that is not in `CHOICES`."""
+    UNKNOWN = "no engine named {name}; there are {choices}"
+    NATIVE_NOT_BUILT = "the native engine was not built; `make native` builds it"
+    # an extra of the package
+    REFERENCE_NOT_INSTALLED = "the reference engine is not installed; `make setup` installs it in a checkout of the sources"
 
 
-class NativeEngineMissingError(EngineSelectionError):
-    """The native engine was chosen but not built."""
-
-
-class ReferenceEngineMissingError(EngineSelectionError):
-    """The reference engine is needed but not installed: it is an extra of the package."""
+class EngineSelectionError(ErrorWithReason):
+    """The chosen engine is not available."""
 
 
 def has_native() -> bool:
@@ -50,9 +43,7 @@ def verify_choice(name: str) -> None:
     """Check that the engine of this name is available.
 
     Raises:
-        UnknownEngineError: There is no such engine.
-        NativeEngineMissingError: It was not built.
-        ReferenceEngineMissingError: It was not installed.
+        EngineSelectionError: There is no such engine, or it was not built or installed.
     """
     _resolve(name)
 
@@ -66,9 +57,7 @@ def select_engine(name: str) -> TracingEngine:
     """Return the EVM engine of this name.
 
     Raises:
-        UnknownEngineError: There is no such engine.
-        NativeEngineMissingError: It was not built.
-        ReferenceEngineMissingError: It was not installed.
+        EngineSelectionError: There is no such engine, or it was not built or installed.
     """
     if is_native(name):
         from cchain_app.evm.native import NativeEngine
@@ -101,14 +90,12 @@ def select_recovery(name: str) -> RecoverMany:
 
 def _resolve(name: str) -> str:
     if name not in CHOICES:
-        raise UnknownEngineError(f"no engine named {name}; there are {', '.join(CHOICES)}")
-    found = name
+        raise EngineSelectionError(EngineReason.UNKNOWN, name=name, choices=", ".join(CHOICES))
+    engine = name
     if name == "auto":
-        found = "native" if has_native() else "reference"
-    if found == "native" and not has_native():
-        raise NativeEngineMissingError("the native engine was not built; `make native` builds it")
-    if found == "reference" and not has_reference():
-        raise ReferenceEngineMissingError(
-            "the reference engine is not installed; `make setup` installs it in a checkout of the sources"
-        )
-    return found
+        engine = "native" if has_native() else "reference"
+    if engine == "native" and not has_native():
+        raise EngineSelectionError(EngineReason.NATIVE_NOT_BUILT)
+    if engine == "reference" and not has_reference():
+        raise EngineSelectionError(EngineReason.REFERENCE_NOT_INSTALLED)
+    return engine

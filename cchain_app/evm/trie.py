@@ -18,25 +18,10 @@ ACCOUNT_TRIE = b"a"
 
 
 class TrieError(Exception):
-    """Stored nodes that do not form the expected trie.
+    """Stored nodes that do not form the expected trie: one is missing or is not the one that its parent references.
 
-    TrieError
-    ├── MissingNodeError
-    ├── ForeignNodeError
-    └── MissingAccountError
+    Also raised if storage changes of an account that is not in the trie.
     """
-
-
-class MissingNodeError(TrieError):
-    """A node that its parent (or the root) references is not stored."""
-
-
-class ForeignNodeError(TrieError):
-    """A stored node has another hash than its parent (or the root) references."""
-
-
-class MissingAccountError(TrieError):
-    """Storage of an account was changed that is not in the trie."""
 
 
 class NodeReader(Protocol):
@@ -73,7 +58,7 @@ class StateTrie(Protocol):
         """Return root and nodes after changes to the state that has this root.
 
         Raises:
-            TrieError: The stored nodes are not that state's; the subclass says how.
+            TrieError: The stored nodes are not that state's.
         """
 
     def prove(
@@ -82,7 +67,7 @@ class StateTrie(Protocol):
         """Return an account and some of its slots with their proofs.
 
         Raises:
-            TrieError: The stored nodes are not that state's; the subclass says how.
+            TrieError: The stored nodes are not that state's.
         """
 
     def ordered_root(self, items: Sequence[bytes]) -> Hash:

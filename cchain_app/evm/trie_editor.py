@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from cchain_app.evm.trie import ForeignNodeError, MissingNodeError
+from cchain_app.evm.trie import TrieError
 from cchain_app.evm.trie_nodes import (
     Branch,
     Extension,
@@ -50,19 +50,19 @@ class TrieEditor:
         """Add the stored node at a path that `wanted` or `wanted_siblings` returned.
 
         Raises:
-            MissingNodeError: It is not stored, although its parent references it.
-            ForeignNodeError: It is not the node that its parent references.
+            TrieError: It is not stored, although its parent references it.
+            TrieError: It is not the node that its parent references.
         """
         reference = self._reference_at(path)
         if data is None:
             if reference == b"":
                 self._root = None
                 return
-            raise MissingNodeError(f"trie node {self._name(path)} is not stored")
+            raise TrieError(f"trie node {self._name(path)} is not stored")
         node = decode_node(data)
         node.reference = keccak256(data)
         if reference not in (b"", node.reference):
-            raise ForeignNodeError(f"trie node {self._name(path)} is not the one its parent names")
+            raise TrieError(f"trie node {self._name(path)} is not the one its parent names")
         self._stored[path] = data
         self._replace(path, node)
 
@@ -70,14 +70,14 @@ class TrieEditor:
         """Compare the loaded trie with a root from another source.
 
         Raises:
-            ForeignNodeError: The roots differ.
+            TrieError: The roots differ.
         """
         if self._root == b"":
             self._root = None if root == EMPTY_ROOT else root
             return
         have = EMPTY_ROOT if self._root is None else _reference_of(self._root)
         if have != root:
-            raise ForeignNodeError(f"trie {self._name(b'')} has another root than it should")
+            raise TrieError(f"trie {self._name(b'')} has another root than it should")
 
     # Reading
 
@@ -98,7 +98,7 @@ class TrieEditor:
                     node = node.children[path[depth]]
                     depth += 1
                 case _:
-                    raise MissingNodeError(f"trie node {self._name(path[:depth])} is not loaded")
+                    raise TrieError(f"trie node {self._name(path[:depth])} is not loaded")
         return None
 
     def proof(self, path: bytes) -> list[bytes]:
@@ -208,7 +208,7 @@ class TrieEditor:
             case None:
                 return Leaf(path[depth:], value)
             case bytes():
-                raise MissingNodeError(f"trie node {self._name(path[:depth])} is not loaded")
+                raise TrieError(f"trie node {self._name(path[:depth])} is not loaded")
         self._touch(node, path[:depth])
         if isinstance(node, Branch):
             nibble = path[depth]
@@ -225,7 +225,7 @@ class TrieEditor:
 
     def _delete(self, node: Node | bytes | None, path: bytes, depth: int) -> Node | None:
         if node is None or isinstance(node, bytes):
-            raise MissingNodeError(f"trie node {self._name(path[:depth])} is not loaded")
+            raise TrieError(f"trie node {self._name(path[:depth])} is not loaded")
         self._touch(node, path[:depth])
         match node:
             case Leaf():

@@ -10,9 +10,9 @@ from typing import NamedTuple
 from cchain_app.evm.engine import AccountState, SlotChange, StateChanges
 from cchain_app.evm.trie import (
     ACCOUNT_TRIE,
-    MissingAccountError,
     NodeReader,
     StateProof,
+    TrieError,
     TrieUpdate,
     nibbles,
     storage_trie,
@@ -178,7 +178,7 @@ def _state_after(
     if address in changes.accounts:
         return changes.accounts[address].after
     if leaf is None:
-        raise MissingAccountError(f"storage of an account that is not there: 0x{address.hex()}")
+        raise TrieError(f"storage of an account that is not there: 0x{address.hex()}")
     return _decode_account(leaf).state
 
 

@@ -24,7 +24,7 @@ from cchain_app.feemarket import (
     GAS_LIMIT_BOUND_DIVISOR,
     MIN_GAS_LIMIT,
 )
-from cchain_app.foreign.errors import GasLimitOutOfBounds, GasUsedAboveLimit
+from cchain_app.foreign.errors import ForeignBlockReason, InvalidForeignBlock
 from cchain_app.rules.port import ChainRules
 from primitives.evm import ZERO_HASH
 
@@ -62,9 +62,13 @@ def _verify_gas(candidate: CandidateBlock, parent: AcceptedBlock, fork: str) -> 
     step = before // GAS_LIMIT_BOUND_DIVISOR - 1
     lowest, highest = max(before - step, MIN_GAS_LIMIT), min(before + step, HIGHEST_GAS_LIMIT)
     if not lowest <= header.gas_limit <= highest:
-        raise GasLimitOutOfBounds(header.gas_limit, lowest, highest)
+        raise InvalidForeignBlock(
+            ForeignBlockReason.GAS_LIMIT, have=header.gas_limit, lowest=lowest, highest=highest
+        )
     if header.gas_used > header.gas_limit:
-        raise GasUsedAboveLimit(header.gas_used, header.gas_limit)
+        raise InvalidForeignBlock(
+            ForeignBlockReason.GAS_USED, have=header.gas_used, limit=header.gas_limit
+        )
 
 
 def _verify_fees(

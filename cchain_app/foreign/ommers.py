@@ -12,9 +12,10 @@ from cchain_app.blocks.body import EMPTY_LIST, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.verification import compare
 from cchain_app.config import at_least
-from cchain_app.foreign.errors import TooManyUncles, UncleOfStrangers, UncleTwice
+from cchain_app.foreign.errors import ForeignBlockReason, InvalidForeignBlock
 from primitives.evm import Hash
 from primitives.hashing import keccak256
+from primitives.hexadecimal import encode_data
 
 MAX_UNCLES: Final = 2
 
@@ -32,14 +33,16 @@ def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock],
 
     Raises:
         WrongUnclesHash: The header has another hash, or there are uncles after the Merge.
-        WrongUncle: By a subclass: an uncle is not allowed in this block.
+        InvalidForeignBlock: An uncle is not allowed in this block.
     """
     want = keccak256(encode_ommers(candidate.ommers))
     if candidate.ommers and at_least(fork, "paris"):
         raise errors.WrongUnclesHash(want, keccak256(EMPTY_LIST))
     compare([(errors.WrongUnclesHash, candidate.header.ommers_hash, want)])
     if len(candidate.ommers) > MAX_UNCLES:
-        raise TooManyUncles(len(candidate.ommers), MAX_UNCLES)
+        raise InvalidForeignBlock(
+            ForeignBlockReason.TOO_MANY_UNCLES, have=len(candidate.ommers), limit=MAX_UNCLES
+        )
     if candidate.ommers:
         _verify_places(candidate, ancestors)
 
@@ -48,14 +51,18 @@ def _verify_places(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock]
     by_hash = {ancestor.hash: ancestor for ancestor in ancestors}
     parent = ancestors[-1]
     taken: set[Hash] = set(by_hash)
-    for item in ancestors:
-        taken.update(ommer.hash for ommer in item.ommers)
+    for ancestor in ancestors:
+        taken.update(ommer.hash for ommer in ancestor.ommers)
     for ommer in candidate.ommers:
-        found = ommer.hash
-        if found in taken:
-            raise UncleTwice(found)
-        taken.add(found)
+        uncle = ommer.hash
+        if uncle in taken:
+            raise InvalidForeignBlock(ForeignBlockReason.UNCLE_INCLUDED, uncle=encode_data(uncle))
+        taken.add(uncle)
         of = by_hash.get(ommer.parent_hash)
         if of is None or of is parent:
-            raise UncleOfStrangers(found, ommer.parent_hash)
+            raise InvalidForeignBlock(
+                ForeignBlockReason.UNCLE_NOT_RECENT,
+                uncle=encode_data(uncle),
+                parent=encode_data(ommer.parent_hash),
+            )
         compare([(errors.WrongNumber, ommer.number, of.number + 1)])

@@ -27,7 +27,7 @@ from cchain_app.evm.engine import (
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import NodeReader, OverlayReader, StateTrie, TrieUpdate
 from cchain_app.foreign.credits import credits_of, pay
-from cchain_app.foreign.errors import BlockAboveLimit, TooManyBlobs, TransactionTooEarly
+from cchain_app.foreign.errors import ForeignBlockReason, InvalidForeignBlock
 from cchain_app.foreign.headers import verify_header
 from cchain_app.foreign.ommers import MAX_OMMER_DEPTH, verify_ommers
 from cchain_app.processing import BlockExecutor, VerifiedBlock
@@ -114,7 +114,9 @@ class ForeignReplay:
     ) -> None:
         header = candidate.header
         if at_least(env.fork, "osaka") and len(candidate.raw) > MAX_RLP_BLOCK_SIZE:
-            raise BlockAboveLimit(len(candidate.raw), MAX_RLP_BLOCK_SIZE)
+            raise InvalidForeignBlock(
+                ForeignBlockReason.SIZE, have=len(candidate.raw), limit=MAX_RLP_BLOCK_SIZE
+            )
         verify_body(header, self._trie.ordered_root(candidate.transactions))
         verify_ommers(candidate, self._ancestors, env.fork)
         withdrawals = None
@@ -134,7 +136,9 @@ class ForeignReplay:
         want = None if blobs is None else used
         compare([(errors.WrongBlobGasUsed, header.blob_gas_used, want)])
         if blobs is not None and used > blobs.maximum * GAS_PER_BLOB:
-            raise TooManyBlobs(used // GAS_PER_BLOB, blobs.maximum)
+            raise InvalidForeignBlock(
+                ForeignBlockReason.TOO_MANY_BLOBS, have=used // GAS_PER_BLOB, limit=blobs.maximum
+            )
 
     def _execute(
         self, candidate: CandidateBlock, env: BlockEnv, transactions: Sequence[Transaction]
@@ -246,4 +250,9 @@ class _BlockTrie:
 def _verify_unprotected(transactions: Sequence[Transaction]) -> None:
     for index, one in enumerate(transactions):
         if one.chain_id is not None:
-            raise TransactionTooEarly(index, "a chain ID", "spurious_dragon")
+            raise InvalidForeignBlock(
+                ForeignBlockReason.TRANSACTION_TOO_EARLY,
+                index=index,
+                form="a chain ID",
+                fork="spurious_dragon",
+            )

@@ -5,7 +5,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw
 
-from cchain_app.forking.errors import BadUpstreamAnswer
+from cchain_app.forking.errors import BadUpstreamAnswer, UpstreamReason
 from primitives import hexadecimal, json_limits
 from primitives.hexadecimal import HexError
 from primitives.json_limits import TooDeep, TooManyValues
@@ -102,4 +102,4 @@ def data(value: Any, length: int | None = None) -> bytes:
 
 def bad() -> BadUpstreamAnswer:
     """Return the error for an answer of the wrong form."""
-    return BadUpstreamAnswer("the upstream answered with something else than was asked for")
+    return BadUpstreamAnswer(UpstreamReason.OTHER_FORM)

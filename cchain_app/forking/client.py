@@ -17,11 +17,12 @@ from msgspec import Raw
 
 from cchain_app.forking import answers, retries
 from cchain_app.forking.errors import (
-    ArchiveNeeded,
+    MAX_WORDS,
     BadUpstreamAnswer,
     Unanswered,
     UpstreamAway,
     UpstreamError,
+    UpstreamReason,
     UpstreamRefused,
 )
 from cchain_app.forking.origin import (
@@ -158,7 +159,7 @@ class Upstream:
         Raises:
             UpstreamAway: No URL answered in time.
             UpstreamRefused: The answer was an error.
-            ArchiveNeeded: The node does not have that state any longer.
+            UpstreamError: The node does not have that state any longer.
             BadUpstreamAnswer: The answer was malformed or too large.
         """
         return answers.decode(self._ask(method, params, limits, again=again), type_)
@@ -214,15 +215,15 @@ class Upstream:
             )
         except Unanswered as failure:
             words = "it did not answer in time" if failure.late else "no connection"
-            away = UpstreamAway(f"{target.shown} does not answer: {words}")
+            away = UpstreamAway(UpstreamReason.NO_ANSWER, host=target.shown, problem=words)
             raise _Again(away, self._settings.backoff) from None
         seconds = retries.seconds_until(answer.retry_after, self._settings.backoff)
         if retries.is_status_worth_it(answer.status):
-            away = UpstreamAway(f"{target.shown} answered with HTTP status {answer.status}")
+            away = UpstreamAway(UpstreamReason.HTTP_STATUS, host=target.shown, status=answer.status)
             raise _Again(away, seconds)
         if answer.content is None:
             raise BadUpstreamAnswer(
-                f"{target.shown} answered {method} with more than {limits.size} bytes"
+                UpstreamReason.TOO_LONG, host=target.shown, method=method, limit=limits.size
             )
         return self._result(target, answer.status, answer.content, seconds, limits)
 
@@ -239,14 +240,16 @@ class Upstream:
         if not memoryview(result).nbytes:
             if status >= 400:  # HTTP error statuses
                 raise UpstreamRefused(status, f"{target.shown} answered with HTTP status {status}")
-            raise BadUpstreamAnswer(f"{target.shown} answered with something that is no JSON-RPC")
+            raise BadUpstreamAnswer(UpstreamReason.NOT_JSON_RPC, host=target.shown)
         return result
 
     def _failure(self, target: _Url, error: Mapping[str, Any], seconds: float) -> Exception:
         code, message = error.get("code"), self._scrubbed(str(error.get("message", "")))
         code = code if isinstance(code, int) else 0
         if retries.is_forgotten(message):
-            return ArchiveNeeded(target.shown, message)
+            return UpstreamError(
+                UpstreamReason.ARCHIVE_NEEDED, host=target.shown, message=message[:MAX_WORDS]
+            )
         if retries.is_error_worth_it(code, message):
             return _Again(UpstreamRefused(code, message), seconds)
         return UpstreamRefused(code, message, error.get("data"))

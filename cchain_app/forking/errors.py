@@ -1,29 +1,41 @@
-"""Reasons why a chain cannot be forked, and why a request to the remote node fails.
+"""Reasons why a chain cannot be forked, and why a request to the remote node fails."""
 
-ForkRefused                 the chain of this data directory is not, or cannot become, that fork
-├── MalformedForkSetting    a setting that cannot be read
-├── NotAFork                the data directory has a chain that is not a fork
-├── OtherFork               it has a fork of another block, or of another chain, or with another replay
-├── CannotReplay            a transaction with which a fork should begin cannot be executed here
-└── ForkNeedsOwnChain       only a local chain of one process can be a fork
-UpstreamError               the remote node does not give the requested data
-├── UpstreamAway            it does not answer, or no URL is set
-├── UpstreamRefused         it answers with an error
-├── ArchiveNeeded           it has pruned the state
-├── BadUpstreamAnswer       its answer is malformed
-├── NoSuchPin               it does not have the block
-├── NoSuchTransaction       it does not have the transaction up to which to replay
-└── TransactionPending      that transaction is not in a block yet
-NoForkedProof               blocks on a fork have no true state root
-"""
-
+from enum import StrEnum
 from typing import Final
+
+from primitives.reasons import ErrorWithReason
 
 MAX_WORDS: Final = 500
 """Maximum length of an upstream's message in this node's messages, in characters."""
 
 
-class ForkRefused(Exception):
+class ForkReason(StrEnum):
+    """Why the chain of this data directory is not, or cannot become, a fork."""
+
+    # a fork can only begin in an empty data directory
+    NOT_A_FORK = "the data directory has a chain that is no fork: choose another one, or leave NODE_FORK_URL out"
+    OTHER_FORK = (
+        "the data directory has a fork with {what} {stored}, but the settings give {wanted}: choose another one, or "
+        "anvil_reset"
+    )
+    # it is not executed here as it was there
+    CANNOT_REPLAY = "transaction {transaction} of block {number} cannot be executed here, so the fork does not begin: {problem}"
+    # a chain that other nodes follow, vote on or share
+    NEEDS_OWN_CHAIN = "a forked chain is for development by one node alone: {problem}"
+    TWO_BLOCKS = "NODE_FORK_URL and NODE_FORK_BLOCK_NUMBER name two blocks"
+    BLOCK_AND_TRANSACTION = (
+        "NODE_FORK_TRANSACTION_HASH names the block to go on from, and so does NODE_FORK_BLOCK_NUMBER or "
+        "URL@BLOCK: leave one of them out"
+    )
+    TRANSACTION_HASH = (
+        "NODE_FORK_TRANSACTION_HASH must be a transaction's hash, 0x and 64 hexadecimal digits"
+    )
+    URL = "NODE_FORK_URL must be a URL like https://HOST/PATH, or URL@BLOCK"
+    BLOCK_NUMBER = "NODE_FORK_BLOCK_NUMBER must be a whole number"
+    HEADERS = "NODE_FORK_HEADERS must be headers like NAME: VALUE"
+
+
+class ForkRefused(ErrorWithReason):
     """The chain is not that fork."""
 
 
@@ -31,93 +43,55 @@ class MalformedForkSetting(ForkRefused):
     """A NODE_FORK_… setting cannot be read; the message never contains its value, which may contain a key."""
 
 
-class NotAFork(ForkRefused):
-    """A fork can only begin in an empty data directory."""
+class UpstreamReason(StrEnum):
+    """Why the remote node of a fork does not give the requested data."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "the data directory has a chain that is no fork: choose another one, or leave NODE_FORK_URL out"
-        )
-
-
-class OtherFork(ForkRefused):
-    """The data directory has a different fork."""
-
-    def __init__(self, what: str, stored: int | str, wanted: int | str) -> None:
-        super().__init__(
-            f"the data directory has a fork with {what} {stored}, but the settings give {wanted}: choose "
-            "another one, or anvil_reset"
-        )
-        self.stored = stored
-        self.wanted = wanted
-
-
-class CannotReplay(ForkRefused):
-    """A transaction of another chain's block cannot be executed here as it was there."""
-
-    def __init__(self, transaction: str, number: int, reason: str) -> None:
-        super().__init__(
-            f"transaction {transaction} of block {number} cannot be executed here, so the fork does not begin: "
-            f"{reason}"
-        )
-        self.transaction = transaction
-        self.number = number
+    NO_ANSWER = "{host} does not answer: {problem}"
+    NO_BLOCK_NUMBER = "failed to get fork block number; {problem}"
+    HTTP_STATUS = "{host} answered with HTTP status {status}"
+    NO_URL = "this was not kept, and without NODE_FORK_URL there is nobody to ask"
+    REFUSED = "{message}"
+    # it only keeps the state of its latest blocks
+    ARCHIVE_NEEDED = (
+        "{host} no longer has this state, a fork of this block needs an archive node: {message}"
+    )
+    TOO_LONG = "{host} answered {method} with more than {limit} bytes"
+    NOT_JSON_RPC = "{host} answered with something that is no JSON-RPC"
+    OTHER_FORM = "the upstream answered with something else than was asked for"
+    NO_LOGS = "the upstream answered eth_getLogs with no list of logs"
+    OTHER_BLOCK = "{host} returned block {number}, not {wanted}"
+    DIFFERENT_BLOCKS = "{host} returned two different blocks {number}"
+    TRANSACTION_MISSING = "block {number} came without transaction {transaction}"
+    OTHER_HASH = "transaction {transaction} came with fields that have another hash"
+    # The fork block does not exist.
+    TOO_FEW_BLOCKS = "{host} has fewer blocks than are to be gone back"
+    NO_SUCH_BLOCK = "{host} does not have block {number}"
+    IN_FIRST_BLOCK = (
+        "transaction {transaction} is in block 0, and a fork goes on from the one before"
+    )
+    NO_SUCH_TRANSACTION = "{host} does not have transaction {transaction}"
+    TRANSACTION_PENDING = "{host} has transaction {transaction} in no block yet"
 
 
-class ForkNeedsOwnChain(ForkRefused):
-    """A chain that other nodes follow, vote on or share cannot be a fork."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"a forked chain is for development by one node alone: {reason}")
-
-
-class UpstreamError(Exception):
+class UpstreamError(ErrorWithReason):
     """The remote node of a fork does not give the requested data. Messages contain only the host of its URL."""
 
 
 class UpstreamAway(UpstreamError):
-    """The remote node does not answer."""
+    """The remote node does not answer, or no URL is set."""
 
 
 class UpstreamRefused(UpstreamError):
     """It answered with a JSON-RPC error, or with an HTTP status that retries cannot change."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
-        super().__init__(message[:MAX_WORDS])
+        super().__init__(UpstreamReason.REFUSED, message=message[:MAX_WORDS])
         self.code = code
         self.data = data
 
 
-class ArchiveNeeded(UpstreamError):
-    """It only keeps the state of its latest blocks."""
-
-    def __init__(self, host: str, message: str) -> None:
-        super().__init__(
-            f"{host} no longer has this state, a fork of this block needs an archive node: "
-            f"{message[:MAX_WORDS]}"
-        )
-
-
 class BadUpstreamAnswer(UpstreamError):
     """Its answer was not JSON, or JSON of another form."""
-
-
-class NoSuchPin(UpstreamError):
-    """The block from which the chain should continue does not exist."""
-
-
-class NoSuchTransaction(UpstreamError):
-    """The transaction up to which a block should be replayed is unknown."""
-
-    def __init__(self, host: str, transaction: str) -> None:
-        super().__init__(f"{host} does not have transaction {transaction}")
-
-
-class TransactionPending(UpstreamError):
-    """That transaction is still pending, so there is no block to replay."""
-
-    def __init__(self, host: str, transaction: str) -> None:
-        super().__init__(f"{host} has transaction {transaction} in no block yet")
 
 
 class NoForkedProof(Exception):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from cchain_app.forking.errors import MalformedForkSetting
+from cchain_app.forking.errors import ForkReason, MalformedForkSetting
 from primitives.evm import Hash
 
 _TOKEN: Final = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
@@ -81,12 +81,9 @@ def read_wanted(urls: Sequence[str], block: str = "", transaction: str = "") -> 
     for url in found:
         verify_url(url)
     if len(numbers) > 1:
-        raise MalformedForkSetting("NODE_FORK_URL and NODE_FORK_BLOCK_NUMBER name two blocks")
+        raise MalformedForkSetting(ForkReason.TWO_BLOCKS)
     if numbers and transaction:
-        raise MalformedForkSetting(
-            "NODE_FORK_TRANSACTION_HASH names the block to go on from, and so does NODE_FORK_BLOCK_NUMBER or "
-            "URL@BLOCK: leave one of them out"
-        )
+        raise MalformedForkSetting(ForkReason.BLOCK_AND_TRANSACTION)
     wanted = read_hash(transaction) if transaction else None
     return ForkPoint(tuple(found), next(iter(numbers), None), wanted)
 
@@ -98,9 +95,7 @@ def read_hash(text: str) -> Hash:
         MalformedForkSetting: It is not a hash.
     """
     if not _HASH.fullmatch(text):
-        raise MalformedForkSetting(
-            "NODE_FORK_TRANSACTION_HASH must be a transaction's hash, 0x and 64 hexadecimal digits"
-        )
+        raise MalformedForkSetting(ForkReason.TRANSACTION_HASH)
     return Hash(bytes.fromhex(text[2:]))
 
 
@@ -117,9 +112,7 @@ def verify_url(url: str) -> None:
     except ValueError:
         good = False
     if not good:
-        raise MalformedForkSetting(
-            "NODE_FORK_URL must be a URL like https://HOST/PATH, or URL@BLOCK"
-        )
+        raise MalformedForkSetting(ForkReason.URL)
 
 
 def server_of(url: str) -> UpstreamServer | None:
@@ -143,7 +136,7 @@ def _number(text: str) -> int | None:
     try:
         return int(text, 0)
     except ValueError:
-        raise MalformedForkSetting("NODE_FORK_BLOCK_NUMBER must be a whole number") from None
+        raise MalformedForkSetting(ForkReason.BLOCK_NUMBER) from None
 
 
 def read_headers(texts: Sequence[str]) -> dict[str, str]:
@@ -152,14 +145,14 @@ def read_headers(texts: Sequence[str]) -> dict[str, str]:
     Raises:
         MalformedForkSetting: One has another form.
     """
-    found = {}
+    headers = {}
     for text in texts:
         name, colon, value = text.partition(":")
         name, value = name.strip(), value.strip()
         if not (colon and _TOKEN.fullmatch(name) and value.isprintable()):
-            raise MalformedForkSetting("NODE_FORK_HEADERS must be headers like NAME: VALUE")
-        found[name] = value
-    return found
+            raise MalformedForkSetting(ForkReason.HEADERS)
+        headers[name] = value
+    return headers
 
 
 def shown(url: str) -> str:

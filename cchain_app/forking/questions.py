@@ -7,11 +7,7 @@ from cchain_app.blocks.accepted import AcceptedBlock, header_only_block
 from cchain_app.evm.engine import AccountState
 from cchain_app.forking.answers import bad, data, quantity
 from cchain_app.forking.client import Upstream
-from cchain_app.forking.errors import (
-    NoSuchPin,
-    UpstreamAway,
-    UpstreamError,
-)
+from cchain_app.forking.errors import UpstreamAway, UpstreamError, UpstreamReason
 from primitives.evm import ZERO_HASH, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT, keccak256
 from primitives.hexadecimal import encode_data, encode_quantity
@@ -52,20 +48,19 @@ def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
         number: The block's height; negative: this many before the latest block; None: the latest block.
 
     Raises:
-        NoSuchPin: The block does not exist.
-        UpstreamError: By another subclass.
+        UpstreamError: The block does not exist, or the remote node does not return it.
     """
     if number is None or number < 0:
         try:
             last = upstream.ask("eth_blockNumber", [])
         except UpstreamAway as error:
-            raise UpstreamAway(f"failed to get fork block number; {error}") from error
+            raise UpstreamAway(UpstreamReason.NO_BLOCK_NUMBER, problem=error) from error
         number = quantity(last) + (number or 0)
     if number < 0:
-        raise NoSuchPin(f"{upstream.host} has fewer blocks than are to be gone back")
+        raise UpstreamError(UpstreamReason.TOO_FEW_BLOCKS, host=upstream.host)
     found = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
     if found is None:
-        raise NoSuchPin(f"{upstream.host} does not have block {number}")
+        raise UpstreamError(UpstreamReason.NO_SUCH_BLOCK, host=upstream.host, number=number)
     if not isinstance(found, dict):
         raise bad()
     return found

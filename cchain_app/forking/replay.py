@@ -15,10 +15,10 @@ from cchain_app.forking.answers import bad, data, decode_uncounted, quantity
 from cchain_app.forking.client import BLOCK, Upstream
 from cchain_app.forking.errors import (
     BadUpstreamAnswer,
-    CannotReplay,
-    NoSuchPin,
-    NoSuchTransaction,
-    TransactionPending,
+    ForkReason,
+    ForkRefused,
+    UpstreamError,
+    UpstreamReason,
 )
 from cchain_app.forking.questions import HEADER_MEMBERS, block_of
 from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sender, with_sender
@@ -88,22 +88,24 @@ def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
         transaction: The transaction's hash.
 
     Raises:
-        NoSuchTransaction: It is unknown.
-        TransactionPending: It is not in a block yet.
-        NoSuchPin: There is no block before that block.
-        UpstreamError: By another subclass.
+        UpstreamError: It is unknown or not in a block yet, there is no block before that block, or the remote node does
+            not return it.
     """
     text = encode_data(transaction)
     remote = upstream.ask("eth_getTransactionByHash", [text])
     if remote is None:
-        raise NoSuchTransaction(upstream.host, text)
+        raise UpstreamError(
+            UpstreamReason.NO_SUCH_TRANSACTION, host=upstream.host, transaction=text
+        )
     if not isinstance(remote, dict):
         raise bad()
     if remote.get("blockNumber") is None:
-        raise TransactionPending(upstream.host, text)
+        raise UpstreamError(
+            UpstreamReason.TRANSACTION_PENDING, host=upstream.host, transaction=text
+        )
     number = quantity(remote["blockNumber"])
     if number == 0:
-        raise NoSuchPin(f"transaction {text} is in block 0, and a fork goes on from the one before")
+        raise UpstreamError(UpstreamReason.IN_FIRST_BLOCK, transaction=text)
     asked = [encode_quantity(number), True]
     block = upstream.ask("eth_getBlockByNumber", asked, _Block, limits=BLOCK)
     found: dict[str, Any] = msgspec.structs.asdict(block)
@@ -124,7 +126,7 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> BlockPar
         chain_id: Chain ID of the fork.
 
     Raises:
-        CannotReplay: A transaction has a type that is not executed here, or is signed for another chain.
+        ForkRefused: A transaction has a type that is not executed here, or is signed for another chain.
         BadUpstreamAnswer: The block does not contain it, or a transaction does not match its hash.
     """
     listed = block.get("transactions")
@@ -139,17 +141,24 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> BlockPar
         found.append(_transaction(fields, whole.number, chain_id))
         if found[-1].hash == last:
             return BlockPart(whole, tuple(found))
-    raise BadUpstreamAnswer(f"block {whole.number} came without transaction {encode_data(last)}")
+    raise BadUpstreamAnswer(
+        UpstreamReason.TRANSACTION_MISSING, number=whole.number, transaction=encode_data(last)
+    )
 
 
 def _transaction(remote: Mapping[str, Any], number: int, chain_id: int) -> Transaction:
     text = encode_data(data(remote.get("hash"), 32))
     type_ = quantity(remote.get("type") or "0x0")
     if type_ not in _TYPES:
-        raise CannotReplay(text, number, f"transactions of type {type_:#x} are not executed here")
+        raise ForkRefused(
+            ForkReason.CANNOT_REPLAY,
+            transaction=text,
+            number=number,
+            problem=f"transactions of type {type_:#x} are not executed here",
+        )
     raw = encode_signed(*_read(remote, type_))
     if encode_data(keccak256(raw)) != text:
-        raise BadUpstreamAnswer(f"transaction {text} came with fields that have another hash")
+        raise BadUpstreamAnswer(UpstreamReason.OTHER_HASH, transaction=text)
     try:
         decoded = decode_unsigned(raw)
         if names_sender(decoded):
@@ -157,7 +166,9 @@ def _transaction(remote: Mapping[str, Any], number: int, chain_id: int) -> Trans
         check_signature(decoded, chain_id)
         return with_sender(decoded, recover_sender(decoded))
     except InvalidTransaction as error:
-        raise CannotReplay(text, number, str(error)) from error
+        raise ForkRefused(
+            ForkReason.CANNOT_REPLAY, transaction=text, number=number, problem=str(error)
+        ) from error
 
 
 def _read(remote: Mapping[str, Any], type_: int) -> tuple[UnsignedTransaction, Signature]:

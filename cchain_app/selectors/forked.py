@@ -11,7 +11,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BEACON_ROOTS_ADDRESS, HISTORY_STORAGE_ADDRESS, AccountState
 from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream
-from cchain_app.forking.errors import NotKept, UpstreamAway
+from cchain_app.forking.errors import NotKept, UpstreamAway, UpstreamReason
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.store import forked as rows
 from chaindb.connections import WouldBlock, on_event_loop
@@ -34,7 +34,7 @@ def upstream_of(chain: EvmChain) -> Upstream:
     if on_event_loop():
         raise WouldBlock
     if chain.upstream is None:
-        raise UpstreamAway("this was not kept, and without NODE_FORK_URL there is nobody to ask")
+        raise UpstreamAway(UpstreamReason.NO_URL)
     return chain.upstream
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from cchain_app.accounts.errors import UnknownAccount
+from cchain_app.accounts.keyring import UnknownAccount
 from cchain_app.chain import EvmChain
 from cchain_app.store import accounts as rows
 from primitives.evm import Address

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from cchain_app.accounts.errors import TooManyAccounts
+from cchain_app.accounts.keyring import TooManyAccounts
 from cchain_app.chain import EvmChain
 from cchain_app.store import accounts as rows
 from chaindb.locks import Lock

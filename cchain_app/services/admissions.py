@@ -21,7 +21,7 @@ from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import pool as rows
 from cchain_app.store import questions
-from cchain_app.txs.errors import WrongChainId
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from chaindb import clock
 from chaindb.database import Question
 from chaindb.locks import Lock
@@ -129,7 +129,7 @@ class Admissions:
         have, want = newcomer.transaction.chain_id, self._chain.config.chain_id
         if have is not None and have != want:
             # It was validated before anvil_setChainId changed the chain ID.
-            return WrongChainId(have, want)
+            return InvalidTransaction(TransactionReason.WRONG_CHAIN_ID, have=have, want=want)
         if self._is_mined(newcomer):
             return AlreadyKnown()
         self._arrivals += 1

@@ -13,12 +13,7 @@ from cchain_app.development.errors import HasPeers
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream, upstream_at
-from cchain_app.forking.errors import (
-    BadUpstreamAnswer,
-    ForkNeedsOwnChain,
-    NotAFork,
-    OtherFork,
-)
+from cchain_app.forking.errors import BadUpstreamAnswer, ForkReason, ForkRefused, UpstreamReason
 from cchain_app.forking.origin import ForkOrigin, ForkPoint, read_wanted
 from cchain_app.forking.replay import BlockPart, block_with, read_replay
 from cchain_app.forks import system_contracts
@@ -57,7 +52,7 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
     Unspecified: if the replay of a fork fails or is interrupted, the fork is removed completely.
 
     Raises:
-        ForkRefused: By a subclass: the data directory has another chain, or the chain cannot be a fork.
+        ForkRefused: The data directory has another chain, or the chain cannot be a fork.
         UpstreamError: The upstream does not return the data with which a fork starts.
     """
     settings = chain.settings.fork
@@ -71,7 +66,7 @@ def load_fork(chain: EvmChain) -> AcceptedBlock | None:
         return None
     _verify_own(chain)
     if stored.head_number(chain.db) is not None:
-        raise NotAFork
+        raise ForkRefused(ForkReason.NOT_A_FORK)
     beginning = _prepare(chain, upstream_of(chain), wanted)
     if chain.genesis_source.is_local:
         chain.genesis_source.keep(chain.genesis_file())
@@ -107,17 +102,24 @@ def _go_on(chain: EvmChain, fork: ForkOrigin, wanted: ForkPoint) -> AcceptedBloc
     """Return the first block of the existing fork.
 
     Raises:
-        OtherFork: The settings name another fork.
+        ForkRefused: The settings name another fork.
     """
     number = wanted.number
     if number is not None and number >= 0 and number != fork.number:
-        raise OtherFork("block", fork.number, number)
+        raise ForkRefused(ForkReason.OTHER_FORK, what="block", stored=fork.number, wanted=number)
     chain_id = chain.settings.fork.chain_id or chain.settings.chain_id
     if chain_id and chain_id != fork.chain_id:
-        raise OtherFork("chain ID", fork.chain_id, chain_id)
+        raise ForkRefused(
+            ForkReason.OTHER_FORK, what="chain ID", stored=fork.chain_id, wanted=chain_id
+        )
     names_pin = number is not None and number >= 0
     if wanted.transaction != fork.transaction and (wanted.transaction is not None or names_pin):
-        raise OtherFork("transaction", _shown(fork.transaction), _shown(wanted.transaction))
+        raise ForkRefused(
+            ForkReason.OTHER_FORK,
+            what="transaction",
+            stored=_shown(fork.transaction),
+            wanted=_shown(wanted.transaction),
+        )
     return stored.load_block(chain.db, fork.number, chain.format)
 
 
@@ -129,12 +131,14 @@ def _verify_own(chain: EvmChain) -> None:
     """Check that no other node follows the chain.
 
     Raises:
-        ForkNeedsOwnChain: The settings allow other nodes.
+        ForkRefused: The settings allow other nodes.
     """
     if not chain.is_development:
-        raise ForkNeedsOwnChain("there are no development methods by these settings")
+        raise ForkRefused(
+            ForkReason.NEEDS_OWN_CHAIN, problem="there are no development methods by these settings"
+        )
     if not chain.has_development_methods:
-        raise ForkNeedsOwnChain("NODE_PROFILE is not embedded")
+        raise ForkRefused(ForkReason.NEEDS_OWN_CHAIN, problem="NODE_PROFILE is not embedded")
 
 
 def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginning:
@@ -147,7 +151,9 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     block = questions.block_of(pinned)
     header = block.header
     if number is not None and number >= 0 and header.number != number:
-        raise BadUpstreamAnswer(f"{upstream.host} returned block {header.number}, not {number}")
+        raise BadUpstreamAnswer(
+            UpstreamReason.OTHER_BLOCK, host=upstream.host, number=header.number, wanted=number
+        )
     settings = chain.settings
     chain_id = questions.chain_id(upstream)
     fork = ForkOrigin(
@@ -163,7 +169,7 @@ def _prepare(chain: EvmChain, upstream: Upstream, wanted: ForkPoint) -> _Beginni
     if after is not None and wanted.transaction is not None:
         if questions.block_of(after).header.parent_hash != fork.hash:
             raise BadUpstreamAnswer(
-                f"{upstream.host} returned two different blocks {header.number}"
+                UpstreamReason.DIFFERENT_BLOCKS, host=upstream.host, number=header.number
             )
         replayed = read_replay(after, wanted.transaction, fork.chain_id)
     # Every block reads the coinbase and the system contracts, and every call reads its sender.
@@ -210,7 +216,7 @@ def reset(runtime: EvmRuntime, wanted: ForkPoint | None) -> None:
             rewound to block 0.
 
     Raises:
-        NotAFork: A fork is requested, but the chain has a genesis of its own.
+        ForkRefused: A fork is requested, but the chain has a genesis of its own.
         HasPeers: Other nodes follow the chain.
         UpstreamError: The upstream does not return the data with which a fork starts; nothing has changed.
     """
@@ -218,7 +224,7 @@ def reset(runtime: EvmRuntime, wanted: ForkPoint | None) -> None:
     fork = chain.fork
     if fork is None:
         if wanted is not None:
-            raise NotAFork
+            raise ForkRefused(ForkReason.NOT_A_FORK)
         snapshots.reset(chain)
         return
     number = None if wanted is None else wanted.number
@@ -275,9 +281,9 @@ def set_upstream(chain: EvmChain, url: str) -> None:
     """Use another upstream URL until the end of this process; fetched data stays.
 
     Raises:
-        NotAFork: The chain has no upstream.
+        ForkRefused: The chain has no upstream.
         MalformedForkSetting: The URL is invalid.
     """
     if chain.fork is None:
-        raise NotAFork
+        raise ForkRefused(ForkReason.NOT_A_FORK)
     chain.upstream = upstream_at(chain.settings.fork, read_wanted([url]).urls)

@@ -6,7 +6,7 @@ from cchain_app.first_block import first_block
 from cchain_app.foreign.genesis import verify_supported
 from cchain_app.genesis import Genesis, complete_text
 from cchain_app.genesis import load_genesis as read_genesis
-from cchain_app.genesis_fields import UnsupportedForkError
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services.forking import load_fork
 from cchain_app.store import chain as stored
 from chaindb import clock
@@ -80,7 +80,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
         if stored.head_number(chain.db) is None:
             genesis = chain.genesis.with_timestamp(_first_time(chain))
             if genesis.config.schedule.has_eip_1283:
-                raise UnsupportedForkError(
+                raise GenesisFileError(
                     "config.petersburgBlock: blocks between constantinopleBlock and petersburgBlock meter SSTORE by "
                     "EIP-1283, which this node cannot execute: set both to the same block, or use import_chain, "
                     "which checks each block's gas"

@@ -10,7 +10,7 @@ from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import InvalidBlock, TransactionRefused
 from cchain_app.chain import EvmChain
 from cchain_app.config import at_least
-from cchain_app.foreign.errors import BlockDiffers
+from cchain_app.foreign.errors import ChainFileError, ChainFileReason
 from cchain_app.foreign.ommers import MAX_OMMER_DEPTH
 from cchain_app.foreign.replay import ForeignReplay
 from cchain_app.processing import VerifiedBlock
@@ -21,6 +21,7 @@ from cchain_app.store import chain as stored
 from cchain_app.store import evm_state
 from chaindb.locks import Lock
 from primitives.evm import ZERO_HASH, Address
+from primitives.hexadecimal import encode_data
 from primitives.ids import ID
 
 BATCH_GAS: Final = 200_000_000
@@ -65,7 +66,7 @@ def import_blocks(
 
     Raises:
         InvalidBlock: By a subclass: a block is rejected, its `number` identifies it. The blocks before it are written.
-        BlockDiffers: The chain has another block at a height. The blocks before it are written.
+        ChainFileError: The chain has another block at a height. The blocks before it are written.
         HeadMoved: Another process has written to the chain meanwhile.
     """
     done = ImportResult()
@@ -122,7 +123,7 @@ class _Import:
 
     def _new(
         self, batch: Sequence[CandidateBlock | InvalidBlock]
-    ) -> tuple[list[CandidateBlock], InvalidBlock | BlockDiffers | None]:
+    ) -> tuple[list[CandidateBlock], InvalidBlock | ChainFileError | None]:
         """Return the blocks that the chain does not have, and the error of the block after them, if there is one."""
         new: list[CandidateBlock] = []
         try:
@@ -133,7 +134,7 @@ class _Import:
                     return new, item if item.number is not None else item.of(number, ZERO_HASH)
                 if not self._is_known(item):
                     new.append(item)
-        except BlockDiffers as difference:
+        except ChainFileError as difference:
             return new, difference
         return new, None
 
@@ -141,14 +142,19 @@ class _Import:
         """Return whether the chain has the block.
 
         Raises:
-            BlockDiffers: It has another one at its height.
+            ChainFileError: It has another one at its height.
         """
         number = candidate.header.number
         if number > blocks.head(self._chain).number:
             return False
         want = evm_state.block_hash(self._chain.db, number)
         if candidate.hash != want:
-            raise BlockDiffers(number, candidate.hash, want)
+            raise ChainFileError(
+                ChainFileReason.BLOCK_DIFFERS,
+                number=number,
+                have=encode_data(candidate.hash),
+                want=encode_data(want),
+            )
         return True
 
     def _execute(

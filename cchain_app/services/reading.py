@@ -29,12 +29,7 @@ from cchain_app.txs.codec import (
     signed_digest,
     with_sender,
 )
-from cchain_app.txs.errors import (
-    BlobTransactionRefused,
-    InvalidSignatureValues,
-    InvalidTransaction,
-    SenderNotRecoverable,
-)
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from cchain_app.txs.impersonation import named_sender, names_sender
 from cchain_app.txs.transaction import BLOB, Transaction
 from primitives.evm import Address, Hash
@@ -108,18 +103,18 @@ def _rules(chain: EvmChain, limits: PoolLimits) -> AdmissionRules:
 
 
 def _decoded(chain: EvmChain, raw: bytes, rules: AdmissionRules) -> DecodedTransaction | Refusal:
+    if raw[:1] == _BLOB:
+        return InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
     try:
-        if raw[:1] == _BLOB:
-            raise BlobTransactionRefused
         check_size(len(raw), rules.limits)
         decoded = decode_unsigned(raw)
         check_before_sender(decoded, rules)
         check_signature(decoded, chain.config.chain_id)
-        if chain.node.network_id == LOCAL and names_sender(decoded):
-            # The bytes of an impersonated transaction: a recovered sender would give another transaction, with the same hash.
-            raise InvalidSignatureValues
     except (PoolRejection, InvalidTransaction) as refusal:
         return refusal
+    if chain.node.network_id == LOCAL and names_sender(decoded):
+        # The bytes of an impersonated transaction: a recovered sender would give another transaction, with the same hash.
+        return InvalidTransaction(TransactionReason.SIGNATURE_VALUES)
     return decoded
 
 
@@ -127,7 +122,7 @@ def _with_sender(
     decoded: DecodedTransaction, sender: Address | None, rules: AdmissionRules
 ) -> Transaction | Refusal:
     if sender is None:
-        return SenderNotRecoverable()
+        return InvalidTransaction(TransactionReason.SENDER_NOT_RECOVERABLE)
     try:
         check_after_sender(decoded, rules)
     except PoolRejection as rejection:
@@ -221,6 +216,8 @@ def _with_senders(
             continue
         sender = senders[one.hash]
         if sender is None:
-            return TransactionRefused(index, SenderNotRecoverable())
+            return TransactionRefused(
+                index, InvalidTransaction(TransactionReason.SENDER_NOT_RECOVERABLE)
+            )
         found.append(with_sender(one, sender))
     return found

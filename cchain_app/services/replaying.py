@@ -8,7 +8,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.select import select_trie
-from cchain_app.forking.errors import CannotReplay
+from cchain_app.forking.errors import ForkReason, ForkRefused
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.forking.replay import BlockPart
 from cchain_app.processing import ProcessingBlocks
@@ -33,7 +33,7 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
         wanted: The transactions, and the header of their original block.
 
     Raises:
-        CannotReplay: By this chain's rules one of them cannot be in such a block.
+        ForkRefused: By this chain's rules one of them cannot be in such a block.
         UpstreamError: The upstream does not return state that they need.
     """
     head = blocks.catch_up(chain)
@@ -62,7 +62,12 @@ def replay(chain: EvmChain, fork: ForkOrigin, wanted: BlockPart) -> AcceptedBloc
     )
     for skipped in built.skipped:
         refused = encode_data(wanted.transactions[skipped.index].hash)
-        raise CannotReplay(refused, wanted.block.header.number, skipped.reason)
+        raise ForkRefused(
+            ForkReason.CANNOT_REPLAY,
+            transaction=refused,
+            number=wanted.block.header.number,
+            problem=skipped.reason,
+        )
     assert built.made is not None
     block = built.made.block
     by_hand = BlockCheats(changes, uses_next=True, timestamp=block.header.timestamp)

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from cchain_app.blocks.blobs import blob_base_fee
 from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState, BlockEnv, CallMessage
-from cchain_app.simulation.errors import BlockGasLimitReached, not_applied
+from cchain_app.simulation.errors import SimulationReason, SimulationRefused, not_applied
 from cchain_app.txs.request import CallRequest, unsigned
 from cchain_app.txs.signing import encode_authorization
 from cchain_app.txs.transaction import Transaction
@@ -63,13 +63,14 @@ def prepare(
         validate: Whether nonce and price are checked against the state and the block.
 
     Raises:
-        BlockGasLimitReached: It requests more gas than the block has left.
-        CallNotApplied: By a subclass: nonce, price or funds are not right.
+        SimulationRefused: It requests more gas than the block has left, or nonce, price or funds are not right.
     """
     account = account or NOBODY
     wanted = left.block if request.gas is None else request.gas
     if wanted > left.block:
-        raise BlockGasLimitReached(left.block, wanted)
+        raise SimulationRefused(
+            SimulationReason.BLOCK_GAS_LIMIT, remaining=left.block, required=wanted
+        )
     gas = min(wanted, left.request)
     nonce = account.nonce if request.nonce is None else request.nonce
     transaction = unsigned(request, chain_id=env.chain_id, nonce=nonce, gas=gas)

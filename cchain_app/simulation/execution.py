@@ -39,7 +39,7 @@ from cchain_app.simulation.assembly import (
     executed_block,
 )
 from cchain_app.simulation.calls import MAXIMUM_NONCE, GasLeft, PreparedCall, prepare
-from cchain_app.simulation.errors import PriceTooHigh, not_applied
+from cchain_app.simulation.errors import SimulationReason, SimulationRefused, not_applied
 from cchain_app.simulation.plan import BlockRequest, PlannedBlock, plan
 from cchain_app.simulation.transfers import logs_with_transfers
 from cchain_app.txs.request import CallRequest
@@ -230,13 +230,13 @@ class Simulation:
 
 
 def _readable(env: BlockEnv) -> BlockEnv:
-    """Return the environment; raise `PriceTooHigh` if engines cannot read its prices."""
+    """Return the environment; raise `SimulationReason.PRICE_TOO_HIGH` if engines cannot read its prices."""
     for name, price, bits in (
         ("block base fee", env.base_fee, BASE_FEE_BITS),
         ("blob base fee", env.blob_base_fee, BLOB_BASE_FEE_BITS),
     ):
         if (price or 0) >> bits:
-            raise PriceTooHigh(name, bits)
+            raise SimulationRefused(SimulationReason.PRICE_TOO_HIGH, price=name, bits=bits)
     return env
 
 

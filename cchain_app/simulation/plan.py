@@ -10,14 +10,7 @@ from typing import Final, NamedTuple
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.body import Withdrawal
 from cchain_app.evm.overrides import AccountOverride, BlockOverride
-from cchain_app.simulation.errors import (
-    BlockNumberNotAscending,
-    NoBlocks,
-    TimestampNotAscending,
-    TimestampTooHigh,
-    TooManyBlocks,
-    TooManyCalls,
-)
+from cchain_app.simulation.errors import SimulationReason, SimulationRefused
 from cchain_app.txs.request import CallRequest
 from primitives.evm import Address, Hash
 
@@ -56,7 +49,7 @@ def plan(base: AcceptedBlock, requests: Sequence[BlockRequest]) -> list[PlannedB
     """Return all blocks in order, with consecutive numbers; the first one follows `base`.
 
     Raises:
-        SimulationRefused: By a subclass for the rule that is violated.
+        SimulationRefused: A rule is violated.
     """
     _check_sizes(requests)
     planned: list[PlannedBlock] = []
@@ -65,9 +58,11 @@ def plan(base: AcceptedBlock, requests: Sequence[BlockRequest]) -> list[PlannedB
         wanted = request.override.number
         wanted = number + 1 if wanted is None else wanted
         if wanted <= number:
-            raise BlockNumberNotAscending(wanted, number)
+            raise SimulationRefused(
+                SimulationReason.NUMBER_NOT_ASCENDING, number=wanted, before=number
+            )
         if wanted - base.number > MAX_SIMULATE_BLOCKS:
-            raise TooManyBlocks
+            raise SimulationRefused(SimulationReason.TOO_MANY_BLOCKS)
         for missing in range(number + 1, wanted):
             timestamp = _time_after(timestamp)
             planned.append(PlannedBlock(missing, timestamp, BlockRequest()))
@@ -79,22 +74,31 @@ def plan(base: AcceptedBlock, requests: Sequence[BlockRequest]) -> list[PlannedB
 
 def _check_sizes(requests: Sequence[BlockRequest]) -> None:
     if not requests:
-        raise NoBlocks
+        raise SimulationRefused(SimulationReason.NO_BLOCKS)
     if len(requests) > MAX_SIMULATE_BLOCKS:
-        raise TooManyBlocks
+        raise SimulationRefused(SimulationReason.TOO_MANY_BLOCKS)
     for request in requests:
         if len(request.calls) > MAX_CALLS_OF_BLOCK:
-            raise TooManyCalls(" in block", len(request.calls), MAX_CALLS_OF_BLOCK)
+            raise SimulationRefused(
+                SimulationReason.TOO_MANY_CALLS,
+                where=" in block",
+                have=len(request.calls),
+                limit=MAX_CALLS_OF_BLOCK,
+            )
     together = sum(len(request.calls) for request in requests)
     if together > MAX_CALLS:
-        raise TooManyCalls("", together, MAX_CALLS)
+        raise SimulationRefused(
+            SimulationReason.TOO_MANY_CALLS, where="", have=together, limit=MAX_CALLS
+        )
 
 
 def _time_after(before: int, wanted: int | None = None) -> int:
     if wanted is None:
         wanted = before + BLOCK_SECONDS
     elif wanted <= before:
-        raise TimestampNotAscending(wanted, before)
+        raise SimulationRefused(
+            SimulationReason.TIMESTAMP_NOT_ASCENDING, timestamp=wanted, before=before
+        )
     if wanted >> 64:
-        raise TimestampTooHigh
+        raise SimulationRefused(SimulationReason.TIMESTAMP_TOO_HIGH)
     return wanted

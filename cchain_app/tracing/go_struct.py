@@ -3,6 +3,7 @@
 Names of members match regardless of case, unknown members are ignored, and a null member counts as absent.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from primitives.hexadecimal import HexError, decode_quantity
@@ -11,7 +12,9 @@ from primitives.hexadecimal import HexError, decode_quantity
 class GoStruct:
     """The members of a JSON object, read as Go reads them into a struct. Errors have Go's messages."""
 
-    def __init__(self, value: object, struct: str, type_name: str, error: type[Exception]) -> None:
+    def __init__(
+        self, value: object, struct: str, type_name: str, error: Callable[[str], Exception]
+    ) -> None:
         self._struct = struct
         self._error = error
         if not isinstance(value, dict):

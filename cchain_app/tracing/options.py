@@ -1,17 +1,10 @@
 """Options of `debug_trace*` as go-ethereum reads them: the tracer and its settings (tracing.md 2).
 
 Names of members match regardless of case, unknown members are ignored, and a null member counts as absent.
-
-    BadTraceConfig
-    ├── UnreadableOptions      a member has a type that Go does not accept
-    ├── UnreadableTracerConfig the same in the tracer's settings
-    ├── BadTimeout             the time limit is not a duration
-    ├── TracerNotFound         no tracer has this name
-    ├── DiffWithEmpty          prestateTracer cannot show empty accounts as a difference
-    └── TooManyMuxes           muxTracers are nested too deep
 """
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 from cchain_app.evm import opcodes
@@ -19,6 +12,7 @@ from cchain_app.evm.tracing import UNBOUNDED, Recording, StepOptions
 from cchain_app.tracing.durations import InvalidDuration, parse_duration
 from cchain_app.tracing.go_struct import GoStruct, kind_of
 from primitives.evm import Hash
+from primitives.reasons import ErrorWithReason
 
 CALL: Final = "callTracer"
 FLAT_CALL: Final = "flatCallTracer"
@@ -38,45 +32,28 @@ _SHOWN: Final = 64
 """Characters of a tracer's name that an error repeats, because the name may be a program."""
 
 
-class BadTraceConfig(Exception):
-    """Invalid options of a trace. The messages are go-ethereum's."""
+class TraceConfigReason(StrEnum):
+    """Why the options of a trace are invalid. The messages are go-ethereum's."""
+
+    # a member has a type that Go does not accept
+    UNREADABLE = "{problem}"
+    # "time: invalid duration …"
+    TIMEOUT = "time: {problem}"
+    # It may be a program in JavaScript, which is not supported.
+    TRACER_NOT_FOUND = (
+        "tracer not found: {name} (available: {tracers}; JavaScript is not supported)"
+    )
+    # prestateTracer cannot show empty accounts as a difference
+    DIFF_WITH_EMPTY = "cannot use diffMode with includeEmpty"
+    TOO_MANY_MUXES = "{tracer} nested more than {limit} deep"
+
+
+class BadTraceConfig(ErrorWithReason):
+    """Invalid options of a trace."""
 
 
 class UnreadableOptions(BadTraceConfig):
-    """A member has the wrong type, so the parameter itself is invalid."""
-
-
-class UnreadableTracerConfig(BadTraceConfig):
-    """A member of the tracer's settings has the wrong type."""
-
-
-class BadTimeout(BadTraceConfig):
-    """The time limit is not a duration of Go's."""
-
-
-class TracerNotFound(BadTraceConfig):
-    """No tracer has this name. It may be a program in JavaScript, which is not supported."""
-
-    def __init__(self, name: str) -> None:
-        shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
-        super().__init__(
-            f"tracer not found: {shown} (available: {', '.join(TRACERS)}; "
-            "JavaScript is not supported)"
-        )
-
-
-class DiffWithEmpty(BadTraceConfig):
-    """Empty accounts were requested in a difference."""
-
-    def __init__(self) -> None:
-        super().__init__("cannot use diffMode with includeEmpty")
-
-
-class TooManyMuxes(BadTraceConfig):
-    """muxTracers that are nested too deep."""
-
-    def __init__(self) -> None:
-        super().__init__(f"{MUX} nested more than {MAX_MUXES} deep")
+    """A member outside the tracer's settings has the wrong type, so the parameter itself is invalid."""
 
 
 class TraceContext(NamedTuple):
@@ -180,25 +157,33 @@ def parse_trace_config(value: object) -> TraceConfig:
     """Read the options of a request: a JSON object, or None.
 
     Raises:
-        BadTraceConfig: By a subclass, if the options cannot be read or are invalid.
+        BadTraceConfig: The options cannot be read or are invalid.
     """
     if value is None:
         return TraceConfig()
-    given = GoStruct(value, "TraceConfig", "tracers.TraceConfig", UnreadableOptions)
-    timeout = given.text("timeout")
-    name = given.text("tracer")
+    options = GoStruct(value, "TraceConfig", "tracers.TraceConfig", _unreadable_options)
+    timeout = options.text("timeout")
+    name = options.text("tracer")
     steps = StepOptions(
-        stack=not given.flag("disableStack"),
-        memory=given.flag("enableMemory"),
-        storage=not given.flag("disableStorage"),
-        return_data=given.flag("enableReturnData"),
-        limit=given.number("limit"),
+        stack=not options.flag("disableStack"),
+        memory=options.flag("enableMemory"),
+        storage=not options.flag("disableStorage"),
+        return_data=options.flag("enableReturnData"),
+        limit=options.number("limit"),
     )
-    given.number("reexec")
+    options.number("reexec")
     return TraceConfig(
-        tracer=None if name is None else _tracer(name, given.anything("tracerConfig"), MAX_MUXES),
+        tracer=None if name is None else _tracer(name, options.anything("tracerConfig"), MAX_MUXES),
         steps=steps if name is None else StepOptions(),
         timeout=None if timeout is None else _seconds(timeout),
+    )
+
+
+def tracer_not_found(name: str) -> BadTraceConfig:
+    """Return the error for a name that no tracer has, with a short form of a long name."""
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}…"
+    return BadTraceConfig(
+        TraceConfigReason.TRACER_NOT_FOUND, name=shown, tracers=", ".join(TRACERS)
     )
 
 
@@ -206,12 +191,14 @@ def _seconds(text: str) -> float:
     try:
         return parse_duration(text)
     except InvalidDuration as error:
-        raise BadTimeout(str(error)) from error
+        raise BadTraceConfig(
+            TraceConfigReason.TIMEOUT, problem=str(error).removeprefix("time: ")
+        ) from error
 
 
 def _tracer(name: str, config: object, muxes: int) -> Tracer:
     if name not in TRACERS:
-        raise TracerNotFound(name)
+        raise tracer_not_found(name)
     if name == MUX:
         return _mux({} if config is None else config, muxes)
     read = _CONFIGS.get(name)
@@ -220,9 +207,9 @@ def _tracer(name: str, config: object, muxes: int) -> Tracer:
 
 def _mux(config: object, muxes: int) -> Tracer:
     if not muxes:
-        raise TooManyMuxes
+        raise BadTraceConfig(TraceConfigReason.TOO_MANY_MUXES, tracer=MUX, limit=MAX_MUXES)
     if not isinstance(config, dict):
-        raise UnreadableTracerConfig(
+        raise _unreadable_tracer_config(
             f"json: cannot unmarshal {kind_of(config)} into Go value of type "
             "map[string]json.RawMessage"
         )
@@ -232,26 +219,26 @@ def _mux(config: object, muxes: int) -> Tracer:
 
 
 def _call(config: object) -> CallConfig:
-    given = _tracer_members(config, "callTracerConfig")
-    return CallConfig(given.flag("onlyTopCall"), given.flag("withLog"))
+    options = _tracer_members(config, "callTracerConfig")
+    return CallConfig(options.flag("onlyTopCall"), options.flag("withLog"))
 
 
 def _flat(config: object) -> FlatConfig:
-    given = _tracer_members(config, "flatCallTracerConfig")
-    return FlatConfig(given.flag("convertParityErrors"), given.flag("includePrecompiles"))
+    options = _tracer_members(config, "flatCallTracerConfig")
+    return FlatConfig(options.flag("convertParityErrors"), options.flag("includePrecompiles"))
 
 
 def _prestate(config: object) -> PrestateConfig:
-    given = _tracer_members(config, "prestateTracerConfig")
-    found = PrestateConfig(
-        diff_mode=given.flag("diffMode"),
-        disable_code=given.flag("disableCode"),
-        disable_storage=given.flag("disableStorage"),
-        include_empty=given.flag("includeEmpty"),
+    options = _tracer_members(config, "prestateTracerConfig")
+    prestate = PrestateConfig(
+        diff_mode=options.flag("diffMode"),
+        disable_code=options.flag("disableCode"),
+        disable_storage=options.flag("disableStorage"),
+        include_empty=options.flag("includeEmpty"),
     )
-    if found.diff_mode and found.include_empty:
-        raise DiffWithEmpty
-    return found
+    if prestate.diff_mode and prestate.include_empty:
+        raise BadTraceConfig(TraceConfigReason.DIFF_WITH_EMPTY)
+    return prestate
 
 
 def _erc7562(config: object) -> Erc7562Config:
@@ -260,10 +247,10 @@ def _erc7562(config: object) -> Erc7562Config:
     Unspecified: `stackTopItemsSize` has no effect, as in go-ethereum, which only looks at the top item;
     a negative number, with which go-ethereum crashes, is rejected.
     """
-    given = _tracer_members(config, "erc7562TracerConfig")
-    given.number("stackTopItemsSize", "int")
-    ignored = given.quantities("ignoredOpcodes")
-    with_log = given.flag("withLog")
+    options = _tracer_members(config, "erc7562TracerConfig")
+    options.number("stackTopItemsSize", "int")
+    ignored = options.quantities("ignoredOpcodes")
+    with_log = options.flag("withLog")
     if ignored is None:
         return Erc7562Config(with_log)
     return Erc7562Config(with_log, frozenset(opcode & 0xFF for opcode in ignored))
@@ -278,4 +265,12 @@ _CONFIGS: Final[Mapping[str, Callable[[object], TracerConfig]]] = {
 
 
 def _tracer_members(config: object, struct: str) -> GoStruct:
-    return GoStruct(config, struct, f"native.{struct}", UnreadableTracerConfig)
+    return GoStruct(config, struct, f"native.{struct}", _unreadable_tracer_config)
+
+
+def _unreadable_options(problem: str) -> UnreadableOptions:
+    return UnreadableOptions(TraceConfigReason.UNREADABLE, problem=problem)
+
+
+def _unreadable_tracer_config(problem: str) -> BadTraceConfig:
+    return BadTraceConfig(TraceConfigReason.UNREADABLE, problem=problem)

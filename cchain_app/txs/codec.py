@@ -8,15 +8,7 @@ recovers many senders in one call; `decode_transaction` does all steps for one t
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cchain_app.txs.errors import (
-    BlobTransactionRefused,
-    InvalidSignatureValues,
-    MalformedTransaction,
-    SenderNotRecoverable,
-    TransactionTypeNotSupported,
-    TypedTransactionTooShort,
-    WrongChainId,
-)
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from cchain_app.txs.layout import LAYOUTS, FieldError, read_struct
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
@@ -111,19 +103,19 @@ def decode_unsigned(raw: bytes, *, blobs: bool = False) -> DecodedTransaction:
         blobs: Also decode type 3, which only blocks of other chains contain.
 
     Raises:
-        TypedTransactionTooShort: The envelope is empty, or has nothing after the type.
-        TransactionTypeNotSupported: The type is unknown.
-        BlobTransactionRefused: It is of type 3, and `blobs` is off.
-        MalformedTransaction: It is not the canonical RLP of its type.
+        InvalidTransaction: The envelope is empty, or has nothing after the type.
+        InvalidTransaction: The type is unknown.
+        InvalidTransaction: It is of type 3, and `blobs` is off.
+        InvalidTransaction: It is not the canonical RLP of its type.
     """
     if raw and raw[0] > 0x7F:
         return _decode_legacy(raw)
     if len(raw) <= 1:
-        raise TypedTransactionTooShort
+        raise InvalidTransaction(TransactionReason.TOO_SHORT)
     if raw[0] == BLOB and not blobs:
-        raise BlobTransactionRefused
+        raise InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
     if raw[0] not in _TYPED:
-        raise TransactionTypeNotSupported
+        raise InvalidTransaction(TransactionReason.TYPE_NOT_SUPPORTED)
     return _decode_typed(raw)
 
 
@@ -134,25 +126,27 @@ def check_signature(decoded: DecodedTransaction, chain_id: int) -> None:
     any other v names one, by (v - 35) / 2 in 64-bit arithmetic.
 
     Raises:
-        WrongChainId: It is for another chain.
-        InvalidSignatureValues: v, r or s is outside its range.
+        InvalidTransaction: It is for another chain.
+        InvalidTransaction: v, r or s is outside its range.
     """
     if decoded.chain_id is not None and decoded.chain_id != chain_id:
-        raise WrongChainId(decoded.chain_id, chain_id)
+        raise InvalidTransaction(
+            TransactionReason.WRONG_CHAIN_ID, have=decoded.chain_id, want=chain_id
+        )
     if not secp256k1.is_valid(decoded.r, decoded.s, decoded.y_parity):
-        raise InvalidSignatureValues
+        raise InvalidTransaction(TransactionReason.SIGNATURE_VALUES)
 
 
 def recover_sender(decoded: DecodedTransaction) -> Address:
     """Return the signer of a transaction that passed `check_signature`.
 
     Raises:
-        SenderNotRecoverable: No key can have made the signature.
+        InvalidTransaction: No key can have made the signature.
     """
     try:
         return secp256k1.recover(*signed_digest(decoded))
     except secp256k1.SignatureError as error:
-        raise SenderNotRecoverable from error
+        raise InvalidTransaction(TransactionReason.SENDER_NOT_RECOVERABLE) from error
 
 
 def signed_digest(decoded: DecodedTransaction) -> SignedDigest:
@@ -264,9 +258,9 @@ def _read(raw: bytes, type_: int) -> tuple[bytes, list[Any]]:
         raise _malformed(error, layout.type_name, "") from error
 
 
-def _malformed(cause: rlp.RlpError, type_name: str, place: str) -> MalformedTransaction:
+def _malformed(cause: rlp.RlpError, type_name: str, place: str) -> InvalidTransaction:
     context = f" for {type_name}{place}" if cause.reason in _POSITIONED else ""
-    return MalformedTransaction(f"rlp: {cause.reason}{context}")
+    return InvalidTransaction(TransactionReason.MALFORMED, problem=f"{cause.reason}{context}")
 
 
 def _without_signature(body: bytes, v: int, r: int, s: int) -> bytes:

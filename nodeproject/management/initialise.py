@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection
 from rich.console import Console
 
-from cchain_app.accounts.errors import KeyringError
+from cchain_app.accounts.keyring import KeyringError
 from cchain_app.chain import EvmChain
 from cchain_app.forking.errors import ForkRefused, UpstreamError
 from cchain_app.genesis_fields import GenesisFileError

@@ -61,7 +61,7 @@ def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
     Unspecified: a chain with its own genesis cannot become a fork.
 
     Raises:
-        NotAFork: The options name a fork, but this chain has its own genesis.
+        ForkRefused: The options name a fork, but this chain has its own genesis.
         MalformedForkSetting: The value is not a URL.
         UpstreamError: The remote node does not return that block.
         HasPeers: Other nodes follow the chain.

@@ -4,7 +4,7 @@ Each method for accounts exists under Anvil's name, which returns null, and unde
 changed anything.
 """
 
-from cchain_app.accounts.errors import UnknownAccount
+from cchain_app.accounts.keyring import UnknownAccount
 from cchain_app.api.params.accounts import SignedBy
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.selectors import signers

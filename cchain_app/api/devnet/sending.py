@@ -9,7 +9,7 @@ from typing import Final
 
 from msgspec import Raw
 
-from cchain_app.accounts.errors import UnknownAccount
+from cchain_app.accounts.keyring import UnknownAccount
 from cchain_app.api.errors import server_error
 from cchain_app.api.eth import fill
 from cchain_app.api.eth.transactions import receipt_in_turn, wait_for_receipt
@@ -19,7 +19,7 @@ from cchain_app.pool import errors as pool_errors
 from cchain_app.pool.admission import Outcome
 from cchain_app.selectors import blocks, development, impersonation, pool, signers
 from cchain_app.services import transactions
-from cchain_app.txs.errors import BlobTransactionRefused
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from cchain_app.txs.impersonation import impersonate
 from cchain_app.txs.request import CallRequest, to_be_signed
 from cchain_app.txs.signing import UnsignedTransaction, encode_unsigned, sign_transaction
@@ -196,7 +196,7 @@ def _send(rpc: EvmRpc, request: CallRequest) -> Hash:
 
 def _completed(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, int]:
     if request.type == BLOB:
-        raise BlobTransactionRefused
+        raise InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
     return fill.with_fees_and_gas(rpc, request)
 
 

@@ -15,7 +15,7 @@ from cchain_app.api.params.values import BlockHash, Tag
 from cchain_app.api.rpc import EvmRpc, outcome
 from cchain_app.filters import LogFilter
 from cchain_app.forking import answers
-from cchain_app.forking.errors import BadUpstreamAnswer, UpstreamRefused
+from cchain_app.forking.errors import BadUpstreamAnswer, UpstreamReason, UpstreamRefused
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.forked import upstream_of
@@ -220,7 +220,7 @@ def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> tup
     try:
         count = len(answers.decode_uncounted(found, list[_Log], answers.LISTED))
     except BadUpstreamAnswer:
-        raise BadUpstreamAnswer("the upstream answered eth_getLogs with no list of logs") from None
+        raise BadUpstreamAnswer(UpstreamReason.NO_LOGS) from None
     return memoryview(found)[1:-1], count
 
 

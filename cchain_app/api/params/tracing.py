@@ -64,7 +64,7 @@ def trace_config(value: Any) -> TraceConfig:
 
     Raises:
         InvalidParam: A member has the wrong type.
-        BadTraceConfig: By a subclass: the tracer does not exist, or does not accept its options.
+        BadTraceConfig: The tracer does not exist, or does not accept its options.
     """
     try:
         return parse_trace_config(value)
@@ -78,7 +78,7 @@ def call_trace_options(value: Any) -> CallTraceOptions:
     Raises:
         InvalidParam: A member has the wrong type.
         JsonRpcError: -32000, an override has no meaning for a call.
-        BadTraceConfig: By a subclass, as in `trace_config`.
+        BadTraceConfig: As in `trace_config`.
     """
     config = trace_config(value)
     given = {name.lower(): member for name, member in value.items() if member is not None}

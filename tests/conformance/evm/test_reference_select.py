@@ -7,9 +7,8 @@ import pytest
 from cchain_app.evm import select
 from cchain_app.evm.reference import ReferenceEngine
 from cchain_app.evm.select import (
-    NativeEngineMissingError,
-    ReferenceEngineMissingError,
-    UnknownEngineError,
+    EngineReason,
+    EngineSelectionError,
     select_engine,
     select_recovery,
     select_trie,
@@ -19,6 +18,7 @@ from primitives.evm import Address
 from primitives.secp256k1 import recover_many
 from tests.builders import bytecode
 from tests.builders.cchain import block_env, call_message, genesis_state
+from tests.builders.reasons import raises
 
 CHOOSERS = (select_engine, select_trie, select_recovery)
 
@@ -50,7 +50,11 @@ def test_auto_is_the_reference_where_native_was_not_built() -> None:
 @pytest.mark.usefixtures("without_native")
 @pytest.mark.parametrize("choose", CHOOSERS)
 def test_native_that_was_not_built_is_an_error(choose: object) -> None:
-    with pytest.raises(NativeEngineMissingError, match=r"^the native engine was not built; `make"):
+    with raises(
+        EngineReason.NATIVE_NOT_BUILT,
+        kind=EngineSelectionError,
+        match=r"^the native engine was not built; `make",
+    ):
         choose("native")  # type: ignore[operator]
 
 
@@ -60,8 +64,9 @@ def test_the_reference_that_was_not_installed_is_an_error(
 ) -> None:
     monkeypatch.setattr(select, "has_reference", lambda: False)
 
-    with pytest.raises(
-        ReferenceEngineMissingError,
+    with raises(
+        EngineReason.REFERENCE_NOT_INSTALLED,
+        kind=EngineSelectionError,
         match=r"^the reference engine is not installed; `make setup` installs it",
     ):
         choose("reference")  # type: ignore[operator]
@@ -74,16 +79,20 @@ def test_where_there_is_no_engine_at_all_auto_is_an_error(
 ) -> None:
     monkeypatch.setattr(select, "has_reference", lambda: False)
 
-    with pytest.raises(
-        ReferenceEngineMissingError, match=r"^the reference engine is not installed"
+    with raises(
+        EngineReason.REFERENCE_NOT_INSTALLED,
+        kind=EngineSelectionError,
+        match=r"^the reference engine is not installed",
     ):
         choose("auto")  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("choose", CHOOSERS)
 def test_another_name_is_an_error(choose: object) -> None:
-    with pytest.raises(
-        UnknownEngineError, match=r"^no engine named geth; there are auto, native, reference$"
+    with raises(
+        EngineReason.UNKNOWN,
+        kind=EngineSelectionError,
+        match=r"^no engine named geth; there are auto, native, reference$",
     ):
         choose("geth")  # type: ignore[operator]
 

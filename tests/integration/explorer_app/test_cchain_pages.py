@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from cchain_app.evm.tracing import TraceTimedOut
-from cchain_app.forking.errors import UpstreamAway
+from cchain_app.forking.errors import UpstreamAway, UpstreamReason
 from cchain_app.selectors import tracing
 from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.services.calls import index_calls
@@ -211,10 +211,11 @@ def test_what_cannot_be_executed_any_more_says_why(
         monkeypatch.setattr(tracing, "trace_transaction", Mock(side_effect=error))
         assert words in browse(path).text
         assert words in browse(path, tab="state").text
-    monkeypatch.setattr(tracing, "trace_transaction", Mock(side_effect=UpstreamAway("it is away")))
+    away = UpstreamAway(UpstreamReason.NO_ANSWER, host="a.test", problem="no connection")
+    monkeypatch.setattr(tracing, "trace_transaction", Mock(side_effect=away))
     page = browse(path)
     assert (page.status, page.response["Retry-After"]) == (HTTPStatus.SERVICE_UNAVAILABLE, "1")
-    assert "away" in page.text
+    assert "a.test does not answer" in page.text
 
 
 def test_strangers_cannot_have_all_threads_execute_transactions(

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cchain_app.evm.engine import CallInterrupted
-from cchain_app.forking.errors import UpstreamAway
+from cchain_app.forking.errors import UpstreamAway, UpstreamReason
 from cchain_app.selectors.blocks import head
 from explorer_app import models
 from explorer_app.selectors import contracts
@@ -242,7 +242,8 @@ def fails(tokens: TokenChain, error: Exception, at: Address, *questions_: bytes)
         yield
 
 
-NOT_TOLD = [UpstreamAway("nobody answers"), CallInterrupted("it took too long")]
+AWAY = UpstreamAway(UpstreamReason.NO_ANSWER, host="a.test", problem="no connection")
+NOT_TOLD = [AWAY, CallInterrupted("it took too long")]
 
 
 @pytest.mark.parametrize("error", NOT_TOLD)
@@ -297,14 +298,14 @@ def test_transfers_of_accounts_of_which_nobody_knows_are_shown(
     tokens.move(coin, OTHER, RECIPIENT, 7)
 
     def away(*_: Any) -> None:
-        raise UpstreamAway("nobody answers")
+        raise AWAY
 
     with monkeypatch.context() as patched:
         patched.setattr(contracts, "prefetch_accounts", away)
         assert tokens.index() == 2
 
     assert [row[-1] for row in transfers()] == [False]
-    assert "nobody answers" in caplog.text
+    assert "a.test does not answer" in caplog.text
     assert found.token(tokens.chain.evm, coin) is not None
 
 

@@ -11,11 +11,7 @@ from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import BUILT_IN, built_in_text, complete_text, load_genesis
 from cchain_app.genesis_fields import (
-    ForkOrderError,
     GenesisFileError,
-    MalformedFieldError,
-    MissingFieldError,
-    UnsupportedForkError,
 )
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT
 from cchain_app.txs.signing import UnsignedTransaction, signing_digest
@@ -157,94 +153,90 @@ def test_forks_are_ordered_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "message"),
+    ("changes", "message"),
     [
-        ({"chainId": None}, MissingFieldError, r"^config\.chainId: missing$"),
-        ({"chainId": "seven"}, MalformedFieldError,
+        ({"chainId": None}, r"^config\.chainId: missing$"),
+        ({"chainId": "seven"},
          r"^config\.chainId: not a whole number: 'seven'$"),
-        ({"chainId": True}, MalformedFieldError, r"^config\.chainId: not a whole number: True$"),
-        ({"chainId": -1}, MalformedFieldError, r"^config\.chainId: not a whole number: -1$"),
-        ({"chainId": 1.5}, MalformedFieldError, r"^config\.chainId: not a whole number: 1\.5$"),
-        ({"minBaseFee": 2**256}, MalformedFieldError, r"^config\.minBaseFee: wider than 256 bits$"),
-        ({"chainId": 2**64}, MalformedFieldError, r"^config\.chainId: wider than 64 bits$"),
-        ({"byzantiumBlock": None}, ForkOrderError,
+        ({"chainId": True}, r"^config\.chainId: not a whole number: True$"),
+        ({"chainId": -1}, r"^config\.chainId: not a whole number: -1$"),
+        ({"chainId": 1.5}, r"^config\.chainId: not a whole number: 1\.5$"),
+        ({"minBaseFee": 2**256}, r"^config\.minBaseFee: wider than 256 bits$"),
+        ({"chainId": 2**64}, r"^config\.chainId: wider than 64 bits$"),
+        ({"byzantiumBlock": None},
          r"^unsupported fork ordering: byzantiumBlock not enabled, but constantinopleBlock "
          r"enabled at block 0$"),
-        ({"berlinBlock": 5}, ForkOrderError,
+        ({"berlinBlock": 5},
          r"^unsupported fork ordering: berlinBlock enabled at block 5, but londonBlock enabled "
          r"at block 0$"),
-        ({"cancunTime": 5}, ForkOrderError,
+        ({"cancunTime": 5},
          r"^unsupported fork ordering: shanghaiTime not enabled, but cancunTime enabled at "
          r"timestamp 5$"),
-        ({"shanghaiTime": 6, "cancunTime": 5}, ForkOrderError,
+        ({"shanghaiTime": 6, "cancunTime": 5},
          r"^unsupported fork ordering: shanghaiTime enabled at timestamp 6, but cancunTime "
          r"enabled at timestamp 5$"),
-        ({"londonBlock": None, "shanghaiTime": 5}, ForkOrderError,
+        ({"londonBlock": None, "shanghaiTime": 5},
          r"^unsupported fork ordering: londonBlock not enabled, but shanghaiTime enabled at "
          r"timestamp 5$"),
-        ({"petersburgBlock": 5}, ForkOrderError,
+        ({"petersburgBlock": 5},
          r"^unsupported fork ordering: petersburgBlock enabled at block 5, but istanbulBlock enabled "
          r"at block 0$"),
-        ({"constantinopleBlock": 5, "istanbulBlock": 5, "berlinBlock": 5, "londonBlock": 5}, ForkOrderError,
+        ({"constantinopleBlock": 5, "istanbulBlock": 5, "berlinBlock": 5, "londonBlock": 5},
          r"^unsupported fork ordering: constantinopleBlock enabled at block 5, but petersburgBlock "
          r"enabled at block 0$"),
-        ({"depositContractAddress": "0x12"}, MalformedFieldError,
+        ({"depositContractAddress": "0x12"},
          r"^config\.depositContractAddress: not an address: '0x12'$"),
-        ({"amsterdamTime": 5}, UnsupportedForkError,
+        ({"amsterdamTime": 5},
          r"^config\.amsterdamTime: this fork is not supported$"),
-        ({"blobSchedule": 5}, MalformedFieldError, r"^config\.blobSchedule: not an object$"),
-        ({"blobSchedule": {"cancun": {"target": 1}}}, MissingFieldError,
+        ({"blobSchedule": 5}, r"^config\.blobSchedule: not an object$"),
+        ({"blobSchedule": {"cancun": {"target": 1}}},
          r"^config\.blobSchedule\.cancun\.max: missing$"),
         ({"blobSchedule": {"cancun": {"target": 7, "max": 6, "baseFeeUpdateFraction": 1}}},
-         MalformedFieldError, r"^config\.blobSchedule\.cancun\.target: above max$"),
+         r"^config\.blobSchedule\.cancun\.target: above max$"),
         ({"blobSchedule": {"cancun": {"target": 3, "max": 6, "baseFeeUpdateFraction": 0}}},
-         MalformedFieldError, r"baseFeeUpdateFraction: must be defined and non-zero$"),
+         r"baseFeeUpdateFraction: must be defined and non-zero$"),
     ],
 )  # fmt: skip
-def test_a_configuration_that_cannot_be_is_refused(
-    changes: dict[str, Any], error: type[GenesisFileError], message: str
-) -> None:
-    with pytest.raises(error, match=message):
+def test_a_configuration_that_cannot_be_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(GenesisFileError, match=message):
         parse_config(config(**changes))
 
 
 @pytest.mark.parametrize(
-    ("text", "error", "message"),
+    ("text", "message"),
     [
-        ("{", MalformedFieldError, r"^not a JSON document: "),
-        ("[" * 100_000, MalformedFieldError, r"^nested deeper than 64$"),
-        ("[" + "[]," * 2_000_000 + "0]", MalformedFieldError, r"^more than 4000000 values$"),
-        ("[]", MalformedFieldError, r"^not a JSON object$"),
-        (genesis(config=None), MissingFieldError, r"^config: missing$"),
-        (genesis(gasLimit=None), MissingFieldError, r"^gasLimit: missing$"),
-        (genesis(alloc=None), MissingFieldError, r"^alloc: missing$"),
-        (genesis(alloc={"0x12": {}}), MalformedFieldError,
+        ("{", r"^not a JSON document: "),
+        ("[" * 100_000, r"^nested deeper than 64$"),
+        ("[" + "[]," * 2_000_000 + "0]", r"^more than 4000000 values$"),
+        ("[]", r"^not a JSON object$"),
+        (genesis(config=None), r"^config: missing$"),
+        (genesis(gasLimit=None), r"^gasLimit: missing$"),
+        (genesis(alloc=None), r"^alloc: missing$"),
+        (genesis(alloc={"0x12": {}}),
          r"^alloc\.0x12: not an address: '0x12'$"),
-        (genesis(alloc={"0x" + "zz" * 20: {}}), MalformedFieldError, r": not an address: '0xzz"),
-        (genesis(alloc={"0x" + "11" * 20: {}, "11" * 20: {}}), MalformedFieldError,
+        (genesis(alloc={"0x" + "zz" * 20: {}}), r": not an address: '0xzz"),
+        (genesis(alloc={"0x" + "11" * 20: {}, "11" * 20: {}}),
          r": allocated twice$"),
-        (genesis(alloc={"11" * 20: {"balance": "1e18"}}), MalformedFieldError,
+        (genesis(alloc={"11" * 20: {"balance": "1e18"}}),
          r"balance: not a whole number: '1e18'$"),
-        (genesis(alloc={"11" * 20: {"balance": hex(2**256)}}), MalformedFieldError,
+        (genesis(alloc={"11" * 20: {"balance": hex(2**256)}}),
          r"balance: wider than 256 bits$"),
-        (genesis(alloc={"11" * 20: {"code": "0x1"}}), MalformedFieldError,
+        (genesis(alloc={"11" * 20: {"code": "0x1"}}),
          r"code: not hexadecimal: '0x1'$"),
-        (genesis(alloc={"11" * 20: {"storage": {"0x" + "1" * 65: "0x1"}}}), MalformedFieldError,
+        (genesis(alloc={"11" * 20: {"storage": {"0x" + "1" * 65: "0x1"}}}),
          r"storage: not a 32-byte word: "),
-        (genesis(extraData="0x" + "00" * 33), MalformedFieldError,
+        (genesis(extraData="0x" + "00" * 33),
          r"^extraData: 33 bytes, want at most 32$"),
-        (genesis(mixHash="0x00"), MalformedFieldError, r"^mixHash: 1 bytes, want 32$"),
-        (genesis(number="0x5"), MalformedFieldError, r"^number: 5, want 0$"),
-        (genesis(config=config(chainId="")), MalformedFieldError,
+        (genesis(mixHash="0x00"), r"^mixHash: 1 bytes, want 32$"),
+        (genesis(number="0x5"), r"^number: 5, want 0$"),
+        (genesis(config=config(chainId="")),
          r"^config\.chainId: not a whole number: ''$"),
-        (genesis(config=config(shanghaiTime="")), MalformedFieldError,
+        (genesis(config=config(shanghaiTime="")),
          r"^config\.shanghaiTime: not a whole number: ''$"),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_is_refused(
-    text: str, error: type[GenesisFileError], message: str
-) -> None:
-    with pytest.raises(error, match=message):
+def test_a_file_that_cannot_be_is_refused(text: str, message: str) -> None:
+    with pytest.raises(GenesisFileError, match=message):
         load_genesis(text)
 
 
@@ -412,5 +404,5 @@ def test_public_networks_have_their_chain_ids(name: str, chain_id: int) -> None:
 
 
 def test_there_is_no_other_built_in_file() -> None:
-    with pytest.raises(MissingFieldError, match=r"^no built-in genesis named devnet$"):
+    with pytest.raises(GenesisFileError, match=r"^no built-in genesis named devnet$"):
         load_genesis(built_in_text("devnet"))

@@ -10,7 +10,7 @@ from cchain_app.config import CHOSEN_FORKS, at_least, fork_named, parse_config, 
 from cchain_app.evm.trie_python import PythonStateTrie
 from cchain_app.first_block import first_block
 from cchain_app.genesis import built_in_text, load_genesis
-from cchain_app.genesis_fields import MalformedFieldError
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.local_genesis import (
     LocalChoices,
     local_text,
@@ -137,7 +137,7 @@ def test_block_0_says_by_which_rules_a_chain_was_begun() -> None:
 
 @pytest.mark.parametrize("value", [1, "true", []])
 def test_whether_prev_randao_is_fresh_is_true_or_false(value: object) -> None:
-    with pytest.raises(MalformedFieldError, match=r"config\.freshPrevRandao: not true or false"):
+    with pytest.raises(GenesisFileError, match=r"config\.freshPrevRandao: not true or false"):
         parse_config({"chainId": 1, "freshPrevRandao": value})
 
 

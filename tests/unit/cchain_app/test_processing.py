@@ -25,7 +25,7 @@ from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.processing import BlockExecutor, ProcessingBlocks, VerifiedBlock
 from cchain_app.rules.ethereum import NO_EXTENSION, EthereumRules, NoExtension
 from cchain_app.rules.port import BlockExtension
-from cchain_app.txs.errors import SenderNotRecoverable
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext
 from chainvm.processing import NotProcessing
@@ -176,7 +176,7 @@ def test_a_header_that_lies_is_refused_and_not_processing() -> None:
 
 def test_transactions_that_cannot_be_read_are_told_after_the_header() -> None:
     block = _built(_processing(), transaction(0))
-    refusal = TransactionRefused(0, SenderNotRecoverable())
+    refusal = TransactionRefused(0, InvalidTransaction(TransactionReason.SENDER_NOT_RECOVERABLE))
     there = _processing()
     with pytest.raises(TransactionRefused):
         there.verify(_candidate(block), refusal, BlockContext(NOW))

@@ -8,7 +8,7 @@ from cchain_app import models
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
 from cchain_app.txs.codec import decode_unsigned, recover_sender
-from cchain_app.txs.errors import InvalidSignatureValues
+from cchain_app.txs.errors import TransactionReason
 from cchain_app.txs.impersonation import impersonate
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address
@@ -186,8 +186,8 @@ def test_nobody_spends_anothers_coins_by_naming_them(rpc: Rpc, rich: Chain) -> N
     (outcome,) = transactions.submit(rich.runtime, [forged.raw])
     (gossiped,) = transactions.submit(rich.runtime, [forged.raw], gossiped=True)
 
-    assert isinstance(outcome, InvalidSignatureValues)
-    assert isinstance(gossiped, InvalidSignatureValues)
+    assert outcome.reason is TransactionReason.SIGNATURE_VALUES
+    assert gossiped.reason is TransactionReason.SIGNATURE_VALUES
     assert rpc("eth_getBalance", FIRST) == balance
 
 

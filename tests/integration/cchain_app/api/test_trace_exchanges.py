@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cchain_app.apps import evm_chain
-from cchain_app.tracing.options import CALL, TRACERS, TracerNotFound
+from cchain_app.tracing.options import CALL, TRACERS, tracer_not_found
 from jsonrpc.errors import JsonRpcError
 from tests.conformance.evm.tracing_vectors import NO_ACCOUNT, VECTORS, WRITE_PROTECTION
 from tests.integration.cchain_app.imported import GENESIS, import_vectors
@@ -58,7 +58,7 @@ def expected(one):
     options = one["params"][-1]
     tracer = options.get("tracer", CALL) if isinstance(options, dict) else CALL
     if tracer not in TRACERS:
-        return {"error": {"code": -32000, "message": str(TracerNotFound(tracer))}}
+        return {"error": {"code": -32000, "message": str(tracer_not_found(tracer))}}
     if "error" in one:
         message = one["error"]["message"].replace("types.extblock", "types.Block")
         return {"error": {**one["error"], "message": message}}

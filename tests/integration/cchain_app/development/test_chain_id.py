@@ -18,7 +18,7 @@ from cchain_app.services.genesis import OtherChainId, genesis_text, load_genesis
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import chain as stored
 from cchain_app.txs.codec import decode_transaction
-from cchain_app.txs.errors import WrongChainId
+from cchain_app.txs.errors import TransactionReason
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
 from chaindb.connections import in_thread
@@ -357,7 +357,7 @@ def test_other_processes_learn_of_it(rpc: Rpc, chain: Chain) -> None:
     rpc("anvil_setChainId", NEW)
 
     (outcome,) = transactions.submit(other, [made(chain, CHAIN_ID).raw])
-    assert isinstance(outcome, WrongChainId)
+    assert outcome.reason is TransactionReason.WRONG_CHAIN_ID
     chain.nonce = 0
     taken = made(chain, NEW)
     assert transactions.submit(other, [taken.raw]) == [taken.hash]
@@ -407,7 +407,7 @@ def test_what_was_checked_before_the_change_is_not_admitted_after_it(
     monkeypatch.setattr(transactions, "admit", late)
     (outcome,) = transactions.submit(chain.runtime, [chain.make().raw])
 
-    assert isinstance(outcome, WrongChainId)
+    assert outcome.reason is TransactionReason.WRONG_CHAIN_ID
     assert str(outcome) == (
         f"invalid sender: invalid chain id for signer: have {CHAIN_ID} want {NEW}"
     )

@@ -7,11 +7,11 @@ from django.db import OperationalError
 from cchain_app import models
 from cchain_app.apps import evm_chain
 from cchain_app.forking.errors import (
-    ForkNeedsOwnChain,
-    NoSuchPin,
-    NotAFork,
-    OtherFork,
+    ForkReason,
+    ForkRefused,
     UpstreamAway,
+    UpstreamError,
+    UpstreamReason,
 )
 from cchain_app.forks import system_contracts
 from cchain_app.services.genesis import load_genesis
@@ -19,6 +19,7 @@ from chaindb import clock
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH
 from tests.servers.upstream import RemoteChain, UpstreamServer, hash_of
 
@@ -88,15 +89,27 @@ def test_a_chain_of_its_own_does_not_become_a_fork(
     transactional_db, node_settings, settings, remote
 ):
     load_genesis(evm_chain())
-    with pytest.raises(NotAFork, match="has a chain that is no fork: choose another one"):
+    with raises(
+        ForkReason.NOT_A_FORK,
+        kind=ForkRefused,
+        match="has a chain that is no fork: choose another one",
+    ):
         again(settings, fork_url=(remote.url,))
     assert remote.asked == []
 
 
 def test_a_fork_is_not_another_one_by_its_settings(forked, remote, settings):
-    with pytest.raises(OtherFork, match="fork with block 15, but the settings give 14"):
+    with raises(
+        ForkReason.OTHER_FORK,
+        kind=ForkRefused,
+        match="fork with block 15, but the settings give 14",
+    ):
         again(settings, fork_url=(f"{remote.url}@14",))
-    with pytest.raises(OtherFork, match="fork with chain ID 777, but the settings give 5"):
+    with raises(
+        ForkReason.OTHER_FORK,
+        kind=ForkRefused,
+        match="fork with chain ID 777, but the settings give 5",
+    ):
         again(settings, fork_url=(remote.url,), fork_chain_id=5)
 
 
@@ -110,7 +123,7 @@ def test_a_fork_is_not_another_one_by_its_settings(forked, remote, settings):
     ],
 )
 def test_a_chain_of_others_is_no_fork(with_fork, settings, changes, words):
-    with pytest.raises(ForkNeedsOwnChain, match=words):
+    with raises(ForkReason.NEEDS_OWN_CHAIN, kind=ForkRefused, match=words):
         again(settings, **changes)
 
 
@@ -124,7 +137,7 @@ def test_nothing_begins_where_nobody_answers(with_fork, remote, settings):
 
 
 def test_nothing_begins_at_a_block_that_is_not_there(with_fork, remote, settings):
-    with pytest.raises(NoSuchPin, match="does not have block 21"):
+    with raises(UpstreamReason.NO_SUCH_BLOCK, kind=UpstreamError, match="does not have block 21"):
         again(settings, fork_url=(f"{remote.url}@21",))
     assert not models.Chain.objects.exists()
 

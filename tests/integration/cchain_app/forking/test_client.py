@@ -7,14 +7,15 @@ import pytest
 from cchain_app.forking import questions
 from cchain_app.forking.client import AnswerLimits, ClientSettings, Upstream
 from cchain_app.forking.errors import (
-    ArchiveNeeded,
     BadUpstreamAnswer,
-    NoSuchPin,
     UpstreamAway,
+    UpstreamError,
+    UpstreamReason,
     UpstreamRefused,
 )
 from cchain_app.forking.origin import servers_of
 from primitives.evm import Address
+from tests.builders.reasons import raises
 from tests.servers.upstream import RemoteChain, UpstreamServer, error
 
 pytestmark = pytest.mark.sqlite_only
@@ -134,16 +135,17 @@ def test_who_was_away_is_asked_once_and_not_again_and_again(server):
         ),
         ((401, {}, b"who are you"), UpstreamRefused, "HTTP status 401"),
         ((302, {"Location": "http://127.0.0.1:1/"}, b""), BadUpstreamAnswer, "no JSON-RPC"),
-        (
-            (200, {}, error(-32000, "missing trie node ab (path )")),
-            ArchiveNeeded,
-            "needs an archive node",
-        ),
     ],
 )
 def test_what_is_refused(server, answer, refusal, words):
     server.fails = lambda _: answer
     with pytest.raises(refusal, match=words):
+        client(server.url, retries=0).ask("eth_chainId", [])
+
+
+def test_pruned_state_is_refused(server):
+    server.fails = failing((200, {}, error(-32000, "missing trie node ab (path )")))
+    with raises(UpstreamReason.ARCHIVE_NEEDED, kind=UpstreamError, match="needs an archive node"):
         client(server.url, retries=0).ask("eth_chainId", [])
 
 
@@ -230,10 +232,14 @@ def test_the_pin(server, number, height):
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(21, "does not have block 21"), (-21, "fewer blocks")]
+    ("number", "reason", "words"),
+    [
+        (21, UpstreamReason.NO_SUCH_BLOCK, "does not have block 21"),
+        (-21, UpstreamReason.TOO_FEW_BLOCKS, "fewer blocks"),
+    ],
 )
-def test_a_pin_that_is_not_there(server, number, words):
-    with pytest.raises(NoSuchPin, match=words):
+def test_a_pin_that_is_not_there(server, number, reason, words):
+    with raises(reason, kind=UpstreamError, match=words):
         questions.pinned_block(client(server.url), number)
 
 

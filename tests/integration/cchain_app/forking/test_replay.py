@@ -6,15 +6,13 @@ from cchain_app import models
 from cchain_app.api.wire import waiting_transaction
 from cchain_app.apps import evm_chain
 from cchain_app.forking.errors import (
-    ArchiveNeeded,
     BadUpstreamAnswer,
-    CannotReplay,
+    ForkReason,
+    ForkRefused,
     MalformedForkSetting,
-    NoSuchPin,
-    NoSuchTransaction,
-    OtherFork,
-    TransactionPending,
     UpstreamAway,
+    UpstreamError,
+    UpstreamReason,
 )
 from cchain_app.services import forking as service
 from cchain_app.services.genesis import load_genesis
@@ -25,6 +23,7 @@ from chaindb import clock
 from primitives.evm import Address
 from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
+from tests.builders.reasons import raises
 from tests.builders.transactions import unsigned
 from tests.integration.cchain_app.forking.conftest import COUNTER, PIN, RICH, ForkedChain
 from tests.servers.upstream import GWEI, error, hash_of
@@ -81,10 +80,10 @@ def replayed(block, remote):
     return ForkedChain(remote)
 
 
-def refused(settings, kind, words, **changes):
+def refused(settings, reason, words, *, kind=UpstreamError, **changes):
     """Assert that no fork is created."""
     settings.NODE = updated(settings.NODE, **changes)
-    with pytest.raises(kind, match=words):
+    with raises(reason, kind=kind, match=words):
         load_genesis(evm_chain())
     for model in (models.Chain, models.Block, models.Transaction, models.Account):
         assert not model.objects.exists()
@@ -163,7 +162,7 @@ def test_it_is_not_another_fork_by_its_settings(replayed, settings):
         ({"fork_transaction_hash": "", "fork_block_number": "14"}, "with block 15, but the"),
     ):
         settings.NODE = updated(before, **changes)
-        with pytest.raises(OtherFork, match=words):
+        with raises(ForkReason.OTHER_FORK, kind=ForkRefused, match=words):
             load_genesis(evm_chain())
     settings.NODE = updated(before, fork_transaction_hash="")
     assert load_genesis(evm_chain()).number == PIN
@@ -171,7 +170,11 @@ def test_it_is_not_another_fork_by_its_settings(replayed, settings):
 
 def test_a_fork_without_replay_does_not_get_one(forked, settings):
     settings.NODE = updated(settings.NODE, fork_url=(), fork_transaction_hash=text(SECOND))
-    with pytest.raises(OtherFork, match=f"transaction none, but the settings give {text(SECOND)}"):
+    with raises(
+        ForkReason.OTHER_FORK,
+        kind=ForkRefused,
+        match=f"transaction none, but the settings give {text(SECOND)}",
+    ):
         load_genesis(evm_chain())
 
 
@@ -197,7 +200,11 @@ def test_reset_to_the_pin_drops_the_replay(rpc, replayed, settings):
     assert rpc("eth_blockNumber") == hex(PIN)
     assert counter(rpc) == 7
     assert models.Chain.objects.get().fork_transaction is None
-    with pytest.raises(OtherFork, match="with transaction none, but the settings give"):
+    with raises(
+        ForkReason.OTHER_FORK,
+        kind=ForkRefused,
+        match="with transaction none, but the settings give",
+    ):
         replayed.restart()
 
 
@@ -217,49 +224,59 @@ def test_the_admin_says_what_was_replayed(replayed, admin_client):
 def test_a_transaction_that_is_not_known_is_refused(block, settings):
     unknown = "0x" + "99" * 32
     words = f"http://127.0.0.1:[0-9]+ does not have transaction {unknown}"
-    refused(settings, NoSuchTransaction, words, fork_transaction_hash=unknown)
+    refused(settings, UpstreamReason.NO_SUCH_TRANSACTION, words, fork_transaction_hash=unknown)
 
 
 def test_one_that_waits_is_refused(block, settings):
     waiting = sent(9)
     block.transactions[None] = [waiting_transaction(waiting)]
     words = f"has transaction {text(waiting)} in no block yet"
-    refused(settings, TransactionPending, words, fork_transaction_hash=text(waiting))
+    refused(
+        settings, UpstreamReason.TRANSACTION_PENDING, words, fork_transaction_hash=text(waiting)
+    )
 
 
 def test_one_of_block_0_is_refused(block, settings):
     block.transactions[0] = [waiting_transaction(FIRST)]
     del block.transactions[HEIGHT]
     words = "is in block 0, and a fork goes on from the one before"
-    refused(settings, NoSuchPin, words, fork_transaction_hash=text(FIRST))
+    refused(settings, UpstreamReason.IN_FIRST_BLOCK, words, fork_transaction_hash=text(FIRST))
 
 
 @pytest.mark.parametrize("changes", [{"fork_block_number": "15"}, {"fork_url": ("http://a@15",)}])
 def test_a_block_and_a_transaction_are_refused(block, remote, settings, changes):
-    refused(settings, MalformedForkSetting, "leave one of them out", **changes)
+    kind = MalformedForkSetting
+    words = "leave one of them out"
+    refused(settings, ForkReason.BLOCK_AND_TRANSACTION, words, kind=kind, **changes)
     assert remote.asked == []
 
 
 def test_a_hash_that_is_none_is_refused(block, settings):
     words = "0x and 64 hexadecimal digits"
-    refused(settings, MalformedForkSetting, words, fork_transaction_hash="0x12")
+    refused(
+        settings,
+        ForkReason.TRANSACTION_HASH,
+        words,
+        kind=MalformedForkSetting,
+        fork_transaction_hash="0x12",
+    )
 
 
 def test_a_type_that_is_not_executed_is_refused(block, settings):
     block.transactions[HEIGHT][0]["type"] = "0x3"
     words = f"{text(FIRST)} of block {HEIGHT} .* transactions of type 0x3 are not executed here"
-    refused(settings, CannotReplay, words)
+    refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused)
 
 
 def test_another_chain_id_is_refused(block, settings):
     words = "invalid chain id for signer: have 777 want 5"
-    refused(settings, CannotReplay, words, fork_chain_id=5)
+    refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused, fork_chain_id=5)
 
 
 def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
     block.accounts[OWNER] = (10**18, 4, "0x")  # the first transaction has nonce 3
     words = f"{text(FIRST)} of block {HEIGHT} cannot be executed here, so the fork does not begin"
-    refused(settings, CannotReplay, words)
+    refused(settings, ForkReason.CANNOT_REPLAY, words, kind=ForkRefused)
     block.accounts[OWNER] = (10**18, 3, "0x")
     begin_anew()
     assert load_genesis(evm_chain()).number == PIN
@@ -268,20 +285,22 @@ def test_one_that_the_rules_here_refuse_is_refused(block, remote, settings):
 
 def test_blocks_that_do_not_follow_each_other_are_refused(block, settings):
     block.changed[HEIGHT]["parentHash"] = hash_of(3)
-    refused(settings, BadUpstreamAnswer, f"returned two different blocks {PIN}")
+    words = f"returned two different blocks {PIN}"
+    refused(settings, UpstreamReason.DIFFERENT_BLOCKS, words, kind=BadUpstreamAnswer)
 
 
 @pytest.mark.parametrize("answer", [5, {"blockNumber": "x"}, {"blockNumber": "0x63"}])
 def test_an_answer_that_cannot_be_read_is_refused(block, remote, settings, answer):
     told = {"jsonrpc": "2.0", "id": 1, "result": answer}
     remote.fails = lambda method: (200, {}, told) if method.endswith("TransactionByHash") else None
-    refused(settings, BadUpstreamAnswer, "something else than was asked for")
+    words = "something else than was asked for"
+    refused(settings, UpstreamReason.OTHER_FORM, words, kind=BadUpstreamAnswer)
 
 
 def test_state_that_is_not_told_ends_the_beginning(block, remote, settings):
     gone = error(-32000, "missing trie node")
     remote.fails = lambda method: (200, {}, gone) if method == "eth_getStorageAt" else None
-    refused(settings, ArchiveNeeded, "needs an archive node")
+    refused(settings, UpstreamReason.ARCHIVE_NEEDED, "needs an archive node")
 
 
 def test_a_replay_that_was_interrupted_begins_anew(rpc, block, remote, settings, monkeypatch):

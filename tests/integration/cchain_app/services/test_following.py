@@ -15,7 +15,7 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import UnknownParent
 from cchain_app.chain import EvmChain
 from cchain_app.evm.select import select_engine, select_trie
-from cchain_app.evm.trie import MissingNodeError
+from cchain_app.evm.trie import TrieError
 from cchain_app.processing import BlockExecutor
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import state_at
@@ -418,7 +418,7 @@ def test_damaged_rows_are_not_the_blocks_fault(
     node = models.TrieNode.objects.get(key=b"a")
     models.TrieNode.objects.all().delete()
 
-    with pytest.raises(MissingNodeError):
+    with pytest.raises(TrieError, match="is not stored"):
         follow(*candidates)
 
     node.save(force_insert=True)

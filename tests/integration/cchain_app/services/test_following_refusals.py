@@ -165,16 +165,16 @@ LATE = signed(nonce=2).raw
 @pytest.mark.parametrize(
     ("envelope", "cause", "words"),
     [
-        (b"\x05\x80" + bytes(10), tx_errors.TransactionTypeNotSupported, "transaction type not supported"),
-        (BLOB, tx_errors.BlobTransactionRefused,
+        (b"\x05\x80" + bytes(10), tx_errors.TransactionReason.TYPE_NOT_SUPPORTED, "transaction type not supported"),
+        (BLOB, tx_errors.TransactionReason.BLOBS_NOT_SUPPORTED,
          "transaction type not supported: tx type 3 not supported by this pool"),
-        (b"\x02\xcb\x8a" + bytes([1]) * 10, tx_errors.MalformedTransaction,
+        (b"\x02\xcb\x8a" + bytes([1]) * 10, tx_errors.TransactionReason.MALFORMED,
          "rlp: too few elements for types.DynamicFeeTx"),
-        (resign(signed(nonce=1), _11=b"\xff" * 32), tx_errors.InvalidSignatureValues,
+        (resign(signed(nonce=1), _11=b"\xff" * 32), tx_errors.TransactionReason.SIGNATURE_VALUES,
          "invalid sender: invalid transaction v, r, s values"),
-        (resign(signed(nonce=1), _10=b"\x05", _11=b"\x01"), tx_errors.SenderNotRecoverable,
+        (resign(signed(nonce=1), _10=b"\x05", _11=b"\x01"), tx_errors.TransactionReason.SENDER_NOT_RECOVERABLE,
          "invalid sender: recovery failed"),
-        (sign_transaction(unsigned(nonce=1, chain_id=1), KEY), tx_errors.WrongChainId,
+        (sign_transaction(unsigned(nonce=1, chain_id=1), KEY), tx_errors.TransactionReason.WRONG_CHAIN_ID,
          "invalid sender: invalid chain id for signer: have 1 want 43112"),
     ],
 )  # fmt: skip
@@ -182,7 +182,7 @@ def test_what_is_no_transaction_of_this_chain_is_refused(
     refused: Callable[..., errors.InvalidBlock],
     candidates: Candidates,
     envelope: bytes,
-    cause: type[Exception],
+    cause: tx_errors.TransactionReason,
     words: str,
 ) -> None:
     envelopes = (signed(nonce=1).raw, envelope)
@@ -193,7 +193,7 @@ def test_what_is_no_transaction_of_this_chain_is_refused(
     )
 
     assert str(caught) == f"transaction 1: {words}"
-    assert type(caught.__cause__) is cause
+    assert caught.__cause__.reason is cause
 
 
 @pytest.fixture(params=["native", "reference"])

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError
 
-from cchain_app.accounts.errors import BadMnemonic
-from cchain_app.accounts.keyring import DERIVATION_PATH, EWOQ, MNEMONIC
+from cchain_app.accounts.keyring import DERIVATION_PATH, EWOQ, MNEMONIC, KeyringError, KeyringReason
 from cchain_app.apps import evm_chain
 from cchain_app.chain import EvmChain
 from cchain_app.genesis import built_in_text, load_genesis
@@ -23,6 +22,7 @@ from primitives.hexadecimal import checksum_address
 from primitives.recursion import recursion_limit_kept
 from tests.builders.cchain import JUNK_KEYS, SENDERS
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 
 with recursion_limit_kept():
     from eth_account import Account
@@ -134,7 +134,7 @@ def test_another_network_has_neither_keys_nor_their_coins(begin: Any) -> None:
 
 
 def test_words_that_are_no_mnemonic_begin_nothing(begin: Any, tmp_path: Path) -> None:
-    with pytest.raises(BadMnemonic):
+    with raises(KeyringReason.MNEMONIC, kind=KeyringError):
         begin(mnemonic="correct horse battery staple")
 
     assert not list(tmp_path.rglob("cchain.json"))

@@ -14,14 +14,15 @@ from cchain_app.blocks.body import Withdrawal, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.foreign import errors as foreign
-from cchain_app.foreign.errors import BlockDiffers
 from cchain_app.foreign.replay import MAX_RLP_BLOCK_SIZE
-from cchain_app.genesis_fields import UnsupportedForkError
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import GenesisFileMismatch
 from cchain_app.txs.signing import UnsignedTransaction, sign_transaction
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
+from primitives.hexadecimal import encode_data
+from tests.builders.reasons import raises
 from tests.builders.spec_history import BYZANTIUM, CANCUN, CHAIN_ID, LAST, LONDON, SHANGHAI, history
 from tests.builders.transactions import KEY
 from tests.integration.cchain_app.followed import dump
@@ -49,7 +50,7 @@ def forged(place: int, **changes: Any) -> bytes:
     return encode_block(replace(found.header, **changes), transactions, **body)
 
 
-def refused(number: int, raw: bytes) -> InvalidBlock:
+def refused(number: int, raw: bytes) -> Any:
     """Import the history up to a block, and then a replacement for that block, which must be rejected."""
     raws = [item.raw for item in history().chain.blocks[1:number]]
     with pytest.raises(InvalidBlock) as caught:
@@ -117,32 +118,41 @@ def test_a_gas_limit_moves_in_small_steps(
 ) -> None:
     caught = refused(3, forged(3, **changes))
 
-    assert isinstance(caught, foreign.GasLimitOutOfBounds)
+    assert caught.reason is foreign.ForeignBlockReason.GAS_LIMIT
     assert words in str(caught)
 
 
 def test_no_more_gas_is_used_than_the_limit(directory: Path) -> None:
     caught = refused(3, forged(3, gas_used=10_000_001))
 
-    assert isinstance(caught, foreign.GasUsedAboveLimit)
+    assert caught.reason is foreign.ForeignBlockReason.GAS_USED
 
 
 @pytest.mark.parametrize(
-    ("number", "uncles", "refusal"),
+    ("number", "uncles", "reason"),
     [
-        (6, lambda: [block(4).header], foreign.UncleTwice),
-        (6, lambda: list(block(4).ommers), foreign.UncleTwice),
-        (6, lambda: [sibling(4), sibling(4)], foreign.UncleTwice),
-        (6, lambda: [sibling(6)], foreign.UncleOfStrangers),
-        (LONDON, lambda: [sibling(8)], foreign.UncleOfStrangers),
-        (6, lambda: [sibling(3), sibling(4), sibling(5)], foreign.TooManyUncles),
-        (6, lambda: [replace(sibling(4), number=3)], errors.WrongNumber),
+        (6, lambda: [block(4).header], foreign.ForeignBlockReason.UNCLE_INCLUDED),
+        (6, lambda: list(block(4).ommers), foreign.ForeignBlockReason.UNCLE_INCLUDED),
+        (6, lambda: [sibling(4), sibling(4)], foreign.ForeignBlockReason.UNCLE_INCLUDED),
+        (6, lambda: [sibling(6)], foreign.ForeignBlockReason.UNCLE_NOT_RECENT),
+        (LONDON, lambda: [sibling(8)], foreign.ForeignBlockReason.UNCLE_NOT_RECENT),
+        (
+            6,
+            lambda: [sibling(3), sibling(4), sibling(5)],
+            foreign.ForeignBlockReason.TOO_MANY_UNCLES,
+        ),
     ],
 )
 def test_uncles_that_a_block_cannot_have_are_refused(
-    directory: Path, number: int, uncles: Callable[[], Any], refusal: type[InvalidBlock]
+    directory: Path, number: int, uncles: Callable[[], Any], reason: foreign.ForeignBlockReason
 ) -> None:
-    assert type(refused(number, forged(number, ommers=tuple(uncles())))) is refusal
+    assert refused(number, forged(number, ommers=tuple(uncles()))).reason is reason
+
+
+def test_an_uncle_has_the_number_after_its_parents(directory: Path) -> None:
+    caught = refused(6, forged(6, ommers=(replace(sibling(4), number=3),)))
+
+    assert type(caught) is errors.WrongNumber
 
 
 def sibling(number: int) -> Any:
@@ -179,8 +189,8 @@ def test_more_blobs_than_the_schedule_allows_are_refused(directory: Path) -> Non
         forged(CANCUN, transactions=twice, transactions_root=root, blob_gas_used=8 * 2**17),
     )
 
-    assert isinstance(caught, foreign.TooManyBlobs)
-    assert (caught.have, caught.most) == (8, 6)
+    assert caught.reason is foreign.ForeignBlockReason.TOO_MANY_BLOBS
+    assert caught.values == {"have": 8, "limit": 6}
 
 
 def test_a_transaction_that_names_its_chain_comes_since_spurious_dragon(directory: Path) -> None:
@@ -190,7 +200,7 @@ def test_a_transaction_that_names_its_chain_comes_since_spurious_dragon(director
 
     caught = refused(2, forged(2, transactions=raws, transactions_root=root))
 
-    assert isinstance(caught, foreign.TransactionTooEarly)
+    assert caught.reason is foreign.ForeignBlockReason.TRANSACTION_TOO_EARLY
 
 
 def test_a_block_has_at_most_eight_mebibytes_since_osaka(directory: Path) -> None:
@@ -200,8 +210,8 @@ def test_a_block_has_at_most_eight_mebibytes_since_osaka(directory: Path) -> Non
 
     caught = refused(LAST, forged(LAST, transactions=raws))
 
-    assert isinstance(caught, foreign.BlockAboveLimit)
-    assert caught.have > caught.most == MAX_RLP_BLOCK_SIZE
+    assert caught.reason is foreign.ForeignBlockReason.SIZE
+    assert caught.values["have"] > caught.values["limit"] == MAX_RLP_BLOCK_SIZE
 
 
 def test_withdrawals_that_the_header_does_not_know_are_refused(directory: Path) -> None:
@@ -219,10 +229,10 @@ def test_bytes_that_are_no_block_are_refused(directory: Path) -> None:
 def test_what_stands_before_the_break_of_a_file_is_kept(directory: Path) -> None:
     whole = b"".join(_up_to(6))
 
-    with pytest.raises(foreign.BrokenFile) as caught:
+    with raises(foreign.ChainFileReason.INCOMPLETE, kind=foreign.ChainFileError) as caught:
         bring(history().genesis, whole + forged(6)[:100])
 
-    assert caught.value.position == len(whole)
+    assert caught.value.values["position"] == len(whole)
     assert exported(evm_chain()) == whole
 
 
@@ -254,11 +264,11 @@ def blocks_header() -> Any:
 def test_another_block_at_a_height_that_is_there_stops_the_import(directory: Path) -> None:
     bring(history().genesis, history().file)
 
-    with pytest.raises(BlockDiffers) as caught:
+    with raises(foreign.ChainFileReason.BLOCK_DIFFERS, kind=foreign.ChainFileError) as caught:
         bring(history().genesis, [*_up_to(7), forged(7, extra_data=b"other")])
 
-    assert caught.value.number == 7
-    assert caught.value.want == history().chain.blocks[7].hash
+    assert caught.value.values["number"] == 7
+    assert caught.value.values["want"] == encode_data(history().chain.blocks[7].hash)
     assert exported(evm_chain()) == history().file
 
 
@@ -279,5 +289,5 @@ def test_another_genesis_than_the_chains_is_refused(directory: Path) -> None:
 def test_chains_by_other_rules_are_refused(directory: Path, config: bytes) -> None:
     text = history().genesis.replace(b'{"config": {', b'{"config": {' + config)
 
-    with pytest.raises(UnsupportedForkError):
+    with pytest.raises(GenesisFileError):
         bring(text, [])

@@ -12,7 +12,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.blocks.assembly import fresh_prev_randao
 from cchain_app.config import CHOSEN_FORKS, at_least
 from cchain_app.genesis import built_in_text
-from cchain_app.genesis_fields import UnsupportedForkError
+from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import LocalChoices, local_text, without_coins_of_zero
 from cchain_app.services.genesis import (
@@ -248,7 +248,7 @@ def test_no_chain_is_begun_that_would_need_eip_1283(begin: Begin, tmp_path: Path
     path.write_text(json.dumps(document))
     begin(genesis=str(path))
 
-    with pytest.raises(UnsupportedForkError, match="EIP-1283"):
+    with pytest.raises(GenesisFileError, match="EIP-1283"):
         load_genesis(evm_chain())
 
 

@@ -14,12 +14,7 @@ from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import admissions, transactions
 from cchain_app.services.admissions import expire
-from cchain_app.txs.errors import (
-    MalformedTransaction,
-    SenderNotRecoverable,
-    TypedTransactionTooShort,
-    WrongChainId,
-)
+from cchain_app.txs.errors import TransactionReason
 from cchain_app.txs.signing import sign_transaction
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS
@@ -45,7 +40,7 @@ def test_a_batch_has_an_outcome_for_each_in_order(chain: Chain) -> None:
     outcomes = transactions.submit(evm_runtime(), [good.raw, b"", gap.raw, poor.raw, good.raw])
 
     assert outcomes[0] == good.hash
-    assert isinstance(outcomes[1], TypedTransactionTooShort)
+    assert outcomes[1].reason is TransactionReason.TOO_SHORT
     assert outcomes[2] == gap.hash
     assert isinstance(outcomes[3], errors.FundsBelowCost)
     assert isinstance(outcomes[4], errors.AlreadyKnown)
@@ -226,7 +221,6 @@ def test_a_pending_nonce_is_remembered_until_something_changes(
     [
         ({"chain_id": 1, "max_priority_fee_per_gas": 60 * 10**9}, errors.TipAboveFeeCap),
         ({"chain_id": 1, "gas": 40_000_000}, errors.GasAboveBlockLimit),
-        ({"chain_id": 1, "gas": 20_000}, WrongChainId),
         ({"chain_id": 1, "max_fee_per_gas": 10**16}, errors.FeeAboveCap),
     ],
 )
@@ -238,6 +232,15 @@ def test_of_several_faults_the_one_is_told_that_geth_finds_first(
     (outcome,) = transactions.submit(evm_runtime(), [raw])
 
     assert isinstance(outcome, error)
+
+
+@pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
+def test_another_chain_id_is_found_before_too_little_gas(chain: Chain) -> None:
+    raw = sign_transaction(unsigned(chain_id=1, gas=20_000), KEY)
+
+    (outcome,) = transactions.submit(evm_chain(), [raw])
+
+    assert outcome.reason is TransactionReason.WRONG_CHAIN_ID
 
 
 def test_the_senders_of_a_batch_are_recovered_in_one_call(
@@ -256,6 +259,6 @@ def test_the_senders_of_a_batch_are_recovered_in_one_call(
     outcomes = transactions.submit(evm_runtime(), [good.raw, b"\x02\xc0", nobody, other.raw])
 
     assert (outcomes[0], outcomes[3]) == (good.hash, other.hash)
-    assert isinstance(outcomes[1], MalformedTransaction)
-    assert isinstance(outcomes[2], SenderNotRecoverable)
+    assert outcomes[1].reason is TransactionReason.MALFORMED
+    assert outcomes[2].reason is TransactionReason.SENDER_NOT_RECOVERABLE
     assert asked == [3]

@@ -20,7 +20,7 @@ from cchain_app.blocks.candidate import parse_block
 from cchain_app.blocks.errors import BlockEncoding, InvalidBlock, UnknownParent, WrongGasUsed
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
-from cchain_app.evm.trie import MissingNodeError
+from cchain_app.evm.trie import TrieError
 from cchain_app.genesis import built_in_text
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import StateAt
@@ -358,7 +358,7 @@ def test_damaged_nodes_are_no_head_that_moved(sides: tuple[Side, Side]) -> None:
     node = models.TrieNode.objects.get(key=b"a")
     models.TrieNode.objects.filter(key=node.key).delete()
 
-    with pytest.raises(MissingNodeError):
+    with pytest.raises(TrieError, match="is not stored"):
         side.build()
 
     node.save(force_insert=True)

@@ -8,7 +8,7 @@ from django.db import OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
-from cchain_app.forking.errors import UpstreamAway
+from cchain_app.forking.errors import UpstreamAway, UpstreamReason
 from explorer_app.api import waiting
 from explorer_app.models import Verification, VerificationState, VerifiedContract
 from explorer_app.services import verification
@@ -62,7 +62,9 @@ def test_a_verification_waits_for_the_remote_node_of_a_fork_and_not_for_ever(
 ) -> None:
     guid = explored.post(**explored.form(explored.deploy("counter")))["result"]
     monkeypatch.setattr(waiting, "SECONDS", 0.0)
-    away = Mock(side_effect=UpstreamAway("nobody answers at a.test"))
+    away = Mock(
+        side_effect=UpstreamAway(UpstreamReason.NO_ANSWER, host="a.test", problem="no connection")
+    )
 
     def work() -> int:
         with monkeypatch.context() as broken:
@@ -83,7 +85,7 @@ def test_a_verification_waits_for_the_remote_node_of_a_fork_and_not_for_ever(
     long_ago = datetime.now(UTC) - verification.PATIENCE - timedelta(seconds=1)
     Verification.objects.filter(pk=guid).update(submitted_at=long_ago)
     work()
-    assert explored.status(guid)["reason"].endswith("state: nobody answers at a.test")
+    assert explored.status(guid)["reason"].endswith("state: a.test does not answer: no connection")
 
 
 @pytest.mark.node_settings(profile="production")

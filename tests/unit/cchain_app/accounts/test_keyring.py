@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-from cchain_app.accounts.errors import BadDerivationPath, BadMnemonic, UnknownAccount
 from cchain_app.accounts.keyring import (
     DERIVATION_PATH,
     EWOQ,
@@ -13,6 +12,9 @@ from cchain_app.accounts.keyring import (
     NO_KEYS,
     Derivation,
     Keyring,
+    KeyringError,
+    KeyringReason,
+    UnknownAccount,
     are_known,
     development_keyring,
 )
@@ -21,6 +23,7 @@ from primitives.keys import DEV_KEYS, EWOQ_KEY
 from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import address_of_private_key
 from tests.builders.cchain import JUNK_KEYS, SENDERS
+from tests.builders.reasons import raises
 
 with recursion_limit_kept():
     from eth_account import Account
@@ -86,7 +89,9 @@ def test_there_may_be_ewoq_alone() -> None:
     "words", ["", "test junk", "test " * 12, OTHER.replace("yellow", "yelow"), OTHER + " yellow"]
 )
 def test_words_that_are_no_mnemonic_are_refused_and_not_repeated(words: str) -> None:
-    with pytest.raises(BadMnemonic, match="NODE_MNEMONIC is no BIP-39 mnemonic") as refusal:
+    with raises(
+        KeyringReason.MNEMONIC, kind=KeyringError, match="NODE_MNEMONIC is no BIP-39 mnemonic"
+    ) as refusal:
         development_keyring(words, 1, DERIVATION_PATH)
     assert not set(words.split()) & set(str(refusal.value).split())
     assert refusal.value.__cause__ is None
@@ -95,7 +100,11 @@ def test_words_that_are_no_mnemonic_are_refused_and_not_repeated(words: str) -> 
 
 @pytest.mark.parametrize("path", ["", "44'/60'/0'/0/", "m/x/", "m//"])
 def test_a_path_that_leads_nowhere_is_refused(path: str) -> None:
-    with pytest.raises(BadDerivationPath, match="it must be a path like m/44'/60'/0'/0/"):
+    with raises(
+        KeyringReason.DERIVATION_PATH,
+        kind=KeyringError,
+        match="it must be a path like m/44'/60'/0'/0/",
+    ):
         development_keyring(MNEMONIC, 1, path)
 
 
@@ -127,9 +136,9 @@ def test_further_keys_are_derived_by_their_numbers(path: str) -> None:
 
 
 def test_no_further_keys_come_of_words_or_a_path_that_give_none() -> None:
-    with pytest.raises(BadMnemonic, match="is no BIP-39 mnemonic"):
+    with raises(KeyringReason.MNEMONIC, kind=KeyringError, match="is no BIP-39 mnemonic"):
         Derivation("test test", DERIVATION_PATH).key(0)
-    with pytest.raises(BadDerivationPath, match="must be a path like"):
+    with raises(KeyringReason.DERIVATION_PATH, kind=KeyringError, match="must be a path like"):
         Derivation(MNEMONIC, "m/x").key(0)
 
 

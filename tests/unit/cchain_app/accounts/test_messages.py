@@ -8,8 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.accounts.errors import BadTypedData
-from cchain_app.accounts.messages import message_digest, sign_digest, typed_data_digest
+from cchain_app.accounts.messages import (
+    BadTypedData,
+    message_digest,
+    sign_digest,
+    typed_data_digest,
+)
 from primitives.hashing import keccak256
 from primitives.recursion import recursion_limit_kept
 from tests.builders.cchain import JUNK_KEYS

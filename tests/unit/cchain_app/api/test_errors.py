@@ -2,7 +2,8 @@
 
 import pytest
 
-from cchain_app.accounts.errors import BadTypedData, TooManyAccounts, UnknownAccount
+from cchain_app.accounts.keyring import TooManyAccounts, UnknownAccount
+from cchain_app.accounts.messages import BadTypedData
 from cchain_app.api import errors
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.evm.engine import CallRejected

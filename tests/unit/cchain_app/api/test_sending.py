@@ -10,7 +10,7 @@ from cchain_app.api import registry
 from cchain_app.api.eth import transactions as eth_transactions
 from cchain_app.pool.errors import NonceTooLow
 from cchain_app.services import transactions
-from cchain_app.txs.errors import TypedTransactionTooShort
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
@@ -28,7 +28,10 @@ def submitted(monkeypatch):
 
     def submit(_chain, raws):
         seen.append(list(raws))
-        fates = {b"short": TypedTransactionTooShort(), b"low": NonceTooLow(5, 3)}
+        fates = {
+            b"short": InvalidTransaction(TransactionReason.TOO_SHORT),
+            b"low": NonceTooLow(5, 3),
+        }
         return [fates.get(raw, bytes(31) + raw[-1:]) for raw in raws]
 
     monkeypatch.setattr(transactions, "submit", submit)

@@ -22,7 +22,7 @@ from cchain_app.blocks.candidate import (
 )
 from cchain_app.blocks.header import Header, encode_header
 from cchain_app.evm.engine import ExecutionInvalid
-from cchain_app.txs.errors import TransactionTypeNotSupported
+from cchain_app.txs.errors import TransactionReason
 from cchain_app.txs.transaction import Transaction
 from primitives import rlp
 from primitives.hashing import keccak256
@@ -182,7 +182,7 @@ def test_a_legacy_transaction_in_a_string_is_another_block_with_the_same_hash() 
     raw = body(fields(), [first, legacy().raw], [], [])
     with pytest.raises(errors.TransactionRefused, match=r"^transaction 1: ") as caught:
         parse_block(raw)
-    assert isinstance(caught.value.__cause__, TransactionTypeNotSupported)
+    assert caught.value.__cause__.reason is TransactionReason.TYPE_NOT_SUPPORTED
 
 
 def test_a_block_is_not_larger_than_a_message_between_nodes() -> None:

@@ -7,10 +7,9 @@ import pytest
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import (
     AccountOverride,
-    AlreadyOverridden,
+    BadOverride,
     BlockOverride,
-    NotAPrecompile,
-    StateAndDiff,
+    OverrideReason,
     is_precompile,
     move_precompiles,
     override_changes,
@@ -20,6 +19,7 @@ from cchain_app.evm.pending_state import PendingState
 from primitives.evm import ZERO_WORD
 from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders.cchain import MemoryState, block_env
+from tests.builders.reasons import raises
 
 ACCOUNT, OTHER, SHA256 = b"\xaa" * 20, b"\xbb" * 20, bytes(19) + b"\x02"
 ONE, TWO = (1).to_bytes(32, "big"), (2).to_bytes(32, "big")
@@ -73,20 +73,22 @@ def test_a_state_diff_is_single_slots(state):
 
 def test_state_and_diff_exclude_each_other(state):
     both = AccountOverride(state={}, state_diff={})
-    with pytest.raises(StateAndDiff, match="has both 'state' and 'stateDiff'"):
+    with raises(
+        OverrideReason.STATE_AND_DIFF, kind=BadOverride, match="has both 'state' and 'stateDiff'"
+    ):
         override_state(state, {ACCOUNT: both})
 
 
 def test_only_precompiles_can_be_moved():
     moved = AccountOverride(move_precompile_to=OTHER)
-    with pytest.raises(NotAPrecompile, match="is not a precompile"):
+    with raises(OverrideReason.NOT_A_PRECOMPILE, kind=BadOverride, match="is not a precompile"):
         move_precompiles(block_env(), {ACCOUNT: moved})
 
 
 @pytest.mark.parametrize("to", [OTHER, SHA256])
 def test_a_precompile_cannot_be_moved_onto_an_overridden_account(to):
     moved = AccountOverride(move_precompile_to=to)
-    with pytest.raises(AlreadyOverridden, match="is already overridden"):
+    with raises(OverrideReason.ALREADY_OVERRIDDEN, kind=BadOverride, match="is already overridden"):
         move_precompiles(block_env(), {SHA256: moved, OTHER: AccountOverride(balance=1)})
 
 
@@ -196,5 +198,5 @@ def test_a_new_storage_takes_the_place_of_the_old(state):
 
 
 def test_both_kinds_of_storage_cannot_last_either(state):
-    with pytest.raises(StateAndDiff):
+    with raises(OverrideReason.STATE_AND_DIFF, kind=BadOverride):
         override_changes(state, {ACCOUNT: AccountOverride(state={}, state_diff={})})

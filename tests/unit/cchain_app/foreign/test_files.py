@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.foreign.errors import BrokenFile
+from cchain_app.foreign.errors import ChainFileError, ChainFileReason
 from cchain_app.foreign.files import MAX_BYTES, read_blocks
 from primitives import rlp
+from tests.builders.reasons import raises
 
 blocks = st.lists(
     st.binary(max_size=300).map(lambda data: rlp.encode_list([rlp.encode_bytes(data)]))
@@ -27,9 +28,11 @@ def test_a_file_that_was_cut_gives_what_is_whole(raws: list[bytes], part: int) -
 
     reader = read_blocks(BytesIO(cut))
     assert [next(reader) for _ in raws] == raws
-    with pytest.raises(BrokenFile, match="the file ends within a block") as caught:
+    with raises(
+        ChainFileReason.INCOMPLETE, kind=ChainFileError, match="the file ends within a block"
+    ) as caught:
         next(reader)
-    assert caught.value.position == sum(map(len, raws))
+    assert caught.value.values["position"] == sum(map(len, raws))
 
 
 def test_a_block_that_would_be_too_long_is_not_read() -> None:
@@ -40,11 +43,15 @@ def test_a_block_that_would_be_too_long_is_not_read() -> None:
             return super().read(size)
 
     file = Endless(b"\xfb" + (MAX_BYTES + 1).to_bytes(4, "big"))
-    with pytest.raises(BrokenFile, match=f"a block of {MAX_BYTES + 1} bytes"):
+    with raises(
+        ChainFileReason.TOO_LONG, kind=ChainFileError, match=f"a block of {MAX_BYTES + 1} bytes"
+    ):
         list(read_blocks(file))
 
 
 @pytest.mark.parametrize("file", [b"\x00", b"\x80", b"text", b"\xbf"])
 def test_what_is_no_list_is_no_block(file: bytes) -> None:
-    with pytest.raises(BrokenFile, match="at byte 0: no RLP of a block"):
+    with raises(
+        ChainFileReason.NO_BLOCK, kind=ChainFileError, match="at byte 0: no RLP of a block"
+    ):
         list(read_blocks(BytesIO(file)))

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from cchain_app.api.wire import waiting_transaction
-from cchain_app.forking.errors import BadUpstreamAnswer, CannotReplay
+from cchain_app.forking.errors import BadUpstreamAnswer, ForkReason, ForkRefused
 from cchain_app.forking.replay import read_replay
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.impersonation import impersonate
@@ -13,6 +13,7 @@ from cchain_app.txs.signing import encode_signed, sign_authorization
 from cchain_app.txs.transaction import ACCESS_LIST, SET_CODE, Transaction
 from primitives.evm import Address, Slot
 from primitives.secp256k1 import ORDER, Signature
+from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, legacy, signed, unsigned
 from tests.servers.upstream import RemoteChain
 
@@ -90,13 +91,17 @@ def test_the_environment_is_the_blocks_own():
 def test_a_type_that_is_not_executed_is_refused(type_):
     sent = signed()
     words = f"transaction 0x{sent.hash.hex()} of block 5 .* transactions of type {type_} are not"
-    with pytest.raises(CannotReplay, match=words):
+    with raises(ForkReason.CANNOT_REPLAY, kind=ForkRefused, match=words):
         read({**waiting_transaction(sent), "type": type_}, sent)
 
 
 def test_one_for_another_chain_is_refused():
     sent = signed()
-    with pytest.raises(CannotReplay, match="invalid chain id for signer: have 43112 want 7"):
+    with raises(
+        ForkReason.CANNOT_REPLAY,
+        kind=ForkRefused,
+        match="invalid chain id for signer: have 43112 want 7",
+    ):
         read_replay(block_of(waiting_transaction(sent)), sent.hash, 7)
 
 
@@ -106,7 +111,9 @@ def test_one_with_an_impossible_signature_is_refused():
     told = waiting_transaction(sent) | {
         "s": hex(decoded.s), "v": "0x0", "yParity": "0x0", "hash": "0x" + decoded.hash.hex(),
     }  # fmt: skip
-    with pytest.raises(CannotReplay, match="invalid transaction v, r, s values"):
+    with raises(
+        ForkReason.CANNOT_REPLAY, kind=ForkRefused, match="invalid transaction v, r, s values"
+    ):
         read(told, sent)
 
 

@@ -11,6 +11,7 @@ from primitives.evm import Address, Hash
 from primitives.hashing import EMPTY_HASH
 from primitives.hexadecimal import checksum_address
 from tests.builders.cchain import JUNK_KEYS, block_env
+from tests.builders.reasons import raises
 
 SENDER, RECIPIENT = Address(b"\xaa" * 20), Address(b"\xbb" * 20)
 LEFT = GasLeft(block=30_000_000, request=50_000_000)
@@ -42,8 +43,9 @@ def test_it_has_no_more_gas_than_all_calls_may_use_together():
 
 def test_it_may_not_want_more_gas_than_the_block_has_left():
     assert prepared(gas=30_000_000).message.gas == 30_000_000
-    with pytest.raises(
-        errors.BlockGasLimitReached,
+    with raises(
+        errors.SimulationReason.BLOCK_GAS_LIMIT,
+        kind=errors.SimulationRefused,
         match=r"^block gas limit reached: remaining: 30000000, required: 30000001$",
     ):
         prepared(gas=30_000_001)
@@ -79,39 +81,60 @@ def test_a_price_must_pay_the_base_fee_even_without_validation_if_one_is_named()
         prepared(env=DEAR, max_fee_per_gas=200, max_priority_fee_per_gas=3).message.gas_price == 103
     )
     words = f"address {checksum_address(SENDER)}, maxFeePerGas: 99, baseFee: 100"
-    with pytest.raises(errors.FeeBelowBaseFee, match=words):
+    with raises(
+        errors.SimulationReason.FEE_BELOW_BASE_FEE, kind=errors.SimulationRefused, match=words
+    ):
         prepared(env=DEAR, max_fee_per_gas=99)
-    with pytest.raises(errors.FeeBelowBaseFee, match="maxFeePerGas: 0, baseFee: 100"):
+    with raises(
+        errors.SimulationReason.FEE_BELOW_BASE_FEE,
+        kind=errors.SimulationRefused,
+        match="maxFeePerGas: 0, baseFee: 100",
+    ):
         prepared(env=DEAR, validate=True)
-    with pytest.raises(errors.TipAboveFee):
+    with raises(errors.SimulationReason.TIP_ABOVE_FEE, kind=errors.SimulationRefused):
         prepared(max_fee_per_gas=1, max_priority_fee_per_gas=2)
 
 
 def test_nonces_count_with_validation_only():
     assert prepared(nonce=99).transaction.nonce == 99
     assert prepared(nonce=7, validate=True).message.nonce == 7
-    with pytest.raises(
-        errors.SimulatedNonceTooLow, match=r"err: nonce too low: .* tx: 6 state: 7 \(supplied"
+    with raises(
+        errors.SimulationReason.NONCE_TOO_LOW,
+        kind=errors.SimulationRefused,
+        match=r"err: nonce too low: .* tx: 6 state: 7 \(supplied",
     ):
         prepared(nonce=6, validate=True)
-    with pytest.raises(errors.NonceTooHigh):
+    with raises(errors.SimulationReason.NONCE_TOO_HIGH, kind=errors.SimulationRefused):
         prepared(nonce=8, validate=True)
     last = AccountState(2**64 - 1, 10**20, EMPTY_HASH)
-    with pytest.raises(errors.CallNotApplied, match="nonce has max value") as refused:
+    with raises(
+        errors.SimulationReason.CALL_NOT_APPLIED,
+        kind=errors.SimulationRefused,
+        match="nonce has max value",
+    ):
         prepared(account=last, validate=True)
-    assert type(refused.value) is errors.CallNotApplied
 
 
 def test_the_sender_must_have_what_it_sends_and_the_fee_cap():
     words = f"err: insufficient funds for gas \\* price \\+ value: address {checksum_address(SENDER)} have 0 want 1 "
-    with pytest.raises(errors.NotEnoughFunds, match=words):
+    with raises(
+        errors.SimulationReason.NOT_ENOUGH_FUNDS, kind=errors.SimulationRefused, match=words
+    ):
         prepared(account=None, value=1)
     cost = 21_000 * 5 + 1
     poor = AccountState(0, cost - 1, EMPTY_HASH)
-    with pytest.raises(errors.NotEnoughFunds, match=f"have {cost - 1} want {cost}"):
+    with raises(
+        errors.SimulationReason.NOT_ENOUGH_FUNDS,
+        kind=errors.SimulationRefused,
+        match=f"have {cost - 1} want {cost}",
+    ):
         prepared(account=poor, gas=21_000, value=1, max_fee_per_gas=5)
     assert prepared(account=poor, gas=21_000, max_fee_per_gas=5)
-    with pytest.raises(errors.NotEnoughFunds, match="required balance exceeds 256 bits"):
+    with raises(
+        errors.SimulationReason.NOT_ENOUGH_FUNDS,
+        kind=errors.SimulationRefused,
+        match="required balance exceeds 256 bits",
+    ):
         prepared(gas=21_000, gas_price=2**255)
 
 
@@ -137,27 +160,43 @@ def test_blobs_cost_the_price_of_their_block():
 def test_a_cap_of_blobs_must_pay_their_price_and_be_paid():
     env = block_env(base_fee=0, blob_base_fee=7)
     words = f"address {checksum_address(SENDER)} blobGasFeeCap: 6, blobBaseFee: 7"
-    with pytest.raises(errors.CallNotApplied, match=words):
+    with raises(
+        errors.SimulationReason.CALL_NOT_APPLIED, kind=errors.SimulationRefused, match=words
+    ):
         prepared(env=env, blob_hashes=BLOBS, max_fee_per_blob_gas=6)
-    with pytest.raises(errors.CallNotApplied, match="blobGasFeeCap: 0, blobBaseFee: 7"):
+    with raises(
+        errors.SimulationReason.CALL_NOT_APPLIED,
+        kind=errors.SimulationRefused,
+        match="blobGasFeeCap: 0, blobBaseFee: 7",
+    ):
         prepared(env=env, blob_hashes=BLOBS, validate=True)
     poor = AccountState(7, 9 * BLOB_GAS - 1, EMPTY_HASH)
-    with pytest.raises(errors.NotEnoughFunds, match=f"want {9 * BLOB_GAS}"):
+    with raises(
+        errors.SimulationReason.NOT_ENOUGH_FUNDS,
+        kind=errors.SimulationRefused,
+        match=f"want {9 * BLOB_GAS}",
+    ):
         prepared(env=env, account=poor, blob_hashes=BLOBS, max_fee_per_blob_gas=9)
 
 
 @pytest.mark.parametrize(
-    ("words", "kind"),
+    ("words", "reason"),
     [
-        ("intrinsic gas too low: have 1, want 2", errors.NotEnoughGas),
-        ("insufficient gas for floor data gas cost: have 1, want 2", errors.NotEnoughGas),
-        ("max initcode size exceeded: code size 2 limit 1", errors.SimulatedInitCodeTooLarge),
-        ("something that only engines know", errors.CallNotApplied),
+        ("intrinsic gas too low: have 1, want 2", errors.SimulationReason.INTRINSIC_GAS_TOO_LOW),
+        (
+            "insufficient gas for floor data gas cost: have 1, want 2",
+            errors.SimulationReason.FLOOR_GAS_TOO_LOW,
+        ),
+        (
+            "max initcode size exceeded: code size 2 limit 1",
+            errors.SimulationReason.INIT_CODE_TOO_LARGE,
+        ),
+        ("something that only engines know", errors.SimulationReason.CALL_NOT_APPLIED),
     ],
 )
-def test_an_engines_words_say_which_refusal_it_is(words, kind):
+def test_an_engines_words_say_which_refusal_it_is(words, reason):
     refused = errors.not_applied(words, 5)
-    assert type(refused) is kind
+    assert refused.reason is reason
     assert str(refused) == f"err: {words} (supplied gas 5)"
 
 

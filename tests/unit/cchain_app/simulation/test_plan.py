@@ -3,17 +3,11 @@
 import pytest
 
 from cchain_app.evm.overrides import BlockOverride
-from cchain_app.simulation.errors import (
-    BlockNumberNotAscending,
-    NoBlocks,
-    TimestampNotAscending,
-    TimestampTooHigh,
-    TooManyBlocks,
-    TooManyCalls,
-)
+from cchain_app.simulation.errors import SimulationReason, SimulationRefused
 from cchain_app.simulation.plan import BlockRequest, plan
 from cchain_app.txs.request import CallRequest
 from tests.builders.accepted import accepted
+from tests.builders.reasons import raises
 
 BASE = accepted(88, timestamp=1_000)
 
@@ -44,42 +38,56 @@ def test_a_gap_is_filled_with_empty_blocks() -> None:
 
 
 def test_a_time_must_be_later_than_those_of_the_gap_before_it() -> None:
-    with pytest.raises(
-        TimestampNotAscending, match=r"^block timestamps must be in order: 1024 <= 1024$"
+    with raises(
+        SimulationReason.TIMESTAMP_NOT_ASCENDING,
+        kind=SimulationRefused,
+        match=r"^block timestamps must be in order: 1024 <= 1024$",
     ):
         plan(BASE, [request(number=91, time=1_024)])
 
 
 @pytest.mark.parametrize("number", [0, 1, 88])
 def test_a_number_must_be_above_the_one_before(number: int) -> None:
-    with pytest.raises(
-        BlockNumberNotAscending, match=f"^block numbers must be in order: {number} <= 88$"
+    with raises(
+        SimulationReason.NUMBER_NOT_ASCENDING,
+        kind=SimulationRefused,
+        match=f"^block numbers must be in order: {number} <= 88$",
     ):
         plan(BASE, [request(number=number)])
 
 
 def test_the_last_block_is_at_most_256_above() -> None:
     assert len(plan(BASE, [request(number=88 + 256)])) == 256
-    with pytest.raises(TooManyBlocks, match=r"^too many blocks$"):
+    with raises(
+        SimulationReason.TOO_MANY_BLOCKS, kind=SimulationRefused, match=r"^too many blocks$"
+    ):
         plan(BASE, [request(number=88 + 257)])
-    with pytest.raises(TooManyBlocks):
+    with raises(SimulationReason.TOO_MANY_BLOCKS, kind=SimulationRefused):
         plan(BASE, [request()] * 257)
 
 
 def test_nothing_is_not_simulated() -> None:
-    with pytest.raises(NoBlocks, match=r"^empty input$"):
+    with raises(SimulationReason.NO_BLOCKS, kind=SimulationRefused, match=r"^empty input$"):
         plan(BASE, [])
 
 
 def test_calls_are_counted_by_block_and_together() -> None:
     full = BlockRequest(calls=(CallRequest(),) * 5_000)
     assert len(plan(BASE, [full, full])) == 2
-    with pytest.raises(TooManyCalls, match=r"^too many calls in block: 5001 > 5000$"):
+    with raises(
+        SimulationReason.TOO_MANY_CALLS,
+        kind=SimulationRefused,
+        match=r"^too many calls in block: 5001 > 5000$",
+    ):
         plan(BASE, [BlockRequest(calls=(CallRequest(),) * 5_001)])
-    with pytest.raises(TooManyCalls, match=r"^too many calls: 10001 > 10000$"):
+    with raises(
+        SimulationReason.TOO_MANY_CALLS,
+        kind=SimulationRefused,
+        match=r"^too many calls: 10001 > 10000$",
+    ):
         plan(BASE, [full, full, BlockRequest(calls=(CallRequest(),))])
 
 
 def test_no_block_is_later_than_its_header_can_say() -> None:
-    with pytest.raises(TimestampTooHigh):
+    with raises(SimulationReason.TIMESTAMP_TOO_HIGH, kind=SimulationRefused):
         plan(BASE, [request(time=2**64 - 1), request()])

@@ -9,21 +9,18 @@ from hypothesis import strategies as st
 from cchain_app.evm.tracing import Recording, StepOptions
 from cchain_app.tracing.durations import InvalidDuration, parse_duration
 from cchain_app.tracing.options import (
-    BadTimeout,
     BadTraceConfig,
     CallConfig,
-    DiffWithEmpty,
     Erc7562Config,
     FlatConfig,
     PrestateConfig,
-    TooManyMuxes,
     TraceConfig,
+    TraceConfigReason,
     Tracer,
-    TracerNotFound,
     UnreadableOptions,
-    UnreadableTracerConfig,
     parse_trace_config,
 )
+from tests.builders.reasons import raises
 
 
 @pytest.mark.parametrize("value", [None, {}, {"tracer": None, "timeout": None, "limit": None}])
@@ -140,7 +137,7 @@ def nested_mux(depth: int) -> dict[str, Any]:
 
 def test_a_mux_in_a_mux_is_read_to_a_certain_depth() -> None:
     assert parse_trace_config(nested_mux(3)).recording() == Recording()
-    with pytest.raises(TooManyMuxes):
+    with raises(TraceConfigReason.TOO_MANY_MUXES, kind=BadTraceConfig):
         parse_trace_config(nested_mux(4))
 
 
@@ -148,7 +145,7 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "words"),
+    ("value", "kind", "words"),
     [
         (
             "callTracer",
@@ -182,27 +179,27 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
         ),
         (
             {"tracer": "callTracer", "tracerConfig": {"onlyTopCall": "yes"}},
-            UnreadableTracerConfig,
+            BadTraceConfig,
             STRUCT.format("string", "callTracerConfig.onlyTopCall", "bool"),
         ),
         (
             {"tracer": "flatCallTracer", "tracerConfig": []},
-            UnreadableTracerConfig,
+            BadTraceConfig,
             "json: cannot unmarshal array into Go value of type native.flatCallTracerConfig",
         ),
         (
             {"tracer": "erc7562Tracer", "tracerConfig": {"ignoredOpcodes": "0x54"}},
-            UnreadableTracerConfig,
+            BadTraceConfig,
             STRUCT.format("string", "erc7562TracerConfig.ignoredOpcodes", "[]hexutil.Uint64"),
         ),
         (
             {"tracer": "erc7562Tracer", "tracerConfig": {"ignoredOpcodes": [84]}},
-            UnreadableTracerConfig,
+            BadTraceConfig,
             STRUCT.format("non-string", "erc7562TracerConfig.ignoredOpcodes", "hexutil.Uint64"),
         ),
         (
             {"tracer": "erc7562Tracer", "tracerConfig": {"ignoredOpcodes": ["54"]}},
-            UnreadableTracerConfig,
+            BadTraceConfig,
             STRUCT.format(
                 "hex string without 0x prefix",
                 "erc7562TracerConfig.ignoredOpcodes",
@@ -211,26 +208,40 @@ STRUCT = "json: cannot unmarshal {} into Go struct field {} of type {}"
         ),
         (
             {"tracer": "erc7562Tracer", "tracerConfig": {"stackTopItemsSize": -1}},
-            UnreadableTracerConfig,
+            BadTraceConfig,
             STRUCT.format("number -1", "erc7562TracerConfig.stackTopItemsSize", "int"),
         ),
         (
             {"tracer": "muxTracer", "tracerConfig": 3},
-            UnreadableTracerConfig,
+            BadTraceConfig,
             "json: cannot unmarshal number into Go value of type map[string]json.RawMessage",
         ),
-        (
-            {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True, "includeEmpty": True}},
-            DiffWithEmpty,
-            "cannot use diffMode with includeEmpty",
-        ),
-        ({"timeout": "abc"}, BadTimeout, 'time: invalid duration "abc"'),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_the_words_of_go(
-    value: object, error: type[BadTraceConfig], words: str
+    value: object, kind: type[BadTraceConfig], words: str
 ) -> None:
-    with pytest.raises(error) as caught:
+    with raises(TraceConfigReason.UNREADABLE, kind=kind) as caught:
+        parse_trace_config(value)
+    assert type(caught.value) is kind
+    assert str(caught.value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "words"),
+    [
+        (
+            {"tracer": "prestateTracer", "tracerConfig": {"diffMode": True, "includeEmpty": True}},
+            TraceConfigReason.DIFF_WITH_EMPTY,
+            "cannot use diffMode with includeEmpty",
+        ),
+        ({"timeout": "abc"}, TraceConfigReason.TIMEOUT, 'time: invalid duration "abc"'),
+    ],
+)
+def test_options_that_contradict_each_other_or_are_no_duration_are_refused(
+    value: object, reason: TraceConfigReason, words: str
+) -> None:
+    with raises(reason, kind=BadTraceConfig) as caught:
         parse_trace_config(value)
     assert str(caught.value) == words
 
@@ -238,14 +249,14 @@ def test_what_cannot_be_read_is_refused_in_the_words_of_go(
 @pytest.mark.parametrize("name", ["", "nosuch", "{result: function(){}}", "CallTracer"])
 def test_an_unknown_tracer_is_told_which_there_are(name: str) -> None:
     for options in ({"tracer": name}, {"tracer": "muxTracer", "tracerConfig": {name: {}}}):
-        with pytest.raises(TracerNotFound) as caught:
+        with raises(TraceConfigReason.TRACER_NOT_FOUND, kind=BadTraceConfig) as caught:
             parse_trace_config(options)
         assert str(caught.value).startswith(f"tracer not found: {name} (available: callTracer, ")
         assert str(caught.value).endswith(", erc7562Tracer; JavaScript is not supported)")
 
 
 def test_a_program_is_not_repeated_in_whole() -> None:
-    with pytest.raises(TracerNotFound) as caught:
+    with raises(TraceConfigReason.TRACER_NOT_FOUND, kind=BadTraceConfig) as caught:
         parse_trace_config({"tracer": "{step: function() {}}" * 1000})
     assert len(str(caught.value)) < 300
 

@@ -3,8 +3,9 @@
 import pytest
 
 from cchain_app.txs.codec import decode_unsigned, recover_sender, with_sender
-from cchain_app.txs.errors import BlobTransactionRefused, MalformedTransaction
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from primitives.hashing import keccak256
+from tests.builders.reasons import raises
 from tests.builders.spec_history import BLOB_HASH, CHAIN_ID, history
 from tests.builders.transactions import SENDER
 
@@ -33,10 +34,10 @@ def test_its_blobs_cost_too(raw: bytes) -> None:
 
 
 def test_the_pool_does_not_read_it(raw: bytes) -> None:
-    with pytest.raises(BlobTransactionRefused):
+    with raises(TransactionReason.BLOBS_NOT_SUPPORTED, kind=InvalidTransaction):
         decode_unsigned(raw)
 
 
 def test_one_that_is_cut_is_malformed(raw: bytes) -> None:
-    with pytest.raises(MalformedTransaction):
+    with raises(TransactionReason.MALFORMED, kind=InvalidTransaction):
         decode_unsigned(raw[:-1], blobs=True)

@@ -11,20 +11,12 @@ from cchain_app.txs.codec import (
     recover_sender,
     with_sender,
 )
-from cchain_app.txs.errors import (
-    BlobTransactionRefused,
-    InvalidSignatureValues,
-    InvalidTransaction,
-    MalformedTransaction,
-    SenderNotRecoverable,
-    TransactionTypeNotSupported,
-    TypedTransactionTooShort,
-    WrongChainId,
-)
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from cchain_app.txs.transaction import Transaction
 from primitives.hashing import keccak256
 from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import ORDER
+from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, SENDER, legacy, signed
 from tests.searching import cases
 
@@ -110,47 +102,47 @@ def test_a_creation_has_no_recipient():
 @pytest.mark.parametrize("type_", [0, 1, 2, 4])
 def test_a_transaction_for_another_chain_is_refused(type_):
     raw = bytes(by_eth_account(type_).raw_transaction)
-    with pytest.raises(WrongChainId) as caught:
+    with raises(TransactionReason.WRONG_CHAIN_ID, kind=InvalidTransaction) as caught:
         decode_transaction(raw, 1)
     assert str(caught.value) == ("invalid sender: invalid chain id for signer: have 43112 want 1")
 
 
 @pytest.mark.parametrize(
-    ("raw", "error", "message"),
+    ("raw", "reason", "message"),
     [
-        ("", TypedTransactionTooShort, "typed transaction too short"),
-        ("02", TypedTransactionTooShort, "typed transaction too short"),
-        ("7f", TypedTransactionTooShort, "typed transaction too short"),
-        ("05c0", TransactionTypeNotSupported, "transaction type not supported"),
-        ("00c0", TransactionTypeNotSupported, "transaction type not supported"),
+        ("", TransactionReason.TOO_SHORT, "typed transaction too short"),
+        ("02", TransactionReason.TOO_SHORT, "typed transaction too short"),
+        ("7f", TransactionReason.TOO_SHORT, "typed transaction too short"),
+        ("05c0", TransactionReason.TYPE_NOT_SUPPORTED, "transaction type not supported"),
+        ("00c0", TransactionReason.TYPE_NOT_SUPPORTED, "transaction type not supported"),
         (
             "03c0",
-            BlobTransactionRefused,
+            TransactionReason.BLOBS_NOT_SUPPORTED,
             "transaction type not supported: tx type 3 not supported by this pool",
         ),
-        ("80", MalformedTransaction, "rlp: expected input list for types.LegacyTx"),
-        ("0201", MalformedTransaction, "rlp: expected input list for types.DynamicFeeTx"),
-        ("c0", MalformedTransaction, "rlp: too few elements for types.LegacyTx"),
-        ("01c0", MalformedTransaction, "rlp: too few elements for types.AccessListTx"),
-        ("c0c0", MalformedTransaction, "rlp: input contains more than one value"),
-        ("c1", MalformedTransaction, "rlp: value size exceeds available input length"),
-        ("f837" + 55 * "80", MalformedTransaction,
+        ("80", TransactionReason.MALFORMED, "rlp: expected input list for types.LegacyTx"),
+        ("0201", TransactionReason.MALFORMED, "rlp: expected input list for types.DynamicFeeTx"),
+        ("c0", TransactionReason.MALFORMED, "rlp: too few elements for types.LegacyTx"),
+        ("01c0", TransactionReason.MALFORMED, "rlp: too few elements for types.AccessListTx"),
+        ("c0c0", TransactionReason.MALFORMED, "rlp: input contains more than one value"),
+        ("c1", TransactionReason.MALFORMED, "rlp: value size exceeds available input length"),
+        ("f837" + 55 * "80", TransactionReason.MALFORMED,
          "rlp: non-canonical size information for types.LegacyTx"),
-        ("ca" + 10 * "80", MalformedTransaction,
+        ("ca" + 10 * "80", TransactionReason.MALFORMED,
          "rlp: input list has too many elements for types.LegacyTx"),
-        ("c9" + 9 * "00", MalformedTransaction,
+        ("c9" + 9 * "00", TransactionReason.MALFORMED,
          "rlp: non-canonical integer (leading zero bytes) for uint64, "
          "decoding into (types.LegacyTx).Nonce"),
-        ("c9c0" + 8 * "80", MalformedTransaction,
+        ("c9c0" + 8 * "80", TransactionReason.MALFORMED,
          "rlp: expected input string or byte for uint64, decoding into (types.LegacyTx).Nonce"),
-        ("c9" + 8 * "80" + "81", MalformedTransaction,
+        ("c9" + 8 * "80" + "81", TransactionReason.MALFORMED,
          "rlp: element is larger than containing list"),
-        ("ca" + 8 * "80" + "8101", MalformedTransaction,
+        ("ca" + 8 * "80" + "8101", TransactionReason.MALFORMED,
          "rlp: non-canonical size information for *big.Int, decoding into (types.LegacyTx).S"),
     ],
 )  # fmt: skip
-def test_bytes_are_refused_in_the_words_of_their_fault(raw, error, message):
-    with pytest.raises(error) as caught:
+def test_bytes_are_refused_in_the_words_of_their_fault(raw, reason, message):
+    with raises(reason, kind=InvalidTransaction) as caught:
         decode_unsigned(bytes.fromhex(raw))
     assert str(caught.value) == message
 
@@ -184,14 +176,14 @@ def test_bytes_are_refused_in_the_words_of_their_fault(raw, error, message):
     ],
 )  # fmt: skip
 def test_a_malformed_field_is_named_in_the_message(changes, message):
-    with pytest.raises(MalformedTransaction) as caught:
+    with raises(TransactionReason.MALFORMED, kind=InvalidTransaction) as caught:
         decode_unsigned(resign(signed(), **changes))
     assert str(caught.value) == "rlp: " + message
 
 
 def test_an_authorization_list_is_as_strict():
     transaction = decode_transaction(bytes(by_eth_account(4).raw_transaction), CHAIN_ID)
-    with pytest.raises(MalformedTransaction) as caught:
+    with raises(TransactionReason.MALFORMED, kind=InvalidTransaction) as caught:
         decode_unsigned(resign(transaction, _9=[[b"", RECIPIENT, b"", b"\x01\x00", b"", b""]]))
     assert str(caught.value) == (
         "rlp: input string too long for uint8, decoding into (types.SetCodeTx).AuthList[0].V"
@@ -200,7 +192,9 @@ def test_an_authorization_list_is_as_strict():
 
 def test_code_cannot_be_set_by_a_creation():
     transaction = decode_transaction(bytes(by_eth_account(4).raw_transaction), CHAIN_ID)
-    with pytest.raises(MalformedTransaction, match=r"too short for common\.Address"):
+    with raises(
+        TransactionReason.MALFORMED, kind=InvalidTransaction, match=r"too short for common\.Address"
+    ):
         decode_unsigned(resign(transaction, _5=b""))
 
 
@@ -216,7 +210,7 @@ def test_code_cannot_be_set_by_a_creation():
     ],
 )
 def test_signature_values_outside_their_ranges_are_refused(changes):
-    with pytest.raises(InvalidSignatureValues) as caught:
+    with raises(TransactionReason.SIGNATURE_VALUES, kind=InvalidTransaction) as caught:
         decode_transaction(resign(signed(), **changes), CHAIN_ID)
     assert str(caught.value) == "invalid sender: invalid transaction v, r, s values"
 
@@ -224,32 +218,32 @@ def test_signature_values_outside_their_ranges_are_refused(changes):
 def test_the_mirrored_signature_of_a_valid_one_is_refused():
     transaction = signed()
     s, v = (ORDER - transaction.s).to_bytes(32, "big"), b"" if transaction.v else b"\x01"
-    with pytest.raises(InvalidSignatureValues):
+    with raises(TransactionReason.SIGNATURE_VALUES, kind=InvalidTransaction):
         decode_transaction(resign(transaction, _9=v, _11=s), CHAIN_ID)
 
 
 def test_a_signature_of_nobody_is_refused():
-    with pytest.raises(SenderNotRecoverable) as caught:
+    with raises(TransactionReason.SENDER_NOT_RECOVERABLE, kind=InvalidTransaction) as caught:
         decode_transaction(resign(signed(), _10=b"\x05", _11=b"\x01"), CHAIN_ID)
     assert str(caught.value) == "invalid sender: recovery failed"
 
 
 @pytest.mark.parametrize(
-    ("v", "error", "message"),
+    ("v", "reason", "message"),
     [
-        (0, InvalidSignatureValues, "invalid sender: invalid transaction v, r, s values"),
-        (1, InvalidSignatureValues, "invalid sender: invalid transaction v, r, s values"),
-        (35, WrongChainId, "invalid sender: invalid chain id for signer: have 0 want 43112"),
-        (37, WrongChainId, "invalid sender: invalid chain id for signer: have 1 want 43112"),
-        (29, WrongChainId,
+        (0, TransactionReason.SIGNATURE_VALUES, "invalid sender: invalid transaction v, r, s values"),
+        (1, TransactionReason.SIGNATURE_VALUES, "invalid sender: invalid transaction v, r, s values"),
+        (35, TransactionReason.WRONG_CHAIN_ID, "invalid sender: invalid chain id for signer: have 0 want 43112"),
+        (37, TransactionReason.WRONG_CHAIN_ID, "invalid sender: invalid chain id for signer: have 1 want 43112"),
+        (29, TransactionReason.WRONG_CHAIN_ID,
          "invalid sender: invalid chain id for signer: have 9223372036854775805 want 43112"),
-        (2**64 + 35, WrongChainId,
+        (2**64 + 35, TransactionReason.WRONG_CHAIN_ID,
          "invalid sender: invalid chain id for signer: have 9223372036854775808 want 43112"),
     ],
 )  # fmt: skip
-def test_v_of_a_legacy_transaction_means_what_it_means_to_geth(v, error, message):
+def test_v_of_a_legacy_transaction_means_what_it_means_to_geth(v, reason, message):
     encoded = v.to_bytes((v.bit_length() + 7) // 8, "big")
-    with pytest.raises(error) as caught:
+    with raises(reason, kind=InvalidTransaction) as caught:
         decode_transaction(resign(legacy(), _6=encoded), CHAIN_ID)
     assert str(caught.value) == message
 
@@ -265,10 +259,10 @@ def test_lists_within_lists_do_not_grow_the_stack():
     bomb = b""
     for _ in range(20_000):
         bomb = library.codec.length_prefix(len(bomb), 0xC0) + bomb
-    with pytest.raises(MalformedTransaction):
+    with raises(TransactionReason.MALFORMED, kind=InvalidTransaction):
         decode_unsigned(b"\x02" + bomb)
     within = library.codec.length_prefix(len(bomb) + 8, 0xC0) + 8 * b"\x80" + bomb
-    with pytest.raises(MalformedTransaction):
+    with raises(TransactionReason.MALFORMED, kind=InvalidTransaction):
         decode_unsigned(b"\x02" + within)
 
 
@@ -338,4 +332,4 @@ def test_any_bytes_are_a_canonical_transaction_or_refused_by_a_class_of_this_pac
         payload = raw if raw[0] > 0x7F else raw[1:]
         assert library.encode(library.decode(payload)) == payload
     else:
-        assert type(outcome).__module__ == "cchain_app.txs.errors"
+        assert outcome.reason in TransactionReason

@@ -5,12 +5,13 @@ from typing import Any
 import pytest
 
 from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sender
-from cchain_app.txs.errors import BlobTransactionRefused, InvalidSignatureValues
+from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from cchain_app.txs.impersonation import impersonate, named_sender, names_sender
 from cchain_app.txs.transaction import ACCESS_LIST, BLOB, DYNAMIC_FEE, LEGACY, SET_CODE
 from primitives.evm import ZERO_ADDRESS, Address
 from primitives.hashing import keccak256
 from tests.builders.cchain import SENDERS, authorization
+from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, RECIPIENT, signed, unsigned
 
 SHORT = Address(bytes(18) + b"\x01\x02")
@@ -50,7 +51,7 @@ def test_its_signature_gives_somebody_else() -> None:
 
 
 def test_the_zero_address_signs_nothing() -> None:
-    with pytest.raises(InvalidSignatureValues):
+    with raises(TransactionReason.SIGNATURE_VALUES, kind=InvalidTransaction):
         check_signature(decode_unsigned(impersonate(unsigned(), ZERO_ADDRESS).raw), CHAIN_ID)
 
 
@@ -61,5 +62,5 @@ def test_what_was_signed_is_not_impersonated() -> None:
 
 
 def test_blobs_are_refused() -> None:
-    with pytest.raises(BlobTransactionRefused):
+    with raises(TransactionReason.BLOBS_NOT_SUPPORTED, kind=InvalidTransaction):
         impersonate(unsigned(type=BLOB, max_fee_per_blob_gas=1), SENDERS[0])
