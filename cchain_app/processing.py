@@ -14,8 +14,6 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
-from cchain_app.evm.cached_trie import Tries
-from cchain_app.evm.changes import leaves_of, merged, with_owners
 from cchain_app.evm.engine import (
     BlockEnv,
     Engine,
@@ -26,8 +24,8 @@ from cchain_app.evm.engine import (
     StateReader,
 )
 from cchain_app.evm.overrides import BlockOverride
-from cchain_app.evm.pending_state import PendingState, state_after
-from cchain_app.evm.trie import NodeReader, OverlayReader, TrieUpdate, overlay
+from cchain_app.evm.pending_state import PendingState, leaves_of, merged, state_after, with_owners
+from cchain_app.evm.trie import NodeReader, OverlayReader, Tries, TrieUpdate, overlay
 from cchain_app.rules.port import ChainRules
 from cchain_app.txs.transaction import Transaction
 from chainvm.port import BlockContext

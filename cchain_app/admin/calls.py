@@ -20,14 +20,14 @@ from cchain_app.admin import display, links
 from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.admin.signatures import function_of
 from cchain_app.apps import evm_chain
-from cchain_app.evm.reverts import reason_of
+from cchain_app.evm.failures import reason_of
 from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarge
 from cchain_app.models import Call, CallType, ContractCreation, Transaction
 from cchain_app.selectors import blocks, calls, tracing
 from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.store.calls import RecordedFrames, call_of_row, rows_of
 from cchain_app.store.history import HistoryPruned
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import InvalidTransaction
 from chaindb.fields import HexBytes
 
 MAX_CALLS: Final = 200

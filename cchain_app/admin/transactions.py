@@ -14,7 +14,7 @@ from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_
 from cchain_app.admin.signatures import function_of
 from cchain_app.models import Log, Receipt, Transaction, row_id
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import InvalidTransaction
 from chaindb.fields import HexBytes
 
 

@@ -14,16 +14,16 @@ from cchain_app.development import errors as development
 from cchain_app.evm import engine, overrides
 from cchain_app.evm import tracing as evm_tracing
 from cchain_app.evm.engine import CallResult
-from cchain_app.evm.reverts import reason_of
+from cchain_app.evm.failures import reason_of
 from cchain_app.forking import errors as forking
 from cchain_app.pool import errors as pool
 from cchain_app.selectors import logs, state_ranges, tracing, tries
 from cchain_app.services import pending, poll_filters
 from cchain_app.services import tracing as traced
-from cchain_app.simulation import errors as simulation
+from cchain_app.simulation import plan as simulation
 from cchain_app.store import history
 from cchain_app.tracing import options
-from cchain_app.txs import errors as txs
+from cchain_app.txs import transaction as txs
 from jsonrpc.errors import (
     INTERNAL_ERROR,
     INVALID_PARAMS,

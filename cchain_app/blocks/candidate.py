@@ -22,8 +22,7 @@ from cchain_app.blocks.errors import (
     WithdrawalsUnexpected,
 )
 from cchain_app.blocks.header import Header, MalformedHeader, decode_header
-from cchain_app.txs import gas
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
+from cchain_app.txs.transaction import TX_BASE_COST, InvalidTransaction, TransactionReason
 from primitives import rlp
 from primitives.evm import Hash
 from primitives.hashing import keccak256
@@ -34,7 +33,7 @@ MAX_BYTES = 2 * 1024 * 1024
 MIN_TRANSACTION = 12
 """Bytes of a signed envelope: even a legacy transaction whose nine fields are as short as possible has more."""
 
-MIN_GAS = gas.TX_BASE_COST // 2
+MIN_GAS = TX_BASE_COST // 2
 """Least gas of a transaction: its intrinsic gas less a refund of up to one half (before EIP-3529)."""
 
 _NO_TYPE = b"\x80"

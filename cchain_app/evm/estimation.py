@@ -9,7 +9,7 @@ from typing import Final
 
 from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState, CallMessage, CallResult, GasEstimate
-from cchain_app.txs.gas import TX_BASE_COST
+from cchain_app.txs.transaction import TX_BASE_COST
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import cchain_native
 
-from cchain_app.evm import native_deposits
+from cchain_app.evm import native_values
 from cchain_app.evm.engine import (
     BlockEnv,
     CallInterrupted,
@@ -88,7 +88,7 @@ class NativeEngine:
             changes=changes_of(changes),
             requests_hash=None if requests_hash is None else Hash(requests_hash),
         )
-        return native_deposits.corrected(self, env, transactions, state, executed)
+        return native_values.corrected(self, env, transactions, state, executed)
 
     def close_block(self, env: BlockEnv, state: StateReader, logs: Sequence[Log]) -> ClosedBlock:
         """Make the fork's system calls that follow a block's transactions.
@@ -98,7 +98,7 @@ class NativeEngine:
         """
         try:
             changes, requests_hash = cchain_native.close_block(
-                env, state, native_deposits.as_mainnets(env, logs)
+                env, state, native_values.as_mainnets(env, logs)
             )
         except cchain_native.InvalidBlock as refusal:
             raise ExecutionInvalid(str(refusal)) from None

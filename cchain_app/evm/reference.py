@@ -4,7 +4,13 @@ It is the oracle of the tests, and the fallback if the native engine was not bui
 times slower. Importing this module imports none of the specification's forks; executing does.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from threading import Lock, local
+from typing import Any, Final
+
+from ethereum_types.bytes import Bytes20
 
 from cchain_app.evm.engine import (
     BlockEnv,
@@ -16,9 +22,59 @@ from cchain_app.evm.engine import (
     Log,
     StateReader,
 )
-from cchain_app.evm.reference_package import room_for_nested_calls
+from cchain_app.evm.reference_env import fork_of
+from cchain_app.evm.reference_package import ForkModules, room_for_nested_calls
 from cchain_app.evm.tracing import BlockTrace, ClosedBlock, Recording, TransactionTrace
 from cchain_app.txs.transaction import Transaction
+from primitives.evm import Address
+
+_ECRECOVER: Final = Bytes20(bytes(19) + b"\x01")
+_current: Final = local()
+_install_lock: Final = Lock()
+
+
+@contextmanager
+def given_signers(env: BlockEnv) -> Iterator[None]:
+    """Make ecrecover return the environment's signers in code that this thread executes in the body.
+
+    Raises:
+        UnknownForkError: The specification has no such fork.
+    """
+    if not env.signers:
+        yield
+        return
+    _install(fork_of(env))
+    _current.signers = dict(env.signers)
+    try:
+        yield
+    finally:
+        _current.signers = None
+
+
+def _install(fork: ForkModules) -> None:
+    """Wrap the specification's ecrecover, so that it returns the signers that a block's environment defines.
+
+    It is wrapped once for each fork, and works as before in threads whose environment defines no signers. The
+    original function always runs first, so the gas is the same.
+    """
+    with _install_lock:
+        precompiles = fork.precompiles.PRE_COMPILED_CONTRACTS
+        if not hasattr(precompiles[_ECRECOVER], "__wrapped__"):
+            precompiles[_ECRECOVER] = _answering(precompiles[_ECRECOVER])
+
+
+def _answering(recover: Callable[[Any], None]) -> Callable[[Any], None]:
+    @wraps(recover)
+    def ecrecover(evm: Any) -> None:
+        recover(evm)
+        signers: Mapping[bytes, Address] | None = getattr(_current, "signers", None)
+        if signers:
+            data = bytes(evm.message.data[:128]).ljust(128, b"\0")
+            signer = signers.get(data[64:] + data[63:64])
+            if signer is not None:
+                evm.output = signer.rjust(32, b"\0")
+
+    return ecrecover
 
 
 class ReferenceEngine:
@@ -42,7 +98,6 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_block import BlockExecution
-        from cchain_app.evm.reference_signers import given_signers
 
         with room_for_nested_calls(), given_signers(env):
             return BlockExecution(env, state).run(transactions, skip_invalid=skip_invalid)
@@ -55,7 +110,6 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_block import BlockExecution
-        from cchain_app.evm.reference_signers import given_signers
 
         with room_for_nested_calls(), given_signers(env):
             return BlockExecution(env, state).close(logs)
@@ -78,7 +132,6 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_call import run_call
-        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
@@ -103,7 +156,6 @@ class ReferenceEngine:
             UnknownForkError: The specification has no such fork.
         """
         from cchain_app.evm.reference_call import run_estimate
-        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_trace import Watcher
 
         watcher = Watcher(allowance=allowance, time_limit=time_limit)
@@ -128,7 +180,6 @@ class ReferenceEngine:
             TraceTimedOut: A transaction took too long.
             UnknownForkError: The specification has no such fork.
         """
-        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_tracing import BlockTracing
 
         with room_for_nested_calls(), given_signers(env):
@@ -153,7 +204,6 @@ class ReferenceEngine:
             TraceTimedOut: It took too long.
             UnknownForkError: The specification has no such fork.
         """
-        from cchain_app.evm.reference_signers import given_signers
         from cchain_app.evm.reference_tracing import trace_call
 
         with room_for_nested_calls(), given_signers(env):

@@ -3,7 +3,8 @@
 Nodes are stored by path, not by hash: the key of a node is `b"a"` and its path in the account trie,
 or `b"s"`, keccak(address) and its path in a storage trie, one nibble per byte; the value is the
 node's RLP. A node of less than 32 bytes is only stored inside its parent, except that the root of a trie that is
-not empty is always stored under the empty path. Pure. In Python: `trie_python`; in Rust: `native/`.
+not empty is always stored under the empty path. `Tries` chooses the trie with a warm cache or the one without. Pure.
+In Python: `trie_python`; in Rust: `native/`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -126,3 +127,46 @@ def storage_trie(address: Address) -> bytes:
 def nibbles(key: bytes) -> bytes:
     """Return the path of a key: its nibbles, one per byte."""
     return bytes.fromhex("".join(f"0{digit}" for digit in key.hex()))
+
+
+class Tries:
+    """The state trie with its cache, and one without a cache for blocks on other branches than the cached one.
+
+    The cache is valid for one root, and an update from another root empties it. Rival blocks that alternate
+    would empty it every time, so the cache follows one branch from block to block.
+    """
+
+    def __init__(self, cached: StateTrie, uncached: StateTrie) -> None:
+        self.cached = cached
+        self.uncached = uncached
+        self._root: Hash | None = None
+        self._next: Hash | None = None
+
+    def update(
+        self, root: Hash, changes: StateChanges, nodes: NodeReader, *, alone: bool
+    ) -> TrieUpdate:
+        """Return the changes that an executed block makes to the trie's nodes.
+
+        Args:
+            root: Root of the state before the block.
+            changes: The block's changes to that state.
+            nodes: Reads the nodes of that state.
+            alone: Whether all processing blocks are on the parent's branch.
+
+        Raises:
+            TrieError: The nodes that are read are not those of the parent's state.
+        """
+        if root == self._next:
+            self.cached.commit(root)
+            self._root, self._next = root, None
+        if root != self._root and not alone:
+            return self.uncached.update(root, changes, nodes)
+        update = self.cached.update(root, changes, nodes)
+        self._root, self._next = root, update.root
+        return update
+
+    def accepted(self, root: Hash) -> None:
+        """Note that the update to this root is stored."""
+        if root == self._next:
+            self.cached.commit(root)
+            self._root, self._next = root, None

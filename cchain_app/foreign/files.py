@@ -1,9 +1,31 @@
-"""Chain files as written by `geth export`: the RLP of blocks, without separators. Pure."""
+"""Files of other implementations. Pure.
 
-from collections.abc import Iterator
+Chain files as written by `geth export` contain the RLP of blocks, without separators. Genesis files are checked for rules
+that this node does not support.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
 from typing import BinaryIO, Final
 
-from cchain_app.foreign.errors import ChainFileError, ChainFileReason
+from cchain_app.genesis_fields import GenesisFileError, read_number, read_object
+from primitives.reasons import ErrorWithReason
+
+
+class ChainFileReason(StrEnum):
+    """Why a file cannot be imported."""
+
+    TOO_LONG = "at byte {position}: a block of {size} bytes, at most {limit}"
+    NO_BLOCK = "at byte {position}: no RLP of a block begins there"
+    INCOMPLETE = "at byte {position}: the file ends within a block"
+    # the chain has another block at this height
+    BLOCK_DIFFERS = "block {number} is another one than the chain has: have {have}, want {want}"
+
+
+class ChainFileError(ErrorWithReason):
+    """A file that cannot be imported."""
+
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Limit of a block in a file: more than any chain allows."""
@@ -47,3 +69,27 @@ def _read(stream: BinaryIO, size: int, position: int) -> bytes:
     if len(content) < size:
         raise ChainFileError(ChainFileReason.INCOMPLETE, position=position)
     return content
+
+
+_SEALS: Final = ("clique", "parlia", "bor", "istanbul", "ibft", "qbft")
+"""Keys of consensus engines that pay fees to an account that only the block's seal identifies."""
+
+
+def verify_supported(text: bytes) -> None:
+    """Check that a genesis file that `load_genesis` accepts requires no unsupported rules.
+
+    Raises:
+        GenesisFileError: The chain has proof of authority, or the DAO fork.
+        GenesisFileError: By another subclass: a field is malformed.
+    """
+    document = json.loads(text)
+    config = read_object(document, "config")
+    for key in _SEALS:
+        if isinstance(config.get(key), Mapping):
+            raise GenesisFileError(
+                f"config.{key}: fees go to whom the block's seal names there, and seals are not read"
+            )
+    if config.get("daoForkSupport") and read_number(config, "daoForkBlock", "config.", default=0):
+        raise GenesisFileError(
+            "config.daoForkBlock: the DAO fork's irregular state change is not supported"
+        )

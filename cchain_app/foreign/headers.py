@@ -1,17 +1,24 @@
-"""The rules for a header and its parent on Ethereum. Pure.
+"""The rules for a header, its parent and its uncles on Ethereum. Pure.
 
 Unlike `blocks.verification`, which has the rules of this node's own blocks, this module accepts all values that
 a miner or proposer may choose: coinbase, gas limit within its bounds, extra data, time, difficulty, PREVRANDAO,
 beacon root. Unspecified: seals and difficulty are not verified. A block may have the same time as its parent, as on
 Avalanche's chains; Ethereum requires a later time.
+
+Uncles: Yellow paper 11.1. Unspecified: only the position of an uncle's header is verified, not its seal, difficulty or
+fees.
 """
 
+from collections.abc import Sequence
+from enum import StrEnum
 from typing import Final
 
 from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.blobs import excess_after
+from cchain_app.blocks.body import EMPTY_LIST, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.blocks.verification import (
     EMPTY_NONCE,
     compare,
@@ -24,9 +31,36 @@ from cchain_app.feemarket import (
     GAS_LIMIT_BOUND_DIVISOR,
     MIN_GAS_LIMIT,
 )
-from cchain_app.foreign.errors import ForeignBlockReason, InvalidForeignBlock
 from cchain_app.rules.port import ChainRules
-from primitives.evm import ZERO_HASH
+from primitives.evm import ZERO_HASH, Hash
+from primitives.hashing import keccak256
+from primitives.hexadecimal import encode_data
+from primitives.reasons import ErrorWithReason
+
+
+class ForeignBlockReason(StrEnum):
+    """Why an imported block is invalid by a rule that only foreign chains have."""
+
+    # too far from the parent's, or below the minimum
+    GAS_LIMIT = "invalid gasLimit: have {have}, want {lowest} to {highest}"
+    GAS_USED = "invalid gasUsed: have {have}, want at most the gasLimit {limit}"
+    # EIP-7934
+    SIZE = "block RLP-encoded size exceeds maximum: have {have}, want at most {limit}"
+    TOO_MANY_BLOBS = "too many blobs: have {have}, want at most {limit}"
+    # of a format that a later fork introduced
+    TRANSACTION_TOO_EARLY = "transaction {index}: {form} before {fork}"
+    TOO_MANY_UNCLES = "too many uncles: have {have}, want at most {limit}"
+    # included by the block or by an ancestor
+    UNCLE_INCLUDED = "uncle {uncle} is an ancestor, or there already"
+    # its parent is not a recent ancestor, or it is the block's own parent
+    UNCLE_NOT_RECENT = (
+        "uncle {uncle}: its parent {parent} is none of the ancestors that it may have"
+    )
+
+
+class InvalidForeignBlock(ErrorWithReason, InvalidBlock):
+    """An imported block that breaks a rule of its chain."""
+
 
 HIGHEST_GAS_LIMIT: Final = 2**63 - 1
 
@@ -92,3 +126,54 @@ def _verify_beacon_root(candidate: CandidateBlock, fork: str) -> None:
     have = candidate.header.parent_beacon_block_root
     want = (have or ZERO_HASH) if at_least(fork, "cancun") else None
     compare([(errors.WrongBeaconRoot, have, want)])
+
+
+MAX_UNCLES: Final = 2
+
+MAX_OMMER_DEPTH: Final = 7
+"""Number of relevant ancestors: an uncle's parent is at most the seventh ancestor, so an uncle is at most six blocks old."""
+
+
+def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock], fork: str) -> None:
+    """Verify a block's uncles against its header and its last ancestors.
+
+    Args:
+        candidate: The block.
+        ancestors: The last `MAX_OMMER_DEPTH` blocks before it, or all if there are fewer; the parent is the last one.
+        fork: The block's rule set.
+
+    Raises:
+        WrongUnclesHash: The header has another hash, or there are uncles after the Merge.
+        InvalidForeignBlock: An uncle is not allowed in this block.
+    """
+    want = keccak256(encode_ommers(candidate.ommers))
+    if candidate.ommers and at_least(fork, "paris"):
+        raise errors.WrongUnclesHash(want, keccak256(EMPTY_LIST))
+    compare([(errors.WrongUnclesHash, candidate.header.ommers_hash, want)])
+    if len(candidate.ommers) > MAX_UNCLES:
+        raise InvalidForeignBlock(
+            ForeignBlockReason.TOO_MANY_UNCLES, have=len(candidate.ommers), limit=MAX_UNCLES
+        )
+    if candidate.ommers:
+        _verify_places(candidate, ancestors)
+
+
+def _verify_places(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock]) -> None:
+    by_hash = {ancestor.hash: ancestor for ancestor in ancestors}
+    parent = ancestors[-1]
+    taken: set[Hash] = set(by_hash)
+    for ancestor in ancestors:
+        taken.update(ommer.hash for ommer in ancestor.ommers)
+    for ommer in candidate.ommers:
+        uncle = ommer.hash
+        if uncle in taken:
+            raise InvalidForeignBlock(ForeignBlockReason.UNCLE_INCLUDED, uncle=encode_data(uncle))
+        taken.add(uncle)
+        of = by_hash.get(ommer.parent_hash)
+        if of is None or of is parent:
+            raise InvalidForeignBlock(
+                ForeignBlockReason.UNCLE_NOT_RECENT,
+                uncle=encode_data(uncle),
+                parent=encode_data(ommer.parent_hash),
+            )
+        compare([(errors.WrongNumber, ommer.number, of.number + 1)])

@@ -16,7 +16,6 @@ from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.receipt import make_receipts
 from cchain_app.blocks.verification import compare, verify_body
 from cchain_app.config import at_least
-from cchain_app.evm.changes import merged
 from cchain_app.evm.engine import (
     BlockEnv,
     ExecutedBlock,
@@ -24,12 +23,16 @@ from cchain_app.evm.engine import (
     StateReader,
     TransactionResult,
 )
-from cchain_app.evm.pending_state import PendingState
+from cchain_app.evm.pending_state import PendingState, merged
 from cchain_app.evm.trie import NodeReader, OverlayReader, StateTrie, TrieUpdate
 from cchain_app.foreign.credits import credits_of, pay
-from cchain_app.foreign.errors import ForeignBlockReason, InvalidForeignBlock
-from cchain_app.foreign.headers import verify_header
-from cchain_app.foreign.ommers import MAX_OMMER_DEPTH, verify_ommers
+from cchain_app.foreign.headers import (
+    MAX_OMMER_DEPTH,
+    ForeignBlockReason,
+    InvalidForeignBlock,
+    verify_header,
+    verify_ommers,
+)
 from cchain_app.processing import BlockExecutor, VerifiedBlock
 from cchain_app.txs.transaction import GAS_PER_BLOB, Transaction
 from primitives.evm import Hash

@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 import msgspec
 from msgspec import Raw
 
-from cchain_app.forking import answers, retries
+from cchain_app.forking import answers
 from cchain_app.forking.errors import (
     MAX_WORDS,
     BadUpstreamAnswer,
@@ -217,8 +217,8 @@ class Upstream:
             words = "it did not answer in time" if failure.late else "no connection"
             away = UpstreamAway(UpstreamReason.NO_ANSWER, host=target.shown, problem=words)
             raise _Again(away, self._settings.backoff) from None
-        seconds = retries.seconds_until(answer.retry_after, self._settings.backoff)
-        if retries.is_status_worth_it(answer.status):
+        seconds = answers.seconds_until(answer.retry_after, self._settings.backoff)
+        if answers.is_status_worth_it(answer.status):
             away = UpstreamAway(UpstreamReason.HTTP_STATUS, host=target.shown, status=answer.status)
             raise _Again(away, seconds)
         if answer.content is None:
@@ -246,11 +246,11 @@ class Upstream:
     def _failure(self, target: _Url, error: Mapping[str, Any], seconds: float) -> Exception:
         code, message = error.get("code"), self._scrubbed(str(error.get("message", "")))
         code = code if isinstance(code, int) else 0
-        if retries.is_forgotten(message):
+        if answers.is_forgotten(message):
             return UpstreamError(
                 UpstreamReason.ARCHIVE_NEEDED, host=target.shown, message=message[:MAX_WORDS]
             )
-        if retries.is_error_worth_it(code, message):
+        if answers.is_error_worth_it(code, message):
             return _Again(UpstreamRefused(code, message), seconds)
         return UpstreamRefused(code, message, error.get("data"))
 

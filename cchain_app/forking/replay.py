@@ -22,9 +22,7 @@ from cchain_app.forking.errors import (
 )
 from cchain_app.forking.questions import HEADER_MEMBERS, block_of
 from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sender, with_sender
-from cchain_app.txs.errors import InvalidTransaction
-from cchain_app.txs.impersonation import named_sender, names_sender
-from cchain_app.txs.signing import UnsignedTransaction, encode_signed
+from cchain_app.txs.signing import UnsignedTransaction, encode_signed, named_sender, names_sender
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
     DYNAMIC_FEE,
@@ -32,6 +30,7 @@ from cchain_app.txs.transaction import (
     SET_CODE,
     AccessList,
     Authorization,
+    InvalidTransaction,
     Transaction,
 )
 from primitives.evm import Address, Hash, Slot

@@ -16,9 +16,15 @@ from cchain_app.pool.eviction import make_room, slots_of
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import AccountQueue, extend, split
 from cchain_app.txs.codec import DecodedTransaction
-from cchain_app.txs.errors import InvalidTransaction
-from cchain_app.txs.gas import floor_gas, intrinsic_gas
-from cchain_app.txs.transaction import DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
+from cchain_app.txs.transaction import (
+    DYNAMIC_FEE,
+    LEGACY,
+    SET_CODE,
+    InvalidTransaction,
+    Transaction,
+    floor_gas,
+    intrinsic_gas,
+)
 from primitives.evm import Hash
 
 Outcome = Hash | errors.PoolRejection | InvalidTransaction

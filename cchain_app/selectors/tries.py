@@ -12,8 +12,8 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.pending import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
-from cchain_app.evm.changes import with_owners
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader
+from cchain_app.evm.pending_state import with_owners
 from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import NodeReader, OverlayReader, TrieError, TrieUpdate, overlay
 from cchain_app.selectors import blocks

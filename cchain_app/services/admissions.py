@@ -21,7 +21,7 @@ from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.selectors.forked import supplied
 from cchain_app.store import pool as rows
 from cchain_app.store import questions
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
+from cchain_app.txs.transaction import InvalidTransaction, TransactionReason
 from chaindb import clock
 from chaindb.database import Question
 from chaindb.locks import Lock

@@ -3,7 +3,7 @@
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.first_block import first_block
-from cchain_app.foreign.genesis import verify_supported
+from cchain_app.foreign.files import verify_supported
 from cchain_app.genesis import Genesis, complete_text
 from cchain_app.genesis import load_genesis as read_genesis
 from cchain_app.genesis_fields import GenesisFileError

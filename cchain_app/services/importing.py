@@ -10,8 +10,8 @@ from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import InvalidBlock, TransactionRefused
 from cchain_app.chain import EvmChain
 from cchain_app.config import at_least
-from cchain_app.foreign.errors import ChainFileError, ChainFileReason
-from cchain_app.foreign.ommers import MAX_OMMER_DEPTH
+from cchain_app.foreign.files import ChainFileError, ChainFileReason
+from cchain_app.foreign.headers import MAX_OMMER_DEPTH
 from cchain_app.foreign.replay import ForeignReplay
 from cchain_app.processing import VerifiedBlock
 from cchain_app.selectors import blocks, state

@@ -21,7 +21,6 @@ from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import fork_of_next
-from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.codec import (
     DecodedTransaction,
     check_signature,
@@ -29,9 +28,8 @@ from cchain_app.txs.codec import (
     signed_digest,
     with_sender,
 )
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
-from cchain_app.txs.impersonation import named_sender, names_sender
-from cchain_app.txs.transaction import BLOB, Transaction
+from cchain_app.txs.signing import authorities_of, named_sender, names_sender
+from cchain_app.txs.transaction import BLOB, InvalidTransaction, Transaction, TransactionReason
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 from primitives.networks import LOCAL

@@ -6,8 +6,8 @@ requested one.
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.select import select_trie
+from cchain_app.evm.trie import Tries
 from cchain_app.forking.errors import ForkReason, ForkRefused
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.forking.replay import BlockPart

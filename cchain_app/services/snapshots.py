@@ -22,8 +22,8 @@ from cchain_app.store import development as rows
 from cchain_app.store import impersonation
 from cchain_app.store import pool as pool_rows
 from cchain_app.store.development import RestorableState
-from cchain_app.txs.authorities import authorities_of
 from cchain_app.txs.codec import decode_unsigned, with_sender
+from cchain_app.txs.signing import authorities_of
 from chaindb import clock
 from chaindb.locks import BUSY_SECONDS
 from primitives.evm import Hash

@@ -19,12 +19,11 @@ from cchain_app.blocks.errors import InvalidBlock, UnknownParent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block, unparsed_block
 from cchain_app.chain import EvmChain
 from cchain_app.config import ChainConfig
-from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.overrides import BlockOverride
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.select import select_trie
-from cchain_app.evm.trie import TrieError
+from cchain_app.evm.trie import TrieError, Tries
 from cchain_app.pool.entry import Newcomer
 from cchain_app.processing import ProcessingBlocks, VerifiedBlock
 from cchain_app.selectors import blocks, development, state

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from cchain_app.blocks.blobs import blob_base_fee
 from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState, BlockEnv, CallMessage
-from cchain_app.simulation.errors import SimulationReason, SimulationRefused, not_applied
+from cchain_app.simulation.plan import SimulationReason, SimulationRefused, not_applied
 from cchain_app.txs.request import CallRequest, unsigned
 from cchain_app.txs.signing import encode_authorization
 from cchain_app.txs.transaction import Transaction

@@ -37,11 +37,17 @@ from cchain_app.simulation.assembly import (
     StateRoots,
     assemble_block,
     executed_block,
+    logs_with_transfers,
 )
 from cchain_app.simulation.calls import MAXIMUM_NONCE, GasLeft, PreparedCall, prepare
-from cchain_app.simulation.errors import SimulationReason, SimulationRefused, not_applied
-from cchain_app.simulation.plan import BlockRequest, PlannedBlock, plan
-from cchain_app.simulation.transfers import logs_with_transfers
+from cchain_app.simulation.plan import (
+    BlockRequest,
+    PlannedBlock,
+    SimulationReason,
+    SimulationRefused,
+    not_applied,
+    plan,
+)
 from cchain_app.txs.request import CallRequest
 from primitives.evm import ZERO_HASH, Address
 

@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 
 from cchain_app.evm import opcodes
 from cchain_app.evm.tracing import UNBOUNDED, Recording, StepOptions
-from cchain_app.tracing.durations import InvalidDuration, parse_duration
-from cchain_app.tracing.go_struct import GoStruct, kind_of
+from cchain_app.tracing.go_values import GoStruct, InvalidDuration, kind_of, parse_duration
 from primitives.evm import Hash
 from primitives.reasons import ErrorWithReason
 

@@ -3,8 +3,7 @@
 from cchain_app.evm import failures
 from cchain_app.evm.tracing import UNBOUNDED, TransactionTrace
 from cchain_app.tracing import options
-from cchain_app.tracing.call import write_calls, write_selectors
-from cchain_app.tracing.erc7562 import write_accesses
+from cchain_app.tracing.call import write_accesses, write_calls, write_selectors
 from cchain_app.tracing.flat import write_flat
 from cchain_app.tracing.options import (
     CallConfig,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from cchain_app.evm import failures
-from cchain_app.evm.reverts import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
+from cchain_app.evm.failures import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.evm.tracing import Frame
 from cchain_app.transaction_log.abi import SELECTOR_BYTES
 from cchain_app.transaction_log.known import KnownSignatures

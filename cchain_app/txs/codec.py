@@ -8,7 +8,6 @@ recovers many senders in one call; `decode_transaction` does all steps for one t
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
 from cchain_app.txs.layout import LAYOUTS, FieldError, read_struct
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
@@ -18,7 +17,9 @@ from cchain_app.txs.transaction import (
     SET_CODE,
     AccessList,
     Authorization,
+    InvalidTransaction,
     Transaction,
+    TransactionReason,
 )
 from primitives import rlp, secp256k1
 from primitives.evm import Address, Hash

@@ -1,11 +1,18 @@
 """Encode transactions: the signed content, and the signed envelope. Decoding is in `codec`.
 
 Used for the accounts of a development chain and in tests; a node never signs for other accounts.
+
+A development chain accepts unsigned transactions of impersonated accounts. In place of a signature, r and s contain
+the sender's address. So transactions of two senders differ in bytes and hash, every decoder accepts the bytes, and a
+sender stored with them can be checked against them. Recovery from such a signature gives another account or fails, so
+code that accepts signed transactions must refuse these (`names_sender`). devnet.md 4.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
-from cchain_app.txs.authorities import authorization_digest
+from cchain_app.txs.codec import DecodedTransaction, RecoverMany, decode_unsigned, with_sender
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
     BLOB,
@@ -13,10 +20,47 @@ from cchain_app.txs.transaction import (
     SET_CODE,
     AccessList,
     Authorization,
+    Transaction,
 )
 from primitives import rlp, secp256k1
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
+from primitives.secp256k1 import Signature, SignedDigest
+
+_MAGIC = b"\x05"
+
+
+def authorization_digest(chain_id: int, address: Address, nonce: int) -> Hash:
+    """Return the hash that an authority signs."""
+    fields = (rlp.encode_uint(chain_id), rlp.encode_bytes(address), rlp.encode_uint(nonce))
+    return keccak256(_MAGIC + rlp.encode_list(fields))
+
+
+def authorities_of(
+    transactions: Sequence[Transaction], recover: RecoverMany
+) -> list[tuple[Address, ...]]:
+    """Return each transaction's distinct authorities, all recovered in one call.
+
+    Unspecified: as in go-ethereum only the signature must be valid. An authorization for
+    another chain, or with a nonce that cannot be next, has an authority too.
+    """
+    signatures = [_signatures(transaction.authorizations) for transaction in transactions]
+    together = list(chain.from_iterable(signatures))
+    found = iter(recover(together) if together else ())
+    return [_each_once(islice(found, len(those))) for those in signatures]
+
+
+def _signatures(authorizations: Sequence[Authorization]) -> list[SignedDigest]:
+    """Return the authorizations whose values are in range, as recovery requires."""
+    return [
+        SignedDigest(authorization_digest(chain_id, address, nonce), r, s, y_parity)
+        for chain_id, address, nonce, y_parity, r, s in authorizations
+        if secp256k1.is_valid(r, s, y_parity)
+    ]
+
+
+def _each_once(recovered: Iterable[Address | None]) -> tuple[Address, ...]:
+    return tuple(dict.fromkeys(address for address in recovered if address is not None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +181,29 @@ def _encode_access_list(access_list: AccessList) -> bytes:
         rlp.encode_list((rlp.encode_bytes(address), rlp.encode_list(map(rlp.encode_bytes, slots))))
         for address, slots in access_list
     )
+
+
+_ADDRESS_BITS = 160
+
+
+def impersonate(transaction: UnsignedTransaction, sender: Address) -> Transaction:
+    """Return an unsigned transaction of an impersonated sender.
+
+    Unspecified: v has the type's form for parity 0, for type 0 with the chain's ID (EIP-155).
+
+    Raises:
+        InvalidTransaction: It is of type 3.
+    """
+    name = int.from_bytes(sender)
+    raw = encode_signed(transaction, Signature(r=name, s=name, y_parity=0))
+    return with_sender(decode_unsigned(raw), sender)
+
+
+def names_sender(decoded: DecodedTransaction) -> bool:
+    """Return whether r and s both contain the same address in place of a signature."""
+    return decoded.r == decoded.s and not decoded.r >> _ADDRESS_BITS
+
+
+def named_sender(decoded: DecodedTransaction) -> Address:
+    """Return the sender in a transaction for which `names_sender` holds."""
+    return Address(decoded.r.to_bytes(20))

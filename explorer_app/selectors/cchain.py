@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from cchain_app import models
 from cchain_app.chain import EvmChain
 from cchain_app.txs.codec import decode_unsigned
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import InvalidTransaction
 from chaindb.fields import row_id
 from primitives.evm import Address, Hash
 

@@ -14,7 +14,7 @@ from cchain_app import models
 from cchain_app.chain import EvmChain
 from cchain_app.models import Call, CallType
 from cchain_app.txs.codec import decode_unsigned
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import InvalidTransaction
 from chaindb.fields import row_id
 from explorer_app.selectors import cchain
 from primitives.evm import Address, Hash

@@ -8,7 +8,7 @@ from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, Tran
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import GenesisNotTraceable, TraceDiffers
 from cchain_app.store.history import HistoryPruned
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import InvalidTransaction
 from explorer_app.selectors.places import place
 
 SECONDS: Final = 2.0

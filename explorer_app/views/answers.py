@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from cchain_app.evm.engine import CallInterrupted, CallRejected, CallResult
-from cchain_app.evm.reverts import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
+from cchain_app.evm.failures import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.selectors import blocks
 from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.decoding import DecodedArgument, DecodedCall, arguments_of, count, first

@@ -13,7 +13,7 @@ from cchain_app.selectors import blocks as chain_blocks
 from cchain_app.selectors import pool as chain_pool
 from cchain_app.transaction_log.reasons import FailureText, failure_of
 from cchain_app.txs.codec import decode_unsigned
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import InvalidTransaction
 from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import cchain, tokens, traces

@@ -22,7 +22,7 @@ from cchain_app.evm.engine import BlockEnv, ExecutedBlock, StateChanges, Transac
 from cchain_app.evm.reference import ReferenceEngine
 from cchain_app.evm.reference_package import load_fork
 from cchain_app.txs.codec import decode_transaction, decode_unsigned, with_sender
-from cchain_app.txs.impersonation import named_sender, names_sender
+from cchain_app.txs.signing import named_sender, names_sender
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256

@@ -7,7 +7,7 @@ from cchain_app.api import wire
 from cchain_app.api.errors import server_error
 from cchain_app.api.params.development import Mining
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.evm.reverts import reason_of
+from cchain_app.evm.failures import reason_of
 from cchain_app.evm.tracing import Recording
 from cchain_app.selectors import blocks, development, tracing
 from cchain_app.services import cheats, manual_mining

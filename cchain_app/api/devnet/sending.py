@@ -19,11 +19,20 @@ from cchain_app.pool import errors as pool_errors
 from cchain_app.pool.admission import Outcome
 from cchain_app.selectors import blocks, development, impersonation, pool, signers
 from cchain_app.services import transactions
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
-from cchain_app.txs.impersonation import impersonate
 from cchain_app.txs.request import CallRequest, to_be_signed
-from cchain_app.txs.signing import UnsignedTransaction, encode_unsigned, sign_transaction
-from cchain_app.txs.transaction import BLOB, LEGACY, Transaction
+from cchain_app.txs.signing import (
+    UnsignedTransaction,
+    encode_unsigned,
+    impersonate,
+    sign_transaction,
+)
+from cchain_app.txs.transaction import (
+    BLOB,
+    LEGACY,
+    InvalidTransaction,
+    Transaction,
+    TransactionReason,
+)
 from chaindb.locks import QUEUE_SECONDS
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address, Hash

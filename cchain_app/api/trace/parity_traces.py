@@ -29,8 +29,13 @@ from cchain_app.foreign.credits import Reward
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors import tracing as traced
 from cchain_app.tracing.deadline import Deadline
-from cchain_app.tracing.parity import TransactionPlace, entries, localized_entries, reward_entry
-from cchain_app.tracing.state_diff import state_diff
+from cchain_app.tracing.parity import (
+    TransactionPlace,
+    entries,
+    localized_entries,
+    reward_entry,
+    state_diff,
+)
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Hash

@@ -19,8 +19,7 @@ from typing_extensions import override
 
 from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.chain import EvmChain
-from cchain_app.foreign.errors import ChainFileError
-from cchain_app.foreign.files import read_blocks
+from cchain_app.foreign.files import ChainFileError, read_blocks
 from cchain_app.selectors import blocks
 from cchain_app.services.genesis import begin_import
 from cchain_app.services.importing import ImportResult, NotMerged, import_blocks, let_make_blocks

@@ -7,7 +7,7 @@ import pytest
 from cchain_app.evm.engine import Engine, ExecutionInvalid
 from cchain_app.evm.select import select_engine
 from cchain_app.evm.tracing import Recording
-from cchain_app.txs.impersonation import impersonate
+from cchain_app.txs.signing import impersonate
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
 from primitives.evm import Address
 from tests.builders import bytecode

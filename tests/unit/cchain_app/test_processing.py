@@ -16,17 +16,15 @@ from cchain_app.blocks.errors import (
     WrongTransactionsRoot,
 )
 from cchain_app.blocks.receipt import encode_logs
-from cchain_app.evm.cached_trie import Tries
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.pending_state import MAX_LEVELS
 from cchain_app.evm.select import has_native, select_engine, select_trie
-from cchain_app.evm.trie import NodeReader, StateTrie, TrieUpdate
+from cchain_app.evm.trie import NodeReader, StateTrie, Tries, TrieUpdate
 from cchain_app.genesis import built_in_text, load_genesis
 from cchain_app.processing import BlockExecutor, ProcessingBlocks, VerifiedBlock
 from cchain_app.rules.ethereum import NO_EXTENSION, EthereumRules, NoExtension
 from cchain_app.rules.port import BlockExtension
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.transaction import InvalidTransaction, Transaction, TransactionReason
 from chainvm.port import BlockContext
 from chainvm.processing import NotProcessing
 from primitives.evm import Address, Hash

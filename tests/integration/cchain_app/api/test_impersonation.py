@@ -8,8 +8,8 @@ from cchain_app import models
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
 from cchain_app.txs.codec import decode_unsigned, recover_sender
-from cchain_app.txs.errors import TransactionReason
-from cchain_app.txs.impersonation import impersonate
+from cchain_app.txs.signing import impersonate
+from cchain_app.txs.transaction import TransactionReason
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address
 from tests.builders import bytecode

@@ -18,9 +18,15 @@ from cchain_app.services.genesis import OtherChainId, genesis_text, load_genesis
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import chain as stored
 from cchain_app.txs.codec import decode_transaction
-from cchain_app.txs.errors import TransactionReason
 from cchain_app.txs.signing import sign_transaction
-from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, LEGACY, SET_CODE, Transaction
+from cchain_app.txs.transaction import (
+    ACCESS_LIST,
+    DYNAMIC_FEE,
+    LEGACY,
+    SET_CODE,
+    Transaction,
+    TransactionReason,
+)
 from chaindb.connections import in_thread
 from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError

@@ -12,7 +12,7 @@ from cchain_app.blocks import errors
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.selectors import blocks
-from cchain_app.txs import errors as tx_errors
+from cchain_app.txs import transaction as tx_errors
 from cchain_app.txs.signing import sign_transaction
 from cchain_app.txs.transaction import SET_CODE
 from primitives.evm import Address, Hash

@@ -13,7 +13,8 @@ from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.body import Withdrawal, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import InvalidBlock
-from cchain_app.foreign import errors as foreign
+from cchain_app.foreign.files import ChainFileError, ChainFileReason
+from cchain_app.foreign.headers import ForeignBlockReason
 from cchain_app.foreign.replay import MAX_RLP_BLOCK_SIZE
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
@@ -118,33 +119,33 @@ def test_a_gas_limit_moves_in_small_steps(
 ) -> None:
     caught = refused(3, forged(3, **changes))
 
-    assert caught.reason is foreign.ForeignBlockReason.GAS_LIMIT
+    assert caught.reason is ForeignBlockReason.GAS_LIMIT
     assert words in str(caught)
 
 
 def test_no_more_gas_is_used_than_the_limit(directory: Path) -> None:
     caught = refused(3, forged(3, gas_used=10_000_001))
 
-    assert caught.reason is foreign.ForeignBlockReason.GAS_USED
+    assert caught.reason is ForeignBlockReason.GAS_USED
 
 
 @pytest.mark.parametrize(
     ("number", "uncles", "reason"),
     [
-        (6, lambda: [block(4).header], foreign.ForeignBlockReason.UNCLE_INCLUDED),
-        (6, lambda: list(block(4).ommers), foreign.ForeignBlockReason.UNCLE_INCLUDED),
-        (6, lambda: [sibling(4), sibling(4)], foreign.ForeignBlockReason.UNCLE_INCLUDED),
-        (6, lambda: [sibling(6)], foreign.ForeignBlockReason.UNCLE_NOT_RECENT),
-        (LONDON, lambda: [sibling(8)], foreign.ForeignBlockReason.UNCLE_NOT_RECENT),
+        (6, lambda: [block(4).header], ForeignBlockReason.UNCLE_INCLUDED),
+        (6, lambda: list(block(4).ommers), ForeignBlockReason.UNCLE_INCLUDED),
+        (6, lambda: [sibling(4), sibling(4)], ForeignBlockReason.UNCLE_INCLUDED),
+        (6, lambda: [sibling(6)], ForeignBlockReason.UNCLE_NOT_RECENT),
+        (LONDON, lambda: [sibling(8)], ForeignBlockReason.UNCLE_NOT_RECENT),
         (
             6,
             lambda: [sibling(3), sibling(4), sibling(5)],
-            foreign.ForeignBlockReason.TOO_MANY_UNCLES,
+            ForeignBlockReason.TOO_MANY_UNCLES,
         ),
     ],
 )
 def test_uncles_that_a_block_cannot_have_are_refused(
-    directory: Path, number: int, uncles: Callable[[], Any], reason: foreign.ForeignBlockReason
+    directory: Path, number: int, uncles: Callable[[], Any], reason: ForeignBlockReason
 ) -> None:
     assert refused(number, forged(number, ommers=tuple(uncles()))).reason is reason
 
@@ -189,7 +190,7 @@ def test_more_blobs_than_the_schedule_allows_are_refused(directory: Path) -> Non
         forged(CANCUN, transactions=twice, transactions_root=root, blob_gas_used=8 * 2**17),
     )
 
-    assert caught.reason is foreign.ForeignBlockReason.TOO_MANY_BLOBS
+    assert caught.reason is ForeignBlockReason.TOO_MANY_BLOBS
     assert caught.values == {"have": 8, "limit": 6}
 
 
@@ -200,7 +201,7 @@ def test_a_transaction_that_names_its_chain_comes_since_spurious_dragon(director
 
     caught = refused(2, forged(2, transactions=raws, transactions_root=root))
 
-    assert caught.reason is foreign.ForeignBlockReason.TRANSACTION_TOO_EARLY
+    assert caught.reason is ForeignBlockReason.TRANSACTION_TOO_EARLY
 
 
 def test_a_block_has_at_most_eight_mebibytes_since_osaka(directory: Path) -> None:
@@ -210,7 +211,7 @@ def test_a_block_has_at_most_eight_mebibytes_since_osaka(directory: Path) -> Non
 
     caught = refused(LAST, forged(LAST, transactions=raws))
 
-    assert caught.reason is foreign.ForeignBlockReason.SIZE
+    assert caught.reason is ForeignBlockReason.SIZE
     assert caught.values["have"] > caught.values["limit"] == MAX_RLP_BLOCK_SIZE
 
 
@@ -229,7 +230,7 @@ def test_bytes_that_are_no_block_are_refused(directory: Path) -> None:
 def test_what_stands_before_the_break_of_a_file_is_kept(directory: Path) -> None:
     whole = b"".join(_up_to(6))
 
-    with raises(foreign.ChainFileReason.INCOMPLETE, kind=foreign.ChainFileError) as caught:
+    with raises(ChainFileReason.INCOMPLETE, kind=ChainFileError) as caught:
         bring(history().genesis, whole + forged(6)[:100])
 
     assert caught.value.values["position"] == len(whole)
@@ -264,7 +265,7 @@ def blocks_header() -> Any:
 def test_another_block_at_a_height_that_is_there_stops_the_import(directory: Path) -> None:
     bring(history().genesis, history().file)
 
-    with raises(foreign.ChainFileReason.BLOCK_DIFFERS, kind=foreign.ChainFileError) as caught:
+    with raises(ChainFileReason.BLOCK_DIFFERS, kind=ChainFileError) as caught:
         bring(history().genesis, [*_up_to(7), forged(7, extra_data=b"other")])
 
     assert caught.value.values["number"] == 7

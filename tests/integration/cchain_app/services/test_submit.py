@@ -14,8 +14,8 @@ from cchain_app.pool import errors
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import admissions, transactions
 from cchain_app.services.admissions import expire
-from cchain_app.txs.errors import TransactionReason
 from cchain_app.txs.signing import sign_transaction
+from cchain_app.txs.transaction import TransactionReason
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS
 from primitives.secp256k1 import SignedDigest

@@ -23,10 +23,10 @@ from cchain_app.selectors.tries import ProofWindowPassed
 from cchain_app.services.pending import PendingBlockNotBuilt
 from cchain_app.services.poll_filters import FilterNotFound
 from cchain_app.services.tracing import BlockNotTraceable
-from cchain_app.simulation.errors import SimulationRefused
+from cchain_app.simulation.plan import SimulationRefused
 from cchain_app.store.history import HistoryPruned
 from cchain_app.tracing.options import BadTraceConfig
-from cchain_app.txs.errors import InvalidTransaction
+from cchain_app.txs.transaction import InvalidTransaction
 
 ROOTS = (
     DevelopmentError,

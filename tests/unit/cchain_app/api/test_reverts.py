@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from cchain_app.api.errors import failure
 from cchain_app.evm.engine import CallResult
-from cchain_app.evm.reverts import reason_of
+from cchain_app.evm.failures import reason_of
 
 
 def abi_text(text: str) -> bytes:

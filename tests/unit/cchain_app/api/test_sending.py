@@ -10,7 +10,7 @@ from cchain_app.api import registry
 from cchain_app.api.eth import transactions as eth_transactions
 from cchain_app.pool.errors import NonceTooLow
 from cchain_app.services import transactions
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
+from cchain_app.txs.transaction import InvalidTransaction, TransactionReason
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node

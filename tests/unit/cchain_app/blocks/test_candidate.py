@@ -22,8 +22,7 @@ from cchain_app.blocks.candidate import (
 )
 from cchain_app.blocks.header import Header, encode_header
 from cchain_app.evm.engine import ExecutionInvalid
-from cchain_app.txs.errors import TransactionReason
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.transaction import Transaction, TransactionReason
 from primitives import rlp
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.foreign.errors import ChainFileError, ChainFileReason
-from cchain_app.foreign.files import MAX_BYTES, read_blocks
+from cchain_app.foreign.files import MAX_BYTES, ChainFileError, ChainFileReason, read_blocks
 from primitives import rlp
 from tests.builders.reasons import raises
 

@@ -141,3 +141,56 @@ def test_a_text_is_utf8_wherever_it_is_cut(monkeypatch: pytest.MonkeyPatch) -> N
 
     assert json_limits.is_utf8("é€😀a".encode() * 3)
     assert not json_limits.is_utf8("é€😀a".encode()[:-2])
+
+
+@pytest.mark.parametrize(
+    ("code", "message", "again"),
+    [
+        (429, "", True),
+        (-32005, "daily request count exceeded", True),
+        (-32000, "Rate limit reached", True),
+        (-32000, "header not found", True),
+        (-32603, "Max retries exceeded", True),
+        (-32000, "execution reverted", False),
+        (3, "execution reverted: rates", False),
+        (-32601, "the method does not exist", False),
+    ],
+)
+def test_errors_that_may_pass(code, message, again):
+    assert answers.is_error_worth_it(code, message) is again
+
+
+@pytest.mark.parametrize(
+    ("status", "again"),
+    [(200, False), (401, False), (404, False), (429, True), (500, True), (503, True)],
+)
+def test_statuses_that_may_pass(status, again):
+    assert answers.is_status_worth_it(status) is again
+
+
+@pytest.mark.parametrize(
+    ("message", "forgotten"),
+    [
+        ("missing trie node 1234 (path ) state 0xab is not available", True),
+        ("historical state 0xab is not available", True),
+        ("Historical state not available in path scheme yet", True),
+        ("execution reverted", False),
+    ],
+)
+def test_state_that_only_an_archive_has(message, forgotten):
+    assert answers.is_forgotten(message) is forgotten
+
+
+@pytest.mark.parametrize(
+    ("given", "seconds"),
+    [
+        ("3", 3.0),
+        ("0", 0.0),
+        ("600", 60.0),
+        ("-1", 1.5),
+        (None, 1.5),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", 1.5),
+    ],
+)
+def test_retry_after_wins_over_the_backoff(given, seconds):
+    assert answers.seconds_until(given, 1.5) == seconds

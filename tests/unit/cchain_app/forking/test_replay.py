@@ -8,8 +8,7 @@ from cchain_app.api.wire import waiting_transaction
 from cchain_app.forking.errors import BadUpstreamAnswer, ForkReason, ForkRefused
 from cchain_app.forking.replay import read_replay
 from cchain_app.txs.codec import decode_unsigned
-from cchain_app.txs.impersonation import impersonate
-from cchain_app.txs.signing import encode_signed, sign_authorization
+from cchain_app.txs.signing import encode_signed, impersonate, sign_authorization
 from cchain_app.txs.transaction import ACCESS_LIST, SET_CODE, Transaction
 from primitives.evm import Address, Slot
 from primitives.secp256k1 import ORDER, Signature

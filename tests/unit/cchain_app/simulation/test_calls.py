@@ -3,7 +3,7 @@
 import pytest
 
 from cchain_app.evm.engine import AccountState
-from cchain_app.simulation import errors
+from cchain_app.simulation import plan
 from cchain_app.simulation.calls import GasLeft, PreparedCall, prepare
 from cchain_app.txs.request import CallRequest, unsigned
 from cchain_app.txs.signing import UnsignedTransaction, sign_authorization
@@ -44,8 +44,8 @@ def test_it_has_no_more_gas_than_all_calls_may_use_together():
 def test_it_may_not_want_more_gas_than_the_block_has_left():
     assert prepared(gas=30_000_000).message.gas == 30_000_000
     with raises(
-        errors.SimulationReason.BLOCK_GAS_LIMIT,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.BLOCK_GAS_LIMIT,
+        kind=plan.SimulationRefused,
         match=r"^block gas limit reached: remaining: 30000000, required: 30000001$",
     ):
         prepared(gas=30_000_001)
@@ -81,17 +81,15 @@ def test_a_price_must_pay_the_base_fee_even_without_validation_if_one_is_named()
         prepared(env=DEAR, max_fee_per_gas=200, max_priority_fee_per_gas=3).message.gas_price == 103
     )
     words = f"address {checksum_address(SENDER)}, maxFeePerGas: 99, baseFee: 100"
-    with raises(
-        errors.SimulationReason.FEE_BELOW_BASE_FEE, kind=errors.SimulationRefused, match=words
-    ):
+    with raises(plan.SimulationReason.FEE_BELOW_BASE_FEE, kind=plan.SimulationRefused, match=words):
         prepared(env=DEAR, max_fee_per_gas=99)
     with raises(
-        errors.SimulationReason.FEE_BELOW_BASE_FEE,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.FEE_BELOW_BASE_FEE,
+        kind=plan.SimulationRefused,
         match="maxFeePerGas: 0, baseFee: 100",
     ):
         prepared(env=DEAR, validate=True)
-    with raises(errors.SimulationReason.TIP_ABOVE_FEE, kind=errors.SimulationRefused):
+    with raises(plan.SimulationReason.TIP_ABOVE_FEE, kind=plan.SimulationRefused):
         prepared(max_fee_per_gas=1, max_priority_fee_per_gas=2)
 
 
@@ -99,17 +97,17 @@ def test_nonces_count_with_validation_only():
     assert prepared(nonce=99).transaction.nonce == 99
     assert prepared(nonce=7, validate=True).message.nonce == 7
     with raises(
-        errors.SimulationReason.NONCE_TOO_LOW,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.NONCE_TOO_LOW,
+        kind=plan.SimulationRefused,
         match=r"err: nonce too low: .* tx: 6 state: 7 \(supplied",
     ):
         prepared(nonce=6, validate=True)
-    with raises(errors.SimulationReason.NONCE_TOO_HIGH, kind=errors.SimulationRefused):
+    with raises(plan.SimulationReason.NONCE_TOO_HIGH, kind=plan.SimulationRefused):
         prepared(nonce=8, validate=True)
     last = AccountState(2**64 - 1, 10**20, EMPTY_HASH)
     with raises(
-        errors.SimulationReason.CALL_NOT_APPLIED,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.CALL_NOT_APPLIED,
+        kind=plan.SimulationRefused,
         match="nonce has max value",
     ):
         prepared(account=last, validate=True)
@@ -117,22 +115,20 @@ def test_nonces_count_with_validation_only():
 
 def test_the_sender_must_have_what_it_sends_and_the_fee_cap():
     words = f"err: insufficient funds for gas \\* price \\+ value: address {checksum_address(SENDER)} have 0 want 1 "
-    with raises(
-        errors.SimulationReason.NOT_ENOUGH_FUNDS, kind=errors.SimulationRefused, match=words
-    ):
+    with raises(plan.SimulationReason.NOT_ENOUGH_FUNDS, kind=plan.SimulationRefused, match=words):
         prepared(account=None, value=1)
     cost = 21_000 * 5 + 1
     poor = AccountState(0, cost - 1, EMPTY_HASH)
     with raises(
-        errors.SimulationReason.NOT_ENOUGH_FUNDS,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.NOT_ENOUGH_FUNDS,
+        kind=plan.SimulationRefused,
         match=f"have {cost - 1} want {cost}",
     ):
         prepared(account=poor, gas=21_000, value=1, max_fee_per_gas=5)
     assert prepared(account=poor, gas=21_000, max_fee_per_gas=5)
     with raises(
-        errors.SimulationReason.NOT_ENOUGH_FUNDS,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.NOT_ENOUGH_FUNDS,
+        kind=plan.SimulationRefused,
         match="required balance exceeds 256 bits",
     ):
         prepared(gas=21_000, gas_price=2**255)
@@ -160,20 +156,18 @@ def test_blobs_cost_the_price_of_their_block():
 def test_a_cap_of_blobs_must_pay_their_price_and_be_paid():
     env = block_env(base_fee=0, blob_base_fee=7)
     words = f"address {checksum_address(SENDER)} blobGasFeeCap: 6, blobBaseFee: 7"
-    with raises(
-        errors.SimulationReason.CALL_NOT_APPLIED, kind=errors.SimulationRefused, match=words
-    ):
+    with raises(plan.SimulationReason.CALL_NOT_APPLIED, kind=plan.SimulationRefused, match=words):
         prepared(env=env, blob_hashes=BLOBS, max_fee_per_blob_gas=6)
     with raises(
-        errors.SimulationReason.CALL_NOT_APPLIED,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.CALL_NOT_APPLIED,
+        kind=plan.SimulationRefused,
         match="blobGasFeeCap: 0, blobBaseFee: 7",
     ):
         prepared(env=env, blob_hashes=BLOBS, validate=True)
     poor = AccountState(7, 9 * BLOB_GAS - 1, EMPTY_HASH)
     with raises(
-        errors.SimulationReason.NOT_ENOUGH_FUNDS,
-        kind=errors.SimulationRefused,
+        plan.SimulationReason.NOT_ENOUGH_FUNDS,
+        kind=plan.SimulationRefused,
         match=f"want {9 * BLOB_GAS}",
     ):
         prepared(env=env, account=poor, blob_hashes=BLOBS, max_fee_per_blob_gas=9)
@@ -182,20 +176,20 @@ def test_a_cap_of_blobs_must_pay_their_price_and_be_paid():
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        ("intrinsic gas too low: have 1, want 2", errors.SimulationReason.INTRINSIC_GAS_TOO_LOW),
+        ("intrinsic gas too low: have 1, want 2", plan.SimulationReason.INTRINSIC_GAS_TOO_LOW),
         (
             "insufficient gas for floor data gas cost: have 1, want 2",
-            errors.SimulationReason.FLOOR_GAS_TOO_LOW,
+            plan.SimulationReason.FLOOR_GAS_TOO_LOW,
         ),
         (
             "max initcode size exceeded: code size 2 limit 1",
-            errors.SimulationReason.INIT_CODE_TOO_LARGE,
+            plan.SimulationReason.INIT_CODE_TOO_LARGE,
         ),
-        ("something that only engines know", errors.SimulationReason.CALL_NOT_APPLIED),
+        ("something that only engines know", plan.SimulationReason.CALL_NOT_APPLIED),
     ],
 )
 def test_an_engines_words_say_which_refusal_it_is(words, reason):
-    refused = errors.not_applied(words, 5)
+    refused = plan.not_applied(words, 5)
     assert refused.reason is reason
     assert str(refused) == f"err: {words} (supplied gas 5)"
 

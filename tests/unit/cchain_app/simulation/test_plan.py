@@ -3,8 +3,7 @@
 import pytest
 
 from cchain_app.evm.overrides import BlockOverride
-from cchain_app.simulation.errors import SimulationReason, SimulationRefused
-from cchain_app.simulation.plan import BlockRequest, plan
+from cchain_app.simulation.plan import BlockRequest, SimulationReason, SimulationRefused, plan
 from cchain_app.txs.request import CallRequest
 from tests.builders.accepted import accepted
 from tests.builders.reasons import raises

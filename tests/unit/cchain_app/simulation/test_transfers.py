@@ -2,7 +2,7 @@
 
 from cchain_app.evm.engine import Log
 from cchain_app.evm.tracing import Frame, FrameLog
-from cchain_app.simulation.transfers import TRANSFER_ADDRESS, TRANSFER_TOPIC, logs_with_transfers
+from cchain_app.simulation.assembly import TRANSFER_ADDRESS, TRANSFER_TOPIC, logs_with_transfers
 from tests.builders.traces import CALLEE, CALLER, OTHER, frame, selfdestruct
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cchain_app.evm.tracing import Recording, StepOptions
-from cchain_app.tracing.durations import InvalidDuration, parse_duration
+from cchain_app.tracing.go_values import InvalidDuration, parse_duration
 from cchain_app.tracing.options import (
     BadTraceConfig,
     CallConfig,

@@ -3,7 +3,7 @@
 import pytest
 
 from cchain_app.txs.codec import decode_unsigned, recover_sender, with_sender
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
+from cchain_app.txs.transaction import InvalidTransaction, TransactionReason
 from primitives.hashing import keccak256
 from tests.builders.reasons import raises
 from tests.builders.spec_history import BLOB_HASH, CHAIN_ID, history

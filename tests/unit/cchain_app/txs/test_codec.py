@@ -11,8 +11,7 @@ from cchain_app.txs.codec import (
     recover_sender,
     with_sender,
 )
-from cchain_app.txs.errors import InvalidTransaction, TransactionReason
-from cchain_app.txs.transaction import Transaction
+from cchain_app.txs.transaction import InvalidTransaction, Transaction, TransactionReason
 from primitives.hashing import keccak256
 from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import ORDER

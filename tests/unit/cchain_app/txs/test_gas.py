@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.txs.gas import floor_gas, intrinsic_gas
 from cchain_app.txs.signing import sign_authorization
+from cchain_app.txs.transaction import floor_gas, intrinsic_gas
 from primitives.recursion import recursion_limit_kept
 from tests.builders.transactions import KEY, RECIPIENT, unsigned
 

@@ -1,11 +1,36 @@
 """Signing gives exactly the bytes of eth_account, because both are deterministic."""
 
+from typing import Any
+
 import pytest
 
-from cchain_app.txs.signing import encode_authorization, sign_authorization, sign_transaction
+from cchain_app.txs.codec import check_signature, decode_unsigned, recover_sender
+from cchain_app.txs.signing import (
+    authorities_of,
+    encode_authorization,
+    impersonate,
+    named_sender,
+    names_sender,
+    sign_authorization,
+    sign_transaction,
+)
+from cchain_app.txs.transaction import (
+    ACCESS_LIST,
+    BLOB,
+    DYNAMIC_FEE,
+    LEGACY,
+    SET_CODE,
+    InvalidTransaction,
+    TransactionReason,
+)
+from primitives import secp256k1
+from primitives.evm import ZERO_ADDRESS, Address
+from primitives.hashing import keccak256
 from primitives.recursion import recursion_limit_kept
 from primitives.secp256k1 import InvalidPrivateKey
-from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, unsigned
+from tests.builders.cchain import SENDERS, authorization
+from tests.builders.reasons import raises
+from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, signed, unsigned
 
 with recursion_limit_kept():
     import rlp as library
@@ -72,3 +97,99 @@ def test_an_authorization_is_a_list_of_six():
 def test_nothing_is_signed_without_a_key():
     with pytest.raises(InvalidPrivateKey):
         sign_transaction(unsigned(), b"")
+
+
+SHORT = Address(bytes(18) + b"\x01\x02")
+KINDS: list[dict[str, Any]] = [
+    {"type": LEGACY},
+    {"type": ACCESS_LIST, "access_list": ((RECIPIENT, ()),)},
+    {"type": DYNAMIC_FEE},
+    {"type": SET_CODE, "authorizations": (authorization(0, RECIPIENT, 0),)},
+]
+
+
+@pytest.mark.parametrize(
+    "sender", [SENDERS[0], SHORT, ZERO_ADDRESS], ids=["plain", "short", "zero"]
+)
+@pytest.mark.parametrize("fields", KINDS, ids=["legacy", "access list", "dynamic fee", "set code"])
+def test_it_names_its_sender_and_is_read_back(fields: dict[str, Any], sender: Address) -> None:
+    made = impersonate(unsigned(**fields), sender)
+    read = decode_unsigned(made.raw)
+
+    assert made.is_impersonated
+    assert (made.sender, made.type, made.y_parity) == (sender, fields["type"], 0)
+    assert made.hash == read.hash == keccak256(made.raw)
+    assert names_sender(read)
+    assert named_sender(read) == sender
+    assert made.chain_id == CHAIN_ID
+
+
+def test_two_senders_of_the_same_have_hashes_of_their_own() -> None:
+    first, second = (impersonate(unsigned(), sender) for sender in SENDERS[:2])
+    assert first.hash != second.hash
+
+
+def test_its_signature_gives_somebody_else() -> None:
+    read = decode_unsigned(impersonate(unsigned(), SENDERS[0]).raw)
+    check_signature(read, CHAIN_ID)
+    assert recover_sender(read) != SENDERS[0]
+
+
+def test_the_zero_address_signs_nothing() -> None:
+    with raises(TransactionReason.SIGNATURE_VALUES, kind=InvalidTransaction):
+        check_signature(decode_unsigned(impersonate(unsigned(), ZERO_ADDRESS).raw), CHAIN_ID)
+
+
+def test_what_was_signed_is_not_impersonated() -> None:
+    made = signed()
+    assert not made.is_impersonated
+    assert not names_sender(decode_unsigned(made.raw))
+
+
+def test_blobs_are_refused() -> None:
+    with raises(TransactionReason.BLOBS_NOT_SUPPORTED, kind=InvalidTransaction):
+        impersonate(unsigned(type=BLOB, max_fee_per_blob_gas=1), SENDERS[0])
+
+
+def naming(*authorizations):
+    return signed(type=SET_CODE, gas=1_000_000, authorizations=authorizations)
+
+
+def found(*transactions):
+    return authorities_of(transactions, secp256k1.recover_many)
+
+
+def test_each_authority_is_named_once_in_the_order_of_the_list():
+    entries = [
+        authorization(signer, RECIPIENT, nonce) for signer, nonce in ((1, 0), (0, 0), (1, 1))
+    ]
+    assert found(naming(*entries)) == [(SENDERS[1], SENDERS[0])]
+
+
+def test_an_authorization_for_another_chain_or_turn_has_an_authority_too():
+    elsewhere = authorization(0, RECIPIENT, 0, chain_id=1)
+    late = authorization(1, RECIPIENT, 99, chain_id=0)
+    assert found(naming(elsewhere, late)) == [(SENDERS[0], SENDERS[1])]
+
+
+def test_what_nobody_can_have_signed_has_none():
+    good = authorization(0, RECIPIENT, 0)
+    high = good._replace(s=secp256k1.ORDER - good.s, y_parity=1 - good.y_parity)
+    wrong = [good._replace(r=0), good._replace(y_parity=2), high, good._replace(r=5)]
+    assert secp256k1.recover_many([(bytes(32), 5, 1, 1)]) == [None]
+    assert found(naming(*wrong)) == [()]
+    assert found(naming(*wrong, good)) == [(SENDERS[0],)]
+
+
+def test_all_are_recovered_in_one_call():
+    asked = []
+
+    def recover(signatures):
+        asked.append(len(signatures))
+        return secp256k1.recover_many(signatures)
+
+    first = naming(authorization(0, RECIPIENT, 0), authorization(1, RECIPIENT, 0))
+    second = naming(authorization(2, RECIPIENT, 0))
+    assert authorities_of([first, second], recover) == [SENDERS[:2], (SENDERS[2],)]
+    assert authorities_of([signed()], recover) == [()]
+    assert asked == [3]
