@@ -1,4 +1,4 @@
-"""Accounts at the head, and the changes that blocks made to them."""
+"""Accounts at the head, the changes that blocks made to them, and columns for rows with an account's values."""
 
 from typing import Any
 
@@ -11,14 +11,52 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm, parse_term
-from cchain_app.admin import display, links
-from cchain_app.admin.account_values import AccountValuesAdmin
+from cchain_app.admin import display, pages
 from cchain_app.admin.calls import creation_of
-from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_of_block_hash
+from cchain_app.admin.pages import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.models import Account, AccountChange, Code, Contract, Receipt, StorageSlot
 from cchain_app.txs.transaction import DELEGATION_PREFIX
 from chaindb.fields import HexBytes
 from primitives.hashing import EMPTY_HASH
+
+
+class AccountValuesAdmin(RowsAdmin):
+    """An admin page for rows with an address and the nonce, balance and code hash of that account."""
+
+    @admin.display(description="Address")
+    def short_address(self, row: Any) -> SafeString:
+        """Return the account for the list."""
+        return display.short_account(row.address)
+
+    @admin.display(description="Address")
+    def full_address(self, row: Any) -> SafeString:
+        """Return the account."""
+        return display.full_account(row.address)
+
+    @admin.display(description="Balance")
+    def short_balance(self, row: Any) -> SafeString:
+        """Return the balance for the list."""
+        return display.amount(row.balance)
+
+    @admin.display(description="Balance")
+    def balance_text(self, row: Any) -> SafeString:
+        """Return the balance in full."""
+        return display.full_amount(row.balance)
+
+    @admin.display(description="Nonce")
+    def nonce_text(self, row: Any) -> SafeString | str:
+        """Return the nonce."""
+        return display.NOTHING if row.nonce is None else f"{row.nonce:,}"
+
+    @admin.display(description="Kind")
+    def kind(self, row: Any) -> SafeString:
+        """Return whether the account has code, or does not exist."""
+        if row.code_hash is None:
+            return display.badge("did not exist", "wait")
+        if row.code_hash == EMPTY_HASH:
+            return display.badge("account")
+        return display.badge("contract", "note")
+
 
 MAX_SLOTS = 50
 """Most storage slots shown on an account's page."""
@@ -94,14 +132,14 @@ class AccountAdmin(RowsAdmin):
     @admin.display(description="Transactions")
     def transactions(self, account: Account) -> SafeString:
         """Return a link to the account's transactions."""
-        return display.link("Transactions ›", links.search_page("transaction", account.address))
+        return display.link("Transactions ›", pages.search_page("transaction", account.address))
 
     @admin.display(description="History")
     def history(self, account: Account) -> SafeString:
         """Return links to the account's transactions, the logs it emitted and its changes."""
         return display.line(
             *(
-                display.link(f"{text} ›", links.search_page(model, account.address))
+                display.link(f"{text} ›", pages.search_page(model, account.address))
                 for text, model in (
                     ("Transactions", "transaction"),
                     ("Internal calls", "call"),
@@ -122,7 +160,7 @@ class AccountAdmin(RowsAdmin):
             return display.NOTHING
         made = creation_of(bytes(account.address))
         if made is not None:
-            page = links.transaction_page(made.transaction)
+            page = pages.transaction_page(made.transaction)
             shown = display.full_link(made.transaction_hash, page)
             return display.stack(shown, display.line("by", display.full_account(made.creator)))
         receipts = objects(Receipt).filter(contract_address=account.address, succeeded=True)
@@ -130,7 +168,7 @@ class AccountAdmin(RowsAdmin):
         if found is None:
             return display.NOTHING
         key, tx_hash = found
-        return display.full_link(bytes(tx_hash), links.transaction_page(key))
+        return display.full_link(bytes(tx_hash), pages.transaction_page(key))
 
     @admin.display(description="Code hash")
     def full_code_hash(self, account: Account) -> SafeString:
@@ -243,7 +281,7 @@ class ContractAdmin(AccountAdmin):
         """Return the transaction that created the contract; nothing if another contract created it."""
         if contract.creation_hash is None:
             return display.NOTHING
-        page = links.transaction_page(contract.creation_hash)
+        page = pages.transaction_page(contract.creation_hash)
         return display.short_link(contract.creation_hash, page)
 
     @admin.display(description="Code")

@@ -9,8 +9,8 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm
-from cchain_app.admin import display, links
-from cchain_app.admin.rows_admin import RowsAdmin, objects
+from cchain_app.admin import display, pages
+from cchain_app.admin.pages import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block, Transaction, height_of
 
@@ -51,14 +51,14 @@ class BlockAdmin(RowsAdmin):
     @admin.display(description="Hash")
     def short_hash(self, block: Block) -> SafeString:
         """Return the hash for the list."""
-        return display.short_link(block.hash, links.block_page(block.number))
+        return display.short_link(block.hash, pages.block_page(block.number))
 
     @admin.display(description="Number")
     @asked_once
     def height(self, block: Block) -> SafeString:
         """Return the number between links to the neighbours."""
         newer = objects(Block).filter(pk=block.number + 1).exists()
-        return display.between_neighbours(block.number, links.block_page, has_next=newer)
+        return display.between_neighbours(block.number, pages.block_page, has_next=newer)
 
     @admin.display(description="Hash")
     def full_hash(self, block: Block) -> SafeString:
@@ -70,7 +70,7 @@ class BlockAdmin(RowsAdmin):
         """Return the parent's hash; the genesis block's parent does not exist."""
         if block.number == 0:
             return display.full(block.parent_hash)
-        return display.full_link(block.parent_hash, links.block_page(block.number - 1))
+        return display.full_link(block.parent_hash, pages.block_page(block.number - 1))
 
     @admin.display(description="Time")
     def time(self, block: Block) -> SafeString:
@@ -80,13 +80,13 @@ class BlockAdmin(RowsAdmin):
     @admin.display(description="Transactions")
     def transactions(self, block: Block) -> SafeString:
         """Return the number of transactions, as a link to them."""
-        page = links.search_page("transaction", block.number)
+        page = pages.search_page("transaction", block.number)
         return display.counted_link(block.transaction_count, page)
 
     @admin.display(description="Logs")
     def logs(self, block: Block) -> SafeString:
         """Return the number of logs, as a link to them."""
-        return display.counted_link(block.log_count, links.search_page("log", block.number))
+        return display.counted_link(block.log_count, pages.search_page("log", block.number))
 
     @admin.display(description="Gas used")
     def gas(self, block: Block) -> SafeString:

@@ -16,9 +16,9 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm
-from cchain_app.admin import display, links
-from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_of_block_hash
-from cchain_app.admin.signatures import function_of
+from cchain_app.admin import display, pages
+from cchain_app.admin.display import function_of
+from cchain_app.admin.pages import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.apps import evm_chain
 from cchain_app.evm.failures import reason_of
 from cchain_app.evm.tracing import Frame, Recording, TraceTimedOut, TraceTooLarge
@@ -115,7 +115,7 @@ def _others(transaction: Transaction) -> SafeString:
         return display.line(first, "The others were pruned (NODE_HISTORY_CALLS).")
     if transaction.block_id not in written:
         return display.line(first, "The others are not indexed yet.")
-    page = links.search_page("call", transaction.hash)
+    page = pages.search_page("call", transaction.hash)
     return display.line(first, display.link("All calls", page))
 
 
@@ -216,7 +216,7 @@ class CallAdmin(RowsAdmin):
     def transaction_link(self, call: Call) -> SafeString:
         """Return the transaction."""
         return display.short_link(
-            bytes(call.transaction.hash), links.transaction_page(call.transaction_id)
+            bytes(call.transaction.hash), pages.transaction_page(call.transaction_id)
         )
 
     @admin.display(description="Place")

@@ -1,20 +1,132 @@
-"""The C-Chain's part of the admin's first page, from a few cheap queries."""
+"""The C-Chain's part of the admin's first page, from a few cheap queries, and its two actions.
 
+The actions pause and resume block production, as the development methods do (devnet.md 2).
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
 from adminkit import charts, formats
+from adminkit.actions import ActionRefused, ActionTarget, AdminAction, ask
 from adminkit.overview import ActionLink, Card, Overview, Panel
-from cchain_app.admin import display, links, production
-from cchain_app.admin.rows_admin import objects
+from cchain_app.admin import display, pages
+from cchain_app.admin.pages import objects
 from cchain_app.apps import evm_chain, evm_chains
+from cchain_app.chain import EvmChain
+from cchain_app.development.errors import DevelopmentError, HasPeers
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.models import Block, Transaction
 from cchain_app.selectors import development, figures, rates
+from cchain_app.services import manual_mining
 from chaindb import clock
 from chaindb.chains import title
 from chaindb.fields import HexBytes
 from primitives.networks import name_of
+
+WORDS: Final = {
+    "auto": "on arrival",
+    "interval": "by the clock",
+    "manual": "manual only",
+}
+"""When blocks are made, by mining mode, unless production is paused."""
+
+_P_CHAIN: Final = "continues: its blocks follow the clock, by which stakers start and end"
+
+
+def _stands_before(chain: EvmChain) -> str:
+    """Return why this chain's production cannot be controlled; an empty text if it can."""
+    if not chain.is_development:
+        return (
+            "others rely on this chain's blocks: production can only be paused on a local chain to develop against "
+            "(NODE_DEVELOPMENT), without NODE_BOOTSTRAP and without votes. To end this node's part in it, stop the "
+            "process that makes the blocks."
+        )
+    return f"{HasPeers()}." if chain.has_peers() else ""
+
+
+def _cannot_pause(chain: EvmChain) -> str:
+    if obstacle := _stands_before(chain):
+        return obstacle
+    if development.is_paused(chain):
+        return "production is already paused."
+    return "blocks are already made manually only." if _is_manual(chain) else ""
+
+
+def _cannot_resume(chain: EvmChain) -> str:
+    if obstacle := _stands_before(chain):
+        return obstacle
+    if development.is_paused(chain):
+        return ""
+    if _is_manual(chain) and not chain.has_development_methods:
+        return "production is not paused. Mining is manual, as set by NODE_MINING."
+    if _is_manual(chain):
+        return (
+            "production is not paused. Mining is manual, as set by NODE_MINING or evm_setAutomine: "
+            "evm_setAutomine changes the mode."
+        )
+    return "blocks are already being produced."
+
+
+def _is_manual(chain: EvmChain) -> bool:
+    return development.mining(chain) == "manual"
+
+
+def _change(how: Callable[[EvmChain], None], done: str) -> Callable[[EvmChain], str]:
+    def do(chain: EvmChain) -> str:
+        try:
+            how(chain)
+        except DevelopmentError as error:
+            raise ActionRefused(f"{error}.") from error
+        return done
+
+    return do
+
+
+_PERMISSION: Final = "cchain_app.change_developmentsettings"
+
+PAUSE: Final = AdminAction(
+    name="pause",
+    button="Pause",
+    question="Pause the production of blocks?",
+    consequence="The C-Chain produces no blocks automatically, in any process and after any restart, until production is "
+    "resumed, or in the embedded profile until evm_setAutomine or evm_setIntervalMining enables it. Transactions are "
+    "still accepted and stay pending. Manual blocks (produce_block, evm_mine) still work.",
+    permission=_PERMISSION,
+    do=_change(manual_mining.pause, "Paused the C-Chain's production of blocks."),
+    obstacle=_cannot_pause,
+)
+RESUME: Final = AdminAction(
+    name="resume",
+    button="Resume",
+    question="Resume the production of blocks?",
+    consequence="The C-Chain makes blocks again in the mode before the pause, or in the mode set over RPC since: on "
+    "arrival, at intervals, or manually.",
+    permission=_PERMISSION,
+    do=_change(manual_mining.resume, "Resumed the C-Chain's production of blocks."),
+    obstacle=_cannot_resume,
+)
+
+
+def ask_for(request: HttpRequest, chain: EvmChain, name: str) -> HttpResponse:
+    """Ask for confirmation before pausing or resuming production, then do it.
+
+    Raises:
+        Http404: The name is neither of the two actions.
+    """
+    action = {value.name: value for value in (PAUSE, RESUME)}.get(name)
+    if action is None:
+        raise Http404
+    development.refresh_mining_settings(chain)
+    facts = (("C-Chain", f"mining {development.mining(chain)}"), ("P-Chain", _P_CHAIN))
+    front = reverse("admin:index")
+    return ask(
+        request, action, ActionTarget(chain, "production of the C-Chain", facts, front, front)
+    )
+
 
 BLOCKS = 10
 TRANSACTIONS = 8
@@ -53,7 +165,7 @@ def _choices() -> tuple[Card, ...]:
 
 
 def _head_cards(head: Block) -> tuple[Card, ...]:
-    page = links.block_page(head.number)
+    page = pages.block_page(head.number)
     age = formats.format_age(clock.cchain_now() - head.timestamp)
     return (
         Card("Head", display.link(f"{head.number:,}", page), display.short_link(head.hash, page)),
@@ -65,7 +177,7 @@ def _head_cards(head: Block) -> tuple[Card, ...]:
 
 def _pool_card(head: Block) -> Card:
     found = figures.waiting(evm_chain(), head.number)
-    page = links.list_page("pooltransaction")
+    page = pages.list_page("pooltransaction")
     return Card(
         "Mempool",
         display.link(f"{found.pending:,} pending", page),
@@ -108,10 +220,10 @@ def _production_card() -> Card:
     """Return when blocks are made, with a button that pauses or resumes production."""
     development.refresh_mining_settings(evm_chain())
     mining, paused = development.mining(evm_chain()), development.is_paused(evm_chain())
-    words, note = "paused" if paused else production.WORDS[mining], f"mining {mining}"
+    words, note = "paused" if paused else WORDS[mining], f"mining {mining}"
     if mining == "manual" and not paused:
         return Card("Production", words, note)
-    action = production.RESUME if paused else production.PAUSE
+    action = RESUME if paused else PAUSE
     action_link = ActionLink(
         action.button, reverse("admin_production", args=[action.name]), action.permission
     )
@@ -125,7 +237,7 @@ def _by_hand_card() -> tuple[Card, ...]:
     if not count:
         return ()
     words = "1 value" if count == 1 else f"{count} values"
-    shown = display.link(words, links.list_page("developmentsettings"))
+    shown = display.link(words, pages.list_page("developmentsettings"))
     note = "some for the next block only" if conditions.has_next else "for all following blocks"
     return (Card("Overrides", shown, note),)
 
@@ -142,10 +254,10 @@ def _block_table(blocks: list[Block]) -> SafeString:
     rows = (
         (
             display.block_link(block.number),
-            display.short_link(block.hash, links.block_page(block.number)),
+            display.short_link(block.hash, pages.block_page(block.number)),
             display.moment(block.timestamp),
             display.counted_link(
-                block.transaction_count, links.search_page("transaction", block.number)
+                block.transaction_count, pages.search_page("transaction", block.number)
             ),
             display.gas_share(block.gas_used, block.gas_limit),
             display.gas_price(block.base_fee),
@@ -159,7 +271,7 @@ def _transaction_table() -> SafeString:
     latest = objects(Transaction).select_related("receipt").defer("raw").order_by("-id")
     rows = (
         (
-            display.short_link(HexBytes(row.hash), links.transaction_page(row.pk)),
+            display.short_link(HexBytes(row.hash), pages.transaction_page(row.pk)),
             display.status(succeeded=row.receipt.succeeded),
             display.block_link(row.block_id),
             display.short_account(row.sender),

@@ -7,7 +7,7 @@ from typing_extensions import override
 
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display
-from cchain_app.admin.rows_admin import RowsAdmin, rows_of_block
+from cchain_app.admin.pages import RowsAdmin, rows_of_block
 from cchain_app.models import ChangeKind, DevelopmentChange, Snapshot
 from chaindb.fields import HexBytes
 

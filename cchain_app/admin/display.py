@@ -1,4 +1,6 @@
-"""HTML for the C-Chain's values: accounts, wei, gas and hex; `adminkit.display` has the rest."""
+"""HTML for the C-Chain's values: accounts, wei, gas, hex, known events and functions; `adminkit.display` has the rest."""
+
+from typing import NamedTuple
 
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -21,9 +23,10 @@ from adminkit.display import (
     table,
 )
 from adminkit.formats import cut_decimals, format_units, percent
-from cchain_app.admin import links
+from cchain_app.admin import pages
 from chaindb.fields import HexBytes
 from primitives.evm import Address
+from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address
 
 _UNITS = ((10**14, 10**18, ""), (10**5, 10**9, "Gwei"), (0, 1, "wei"))
@@ -111,7 +114,7 @@ def full_link(value: bytes, page: str) -> SafeString:
 
 def short_account(address: bytes | None) -> SafeString:
     """Return a shortened address that links to its account."""
-    return NOTHING if address is None else short_link(address, links.account_page(address))
+    return NOTHING if address is None else short_link(address, pages.account_page(address))
 
 
 def full_account(address: bytes | None) -> SafeString:
@@ -121,13 +124,13 @@ def full_account(address: bytes | None) -> SafeString:
     text = checksum_address(Address(bytes(address)))
     return format_html(
         '<span class="nd-hex nd-full"><a href="{}">{}</a>{}</span>',
-        links.account_page(HexBytes(address)), text, copy_button(text),
+        pages.account_page(HexBytes(address)), text, copy_button(text),
     )  # fmt: skip
 
 
 def block_link(number: int) -> SafeString:
     """Return a block's number that links to its page."""
-    return link(f"{number:,}", links.block_page(number))
+    return link(f"{number:,}", pages.block_page(number))
 
 
 def amount(wei: int | None) -> SafeString:
@@ -180,3 +183,65 @@ def gas_share(used: int, limit: int) -> SafeString:
 def status(*, succeeded: bool) -> SafeString:
     """Return whether a transaction succeeded."""
     return badge("success", "good") if succeeded else badge("failed", "bad")
+
+
+class FunctionSignature(NamedTuple):
+    """A name and its parameters' types, as Solidity writes them."""
+
+    name: str
+    parameters: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The canonical text, whose hash is the event's topic 0 or begins with the function's selector."""
+        return f"{self.name}({','.join(self.parameters)})"
+
+
+def _read(text: str) -> FunctionSignature:
+    name, _, parameters = text.removesuffix(")").partition("(")
+    return FunctionSignature(name, tuple(part for part in parameters.split(",") if part))
+
+
+_EVENTS = (
+    "Transfer(address,address,uint256)",
+    "Approval(address,address,uint256)",
+    "ApprovalForAll(address,address,bool)",
+    "TransferSingle(address,address,address,uint256,uint256)",
+    "TransferBatch(address,address,address,uint256[],uint256[])",
+    "Deposit(address,uint256)",
+    "Withdrawal(address,uint256)",
+    "OwnershipTransferred(address,address)",
+)
+
+_FUNCTIONS = (
+    "transfer(address,uint256)",
+    "transferFrom(address,address,uint256)",
+    "approve(address,uint256)",
+    "setApprovalForAll(address,bool)",
+    "safeTransferFrom(address,address,uint256)",
+    "mint(address,uint256)",
+    "burn(uint256)",
+    "deposit()",
+    "withdraw(uint256)",
+)
+
+EVENTS = {keccak256(text.encode()): _read(text) for text in _EVENTS}
+"""Events by topic 0."""
+
+FUNCTIONS = {keccak256(text.encode())[:4]: _read(text) for text in _FUNCTIONS}
+"""Functions by selector."""
+
+
+def event_of(topic0: bytes | None) -> FunctionSignature | None:
+    """Return the event with a topic 0, None if it is unknown."""
+    return None if topic0 is None else EVENTS.get(topic0)  # type: ignore[call-overload]  # a hash is bytes
+
+
+def function_of(data: bytes) -> FunctionSignature | None:
+    """Return the function that input data calls, None if it is unknown."""
+    return FUNCTIONS.get(data[:4])
+
+
+def address_in(word: bytes) -> HexBytes | None:
+    """Return the address in a topic of type address, None if the topic does not hold an address."""
+    return None if any(word[:12]) else HexBytes(word[12:])

@@ -11,9 +11,9 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm
-from cchain_app.admin import display, links
-from cchain_app.admin.account_values import AccountValuesAdmin
-from cchain_app.admin.rows_admin import RowsAdmin, objects
+from cchain_app.admin import display, pages
+from cchain_app.admin.accounts import AccountValuesAdmin
+from cchain_app.admin.pages import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Code, ForkedAccount, ForkedHash, ForkedSlot, StorageSlot
 from chaindb.fields import HexBytes
@@ -79,7 +79,7 @@ class ForkedAccountAdmin(FetchedAdmin, AccountValuesAdmin):
         """Return a link to the account's fetched slots; only an account with code has storage."""
         if not _has_code(account):
             return display.NOTHING
-        return display.link("Fetched slots ›", links.search_page("forkedslot", account.address))
+        return display.link("Fetched slots ›", pages.search_page("forkedslot", account.address))
 
     @admin.display(description="Code hash")
     def full_code_hash(self, account: ForkedAccount) -> SafeString:

@@ -7,15 +7,15 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm
-from cchain_app.admin import display, links
-from cchain_app.admin.rows_admin import (
+from cchain_app.admin import display, pages
+from cchain_app.admin.display import address_in, event_of
+from cchain_app.admin.pages import (
     RowsAdmin,
     logs_of_transaction,
     objects,
     rows_of_block,
     rows_of_block_hash,
 )
-from cchain_app.admin.signatures import address_in, event_of
 from cchain_app.models import Log, Transaction
 from chaindb.fields import HexBytes
 
@@ -28,7 +28,7 @@ LOG_HEADINGS = ("Log", "Event", "Address", "Indexed")
 def log_row(log: Log) -> tuple[SafeString, ...]:
     """Return a log as a row of the small table under `LOG_HEADINGS`."""
     return (
-        display.link(f"{log.index:,}", links.log_page(log.pk)),
+        display.link(f"{log.index:,}", pages.log_page(log.pk)),
         _event(log),
         display.short_account(log.address),
         _indexed(log),
@@ -110,7 +110,7 @@ class LogAdmin(RowsAdmin):
         tx_hash = found.first()
         if tx_hash is None:
             return display.NOTHING
-        return display.full_link(bytes(tx_hash), links.transaction_page(log.transaction_id))
+        return display.full_link(bytes(tx_hash), pages.transaction_page(log.transaction_id))
 
     @admin.display(description="Topics")
     @asked_once

@@ -11,8 +11,8 @@ from typing_extensions import override
 from adminkit.actions import ActionRefused, AdminAction
 from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm
-from cchain_app.admin import display, links, transactions
-from cchain_app.admin.rows_admin import RowsAdmin
+from cchain_app.admin import display, pages, transactions
+from cchain_app.admin.pages import RowsAdmin
 from cchain_app.apps import evm_chain
 from cchain_app.models import PoolTransaction
 from cchain_app.services import dropping
@@ -83,7 +83,7 @@ class PoolTransactionAdmin(RowsAdmin):
 
     @override
     def page_after_action(self, row: PoolTransaction) -> str:
-        return links.list_page("pooltransaction")
+        return pages.list_page("pooltransaction")
 
     @admin.display(description="Hash")
     def short_hash(self, waiting: PoolTransaction) -> SafeString:

@@ -16,7 +16,7 @@ from typing_extensions import override
 from adminkit.terms import SearchTerm
 from cchain_app.admin import display
 from cchain_app.admin.forked import asked_now, told_by
-from cchain_app.admin.rows_admin import RowsAdmin, objects
+from cchain_app.admin.pages import RowsAdmin, objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import (
     Account,

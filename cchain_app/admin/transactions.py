@@ -7,11 +7,11 @@ from typing_extensions import override
 
 from adminkit.read_only import asked_once
 from adminkit.terms import SearchTerm
-from cchain_app.admin import display, links
+from cchain_app.admin import display, pages
 from cchain_app.admin.calls import show_tree
+from cchain_app.admin.display import function_of
 from cchain_app.admin.logs import LOG_HEADINGS, log_row
-from cchain_app.admin.rows_admin import RowsAdmin, objects, rows_of_block, rows_of_block_hash
-from cchain_app.admin.signatures import function_of
+from cchain_app.admin.pages import RowsAdmin, objects, rows_of_block, rows_of_block_hash
 from cchain_app.models import Log, Receipt, Transaction, row_id
 from cchain_app.txs.codec import DecodedTransaction, decode_unsigned
 from cchain_app.txs.transaction import InvalidTransaction
@@ -261,7 +261,7 @@ class TransactionAdmin(RowsAdmin):
         first = row_id(transaction.block_id, receipt.first_log_index)
         rows = objects(Log).filter(pk__gte=first, pk__lt=first + count).order_by("id")[:MAX_LOGS]
         table = display.table(LOG_HEADINGS, [log_row(log) for log in rows])
-        page = links.search_page("log", transaction.hash)
+        page = pages.search_page("log", transaction.hash)
         return display.line(table, display.link(f"All {count:,} in a list", page))
 
 

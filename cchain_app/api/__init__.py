@@ -3,25 +3,24 @@
 Parameters are read in `params…`, results are written in `wire` and `rendered`, and error codes are in `errors`. `hot`
 methods may be tried on the event loop, where they answer from memory or raise `WouldBlock`. A method that is not
 registered does not exist (-32601): there are no administrative methods. Development methods, which include signing with
-the node's keys (`account_methods`), exist in the embedded profile only, because one process holds their state.
+the node's keys (`accounts`), exist in the embedded profile only, because one process holds their state.
 """
 
 from typing import Final
 
 from cchain_app.api.debug import methods as state_methods
-from cchain_app.api.devnet import account_methods, log_methods
+from cchain_app.api.devnet import accounts
 from cchain_app.api.devnet import methods as development_methods
 from cchain_app.api.errors import to_error_object
 from cchain_app.api.eth import blocks as eth_blocks
-from cchain_app.api.eth import execution, execution_gas, forked, node, subscriptions, txpool
+from cchain_app.api.eth import execution, execution_gas, forked, node, subscriptions
 from cchain_app.api.eth import fees as eth_fees
-from cchain_app.api.eth import filters as eth_filters
 from cchain_app.api.eth import logs as eth_logs
 from cchain_app.api.eth import state as eth_state
 from cchain_app.api.eth import transactions as eth_transactions
+from cchain_app.api.params import accounts as params_accounts
 from cchain_app.api.params import call as params_call
 from cchain_app.api.params import logs as params_logs
-from cchain_app.api.params import state as params_state
 from cchain_app.api.params import values as params
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.api.trace import methods as tracing_methods
@@ -67,7 +66,7 @@ def registry(rpc: EvmRpc) -> MethodRegistry:
 
 
 def _add_development(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    for group in (development_methods, log_methods, account_methods):
+    for group in (development_methods, accounts):
         group.add(methods, rpc)
 
 
@@ -265,7 +264,7 @@ def _state(methods: MethodRegistry, rpc: EvmRpc) -> None:
     methods.add(
         "eth_getStorageValues",
         rpc.bind(eth_state.get_storage_values),
-        params=[Param("requests", params_state.storage_requests), _BLOCK],
+        params=[Param("requests", params_accounts.storage_requests), _BLOCK],
     )
     methods.add("eth_getAccountInfo", rpc.bind(eth_state.get_account_info), params=at, hot=True)
     methods.add(
@@ -319,17 +318,17 @@ def _fees(methods: MethodRegistry, rpc: EvmRpc) -> None:
 def _logs(methods: MethodRegistry, rpc: EvmRpc) -> None:
     by_id = [_FILTER_ID]
     methods.add("eth_getLogs", rpc.bind(eth_logs.get_logs), params=[_FILTER], hot=True)
-    methods.add("eth_newFilter", rpc.bind(eth_filters.new_filter), params=[_FILTER], client=True)
-    methods.add("eth_newBlockFilter", rpc.bind(eth_filters.new_block_filter), client=True)
+    methods.add("eth_newFilter", rpc.bind(eth_logs.new_filter), params=[_FILTER], client=True)
+    methods.add("eth_newBlockFilter", rpc.bind(eth_logs.new_block_filter), client=True)
     methods.add(
         "eth_newPendingTransactionFilter",
-        rpc.bind(eth_filters.new_pending_transaction_filter),
+        rpc.bind(eth_logs.new_pending_transaction_filter),
         params=[Param("full", params.boolean, default=False)],
         client=True,
     )
-    methods.add("eth_getFilterChanges", rpc.bind(eth_filters.get_filter_changes), params=by_id)
-    methods.add("eth_getFilterLogs", rpc.bind(eth_filters.get_filter_logs), params=by_id)
-    methods.add("eth_uninstallFilter", rpc.bind(eth_filters.uninstall_filter), params=by_id)
+    methods.add("eth_getFilterChanges", rpc.bind(eth_logs.get_filter_changes), params=by_id)
+    methods.add("eth_getFilterLogs", rpc.bind(eth_logs.get_filter_logs), params=by_id)
+    methods.add("eth_uninstallFilter", rpc.bind(eth_logs.uninstall_filter), params=by_id)
     methods.add(
         "eth_subscribe",
         rpc.bind(subscriptions.subscribe),
@@ -345,10 +344,10 @@ def _logs(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 def _pool(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    methods.add("txpool_status", rpc.bind(txpool.status))
-    methods.add("txpool_content", rpc.bind(txpool.content))
-    methods.add("txpool_contentFrom", rpc.bind(txpool.content_from), params=[_ADDRESS])
-    methods.add("txpool_inspect", rpc.bind(txpool.inspect))
+    methods.add("txpool_status", rpc.bind(node.pool_status))
+    methods.add("txpool_content", rpc.bind(node.pool_content))
+    methods.add("txpool_contentFrom", rpc.bind(node.pool_content_from), params=[_ADDRESS])
+    methods.add("txpool_inspect", rpc.bind(node.inspect_pool))
 
 
 def _raw(methods: MethodRegistry, rpc: EvmRpc) -> None:

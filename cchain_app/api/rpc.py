@@ -1,8 +1,9 @@
-"""The RPC context of one chain in one process: caches that its handlers share, and its subscribers."""
+"""The RPC context of one chain in one process: caches and limits that its handlers share, and its subscribers."""
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from functools import partial, update_wrapper
 from typing import Any, Final
 
@@ -10,11 +11,9 @@ import msgspec
 from msgspec import Raw
 
 from cchain_app import feemarket
-from cchain_app.api.heads import SentHeads
 from cchain_app.api.loop_gas import LoopGas
 from cchain_app.api.rendered import BY_PYTHON, LogRenderer, RenderedBlocks, RenderedCache
 from cchain_app.api.shortcut import shortcut_of, thread_shortcut_of
-from cchain_app.api.trace_turns import TraceTurns
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import BlockEnv
@@ -25,10 +24,91 @@ from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.console import CONSOLE
 from chaindb.connections import WOULD_BLOCK
+from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
 from jsonrpc.limits.turn import LoopTurn
 from jsonrpc.websocket.hub import Hub, HubLimits
 from primitives.evm import Hash
 from primitives.fair_lock import FairLock
+
+PATIENCE_SECONDS: Final = 10.0
+"""Longest time that a call waits for its turn."""
+
+
+class TraceTurns:
+    """Lets a number of calls trace concurrently, and as many again wait. Each RPC context has its own limit.
+
+    Unspecified: geth has no such limit. The error code is that of a rate limit, because clients that know it
+    try again.
+    """
+
+    def __init__(self, at_once: int, patience: float = PATIENCE_SECONDS) -> None:
+        self._admitted = threading.BoundedSemaphore(2 * at_once)
+        self._turns = threading.BoundedSemaphore(at_once)
+        self._patience = patience
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Run the body as one of the tracing calls.
+
+        Raises:
+            JsonRpcError: -32005, too many calls wait, or this call's turn did not come in time.
+        """
+        if not self._admitted.acquire(blocking=False):
+            raise _busy()
+        try:
+            if not self._turns.acquire(timeout=self._patience):
+                raise _busy()
+            try:
+                yield
+            finally:
+                self._turns.release()
+        finally:
+            self._admitted.release()
+
+
+def _busy() -> JsonRpcError:
+    return JsonRpcError(LIMIT_EXCEEDED, "too many calls trace already")
+
+
+class SentHeads:
+    """The last head that was sent. Each head is sent once, in order, even if announcements were lost."""
+
+    def __init__(self) -> None:
+        self._sent: int | None = None
+        self._target = -1
+        self._sending = False
+
+    def begin_at(self, number: int) -> None:
+        """Note the head at the first subscription; only later heads will be sent."""
+        if self._sent is None:
+            self._sent = number
+
+    def go_back(self, number: int) -> None:
+        """Follow a chain that was reset to a lower height; this sends nothing."""
+        if self._sent is not None and number < self._sent:
+            self._sent = self._target = number
+
+    def due(self, number: int) -> Generator[int, None, None]:
+        """Yield the heights up to this one that must be sent; none if another call is sending them already.
+
+        Requesting the next height confirms that the previous one was sent. A caller that closes the generator early
+        leaves the remaining heights for later.
+        """
+        if self._sent is None:
+            return  # there was no subscription yet
+        self._target = max(self._target, number)
+        if self._sending:
+            return
+        self._sending = True
+        try:
+            while self._sent < self._target:
+                height = self._sent + 1
+                yield height
+                if self._sent == height - 1:  # otherwise the chain was rewound meanwhile
+                    self._sent = height
+        finally:
+            self._sending = False
+
 
 UNLIMITED_GAS: Final = 2**63 - 1
 """The gas limit of a call if no cap is set."""

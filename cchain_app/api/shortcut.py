@@ -2,16 +2,18 @@
 
 It answers the most frequent methods: balances, nonces, code, slots and calls at the head, and repeated requests whose
 answers are still valid. All other bodies, and all other spellings, go to the dispatcher, which defines the behaviour.
+Both report called methods to the transaction log (`CallNames`).
 """
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import Final
 
-from cchain_app.api.call_log import TELL_THEMSELVES
 from cchain_app.chain import EvmChain
 from cchain_app.selectors.state import prefetch
 from cchain_app.services.transaction_log import TransactionLog
+from cchain_app.transaction_log.methods import acts
 from jsonrpc.dispatch.dispatcher import DispatchLimits, Shortcut, ShortcutAnswer
 from jsonrpc.http.replies import WholeFrames, WholeRequests
 from jsonrpc.limits.memory import SMALL
@@ -162,3 +164,27 @@ def _log_calls(log: TransactionLog, names: Names) -> None:
     for name in TELL_THEMSELVES & names.keys():
         if log.takes_calls(that_act=True):
             log.called(name, names[name])
+
+
+TELL_THEMSELVES: Final = frozenset({"eth_call", "eth_estimateGas"})
+"""Methods whose handlers log their own calls, together with console.log messages."""
+
+
+class CallNames:
+    """Reports the names of called methods to the log, once for each call.
+
+    Args:
+        log: The log that receives the names.
+        methods: The names of all existing methods.
+    """
+
+    def __init__(self, log: TransactionLog, methods: Iterable[str]) -> None:
+        self._log = log
+        self._acts = {name: acts(name) for name in methods}
+
+    def announce(self, method: str, count: int) -> None:
+        """Report a number of calls of a method; safe to call from any thread, including the event loop's."""
+        that_act = self._acts.get(method)
+        if method in TELL_THEMSELVES or not self._log.takes_calls(that_act=that_act is not False):
+            return
+        self._log.called(method, count, exists=that_act is not None)

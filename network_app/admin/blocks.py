@@ -13,7 +13,7 @@ from adminkit.changelist import Branch, KeysetChangeList, ListChoice
 from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
-from cchain_app.admin.rows_admin import objects
+from cchain_app.admin.pages import objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block as CChainBlock
 from chaindb.chains import P_CHAIN

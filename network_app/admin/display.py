@@ -26,7 +26,7 @@ from adminkit.display import (
 )
 from adminkit.formats import format_age
 from adminkit.links import PageLinks
-from cchain_app.admin import links as cchain
+from cchain_app.admin import pages as cchain
 from chaindb.chains import P_CHAIN, title
 from network_app import selectors
 from network_app.apps import node_network

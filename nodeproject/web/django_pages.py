@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views import defaults
 
-from cchain_app.admin import links as cchain
+from cchain_app.admin import pages as cchain
 from chaindb.unavailable import unavailable
 from platform_app.admin import links as platform
 

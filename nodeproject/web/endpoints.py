@@ -8,9 +8,8 @@ from functools import cached_property
 
 from cchain_app import api as cchain_api
 from cchain_app.api import EvmRpc
-from cchain_app.api.call_log import CallNames
 from cchain_app.api.loop_gas import one_request
-from cchain_app.api.shortcut import whole_frames, whole_requests
+from cchain_app.api.shortcut import CallNames, whole_frames, whole_requests
 from cchain_app.chain import EvmChain
 from chaindb.chains import C_CHAIN, absence, is_left_out, title
 from chaindb.connections import WOULD_BLOCK, release

@@ -6,11 +6,10 @@ None of them is hot, because they take long.
 from typing import Final
 
 from cchain_app.api.debug import state_ranges
-from cchain_app.api.eth import fill, simulation
+from cchain_app.api.eth import simulation
 from cchain_app.api.eth import transactions as eth_transactions
+from cchain_app.api.params import accounts as params_accounts
 from cchain_app.api.params import call as params_call
-from cchain_app.api.params import simulation as params_simulation
-from cchain_app.api.params import state as params_state
 from cchain_app.api.params import values as params
 from cchain_app.api.rpc import EvmRpc
 from jsonrpc.dispatch.params import Param
@@ -20,7 +19,7 @@ _ADDRESS: Final = Param("address", params.address)
 _BLOCK: Final = Param("block", params.block_param)
 _HASH: Final = Param("hash", params.hash32)
 _START: Final = Param("start", params.data)
-_MOST: Final = Param("maxResults", params_state.plain_int)
+_MOST: Final = Param("maxResults", params_accounts.plain_int)
 
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
@@ -35,13 +34,13 @@ def _simulation(methods: MethodRegistry, rpc: EvmRpc) -> None:
         "eth_simulateV1",
         rpc.bind(simulation.simulate),
         params=[
-            Param("payload", params_simulation.payload),
+            Param("payload", params_call.payload),
             Param("block", params.block_param, params.Tag.LATEST),
         ],
     )
     methods.add(
         "eth_fillTransaction",
-        rpc.bind(fill.fill_transaction),
+        rpc.bind(eth_transactions.fill_transaction),
         params=[Param("transaction", params_call.call)],
     )
     methods.add(
@@ -52,7 +51,7 @@ def _simulation(methods: MethodRegistry, rpc: EvmRpc) -> None:
 
 
 def _ranges(methods: MethodRegistry, rpc: EvmRpc) -> None:
-    index = Param("txIndex", params_state.plain_int)
+    index = Param("txIndex", params_accounts.plain_int)
     methods.add(
         "debug_storageRangeAt",
         rpc.bind(state_ranges.storage_range_at),
@@ -79,8 +78,8 @@ def _ranges(methods: MethodRegistry, rpc: EvmRpc) -> None:
         "debug_getModifiedAccountsByNumber",
         rpc.bind(state_ranges.modified_accounts_by_number),
         params=[
-            Param("start", params_state.plain_uint64),
-            Param("end", params_state.plain_uint64, None),
+            Param("start", params_accounts.plain_uint64),
+            Param("end", params_accounts.plain_uint64, None),
         ],
     )
     methods.add(

@@ -38,7 +38,17 @@ EVM: Final = "evm_"
 
 def add(methods: MethodRegistry, rpc: EvmRpc) -> None:
     """Add the methods to those of a chain."""
-    for group in (_state, _tokens, _mining, _time, _environment, _going_back, _pool, _about):
+    for group in (
+        _state,
+        _tokens,
+        _mining,
+        _time,
+        _environment,
+        _going_back,
+        _pool,
+        _about,
+        _logging,
+    ):
         group(_MethodTable(methods, rpc))
 
 
@@ -219,3 +229,23 @@ def _about(add_as: _MethodTable) -> None:
     add_as("anvil_nodeInfo", chain.node_info)
     add_as("anvil_metadata", chain.metadata)
     add_as("hardhat_metadata", chain.hardhat_metadata)
+
+
+def _logging(add_as: _MethodTable) -> None:
+    on = [Param("enabled", params.boolean)]
+    add_as("anvil_setLoggingEnabled", set_logging, on)
+    add_as("hardhat_setLoggingEnabled", set_logging_as_hardhat, on)
+
+
+def set_logging(rpc: EvmRpc, enabled: bool) -> None:  # noqa: FBT001  # as the wire has it
+    """anvil_setLoggingEnabled: set whether transactions and calls are logged.
+
+    Unspecified: a log that NODE_LOG_TRANSACTIONS disables stays disabled.
+    """
+    rpc.transaction_log.is_enabled = enabled
+
+
+def set_logging_as_hardhat(rpc: EvmRpc, enabled: bool) -> bool:  # noqa: FBT001  # as the wire has it
+    """hardhat_setLoggingEnabled: set whether transactions and calls are logged; returns true."""
+    set_logging(rpc, enabled)
+    return True

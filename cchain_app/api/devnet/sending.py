@@ -1,6 +1,6 @@
 """Transactions that the node signs for its accounts, or sends for impersonated accounts (devnet.md 4).
 
-Omitted fields are chosen as by eth_fillTransaction (`fill`).
+Omitted fields are chosen as by eth_fillTransaction.
 """
 
 import dataclasses
@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from cchain_app.accounts.keyring import UnknownAccount
 from cchain_app.api.errors import server_error
-from cchain_app.api.eth import fill
+from cchain_app.api.eth import transactions as eth_transactions
 from cchain_app.api.eth.transactions import receipt_in_turn, wait_for_receipt
 from cchain_app.api.params.accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
@@ -206,14 +206,14 @@ def _send(rpc: EvmRpc, request: CallRequest) -> Hash:
 def _completed(rpc: EvmRpc, request: CallRequest) -> tuple[CallRequest, int]:
     if request.type == BLOB:
         raise InvalidTransaction(TransactionReason.BLOBS_NOT_SUPPORTED)
-    return fill.with_fees_and_gas(rpc, request)
+    return eth_transactions.with_fees_and_gas(rpc, request)
 
 
 def _unsigned(rpc: EvmRpc, priced: CallRequest, gas: int) -> UnsignedTransaction:
     return to_be_signed(
         priced,
         chain_id=rpc.chain.config.chain_id,
-        nonce=fill.next_nonce(rpc, priced),
+        nonce=eth_transactions.next_nonce(rpc, priced),
         gas=gas,
     )
 

@@ -1,18 +1,20 @@
-"""Information about the node and its chain: IDs, version, peers, syncing, coinbase, the chain's rules."""
+"""Information about the node and its chain: IDs, version, peers, syncing, coinbase, rules, and the pool as a whole."""
 
 import platform
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeVar
 
+from cchain_app.api import wire
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.config import DEPOSIT_CONTRACT, FRESH_PREV_RANDAO, BlobParameters, ChainConfig
 from cchain_app.forks import fork_id, precompiles, system_contracts
-from cchain_app.selectors import blocks, development
+from cchain_app.selectors import blocks, development, pool
 from cchain_app.store import history
+from cchain_app.txs.transaction import Transaction
 from primitives.evm import Address
 from primitives.hashing import keccak256
-from primitives.hexadecimal import encode_data, encode_quantity
+from primitives.hexadecimal import checksum_address, encode_data, encode_quantity
 from primitives.product import NAME, VERSION
 
 
@@ -222,3 +224,49 @@ def _to_json(blobs: BlobParameters) -> dict[str, int]:
         "max": blobs.maximum,
         "baseFeeUpdateFraction": blobs.update_fraction,
     }
+
+
+T = TypeVar("T")
+
+
+def pool_status(rpc: EvmRpc) -> dict[str, str]:
+    """txpool_status: the number of executable transactions, and the number of queued ones."""
+    pending, queued = pool.counts(rpc.chain)
+    return {"pending": encode_quantity(pending), "queued": encode_quantity(queued)}
+
+
+def pool_content(rpc: EvmRpc) -> dict[str, Any]:
+    """txpool_content: all transactions in the pool, by checksummed sender and decimal nonce."""
+    waiting = pool.content(rpc.chain)
+    return {
+        "pending": _by_sender(waiting.pending, wire.waiting_transaction),
+        "queued": _by_sender(waiting.queued, wire.waiting_transaction),
+    }
+
+
+def pool_content_from(rpc: EvmRpc, address: Address) -> dict[str, Any]:
+    """txpool_contentFrom: the transactions of one sender in the pool, by decimal nonce."""
+    waiting = pool.content(rpc.chain, [address])
+    return {
+        "pending": _by_nonce(waiting.pending.get(address, []), wire.waiting_transaction),
+        "queued": _by_nonce(waiting.queued.get(address, []), wire.waiting_transaction),
+    }
+
+
+def inspect_pool(rpc: EvmRpc) -> dict[str, Any]:
+    """txpool_inspect: all transactions in the pool, each as a line of text."""
+    waiting = pool.content(rpc.chain)
+    return {
+        "pending": _by_sender(waiting.pending, wire.inspected),
+        "queued": _by_sender(waiting.queued, wire.inspected),
+    }
+
+
+def _by_sender(
+    waiting: Mapping[Address, list[Transaction]], show: Callable[[Transaction], T]
+) -> dict[str, dict[str, T]]:
+    return {checksum_address(sender): _by_nonce(listed, show) for sender, listed in waiting.items()}
+
+
+def _by_nonce(listed: list[Transaction], show: Callable[[Transaction], T]) -> dict[str, T]:
+    return {str(transaction.nonce): show(transaction) for transaction in listed}

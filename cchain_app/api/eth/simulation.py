@@ -13,7 +13,7 @@ from msgspec import Raw
 
 from cchain_app.api import block_tags, errors, tracing, wire
 from cchain_app.api.eth.execution import check_request, timed_out
-from cchain_app.api.params.simulation import SimulationPayload
+from cchain_app.api.params.call import SimulationPayload
 from cchain_app.api.params.values import BlockParam
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.evm.engine import CallResult, ExecutionInvalid

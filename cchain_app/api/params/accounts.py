@@ -1,4 +1,4 @@
-"""Parsers of the arguments of methods that sign or send for accounts of the node.
+"""Parsers of the arguments of methods that sign or send for accounts, or that read ranges of accounts.
 
 A transaction is a call object (`params_call`) whose sender is optional and which may have a type.
 """
@@ -8,12 +8,14 @@ from typing import Any, Final, NamedTuple
 
 from cchain_app.api.params import call as params_call
 from cchain_app.api.params import values as params
+from cchain_app.api.params.values import address as parse_address
+from cchain_app.api.params.values import cannot_unmarshal, hash32, kind_of, list_of
 from cchain_app.development.signatures import SIGNATURE_BYTES
 from cchain_app.txs.request import CallRequest
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, SET_CODE
 from jsonrpc.errors import InvalidParam
 from primitives import json_limits
-from primitives.evm import Address
+from primitives.evm import Address, Hash
 from primitives.json_limits import MAX_DEPTH, MAX_VALUES, TooDeep, TooManyValues
 
 _TYPES: Final = range(SET_CODE + 1)
@@ -110,3 +112,39 @@ def _signature(value: Any) -> bytes:
     if len(found) != SIGNATURE_BYTES:
         raise InvalidParam(f"a signature has {SIGNATURE_BYTES} bytes, not {len(found)}")
     return found
+
+
+_BIGGEST_INT: Final = 2**63 - 1
+_BIGGEST_UINT64: Final = 2**64 - 1
+
+
+def plain_uint64(value: Any) -> int:
+    """Read a JSON number of at most 64 bits; a quantity is rejected."""
+    return _plain(value, "uint64", 0, _BIGGEST_UINT64)
+
+
+def plain_int(value: Any) -> int:
+    """Read a JSON number that fits Go's int, which may be negative."""
+    return _plain(value, "int", -_BIGGEST_INT - 1, _BIGGEST_INT)
+
+
+def storage_requests(value: Any) -> dict[Address, list[Hash]]:
+    """Read an object of storage slots by account.
+
+    Raises:
+        InvalidParam: The value is not such an object.
+    """
+    if not isinstance(value, dict):
+        raise cannot_unmarshal(kind_of(value), "map[common.Address][]common.Hash")
+    keys = list_of(hash32)
+    return {parse_address(name): keys(slots) for name, slots in value.items()}
+
+
+def _plain(value: Any, type_name: str, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise cannot_unmarshal(kind_of(value), type_name)
+    if not least <= value <= most:
+        raise InvalidParam(
+            f"json: cannot unmarshal number {value} into Go value of type {type_name}"
+        )
+    return value

@@ -17,8 +17,6 @@ from cchain_app.api.params import accounts as params_accounts
 from cchain_app.api.params import call as params_call
 from cchain_app.api.params import development as by_hand
 from cchain_app.api.params import logs as params_logs
-from cchain_app.api.params import simulation as params_simulation
-from cchain_app.api.params import state as params_state
 from cchain_app.api.params import tracing as params_tracing
 from cchain_app.api.params import values as params
 from cchain_app.tracing.options import TRACERS
@@ -126,7 +124,7 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
         fromBlock=_BLOCK_NUMBER, toBlock=_BLOCK_NUMBER, fromAddress=array(ADDRESS),
         toAddress=array(ADDRESS), mode=words("union", "intersection"), after=_SMALL, count=_SMALL,
     ),
-    params_simulation.payload: options(
+    params_call.payload: options(
         blockStateCalls=array(
             options(
                 blockOverrides=options(
@@ -138,9 +136,9 @@ BY_READER: Final[Mapping[Callable[[Any], Any], Schema]] = {
         ),
         traceTransfers=BOOLEAN, validation=BOOLEAN, returnFullTransactions=BOOLEAN,
     ),
-    params_state.plain_int: {"type": "integer"},
-    params_state.plain_uint64: COUNT,
-    params_state.storage_requests: described(mapping(array(HASH)), "slots by account"),
+    params_accounts.plain_int: {"type": "integer"},
+    params_accounts.plain_uint64: COUNT,
+    params_accounts.storage_requests: described(mapping(array(HASH)), "slots by account"),
     params_accounts.transaction: _CALL,
     params_accounts.transaction_with_sender: _CALL,
     params_accounts.typed_data: described({"type": ["object", "string"]}, "EIP-712's document"),

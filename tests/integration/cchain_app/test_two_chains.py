@@ -17,7 +17,7 @@ from django.urls import reverse
 
 from cchain_app import models, notifications
 from cchain_app.admin.dashboard import overview
-from cchain_app.admin.links import find_page
+from cchain_app.admin.pages import find_page
 from cchain_app.api import EvmRpc, registry
 from cchain_app.api.eth import logs as eth_logs
 from cchain_app.api.eth import subscriptions

@@ -11,7 +11,7 @@ from django.core.exceptions import SynchronousOnlyOperation
 from cchain_app import models
 from cchain_app.api import registry
 from cchain_app.api.eth import subscriptions
-from cchain_app.api.heads import SentHeads
+from cchain_app.api.rpc import SentHeads
 from cchain_app.consumers import EthConsumer
 from cchain_app.services import transactions
 from chaindb.connections import WouldBlock, in_thread, release

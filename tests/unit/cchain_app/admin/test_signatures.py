@@ -1,6 +1,6 @@
 """The events and functions that the admin knows by name."""
 
-from cchain_app.admin.signatures import EVENTS, address_in, event_of, function_of
+from cchain_app.admin.display import EVENTS, address_in, event_of, function_of
 from chaindb.fields import HexBytes
 
 # Well-known values, as every explorer shows them.

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cchain_app.api import registry
-from cchain_app.api.devnet import account_methods
+from cchain_app.api.devnet import accounts
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.dispatch.params import bind_positional
 from jsonrpc.dispatch.registry import MethodRegistry
@@ -19,7 +19,7 @@ from tests.builders.transactions import RECIPIENT, signed
 from tests.searching import cases
 
 ACCOUNTS = MethodRegistry()
-account_methods.add(ACCOUNTS, this_node().evm_rpc)
+accounts.add(ACCOUNTS, this_node().evm_rpc)
 READ_ALONE = [
     method
     for method in registry(this_node().evm_rpc)

@@ -2,7 +2,7 @@
 
 from contextlib import closing
 
-from cchain_app.api.heads import SentHeads
+from cchain_app.api.rpc import SentHeads
 
 
 def begun(number: int) -> SentHeads:

@@ -9,7 +9,7 @@ import pytest
 
 from cchain_app.api import registry
 from cchain_app.api.eth import subscriptions
-from cchain_app.api.heads import SentHeads
+from cchain_app.api.rpc import SentHeads
 from jsonrpc.dispatch.dispatcher import Dispatcher
 from jsonrpc.errors import JsonRpcError
 from jsonrpc.websocket.hub import Hub, SocketExchange

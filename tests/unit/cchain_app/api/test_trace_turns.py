@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from cchain_app.api.trace_turns import TraceTurns
+from cchain_app.api.rpc import TraceTurns
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
 
 
