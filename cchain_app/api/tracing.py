@@ -16,8 +16,8 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
 from cchain_app.selectors import tracing as traced
 from cchain_app.selectors.tracing import BlockReplay, TraceDiffers
-from cchain_app.tracing.deadline import Deadline
 from cchain_app.tracing.kept import TraceKey
+from cchain_app.tracing.output import Deadline
 from jsonrpc.errors import JsonRpcError, response_too_large
 
 SECONDS: Final = 5.0

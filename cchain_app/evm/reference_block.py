@@ -28,8 +28,8 @@ from cchain_app.evm.reference_env import (
     fork_of,
     signed_transaction,
 )
+from cchain_app.evm.reference_failures import RefusalError, refusal
 from cchain_app.evm.reference_hooks import sent_by
-from cchain_app.evm.reference_refusal import RefusalError, refusal
 from cchain_app.evm.reference_state import LazyState, StateSource
 from cchain_app.evm.reference_trace import Watcher, watched
 from cchain_app.evm.tracing import ClosedBlock

@@ -25,9 +25,8 @@ from cchain_app.evm.reference_env import (
     intrinsic_cost,
     unsigned_transaction,
 )
-from cchain_app.evm.reference_failures import frame_words
+from cchain_app.evm.reference_failures import frame_words, too_little_gas
 from cchain_app.evm.reference_package import ForkModules
-from cchain_app.evm.reference_refusal import too_little_gas
 from cchain_app.evm.reference_state import LazyState, StateSource
 from cchain_app.evm.reference_trace import Watcher, watched
 from primitives.evm import Address

@@ -8,7 +8,7 @@ from typing import Any, Final
 from cchain_app.evm import failures
 from cchain_app.evm.opcodes import CALLS, CREATIONS, LOGS
 from cchain_app.evm.reference_block import log_value
-from cchain_app.evm.reference_failures import ReturnedCode
+from cchain_app.evm.reference_failures import ReturnedCode, is_delegation
 from cchain_app.evm.reference_frames import (
     Frames,
     OpenFrame,
@@ -19,7 +19,6 @@ from cchain_app.evm.reference_frames import (
 )
 from cchain_app.evm.reference_opcodes import Opcodes, hashed_bytes
 from cchain_app.evm.reference_package import ForkModules
-from cchain_app.evm.reference_refusal import is_delegation
 from cchain_app.evm.reference_steps import InstructionStep, StepLog, VmLog
 from cchain_app.evm.reference_trace import Listeners, step_of
 from cchain_app.evm.tracing import Frame, Recording, TraceTooLarge

@@ -28,10 +28,10 @@ from cchain_app.evm.reference_call import (
     prepare_call,
 )
 from cchain_app.evm.reference_env import fork_of, intrinsic_cost, signed_transaction
+from cchain_app.evm.reference_failures import RefusalError
 from cchain_app.evm.reference_hooks import recorded
 from cchain_app.evm.reference_package import ForkModules
 from cchain_app.evm.reference_recording import Recorder, RecordingAllowance
-from cchain_app.evm.reference_refusal import RefusalError
 from cchain_app.evm.reference_state import StateSource
 from cchain_app.evm.reference_trace import Watcher, watched
 from cchain_app.evm.tracing import (

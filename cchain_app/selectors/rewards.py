@@ -7,7 +7,7 @@ from cchain_app.blocks.body import decode_ommers
 from cchain_app.chain import EvmChain
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.selectors import blocks
-from cchain_app.tracing.deadline import Deadline
+from cchain_app.tracing.output import Deadline
 from primitives import rlp
 from primitives.evm import Address, Hash
 

@@ -13,7 +13,7 @@ from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.tracing import BlockTrace, Recording, TransactionTrace
 from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at, state_before_block
-from cchain_app.tracing.deadline import Deadline
+from cchain_app.tracing.output import Deadline
 from cchain_app.txs.transaction import Transaction
 from primitives.evm import Hash
 

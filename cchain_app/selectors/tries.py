@@ -20,7 +20,7 @@ from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_after, state_at
 from cchain_app.selectors.tracing import GenesisNotTraceable, changes_in
 from cchain_app.store import development, evm_state, forked, history
-from cchain_app.tracing.deadline import Deadline
+from cchain_app.tracing.output import Deadline
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_ROOT
 

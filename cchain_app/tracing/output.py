@@ -1,11 +1,15 @@
-"""The JSON of a trace while it is written: parts that are joined at the end, with a limit on their size."""
+"""The JSON of a trace while it is written: parts that are joined at the end, with a limit on their size.
 
+`Deadline` is the time limit of several traces together.
+"""
+
+import time
 from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from cchain_app.evm.tracing import UNBOUNDED, TraceTooLarge
+from cchain_app.evm.tracing import UNBOUNDED, TraceTimedOut, TraceTooLarge
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -52,3 +56,21 @@ def data(value: bytes) -> str:
 def data_or_none(value: bytes | None) -> str | None:
     """Return the hexadecimal text of a byte string, None if it is None or empty."""
     return data(value) if value else None
+
+
+class Deadline:
+    """A deadline a number of seconds after its creation."""
+
+    def __init__(self, seconds: float) -> None:
+        self._end = time.monotonic() + seconds
+
+    def left(self) -> float:
+        """Return the seconds that are left, always more than 0.
+
+        Raises:
+            TraceTimedOut: The deadline has passed.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TraceTimedOut("execution timeout")
+        return left

@@ -28,7 +28,7 @@ from cchain_app.evm.tracing import Recording, TransactionTrace
 from cchain_app.foreign.credits import Reward
 from cchain_app.selectors import blocks, state
 from cchain_app.selectors import tracing as traced
-from cchain_app.tracing.deadline import Deadline
+from cchain_app.tracing.output import Deadline
 from cchain_app.tracing.parity import (
     TransactionPlace,
     entries,

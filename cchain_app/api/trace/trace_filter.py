@@ -26,7 +26,7 @@ from cchain_app.selectors.calls import FoundCall
 from cchain_app.selectors.rewards import PaidReward, rewards_between
 from cchain_app.selectors.tracing import BlockReplay
 from cchain_app.tracing.calls import CallFilter
-from cchain_app.tracing.deadline import Deadline
+from cchain_app.tracing.output import Deadline
 from cchain_app.tracing.parity import localized_entry, placed
 from jsonrpc.errors import invalid_params
 

@@ -6,7 +6,7 @@ import pytest
 
 from cchain_app.blocks.accepted import encode_block
 from cchain_app.evm.tracing import TraceTimedOut
-from cchain_app.tracing import deadline
+from cchain_app.tracing import output
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Hash
 from primitives.hexadecimal import checksum_address
@@ -300,7 +300,7 @@ def test_the_rest_of_a_block_has_the_time_of_one_transaction(rpc, made, engine, 
             now[0] += 2.0
             return now[0]
 
-    monkeypatch.setattr(deadline, "time", Clock)
+    monkeypatch.setattr(output, "time", Clock)
     for name in ("transfer", "count"):
         rpc("debug_traceTransaction", made.hash(name), CALLS)
 

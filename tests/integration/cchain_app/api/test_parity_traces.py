@@ -2,7 +2,7 @@
 
 import pytest
 
-from cchain_app.tracing import deadline
+from cchain_app.tracing import output
 from jsonrpc.errors import JsonRpcError
 from tests.builders import bytecode
 from tests.builders.bytecode import words
@@ -298,7 +298,7 @@ def test_calls_in_a_row_have_the_time_of_one_together(rpc, made, engine, monkeyp
             return self.now
 
     clock = Clock()
-    monkeypatch.setattr(deadline, "time", clock)
+    monkeypatch.setattr(output, "time", clock)
     trace_call = engine.trace_call
 
     def ticking(*arguments, time_limit, **options):

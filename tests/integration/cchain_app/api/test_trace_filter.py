@@ -5,7 +5,7 @@ import pytest
 from cchain_app.api.trace import trace_filter
 from cchain_app.selectors import calls as found
 from cchain_app.services.calls import index_calls
-from cchain_app.tracing import deadline
+from cchain_app.tracing import output
 from jsonrpc.errors import JsonRpcError
 from tests.builders.counting_engine import CountingEngine
 from tests.builders.transactions import RECIPIENT, SENDER
@@ -204,7 +204,7 @@ def test_blocks_in_which_nothing_matches_take_time_too(rpc, chain, monkeypatch):
     traced_chain(chain)
     engine = TickingEngine(chain.evm.engine)
     monkeypatch.setitem(chain.evm.__dict__, "engine", engine)
-    monkeypatch.setattr(deadline, "time", engine)
+    monkeypatch.setattr(output, "time", engine)
 
     nobody = {"toAddress": ["0x" + "77" * 20]}
     assert refusal(rpc, nobody) == (-32000, "execution timeout")
@@ -215,7 +215,7 @@ def test_blocks_in_which_nothing_matches_take_time_too(rpc, chain, monkeypatch):
 def test_the_traces_of_found_rows_have_what_time_is_left(rpc, indexed, monkeypatch):
     engine = TickingEngine(indexed.chain.evm.engine)
     monkeypatch.setitem(indexed.chain.evm.__dict__, "engine", engine)
-    monkeypatch.setattr(deadline, "time", engine)
+    monkeypatch.setattr(output, "time", engine)
 
     assert refusal(rpc, {"fromAddress": [hexed(SENDER)]}) == (-32000, "execution timeout")
     assert engine.limits[0] == 3.5

@@ -6,7 +6,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.selectors import blocks, rewards
 from cchain_app.services.calls import index_calls
-from cchain_app.tracing.deadline import Deadline
+from cchain_app.tracing.output import Deadline
 from tests.builders.spec_history import LAST, UNCLE, WITH_UNCLES, history
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.followed import forget

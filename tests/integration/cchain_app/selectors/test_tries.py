@@ -11,7 +11,7 @@ from cchain_app.selectors import blocks, tries
 from cchain_app.selectors.state import state_at
 from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.selectors.tries import RootsAfter
-from cchain_app.tracing import deadline
+from cchain_app.tracing import output
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import ZERO_WORD, Address, Slot, Word
 from tests.builders import bytecode
@@ -103,7 +103,7 @@ class Clock:
 def test_what_has_changed_since_is_read_in_the_time_of_a_call(
     busy: Any, rpc: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadline, "time", Clock())
+    monkeypatch.setattr(output, "time", Clock())
     monkeypatch.setattr(tries, "ROWS_AT_ONCE", 3)
 
     with pytest.raises(TraceTimedOut):
