@@ -238,10 +238,8 @@ def parse_config(
     deposits are read from mainnet's contract, where geth reads them from the zero address.
 
     Raises:
-        GenesisFileError: There is no chainId.
-        GenesisFileError: A field is not a number or not an object.
-        GenesisFileError: The forks are not in their order.
-        GenesisFileError: The file names a fork that no engine can execute.
+        GenesisFileError: There is no chainId, a field is malformed, the forks are not in their order, or the file names a
+            fork that no engine can execute.
     """
     schedule = _parse_schedule(document)
     floor = read_optional_number(document, MIN_BASE_FEE, "config.", bits=256)

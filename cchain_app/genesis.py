@@ -116,7 +116,7 @@ def load_genesis(
         coinbase: Recipient of the tips, from settings.
 
     Raises:
-        GenesisFileError: The file cannot be used; the subclass says why.
+        GenesisFileError: The file cannot be used.
     """
     try:
         json_limits.verify(text.encode() if isinstance(text, str) else text, values=FILE_VALUES)

@@ -96,7 +96,7 @@ CODES: Final[Mapping[type[Exception], int]] = {
     history.CallsPruned: HISTORY_PRUNED,
     evm_tracing.TraceTimedOut: SERVER_ERROR,
     state_ranges.RangeTimedOut: SERVER_ERROR,
-    simulation.SimulationRefused: INTERNAL_ERROR,
+    simulation.SimulationRefused: SERVER_ERROR,
     pending.PendingBlockNotBuilt: SERVER_ERROR,
     poll_filters.FilterNotFound: SERVER_ERROR,
     tracing.GenesisNotTraceable: SERVER_ERROR,
@@ -151,6 +151,7 @@ REASON_CODES: Final[Mapping[StrEnum, int]] = {
     _SIMULATION.INTRINSIC_GAS_TOO_LOW: NOT_ENOUGH_GAS,
     _SIMULATION.FLOOR_GAS_TOO_LOW: NOT_ENOUGH_GAS,
     _SIMULATION.INIT_CODE_TOO_LARGE: INIT_CODE_TOO_LARGE,
+    _SIMULATION.CALL_NOT_APPLIED: INTERNAL_ERROR,
 }
 """The codes of reasons that have another code than their class."""
 

@@ -50,8 +50,7 @@ class TrieEditor:
         """Add the stored node at a path that `wanted` or `wanted_siblings` returned.
 
         Raises:
-            TrieError: It is not stored, although its parent references it.
-            TrieError: It is not the node that its parent references.
+            TrieError: It is not stored, although its parent references it, or it is another node than that.
         """
         reference = self._reference_at(path)
         if data is None:

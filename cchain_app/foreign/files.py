@@ -79,8 +79,7 @@ def verify_supported(text: bytes) -> None:
     """Check that a genesis file that `load_genesis` accepts requires no unsupported rules.
 
     Raises:
-        GenesisFileError: The chain has proof of authority, or the DAO fork.
-        GenesisFileError: By another subclass: a field is malformed.
+        GenesisFileError: The chain has proof of authority, or the DAO fork; or a field is malformed.
     """
     document = json.loads(text)
     config = read_object(document, "config")

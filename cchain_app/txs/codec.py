@@ -104,10 +104,8 @@ def decode_unsigned(raw: bytes, *, blobs: bool = False) -> DecodedTransaction:
         blobs: Also decode type 3, which only blocks of other chains contain.
 
     Raises:
-        InvalidTransaction: The envelope is empty, or has nothing after the type.
-        InvalidTransaction: The type is unknown.
-        InvalidTransaction: It is of type 3, and `blobs` is off.
-        InvalidTransaction: It is not the canonical RLP of its type.
+        InvalidTransaction: The envelope is empty, has nothing after the type, has an unknown type, has type 3 and `blobs`
+            is off, or is not the canonical RLP of its type.
     """
     if raw and raw[0] > 0x7F:
         return _decode_legacy(raw)
@@ -127,8 +125,7 @@ def check_signature(decoded: DecodedTransaction, chain_id: int) -> None:
     any other v names one, by (v - 35) / 2 in 64-bit arithmetic.
 
     Raises:
-        InvalidTransaction: It is for another chain.
-        InvalidTransaction: v, r or s is outside its range.
+        InvalidTransaction: It is for another chain, or v, r or s is outside its range.
     """
     if decoded.chain_id is not None and decoded.chain_id != chain_id:
         raise InvalidTransaction(

@@ -23,7 +23,7 @@ from cchain_app.selectors.tries import ProofWindowPassed
 from cchain_app.services.pending import PendingBlockNotBuilt
 from cchain_app.services.poll_filters import FilterNotFound
 from cchain_app.services.tracing import BlockNotTraceable
-from cchain_app.simulation.plan import SimulationRefused
+from cchain_app.simulation.plan import SimulationReason, SimulationRefused, not_applied
 from cchain_app.store.history import HistoryPruned
 from cchain_app.tracing.options import BadTraceConfig
 from cchain_app.txs.transaction import InvalidTransaction
@@ -70,6 +70,30 @@ def test_a_rejection_is_told_in_its_own_words():
 def test_too_many_logs_are_a_limit():
     error = errors.to_error_object(TooManyLogs(10_000))
     assert (error.code, error.message) == (-32005, "query returned more than 10000 results")
+
+
+@pytest.mark.parametrize("reason", SimulationReason, ids=lambda reason: reason.name)
+def test_each_reason_to_reject_a_simulation_has_its_code(reason):
+    assert reason in errors.REASON_CODES
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (SimulationRefused(SimulationReason.NO_BLOCKS), -32602, "empty input"),
+        (SimulationRefused(SimulationReason.TOO_MANY_BLOCKS), -38026, "too many blocks"),
+        (not_applied("nonce too low: x", 5), -38010, "err: nonce too low: x (supplied gas 5)"),
+        (
+            not_applied("insufficient gas for floor data gas cost: x", 5),
+            -38013,
+            "err: insufficient gas for floor data gas cost: x (supplied gas 5)",
+        ),
+        (not_applied("anything else", 5), -32603, "err: anything else (supplied gas 5)"),
+    ],
+)
+def test_the_code_may_follow_from_the_reason(error, code, message):
+    answer = errors.to_error_object(error)
+    assert (answer.code, answer.message) == (code, message)
 
 
 def test_what_nobody_expected_has_no_code():
