@@ -27,7 +27,7 @@ from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.components import ProofOfPossession
-from platform_app.wallet.keystore_errors import KeystoreBusy
+from platform_app.wallet.errors import KeystoreBusy
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import PLATFORM_ALIASES

@@ -5,7 +5,6 @@ from functools import lru_cache
 
 from primitives.ids import ShortID
 from primitives.secp256k1 import SignatureError, recover_address
-from utxo import errors
 from utxo.components import (
     Credential,
     OutputOwners,
@@ -13,6 +12,7 @@ from utxo.components import (
     TransferInput,
     TransferOutput,
 )
+from utxo.errors import CredentialReason, RefusedCredential
 
 _REMEMBERED = 16_384
 """Signatures whose signer a process caches: each is recovered at admission and again in the block."""
@@ -33,14 +33,16 @@ class SignerRecovery:
         """Return the address that made a signature.
 
         Raises:
-            UnrecoverableSignature: No key made it, or it is not in canonical form.
+            RefusedCredential: No key made it, or it is not in canonical form.
         """
         address = self._known.get(signature)
         if address is None:
             try:
                 address = _recover(self._digest, signature)
             except SignatureError as error:
-                raise errors.UnrecoverableSignature(str(error)) from error
+                raise RefusedCredential(
+                    CredentialReason.UNRECOVERABLE_SIGNATURE, cause=str(error)
+                ) from error
             self._known[signature] = address
         return address
 
@@ -55,11 +57,12 @@ def verify_transfer(
     """Check that an input names the amount of the output that it spends, and that the owners have signed.
 
     Raises:
-        AmountMismatch: The amounts differ.
-        RefusedCredential: As for `verify_credential`.
+        RefusedCredential: The amounts differ; or as for `verify_credential`.
     """
     if output.amount != spent.amount:
-        raise errors.AmountMismatch(output.amount, spent.amount)
+        raise RefusedCredential(
+            CredentialReason.AMOUNT_MISMATCH, of_utxo=output.amount, of_input=spent.amount
+        )
     verify_credential(signers, spent.signature_indices, credential, output.owners, now)
 
 
@@ -73,16 +76,18 @@ def verify_credential(
     """Check that exactly as many owners have signed as the threshold requires, and not before the locktime.
 
     Raises:
-        RefusedCredential: The credential is invalid; the subclass says why.
+        RefusedCredential: The credential is invalid; the reason says why.
     """
     assert isinstance(credential, SignatureCredential)
     verify_signer_count(indices, credential.signatures, owners, now)
     for index, signature in zip(indices, credential.signatures, strict=True):
         if index >= len(owners.addresses):
-            raise errors.NonexistentAddress
+            raise RefusedCredential(CredentialReason.NONEXISTENT_ADDRESS)
         signer = signers.of(signature)
         if signer != owners.addresses[index]:
-            raise errors.WrongSigner(owners.addresses[index], signer)
+            raise RefusedCredential(
+                CredentialReason.WRONG_SIGNER, expected=owners.addresses[index], got=signer
+            )
 
 
 def verify_signer_count(
@@ -96,10 +101,10 @@ def verify_signer_count(
         RefusedCredential: The owners cannot sign yet, or too few or too many have signed.
     """
     if owners.locktime > now:
-        raise errors.TimeLocked
+        raise RefusedCredential(CredentialReason.TIME_LOCKED)
     if len(indices) > owners.threshold:
-        raise errors.TooManySigners
+        raise RefusedCredential(CredentialReason.TOO_MANY_SIGNERS)
     if len(indices) < owners.threshold:
-        raise errors.TooFewSigners
+        raise RefusedCredential(CredentialReason.TOO_FEW_SIGNERS)
     if len(indices) != len(signatures):
-        raise errors.SignersDifferFromSignatures
+        raise RefusedCredential(CredentialReason.SIGNERS_DIFFER_FROM_SIGNATURES)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from primitives.ids import ID
 from primitives.uint64 import MAX
-from utxo.errors import InsufficientInputs, SumOverflow
+from utxo.errors import InvalidTx, UtxoReason
 
 
 class AssetFlow:
@@ -31,12 +31,12 @@ class AssetFlow:
         """Check that enough of each asset is consumed.
 
         Raises:
-            SumOverflow: A sum does not fit into 64 bits.
-            InsufficientInputs: More of an asset is produced than consumed.
+            InvalidTx: A sum does not fit into 64 bits; more of an asset is produced than
+                consumed.
         """
         self.verify_sums()
         for asset_id, missing in self.shortages():
-            raise InsufficientInputs(missing, asset_id)
+            raise InvalidTx(UtxoReason.INSUFFICIENT_INPUTS, missing=missing, asset_id=asset_id)
 
     def verify_sums(self) -> None:
         """Check the size of all sums. Raises as the function `verify_sums`."""
@@ -55,7 +55,7 @@ def verify_sums(sums: Iterable[int]) -> None:
     """Check that sums of amounts fit into 64 bits.
 
     Raises:
-        SumOverflow: One of them does not.
+        InvalidTx: One of them does not.
     """
     if any(total > MAX for total in sums):
-        raise SumOverflow
+        raise InvalidTx(UtxoReason.SUM_OVERFLOW)

@@ -20,17 +20,7 @@ from utxo.components import (
     TransferOutput,
     UtxoOutput,
 )
-from utxo.errors import (
-    AddressesNotSorted,
-    EmptyAssetId,
-    IndicesNotSorted,
-    InputsNotSorted,
-    InputWithoutValue,
-    OutputsNotSorted,
-    OutputWithoutValue,
-    UnoptimizedOutput,
-    UnspendableOutput,
-)
+from utxo.errors import InvalidTx, UtxoReason
 
 _OUTPUT = Annotated[UtxoOutput, INTERFACE]
 
@@ -51,16 +41,15 @@ def verify_threshold(threshold: int, addresses: Sequence[ShortID]) -> None:
     """Check owners: enough of them, no unnecessary ones, in order.
 
     Raises:
-        UnspendableOutput: The threshold is above the number of owners.
-        UnoptimizedOutput: There are owners, but the threshold is zero.
-        AddressesNotSorted: They are out of order or duplicated.
+        InvalidTx: The threshold is above the number of owners; there are owners, but the
+            threshold is zero; they are out of order or duplicated.
     """
     if threshold > len(addresses):
-        raise UnspendableOutput
+        raise InvalidTx(UtxoReason.UNSPENDABLE_OUTPUT)
     if threshold == 0 and addresses:
-        raise UnoptimizedOutput
+        raise InvalidTx(UtxoReason.UNOPTIMIZED_OUTPUT)
     if len(addresses) > 1 and not is_strictly_increasing(addresses):
-        raise AddressesNotSorted
+        raise InvalidTx(UtxoReason.ADDRESSES_NOT_SORTED)
 
 
 def verify_owner(owner: Owner) -> None:
@@ -73,22 +62,21 @@ def verify_indices(indices: Sequence[int]) -> None:
     """Check the indices of the owners that have signed.
 
     Raises:
-        IndicesNotSorted: They are out of order or duplicated.
+        InvalidTx: They are out of order or duplicated.
     """
     if len(indices) > 1 and not is_strictly_increasing(indices):
-        raise IndicesNotSorted
+        raise InvalidTx(UtxoReason.INDICES_NOT_SORTED)
 
 
 def verify_transfer_output(output: UtxoOutput) -> None:
     """Check a `TransferOutput`.
 
     Raises:
-        OutputWithoutValue: Its amount is zero.
-        InvalidComponent: Its owners are malformed, as in `verify_threshold`.
+        InvalidTx: Its amount is zero; its owners are malformed, as in `verify_threshold`.
     """
     assert isinstance(output, TransferOutput)
     if output.amount == 0:
-        raise OutputWithoutValue
+        raise InvalidTx(UtxoReason.OUTPUT_WITHOUT_VALUE)
     verify_owner(output.owners)
 
 
@@ -96,12 +84,11 @@ def verify_transfer_input(spent: Input) -> None:
     """Check a `TransferInput`.
 
     Raises:
-        InputWithoutValue: Its amount is zero.
-        IndicesNotSorted: Its indices are out of order or duplicated.
+        InvalidTx: Its amount is zero; its indices are out of order or duplicated.
     """
     assert isinstance(spent, TransferInput)
     if spent.amount == 0:
-        raise InputWithoutValue
+        raise InvalidTx(UtxoReason.INPUT_WITHOUT_VALUE)
     verify_indices(spent.signature_indices)
 
 
@@ -113,7 +100,7 @@ def verify_transferable_outputs(
     """Check a list of outputs: each one and its asset, and their order in the bytes of a codec.
 
     Raises:
-        InvalidComponent: An output is malformed or out of order; the subclass says why.
+        InvalidTx: An output is malformed or out of order; the reason says why.
     """
     for transferable in outputs:
         _verify_asset(transferable.asset_id)
@@ -121,7 +108,7 @@ def verify_transferable_outputs(
     if len(outputs) > 1:
         keys = (sort_key(output, codec) for output in outputs)
         if not all(left <= right for left, right in pairwise(keys)):
-            raise OutputsNotSorted
+            raise InvalidTx(UtxoReason.OUTPUTS_NOT_SORTED)
 
 
 def verify_transferable_inputs(
@@ -131,13 +118,13 @@ def verify_transferable_inputs(
     """Check a list of inputs: each one and its asset, and their order.
 
     Raises:
-        InvalidComponent: An input is malformed or out of order; the subclass says why.
+        InvalidTx: An input is malformed or out of order; the reason says why.
     """
     for transferable in inputs:
         _verify_asset(transferable.asset_id)
         verify_input(transferable.input)
     if not is_strictly_increasing((spent.tx_id, spent.output_index) for spent in inputs):
-        raise InputsNotSorted
+        raise InvalidTx(UtxoReason.INPUTS_NOT_SORTED)
 
 
 def sort_key(output: TransferableOutput, codec: Codec) -> tuple[ID, bytes]:
@@ -154,4 +141,4 @@ def sort_outputs(
 
 def _verify_asset(asset_id: ID) -> None:
     if asset_id == EMPTY_ID:
-        raise EmptyAssetId
+        raise InvalidTx(UtxoReason.EMPTY_ASSET_ID)

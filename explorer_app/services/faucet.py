@@ -28,7 +28,7 @@ from platform_app.selectors import coins
 from platform_app.services.errors import RefusedIssue
 from platform_app.services.wallet_retry import build_and_issue
 from platform_app.wallet import moving
-from platform_app.wallet.keystore_errors import TxNotCreated
+from platform_app.wallet.errors import TxNotCreated
 from platform_app.wallet.wallet import PlatformWallet
 from primitives import secp256k1
 from primitives.evm import Address

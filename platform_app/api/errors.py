@@ -13,8 +13,7 @@ from typing import Final
 from jsonrpc.errors import SERVER_ERROR, JsonRpcError
 from platform_app.chain import NoPlatformGenesis
 from platform_app.services.errors import RefusedIssue
-from platform_app.wallet.errors import WalletError
-from platform_app.wallet.keystore_errors import KeystoreError
+from platform_app.wallet.errors import KeystoreError, WalletError
 from primitives.addresses import AddressError
 from primitives.cb58 import Cb58Error
 from primitives.checksummed import EncodingError

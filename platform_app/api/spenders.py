@@ -75,7 +75,7 @@ class Period(NamedTuple):
         """Check the start.
 
         Raises:
-            RefusedTerms: It is too soon, or too far ahead.
+            WalletError: It is too soon, or too far ahead.
         """
         terms.verify_start(self.start, now=now, config=config)
 

@@ -20,8 +20,7 @@ from platform_app.api.wire import Json
 from platform_app.services import wallet
 from platform_app.services.wallet import IssueResult
 from platform_app.wallet import terms
-from platform_app.wallet.errors import ZeroAmount
-from platform_app.wallet.keystore_errors import TxNotCreated
+from platform_app.wallet.errors import TxNotCreated, WalletError, WalletReason
 from primitives.addresses import AddressError
 from primitives.checksummed import TextEncoding, decode
 from primitives.ids import ID, PRIMARY_NETWORK_ID, ShortID
@@ -185,7 +184,7 @@ def export_avax(
     Unspecified: as long as no chain of this node imports, exports are rejected (`services.mempool.issue`).
     """
     if amount == 0:
-        raise ZeroAmount
+        raise WalletError(WalletReason.ZERO_AMOUNT)
     chain_id, short_id = _destination(rpc, to, target_chain)
     return _issued(
         rpc,
@@ -211,7 +210,7 @@ def import_avax(rpc: PlatformRpc, spender: Spender, source_chain: str, to: str) 
             rpc.chain, spender.payer(), source_chain=chain_id, to=short_id, now=clock.now()
         )
     except TxNotCreated as error:  # here the reference does not prefix the operation
-        raise refused(str(error.reason)) from error
+        raise refused(str(error.values["cause"])) from error
     return _issued(rpc, issued)
 
 

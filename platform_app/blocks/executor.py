@@ -15,10 +15,12 @@ from platform_app.blocks.block import (
     OptionBlock,
     ProposalBlock,
 )
+from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.config import GasConfig
 from platform_app.executor.clock import advance_time_to, next_staker_change
 from platform_app.executor.complexity import complexity_of
 from platform_app.executor.env import Env
+from platform_app.executor.errors import moment
 from platform_app.executor.fees import consume, gas_of
 from platform_app.executor.proposal import execute_reward
 from platform_app.executor.standard import execute
@@ -57,29 +59,34 @@ def verify_child(block: Block, parent: Parent) -> None:
 
     Raises:
         UnknownParent: It follows another block.
-        WrongHeight: Its height is not its parent's plus 1.
-        NoProposal: It is an option but its parent is not a proposal, or the reverse.
-        ApricotAfterFork: It is an option without a timestamp.
-        OptionTimeDiffers: It is an option and its time differs from its proposal's.
+        InvalidBlock: Its height is not its parent's plus 1; it is an option but its parent is
+            not a proposal, or the reverse; it is an option without a timestamp; it is an option and
+            its time differs from its proposal's.
     """
     if block.parent_id != parent.block_id:
         raise errors.UnknownParent(parent.block_id, block.parent_id)
     if block.height != parent.height + 1:
-        raise errors.WrongHeight(parent.height + 1, block.height)
+        raise InvalidBlock(
+            PlatformBlockReason.WRONG_HEIGHT, expected=parent.height + 1, got=block.height
+        )
     if isinstance(block, OptionBlock):
         _verify_option(block, parent)
     elif isinstance(parent, ProposalBlock):
-        raise errors.NoProposal
+        raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
 
 
 def _verify_option(option: OptionBlock, parent: Parent) -> None:
     if not isinstance(parent, ProposalBlock):
-        raise errors.NoProposal
+        raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
     assert parent.time is not None, "a proposal without a time was refused"
     if option.time is None:
-        raise errors.ApricotAfterFork(parent.time)
+        raise InvalidBlock(PlatformBlockReason.APRICOT_AFTER_FORK, timestamp=moment(parent.time))
     if option.time != parent.time:
-        raise errors.OptionTimeDiffers(parent.time, option.time)
+        raise InvalidBlock(
+            PlatformBlockReason.OPTION_TIME_DIFFERS,
+            proposal_time=moment(parent.time),
+            option_time=moment(option.time),
+        )
 
 
 def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | ProposalOptions:
@@ -89,17 +96,18 @@ def execute_block(block: Block, parent_state: ChainState, env: Env) -> Diff | Pr
         The changes of a standard block; both outcomes of a proposal block.
 
     Raises:
-        NoProposal: It is an option, which has nothing to execute.
-        ApricotAfterFork: It has no timestamp.
-        InvalidBlock: Any other rule is broken; the subclass says which.
+        InvalidBlock: It is an option, which has nothing to execute; it has no timestamp; any
+            other rule is broken; the reason says which.
     """
     if isinstance(block, BanffStandardBlock):
         return execute_standard(block, parent_state, env)
     if isinstance(block, BanffProposalBlock):
         return execute_proposal(block, parent_state, env)
     if block.time is None:
-        raise errors.ApricotAfterFork(parent_state.clock.timestamp())
-    raise errors.NoProposal
+        raise InvalidBlock(
+            PlatformBlockReason.APRICOT_AFTER_FORK, timestamp=moment(parent_state.clock.timestamp())
+        )
+    raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
 
 
 def execute_standard(block: BanffStandardBlock, parent_state: ChainState, env: Env) -> Diff:
@@ -107,7 +115,7 @@ def execute_standard(block: BanffStandardBlock, parent_state: ChainState, env: E
     diff = Diff(parent_state)
     stakers_changed = _advance(block, diff, env)
     if not stakers_changed and not block.txs:
-        raise errors.NoStateChanges
+        raise InvalidBlock(PlatformBlockReason.NO_STATE_CHANGES)
     _execute_txs(block.txs, diff, env)
     return diff
 
@@ -124,7 +132,9 @@ def execute_proposal(
     try:
         execute_reward(block.proposal, commit, abort, env)
     except InvalidTx as reason:
-        raise errors.RefusedTx(block.proposal.tx_id, reason) from reason
+        raise InvalidBlock(
+            PlatformBlockReason.REFUSED_TX, tx_id=block.proposal.tx_id, cause=reason
+        ) from reason
     return ProposalOptions(commit, abort)
 
 
@@ -148,12 +158,22 @@ def _advance(block: Block, diff: Diff, env: Env) -> bool:
     """Check the block's time and advance to it; return whether the staker sets changed."""
     assert block.time is not None
     if block.time < diff.clock.timestamp():
-        raise errors.TimeBeforeChain(block.time, diff.clock.timestamp())
+        raise InvalidBlock(
+            PlatformBlockReason.TIME_BEFORE_CHAIN,
+            time=moment(block.time),
+            chain_time=moment(diff.clock.timestamp()),
+        )
     if block.time > env.now + env.config.synchrony_bound:
-        raise errors.TimeTooFarAhead(block.time, env.now)
+        raise InvalidBlock(
+            PlatformBlockReason.TIME_TOO_FAR_AHEAD, time=moment(block.time), now=moment(env.now)
+        )
     change = next_staker_change(diff)
     if change is not None and block.time > change:
-        raise errors.TimeAfterStakerChange(block.time, change)
+        raise InvalidBlock(
+            PlatformBlockReason.TIME_AFTER_STAKER_CHANGE,
+            time=moment(block.time),
+            change=moment(change),
+        )
     return advance_time_to(diff, block.time, env.config)
 
 
@@ -162,12 +182,14 @@ def _execute_txs(txs: Iterable[Tx], diff: Diff, env: Env) -> None:
     for tx in txs:
         imports = imports_of(tx)
         if not imported.isdisjoint(imports):
-            raise errors.ConflictingTxs
+            raise InvalidBlock(PlatformBlockReason.CONFLICTING_TXS)
         imported |= imports
         try:
             execute(tx, diff, env)
         except InvalidTx as reason:
-            raise errors.RefusedTx(tx.tx_id, reason) from reason
+            raise InvalidBlock(
+                PlatformBlockReason.REFUSED_TX, tx_id=tx.tx_id, cause=reason
+            ) from reason
     charge_gas(txs, diff, env.config.gas)
 
 

@@ -11,14 +11,9 @@ from typing import NamedTuple
 
 from chainvm.processing import NotProcessing, ProcessingTree
 from platform_app.blocks import errors
-from platform_app.blocks.block import (
-    Block,
-    CommitBlock,
-    OptionBlock,
-    ProposalBlock,
-    build_options,
-)
+from platform_app.blocks.block import Block, CommitBlock, OptionBlock, ProposalBlock, build_options
 from platform_app.blocks.builder import BuiltBlock, build
+from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.blocks.executor import Parent, ProposalOptions, execute_block, verify_child
 from platform_app.executor.env import Env
 from platform_app.state.chain import ChainState
@@ -95,7 +90,7 @@ class ProcessingBlocks:
         """Verify a block on its parent; if valid, it becomes processing. Repeating the call changes nothing.
 
         Raises:
-            InvalidBlock: It breaks a rule; the subclass says which. `UnknownParent`: its parent is neither
+            InvalidBlock: It breaks a rule; the reason says which. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
         if block.block_id in self._tree:
@@ -120,7 +115,7 @@ class ProcessingBlocks:
             envs: The environment of each block.
 
         Raises:
-            InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.
+            InvalidBlock: A block breaks a rule or does not follow the block before; the reason says which.
         """
         added: list[ProcessingBlock] = []
         try:
@@ -170,12 +165,12 @@ class ProcessingBlocks:
         another branch; it is invalid for good only if the preferred block is the last accepted one.
 
         Raises:
-            NoProposal: The preferred block is a proposal, which only its options can follow.
+            InvalidBlock: The preferred block is a proposal, which only its options can follow.
         """
         preferred = self._tree.preference
         entry = self._entry(preferred)
         if entry is not None and isinstance(entry.block, ProposalBlock):
-            raise errors.NoProposal
+            raise InvalidBlock(PlatformBlockReason.NO_PROPOSAL)
         included = {tx.tx_id for item in self._tree.line(preferred) for tx in item.block.txs}
         offered = (tx for tx in waiting if tx.tx_id not in included) if included else waiting
         parent = self._last if entry is None else entry.block

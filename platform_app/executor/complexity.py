@@ -19,7 +19,7 @@ from platform_app.txs.components import (
     inner_input,
     inner_output,
 )
-from platform_app.txs.errors import UnsupportedTxType
+from platform_app.txs.errors import TxSyntaxReason, UnsupportedTxType
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.warp import parse_signed_message
 from utxo.components import OutputOwners, Owner, TransferableInput, TransferableOutput
@@ -47,11 +47,11 @@ def complexity_of(tx: UnsignedTx) -> Complexity:
 
     Raises:
         UnsupportedTxType: Its type has no dynamic fee.
-        InvalidWarpMessage: Its warp message is invalid.
+        InvalidTx: Its warp message is invalid.
     """
     rule = _RULES.get(type(tx))
     if rule is None or not isinstance(tx, SpendingTx):
-        raise UnsupportedTxType
+        raise UnsupportedTxType(TxSyntaxReason.UNSUPPORTED_TYPE)
     return _sum((*_outputs(tx.outputs), *_inputs(tx.inputs), _bytes(tx.memo), *rule(tx)))
 
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from platform_app.config import PlatformConfig
-from platform_app.executor import staking_errors as errors
+from platform_app.executor.errors import StakerReason
 from platform_app.state.chain import ChainState
 from platform_app.state.staker import Staker
 from primitives.uint64 import MAX
+from utxo.errors import InvalidTx
 
 
 class _Change(NamedTuple):
@@ -61,11 +62,11 @@ def scheduled_limit(validator: Staker, config: PlatformConfig) -> int:
     """Return the maximum weight that an AddDelegatorTx may give a validator.
 
     Raises:
-        StakeLimitOverflow: The multiple of its own weight does not fit into 64 bits.
+        InvalidTx: The multiple of its own weight does not fit into 64 bits.
     """
     multiple = config.max_weight_factor * validator.weight
     if multiple > MAX:
-        raise errors.StakeLimitOverflow
+        raise InvalidTx(StakerReason.STAKE_LIMIT_OVERFLOW)
     return min(multiple, config.max_validator_stake)
 
 

@@ -1,30 +1,103 @@
 """Reasons that depend on state for rejecting a transaction, with the reference's messages (pchain.md 5, 7.3).
 
-Reasons that need no state are in `txs.errors`, those that other chains share in `utxo.errors`, all under the
-same base class. Two of them are raised here too: SumOverflow by the flow check, CredentialsDifferFromInputs by
-authorizations.
-
-InvalidTx                               in `utxo.errors`
-├── RefusedType
-│   ├── WrongTxType · TransformSubnetRefused · EtnaFeature · HeliconFeature
-│   └── AddValidatorRefused · AddDelegatorRefused
-├── InvalidSpend                        the flow check (5.2)
-│   ├── WrongNumberOfCredentials · UtxoMissing · SharedUtxoMissing
-│   ├── AssetMismatch · LockedFundsNotMarked · LocktimeMismatch
-│   ├── TransferNotVerified             has a RefusedCredential
-│   └── InsufficientLockedFunds · InsufficientUnlockedFunds
-├── RefusedCredential                   one input's or an authorization's signatures, in `utxo.errors`
-├── FlowCheckFailed · ExportNotFunded   have the reason of a flow check
-├── InvalidPeer                         SameChain · UnknownPeer · PeerOfOtherSubnet
-├── InvalidAuthorization                SubnetNotFound · UnauthorizedModification (5.3)
-├── InvalidStaker                       the staking rules (5.4.3), in `staking_errors`
-└── InvalidReward                       NoStaker · WrongStaker · StakerNotDue (7.3)
+Reasons that need no state are in `txs.errors`, those that other chains share in `utxo.errors`; all are raised as
+`utxo.errors.InvalidTx`. A reason that contains the one of a nested check has its error as the value `cause`.
 """
 
 from datetime import UTC, datetime
+from enum import StrEnum
 
-from primitives.ids import ID
-from utxo.errors import InvalidTx, RefusedCredential
+from utxo.errors import InvalidTx
+
+
+class TxStateReason(StrEnum):
+    """Why a transaction cannot be executed on a state."""
+
+    WRONG_TX_TYPE = "wrong transaction type"  # created by block builders only, or obsolete
+    TRANSFORM_SUBNET_REFUSED = "TransformSubnetTx is not permitted post-Etna"
+    ADD_VALIDATOR_REFUSED = "AddValidatorTx is not permitted post-Durango"
+    ADD_DELEGATOR_REFUSED = "AddDelegatorTx is not permitted post-Durango"
+    # L1 validators and auto-renewed validators are not supported.
+    ETNA_FEATURE = "attempting to use an Etna-upgrade feature prior to activation"
+    HELICON_FEATURE = "attempting to use a Helicon-upgrade feature prior to activation"
+
+    # The flow check (5.2)
+    WRONG_NUMBER_OF_CREDENTIALS = (
+        "wrong number of credentials: {inputs} inputs != {credentials} credentials"
+    )
+    UTXO_MISSING = "failed to read consumed UTXO {tx_id}:{output_index} due to: not found"
+    SHARED_UTXO_MISSING = "failed to get shared memory: not found"
+    ASSET_MISMATCH = "input asset ID does not match UTXO asset ID: {of_input} != {of_utxo}"
+    LOCKED_FUNDS_NOT_MARKED = "locked funds not marked as locked"
+    LOCKTIME_MISMATCH = "input locktime does not match UTXO locktime: {of_input} != {of_utxo}"
+    TRANSFER_NOT_VERIFIED = "failed to verify transfer: {cause}"
+    # More locked than locked inputs and unlocked coins together cover.
+    INSUFFICIENT_LOCKED_FUNDS = (
+        "insufficient locked funds: {owner_id} needs {missing} more {asset_id} "
+        "for locktime {locktime}"
+    )
+    # More produced, the fee included, than consumed.
+    INSUFFICIENT_UNLOCKED_FUNDS = "insufficient unlocked funds: needs {missing} more {asset_id}"
+
+    FLOW_CHECK_FAILED = "flow check failed: {cause}"
+    EXPORT_NOT_FUNDED = "failed verifySpend: {cause}"
+
+    # Chains with which no exchange is possible.
+    SAME_CHAIN = "same chainID"
+    UNKNOWN_PEER = (
+        'failed to get subnet of "{chain_id}": problem retrieving blockchain "{chain_id}": '
+        "not found"
+    )
+    PEER_OF_OTHER_SUBNET = 'mismatched subnetIDs; expected "{expected}" got "{got}"'
+
+    # The authorization by a subnet's owner (5.3)
+    SUBNET_NOT_FOUND = "not found"
+    UNAUTHORIZED_MODIFICATION = "unauthorized modification: {cause}"
+
+    # The proposal to reward the next staker to leave (7.3)
+    NO_STAKER = "failed to get next staker to remove: not found"
+    WRONG_STAKER = "attempting to remove wrong staker: {expected} != {got}"
+    STAKER_NOT_DUE = (
+        "attempting to remove staker before their end time: TxID = {tx_id} with {timestamp} < {end}"
+    )
+
+
+class StakerReason(StrEnum):
+    """Why a staker may not be added or removed (5.4.3)."""
+
+    STAKE_TOO_LOW = "weight of this validator is too low"
+    STAKE_TOO_HIGH = "weight of this validator is too large"
+    DELEGATION_FEE_TOO_LOW = "staker charges an insufficient delegation fee"
+    WRONG_STAKED_ASSET = "incorrect staked assetID: {expected} != {got}"
+    SUBNET_NOT_TRANSFORMED = "not found"  # no rules for permissionless stakers
+    PERIOD_TOO_SHORT = "staking period is too short"
+    PERIOD_TOO_LONG = "staking period is too long"
+    START_TOO_FAR_AHEAD = (
+        "staker is attempting to start staking more than {limit} ahead of the current chain time"
+    )
+    PERIOD_MISMATCH = "proposed staking period is not inside dependent staking period"
+    # A second AddValidatorTx, AddPermissionlessValidatorTx and AddSubnetValidatorTx.
+    ALREADY_VALIDATOR = "{node_id} is already a validator of the primary network"
+    DUPLICATE_VALIDATOR = "duplicate validator: {node_id} on {subnet_id}"
+    DUPLICATE_SUBNET_VALIDATOR = (
+        "attempted to issue duplicate validator for {node_id} on subnet {subnet_id}"
+    )
+    # An AddDelegatorTx and an AddPermissionlessDelegatorTx without a validator.
+    PRIMARY_VALIDATOR_MISSING = (
+        "failed to fetch the primary network validator for {node_id}: not found"
+    )
+    DELEGATEE_MISSING = "failed to fetch the validator for {node_id} on {subnet_id}: not found"
+    NOT_PRIMARY_VALIDATOR = "{node_id} isn't a current or pending validator of the primary network"
+    NOT_SUBNET_VALIDATOR = (
+        "{node_id} isn't a current or pending validator of {subnet_id}: not found"
+    )
+    STAKE_LIMIT_OVERFLOW = "validator stake exceeds limit"  # weight times factor, above 64 bits
+    OVER_DELEGATED = "validator would be over delegated"
+    REMOVING_PERMISSIONLESS = "attempting to remove permissionless validator"
+
+
+class MissingUtxo(InvalidTx):
+    """An output that does not exist, that is spent, or that the other chain did not export."""
 
 
 def moment(seconds: int) -> str:
@@ -35,221 +108,8 @@ def moment(seconds: int) -> str:
         return str(seconds)
 
 
-class RefusedType(InvalidTx):
-    """A type that this chain does not execute, or not in this context."""
-
-
-class WrongTxType(RefusedType):
-    """A type that only block builders create, or that is obsolete."""
-
-    words = "wrong transaction type"
-
-
-class TransformSubnetRefused(RefusedType):
-    """Subnets stay permissioned."""
-
-    words = "TransformSubnetTx is not permitted post-Etna"
-
-
-class AddValidatorRefused(RefusedType):
-    """Replaced by AddPermissionlessValidatorTx since Durango."""
-
-    words = "AddValidatorTx is not permitted post-Durango"
-
-
-class AddDelegatorRefused(RefusedType):
-    """Replaced by AddPermissionlessDelegatorTx since Durango."""
-
-    words = "AddDelegatorTx is not permitted post-Durango"
-
-
-class EtnaFeature(RefusedType):
-    """L1 validators are not supported."""
-
-    words = "attempting to use an Etna-upgrade feature prior to activation"
-
-
-class HeliconFeature(RefusedType):
-    """Auto-renewed validators are not supported."""
-
-    words = "attempting to use a Helicon-upgrade feature prior to activation"
-
-
-class InvalidSpend(InvalidTx):
-    """Consumed and produced amounts that do not match."""
-
-
-class WrongNumberOfCredentials(InvalidSpend):
-    """More or fewer credentials than inputs."""
-
-    def __init__(self, inputs: int, credentials: int) -> None:
-        super().__init__(
-            f"wrong number of credentials: {inputs} inputs != {credentials} credentials"
-        )
-        self.inputs = inputs
-        self.credentials = credentials
-
-
-class UtxoMissing(InvalidSpend):
-    """An output that does not exist or is already spent."""
-
-    def __init__(self, tx_id: ID, output_index: int) -> None:
-        super().__init__(f"failed to read consumed UTXO {tx_id}:{output_index} due to: not found")
-        self.tx_id = tx_id
-        self.output_index = output_index
-
-
-class SharedUtxoMissing(InvalidSpend):
-    """An output that the other chain did not export, or that is already imported."""
-
-    words = "failed to get shared memory: not found"
-
-
-class AssetMismatch(InvalidSpend):
-    """An input whose asset differs from its output's."""
-
-    def __init__(self, of_input: ID, of_utxo: ID) -> None:
-        super().__init__(f"input asset ID does not match UTXO asset ID: {of_input} != {of_utxo}")
-        self.of_input = of_input
-        self.of_utxo = of_utxo
-
-
-class LockedFundsNotMarked(InvalidSpend):
-    """A locked output spent by an input without a lock."""
-
-    words = "locked funds not marked as locked"
-
-
-class LocktimeMismatch(InvalidSpend):
-    """An input whose locktime differs from its output's."""
-
-    def __init__(self, of_input: int, of_utxo: int) -> None:
-        super().__init__(f"input locktime does not match UTXO locktime: {of_input} != {of_utxo}")
-        self.of_input = of_input
-        self.of_utxo = of_utxo
-
-
-class TransferNotVerified(InvalidSpend):
-    """An input whose credential does not satisfy its output's owners."""
-
-    def __init__(self, reason: RefusedCredential) -> None:
-        super().__init__(f"failed to verify transfer: {reason}")
-        self.reason = reason
-
-
-class InsufficientLockedFunds(InvalidSpend):
-    """More locked than locked inputs and unlocked coins together cover."""
-
-    def __init__(self, owner_id: ID, missing: int, asset_id: ID, locktime: int) -> None:
-        super().__init__(
-            f"insufficient locked funds: {owner_id} needs {missing} more {asset_id} "
-            f"for locktime {locktime}"
-        )
-        self.missing = missing
-        self.asset_id = asset_id
-        self.locktime = locktime
-
-
-class InsufficientUnlockedFunds(InvalidSpend):
-    """More produced, the fee included, than consumed."""
-
-    def __init__(self, missing: int, asset_id: ID) -> None:
-        super().__init__(f"insufficient unlocked funds: needs {missing} more {asset_id}")
-        self.missing = missing
-        self.asset_id = asset_id
-
-
-class FlowCheckFailed(InvalidTx):
-    """A failed flow check of a transaction about stakers or subnet owners."""
-
-    def __init__(self, reason: InvalidTx) -> None:
-        super().__init__(f"flow check failed: {reason}")
-        self.reason = reason
-
-
-class ExportNotFunded(InvalidTx):
-    """A failed flow check of an export."""
-
-    def __init__(self, reason: InvalidTx) -> None:
-        super().__init__(f"failed verifySpend: {reason}")
-        self.reason = reason
-
-
-class InvalidPeer(InvalidTx):
-    """A chain with which no exchange is possible."""
-
-
-class SameChain(InvalidPeer):
-    """The P-Chain itself."""
-
-    words = "same chainID"
-
-
-class UnknownPeer(InvalidPeer):
-    """A chain that does not exist."""
-
-    def __init__(self, chain_id: ID) -> None:
-        super().__init__(
-            f'failed to get subnet of "{chain_id}": problem retrieving blockchain "{chain_id}": '
-            "not found"
-        )
-        self.chain_id = chain_id
-
-
-class PeerOfOtherSubnet(InvalidPeer):
-    """A chain outside the Primary Network."""
-
-    def __init__(self, expected: ID, got: ID) -> None:
-        super().__init__(f'mismatched subnetIDs; expected "{expected}" got "{got}"')
-        self.expected = expected
-        self.got = got
-
-
-class InvalidAuthorization(InvalidTx):
-    """A missing or invalid authorization by a subnet's owner."""
-
-
-class SubnetNotFound(InvalidAuthorization):
-    """There is no such subnet."""
-
-    words = "not found"
-
-
-class UnauthorizedModification(InvalidAuthorization):
-    """The last credential is not the owner's."""
-
-    def __init__(self, reason: RefusedCredential) -> None:
-        super().__init__(f"unauthorized modification: {reason}")
-        self.reason = reason
-
-
-class InvalidReward(InvalidTx):
-    """A reward proposal that does not name the next staker to leave."""
-
-
-class NoStaker(InvalidReward):
-    """There is no staker to reward."""
-
-    words = "failed to get next staker to remove: not found"
-
-
-class WrongStaker(InvalidReward):
-    """Another staker is next."""
-
-    def __init__(self, expected: ID, got: ID) -> None:
-        super().__init__(f"attempting to remove wrong staker: {expected} != {got}")
-        self.expected = expected
-        self.got = got
-
-
-class StakerNotDue(InvalidReward):
-    """The next staker to leave has not reached its end."""
-
-    def __init__(self, tx_id: ID, timestamp: int, end: int) -> None:
-        super().__init__(
-            "attempting to remove staker before their end time: "
-            f"TxID = {tx_id} with {moment(timestamp)} < {moment(end)}"
-        )
-        self.tx_id = tx_id
-        self.timestamp = timestamp
-        self.end = end
+def duration(seconds: int) -> str:
+    """Format a duration as the reference does: hours, minutes, seconds."""
+    hours, seconds = divmod(seconds, 3600)
+    minutes, seconds = divmod(seconds, 60)
+    return f"{hours}h{minutes}m{seconds}s"

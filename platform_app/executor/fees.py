@@ -12,7 +12,7 @@ from platform_app.executor.complexity import Complexity, complexity_of
 from platform_app.state.clock import FeeState
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, UnsignedTx
-from platform_app.txs.errors import UnsupportedTxType
+from platform_app.txs.errors import TxSyntaxReason, UnsupportedTxType
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.uint64 import MAX
@@ -41,12 +41,12 @@ def required_fee(tx: UnsignedTx, config: PlatformConfig, fee_state: FeeState) ->
 
     Raises:
         UnsupportedTxType: Users cannot issue such transactions.
-        InvalidWarpMessage: Its warp message is invalid.
+        InvalidTx: Its warp message is invalid.
     """
     fees = (static_fee(tx, config.fees), dynamic_fee(tx, config.gas, fee_state))
     known = [fee for fee in fees if fee is not None]
     if not known:
-        raise UnsupportedTxType
+        raise UnsupportedTxType(TxSyntaxReason.UNSUPPORTED_TYPE)
     return min(known)
 
 
@@ -66,7 +66,7 @@ def dynamic_fee(tx: UnsignedTx, config: GasConfig, fee_state: FeeState) -> int |
     """Return gas times price; None for types that have no gas.
 
     Raises:
-        InvalidWarpMessage: Its warp message is invalid.
+        InvalidTx: Its warp message is invalid.
     """
     try:
         gas = gas_of(complexity_of(tx), config)

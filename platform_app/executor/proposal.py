@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 from platform_app.config import MILLION, RewardConfig
-from platform_app.executor import errors
 from platform_app.executor.env import Env
+from platform_app.executor.errors import TxStateReason, moment
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Staker
@@ -28,6 +28,7 @@ from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID
 from primitives.uint64 import MAX
 from utxo.components import UTXO, OutputOwners, Owner, TransferableOutput, TransferOutput, utxos_of
+from utxo.errors import InvalidTx
 
 _NANOSECONDS = 1_000_000_000
 
@@ -85,14 +86,11 @@ def execute_reward(tx: Tx, commit: Diff, abort: Diff, env: Env) -> None:
     In both outcomes the staker leaves and its stake is returned.
 
     Raises:
-        WrongTxType: It is not a RewardValidatorTx.
-        InvalidSyntax: It is not well formed.
-        NoStaker: There are no current stakers.
-        WrongStaker: The staker named is not the next to leave.
-        StakerNotDue: The staker's end is not reached yet.
+        InvalidTx: It is not a RewardValidatorTx; it is not well formed; there are no current
+            stakers; the staker named is not the next to leave; the staker's end is not reached yet.
     """
     if not isinstance(tx.unsigned, RewardValidatorTx):
-        raise errors.WrongTxType
+        raise InvalidTx(TxStateReason.WRONG_TX_TYPE)
     verify_syntax(tx, env.config, env.asset_id)
     staker = _verified_staker(tx.unsigned.tx_id, commit)
     terms = _EndTerms.of(staker, commit)
@@ -153,11 +151,16 @@ def _owner(owner: Owner) -> OutputOwners:
 def _verified_staker(tx_id: ID, state: ChainState) -> Staker:
     staker = next(state.stakers.current(), None)
     if staker is None:
-        raise errors.NoStaker
+        raise InvalidTx(TxStateReason.NO_STAKER)
     if staker.tx_id != tx_id:
-        raise errors.WrongStaker(staker.tx_id, tx_id)
+        raise InvalidTx(TxStateReason.WRONG_STAKER, expected=staker.tx_id, got=tx_id)
     if staker.end != state.clock.timestamp():
-        raise errors.StakerNotDue(tx_id, state.clock.timestamp(), staker.end)
+        raise InvalidTx(
+            TxStateReason.STAKER_NOT_DUE,
+            tx_id=tx_id,
+            timestamp=moment(state.clock.timestamp()),
+            end=moment(staker.end),
+        )
     return staker
 
 

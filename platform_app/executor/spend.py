@@ -11,22 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from platform_app.executor import errors
 from platform_app.executor.env import Env
+from platform_app.executor.errors import MissingUtxo, TxStateReason
 from platform_app.executor.fees import required_fee
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
 from platform_app.txs.base import SpendingTx, Tx
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import (
-    Auth,
-    AuthInput,
-    LockIn,
-    LockOut,
-    inner_input,
-    inner_output,
-)
-from platform_app.txs.errors import CredentialsDifferFromInputs
+from platform_app.txs.components import Auth, AuthInput, LockIn, LockOut, inner_input, inner_output
+from platform_app.txs.errors import TxSyntaxReason
 from primitives.hashing import sha256
 from primitives.ids import ID
 from utxo.components import (
@@ -60,12 +53,12 @@ class InputCredentials(NamedTuple):
 
 
 @contextmanager
-def refused_as(wrapper: type[errors.FlowCheckFailed | errors.ExportNotFunded]) -> Iterator[None]:
+def refused_as(reason: TxStateReason) -> Iterator[None]:
     """Prefix the reason of a rejection with the message of a kind of transaction."""
     try:
         yield
-    except InvalidTx as reason:
-        raise wrapper(reason) from reason
+    except InvalidTx as cause:
+        raise InvalidTx(reason, cause=cause) from cause
 
 
 def verify_spend(
@@ -86,8 +79,8 @@ def verify_spend(
         witnesses: The result of `authorize`, if there is an authorization.
 
     Raises:
-        InvalidSpend: The flow check failed; the subclass says why.
-        SumOverflow: The sum of the amounts of one asset does not fit into 64 bits.
+        InvalidTx: The flow check failed; the reason says why; the sum of the amounts of one
+            asset does not fit into 64 bits.
     """
     assert isinstance(tx.unsigned, SpendingTx)
     inputs = tx.unsigned.inputs
@@ -109,9 +102,8 @@ def verify_import(
     """Check a transaction as `verify_spend` does, including inputs exported by another chain.
 
     Raises:
-        SharedUtxoMissing: The other chain has not exported the output, or it is already imported.
-        InvalidSpend: As for `verify_spend`.
-        SumOverflow: As for `verify_spend`.
+        MissingUtxo: The other chain has not exported the output, or it is already imported.
+        InvalidTx: As for `verify_spend`.
     """
     assert isinstance(tx.unsigned, SpendingTx)
     inputs = (*tx.unsigned.inputs, *imported)
@@ -133,16 +125,15 @@ def authorize(
         The other credentials, for `verify_spend`.
 
     Raises:
-        CredentialsDifferFromInputs: There is no credential.
-        SubnetNotFound: There is no such subnet.
-        UnauthorizedModification: The credential is not the owner's.
+        InvalidTx: There is no credential; there is no such subnet; the credential is not the
+            owner's.
     """
     assert isinstance(auth, AuthInput)
     if not tx.credentials:
-        raise CredentialsDifferFromInputs
+        raise InvalidTx(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS)
     owner = state.subnets.owner(subnet_id)
     if owner is None:
-        raise errors.SubnetNotFound
+        raise InvalidTx(TxStateReason.SUBNET_NOT_FOUND)
     *others, authorizing = tx.credentials
     signers = SignerRecovery(tx.digest)
     try:
@@ -150,7 +141,7 @@ def authorize(
             signers, auth.signature_indices, authorizing, owner, state.clock.timestamp()
         )
     except RefusedCredential as reason:
-        raise errors.UnauthorizedModification(reason) from reason
+        raise InvalidTx(TxStateReason.UNAUTHORIZED_MODIFICATION, cause=reason) from reason
     return InputCredentials(others, signers)
 
 
@@ -199,7 +190,9 @@ def verify_flow(
     verify_sums((*locked.values(), *to_lock.values()))
     _lock_unlocked(to_lock, locked, flow.consumed)
     for asset_id, missing in flow.shortages():
-        raise errors.InsufficientUnlockedFunds(missing, asset_id)
+        raise InvalidTx(
+            TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS, missing=missing, asset_id=asset_id
+        )
 
 
 def _fee(tx: Tx, state: ChainState, env: Env) -> dict[ID, int]:
@@ -211,7 +204,9 @@ def _read(inputs: Iterable[TransferableInput], state: ChainState) -> list[UTXO]:
     for spent in inputs:
         utxo = state.utxos.get(spent.utxo_id)
         if utxo is None:
-            raise errors.UtxoMissing(spent.tx_id, spent.output_index)
+            raise MissingUtxo(
+                TxStateReason.UTXO_MISSING, tx_id=spent.tx_id, output_index=spent.output_index
+            )
         utxos.append(utxo)
     return utxos
 
@@ -223,14 +218,18 @@ def _read_shared(
     for spent in inputs:
         utxo = state.utxos.shared(source_chain, spent.utxo_id)
         if utxo is None:
-            raise errors.SharedUtxoMissing
+            raise MissingUtxo(TxStateReason.SHARED_UTXO_MISSING)
         utxos.append(utxo)
     return utxos
 
 
 def _verify_counts(inputs: Sequence[TransferableInput], credentials: Sequence[Credential]) -> None:
     if len(inputs) != len(credentials):
-        raise errors.WrongNumberOfCredentials(len(inputs), len(credentials))
+        raise InvalidTx(
+            TxStateReason.WRONG_NUMBER_OF_CREDENTIALS,
+            inputs=len(inputs),
+            credentials=len(credentials),
+        )
 
 
 def _lock_unlocked(
@@ -247,20 +246,28 @@ def _lock_unlocked(
         if increase > unlocked[asset_id]:
             owner_id = ID(sha256(CODEC.marshal(owners)))
             missing = increase - unlocked[asset_id]
-            raise errors.InsufficientLockedFunds(owner_id, missing, asset_id, locktime)
+            raise InvalidTx(
+                TxStateReason.INSUFFICIENT_LOCKED_FUNDS,
+                owner_id=owner_id,
+                missing=missing,
+                asset_id=asset_id,
+                locktime=locktime,
+            )
         unlocked[asset_id] -= increase
 
 
 def _verify_input(signers: SignerRecovery, spent: Spent, now: int) -> int:
     """Check one input; return the amount that it consumes."""
     if spent.input.asset_id != spent.utxo.asset_id:
-        raise errors.AssetMismatch(spent.input.asset_id, spent.utxo.asset_id)
+        raise InvalidTx(
+            TxStateReason.ASSET_MISMATCH, of_input=spent.input.asset_id, of_utxo=spent.utxo.asset_id
+        )
     _verify_lock(spent.input, spent.utxo, now)
     opened, opening = inner_output(spent.utxo.output), inner_input(spent.input.input)
     try:
         verify_transfer(signers, opening, spent.credential, opened, now)
     except RefusedCredential as reason:
-        raise errors.TransferNotVerified(reason) from reason
+        raise InvalidTx(TxStateReason.TRANSFER_NOT_VERIFIED, cause=reason) from reason
     return opened.amount
 
 
@@ -269,6 +276,8 @@ def _verify_lock(spent: TransferableInput, utxo: UTXO, now: int) -> None:
     # A locked input must have the right locktime even if that has passed.
     if isinstance(spent.input, LockIn):
         if spent.input.locktime != locktime:
-            raise errors.LocktimeMismatch(spent.input.locktime, locktime)
+            raise InvalidTx(
+                TxStateReason.LOCKTIME_MISMATCH, of_input=spent.input.locktime, of_utxo=locktime
+            )
     elif now < locktime:
-        raise errors.LockedFundsNotMarked
+        raise InvalidTx(TxStateReason.LOCKED_FUNDS_NOT_MARKED)

@@ -12,15 +12,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from platform_app.config import PlatformConfig
-from platform_app.executor import staking_errors as errors
 from platform_app.executor.clock import promote
-from platform_app.executor.delegation import (
-    greatest_weight,
-    permissionless_limit,
-    scheduled_limit,
-)
+from platform_app.executor.delegation import greatest_weight, permissionless_limit, scheduled_limit
 from platform_app.executor.env import Env
-from platform_app.executor.errors import FlowCheckFailed
+from platform_app.executor.errors import StakerReason, TxStateReason, duration
 from platform_app.executor.spend import refused_as, transfer, verify_spend
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
@@ -34,14 +29,15 @@ from platform_app.txs.staking import (
 )
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from utxo.components import TransferableOutput
+from utxo.errors import InvalidTx
 
 
 def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env) -> None:
     """Add a validator, current or pending.
 
     Raises:
-        InvalidStaker: A staking rule is broken; the subclass says which.
-        FlowCheckFailed: Its stake or its fee is not covered.
+        InvalidTx: A staking rule is broken; the reason says which; its stake or its fee is
+            not covered.
     """
     config, now = env.config, diff.clock.timestamp()
     priority = Priority.PRIMARY_VALIDATOR_PENDING
@@ -49,7 +45,7 @@ def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env
     _verify_validator_terms(staker.weight, unsigned.shares, config)
     verify_duration(staker.end - staker.start, config)
     if diff.stakers.validator(PRIMARY_NETWORK_ID, staker.node_id):
-        raise errors.AlreadyValidator(staker.node_id)
+        raise InvalidTx(StakerReason.ALREADY_VALIDATOR, node_id=staker.node_id)
     _verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, config)
     transfer(tx, diff)
@@ -60,8 +56,8 @@ def execute_add_delegator(tx: Tx, unsigned: AddDelegatorTx, diff: Diff, env: Env
     """Add a delegator, current or pending.
 
     Raises:
-        InvalidStaker: A staking rule is broken; the subclass says which.
-        FlowCheckFailed: Its stake or its fee is not covered.
+        InvalidTx: A staking rule is broken; the reason says which; its stake or its fee is
+            not covered.
     """
     config, now = env.config, diff.clock.timestamp()
     priority = Priority.PRIMARY_DELEGATOR_SCHEDULED_PENDING
@@ -70,7 +66,7 @@ def execute_add_delegator(tx: Tx, unsigned: AddDelegatorTx, diff: Diff, env: Env
     _verify_delegator_stake(delegator.weight, config)
     validator = diff.stakers.validator(PRIMARY_NETWORK_ID, delegator.node_id)
     if validator is None:
-        raise errors.PrimaryValidatorMissing(delegator.node_id)
+        raise InvalidTx(StakerReason.PRIMARY_VALIDATOR_MISSING, node_id=delegator.node_id)
     limit = scheduled_limit(validator, config)
     _verify_delegation(diff, delegator, validator, limit=limit)
     _verify_funds(tx, diff, env, unsigned.stake)
@@ -85,8 +81,8 @@ def execute_add_permissionless_validator(
     """Add a validator, current or pending.
 
     Raises:
-        InvalidStaker: A staking rule is broken; the subclass says which.
-        FlowCheckFailed: Its stake or its fee is not covered.
+        InvalidTx: A staking rule is broken; the reason says which; its stake or its fee is
+            not covered.
     """
     priority, now = Priority.PRIMARY_VALIDATOR_PENDING, diff.clock.timestamp()
     staker = staker_of(tx, unsigned.validator, now, env.config, priority=priority)
@@ -96,7 +92,9 @@ def execute_add_permissionless_validator(
     verify_duration(staker.end - staker.start, env.config)
     _verify_asset(unsigned.stake, env.asset_id)
     if diff.stakers.validator(unsigned.subnet_id, staker.node_id):
-        raise errors.DuplicateValidator(staker.node_id, unsigned.subnet_id)
+        raise InvalidTx(
+            StakerReason.DUPLICATE_VALIDATOR, node_id=staker.node_id, subnet_id=unsigned.subnet_id
+        )
     _verify_funds(tx, diff, env, unsigned.stake)
     verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
@@ -109,8 +107,8 @@ def execute_add_permissionless_delegator(
     """Add a delegator, current or pending.
 
     Raises:
-        InvalidStaker: A staking rule is broken; the subclass says which.
-        FlowCheckFailed: Its stake or its fee is not covered.
+        InvalidTx: A staking rule is broken; the reason says which; its stake or its fee is
+            not covered.
     """
     priority, now = Priority.PRIMARY_DELEGATOR_PENDING, diff.clock.timestamp()
     staker = staker_of(tx, unsigned.validator, now, env.config, priority=priority)
@@ -120,7 +118,9 @@ def execute_add_permissionless_delegator(
     _verify_asset(unsigned.stake, env.asset_id)
     validator = diff.stakers.validator(unsigned.subnet_id, staker.node_id)
     if validator is None:
-        raise errors.DelegateeMissing(staker.node_id, unsigned.subnet_id)
+        raise InvalidTx(
+            StakerReason.DELEGATEE_MISSING, node_id=staker.node_id, subnet_id=unsigned.subnet_id
+        )
     limit = permissionless_limit(validator, env.config)
     _verify_delegation(diff, staker, validator, limit=limit)
     _verify_funds(tx, diff, env, unsigned.stake)
@@ -173,33 +173,33 @@ def verify_duration(duration: int, config: PlatformConfig) -> None:
     """Check the length of a staking period.
 
     Raises:
-        PeriodTooShort: It is shorter than the network's minimum.
-        PeriodTooLong: It is longer than the network's maximum.
+        InvalidTx: It is shorter than the network's minimum; it is longer than the network's
+            maximum.
     """
     if duration < config.min_stake_duration:
-        raise errors.PeriodTooShort
+        raise InvalidTx(StakerReason.PERIOD_TOO_SHORT)
     if duration > config.max_stake_duration:
-        raise errors.PeriodTooLong
+        raise InvalidTx(StakerReason.PERIOD_TOO_LONG)
 
 
 def verify_start_not_too_far(start: int, timestamp: int, config: PlatformConfig) -> None:
     """Check that a staking period does not start too far in the future.
 
     Raises:
-        StartTooFarAhead: The start is later than the network allows.
+        InvalidTx: The start is later than the network allows.
     """
     if start > timestamp + config.max_start_ahead:
-        raise errors.StartTooFarAhead(config.max_start_ahead)
+        raise InvalidTx(StakerReason.START_TOO_FAR_AHEAD, limit=duration(config.max_start_ahead))
 
 
 def verify_period_within(staker: Staker, validator: Staker) -> None:
     """Check that a staking period is within that of the validator that it depends on.
 
     Raises:
-        PeriodMismatch: It starts before or ends after the validator's.
+        InvalidTx: It starts before or ends after the validator's.
     """
     if not validator.start <= staker.start <= staker.end <= validator.end:
-        raise errors.PeriodMismatch
+        raise InvalidTx(StakerReason.PERIOD_MISMATCH)
 
 
 def _with_key(staker: Staker, signer: Signer) -> Staker:
@@ -209,35 +209,35 @@ def _with_key(staker: Staker, signer: Signer) -> Staker:
 
 def _verify_transformed(subnet_id: ID) -> None:
     if subnet_id != PRIMARY_NETWORK_ID:
-        raise errors.SubnetNotTransformed
+        raise InvalidTx(StakerReason.SUBNET_NOT_TRANSFORMED)
 
 
 def _verify_validator_terms(weight: int, shares: int, config: PlatformConfig) -> None:
     if weight < config.min_validator_stake:
-        raise errors.StakeTooLow
+        raise InvalidTx(StakerReason.STAKE_TOO_LOW)
     if weight > config.max_validator_stake:
-        raise errors.StakeTooHigh
+        raise InvalidTx(StakerReason.STAKE_TOO_HIGH)
     if shares < config.min_delegation_fee:
-        raise errors.DelegationFeeTooLow
+        raise InvalidTx(StakerReason.DELEGATION_FEE_TOO_LOW)
 
 
 def _verify_delegator_stake(weight: int, config: PlatformConfig) -> None:
     if weight < config.min_delegator_stake:
-        raise errors.StakeTooLow
+        raise InvalidTx(StakerReason.STAKE_TOO_LOW)
 
 
 def _verify_asset(stake: Sequence[TransferableOutput], asset_id: ID) -> None:
     if stake[0].asset_id != asset_id:
-        raise errors.WrongStakedAsset(asset_id, stake[0].asset_id)
+        raise InvalidTx(StakerReason.WRONG_STAKED_ASSET, expected=asset_id, got=stake[0].asset_id)
 
 
 def _verify_delegation(diff: Diff, delegator: Staker, validator: Staker, *, limit: int) -> None:
     verify_period_within(delegator, validator)
     weight = greatest_weight(diff, validator, start=delegator.start, end=delegator.end)
     if weight + delegator.weight > limit:
-        raise errors.OverDelegated
+        raise InvalidTx(StakerReason.OVER_DELEGATED)
 
 
 def _verify_funds(tx: Tx, diff: Diff, env: Env, stake: Sequence[TransferableOutput]) -> None:
-    with refused_as(FlowCheckFailed):
+    with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, more_outputs=stake)

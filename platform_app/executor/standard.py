@@ -6,8 +6,9 @@ Transfers are here; rules for stakers are in `staking`, for subnets in `subnets`
 from collections.abc import Callable
 from typing import Any
 
-from platform_app.executor import errors, staking, subnets
+from platform_app.executor import staking, subnets
 from platform_app.executor.env import Env
+from platform_app.executor.errors import TxStateReason
 from platform_app.executor.spend import refused_as, transfer, verify_import, verify_spend
 from platform_app.state.chain import ChainState
 from platform_app.state.diff import Diff
@@ -15,7 +16,7 @@ from platform_app.txs import l1
 from platform_app.txs import staking as staking_txs
 from platform_app.txs import subnets as subnet_txs
 from platform_app.txs.base import BaseTx, SpendingTx, Tx, TxStatus, UnsignedTx
-from platform_app.txs.errors import MemoTooLong
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.syntax import verify_syntax
 from primitives.ids import ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
@@ -32,14 +33,13 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
     are rejected; this chain executes none of them.
 
     Raises:
-        RefusedType: It is not a decision transaction, or this chain does not execute it.
-        InvalidSyntax: It is not well formed.
-        InvalidTx: Another reason of `executor.errors` and `executor.staking_errors`.
+        InvalidTx: It is not a decision transaction, or this chain does not execute it; it is
+            not well formed; or another reason of `executor.errors`.
     """
     verify_syntax(tx, env.config, env.asset_id)
     kind = type(tx.unsigned)
     if kind in _REFUSED:
-        raise _REFUSED[kind]
+        raise InvalidTx(_REFUSED[kind])
     if env.config.durango:
         _verify_durango(tx.unsigned)
     _RULES[kind](tx, tx.unsigned, diff, env)
@@ -49,10 +49,10 @@ def execute(tx: Tx, diff: Diff, env: Env) -> None:
 def _verify_durango(unsigned: UnsignedTx) -> None:
     """Reject two kinds of transactions and memos, which ended with Durango."""
     if type(unsigned) in _ENDED_BY_DURANGO:
-        raise _ENDED_BY_DURANGO[type(unsigned)]
+        raise InvalidTx(_ENDED_BY_DURANGO[type(unsigned)])
     assert isinstance(unsigned, SpendingTx)
     if unsigned.memo:
-        raise MemoTooLong(len(unsigned.memo), 0)
+        raise InvalidTx(TxSyntaxReason.MEMO_TOO_LONG, size=len(unsigned.memo), limit=0)
 
 
 def _execute_base(tx: Tx, _unsigned: BaseTx, diff: Diff, env: Env) -> None:
@@ -71,7 +71,7 @@ def _execute_import(tx: Tx, unsigned: ImportTx, diff: Diff, env: Env) -> None:
 
 def _execute_export(tx: Tx, unsigned: ExportTx, diff: Diff, env: Env) -> None:
     _verify_peer(unsigned.destination_chain, diff, env)
-    with refused_as(errors.ExportNotFunded):
+    with refused_as(TxStateReason.EXPORT_NOT_FUNDED):
         verify_spend(tx, diff, env, more_outputs=unsigned.exported_outputs)
     transfer(tx, diff)
     for utxo in utxos_of(tx.tx_id, len(unsigned.outputs), unsigned.exported_outputs):
@@ -81,32 +81,34 @@ def _execute_export(tx: Tx, unsigned: ExportTx, diff: Diff, env: Env) -> None:
 def _verify_peer(chain_id: ID, state: ChainState, env: Env) -> None:
     """Check that a chain is another chain of the Primary Network."""
     if chain_id == P_CHAIN_ID:
-        raise errors.SameChain
+        raise InvalidTx(TxStateReason.SAME_CHAIN)
     if chain_id in {env.x_chain_id, env.c_chain_id}:
         return
     subnet_id = state.subnets.of_blockchain(chain_id)
     if subnet_id is None:
-        raise errors.UnknownPeer(chain_id)
+        raise InvalidTx(TxStateReason.UNKNOWN_PEER, chain_id=chain_id)
     if subnet_id != PRIMARY_NETWORK_ID:
-        raise errors.PeerOfOtherSubnet(PRIMARY_NETWORK_ID, subnet_id)
+        raise InvalidTx(
+            TxStateReason.PEER_OF_OTHER_SUBNET, expected=PRIMARY_NETWORK_ID, got=subnet_id
+        )
 
 
-_REFUSED: dict[type[UnsignedTx], type[InvalidTx]] = {
-    staking_txs.AdvanceTimeTx: errors.WrongTxType,
-    staking_txs.RewardValidatorTx: errors.WrongTxType,
-    subnet_txs.TransformSubnetTx: errors.TransformSubnetRefused,
-    l1.ConvertSubnetToL1Tx: errors.EtnaFeature,
-    l1.RegisterL1ValidatorTx: errors.EtnaFeature,
-    l1.SetL1ValidatorWeightTx: errors.EtnaFeature,
-    l1.IncreaseL1ValidatorBalanceTx: errors.EtnaFeature,
-    l1.DisableL1ValidatorTx: errors.EtnaFeature,
-    l1.AddAutoRenewedValidatorTx: errors.HeliconFeature,
-    l1.SetAutoRenewedValidatorConfigTx: errors.HeliconFeature,
-    l1.RewardAutoRenewedValidatorTx: errors.WrongTxType,
+_REFUSED: dict[type[UnsignedTx], TxStateReason] = {
+    staking_txs.AdvanceTimeTx: TxStateReason.WRONG_TX_TYPE,
+    staking_txs.RewardValidatorTx: TxStateReason.WRONG_TX_TYPE,
+    subnet_txs.TransformSubnetTx: TxStateReason.TRANSFORM_SUBNET_REFUSED,
+    l1.ConvertSubnetToL1Tx: TxStateReason.ETNA_FEATURE,
+    l1.RegisterL1ValidatorTx: TxStateReason.ETNA_FEATURE,
+    l1.SetL1ValidatorWeightTx: TxStateReason.ETNA_FEATURE,
+    l1.IncreaseL1ValidatorBalanceTx: TxStateReason.ETNA_FEATURE,
+    l1.DisableL1ValidatorTx: TxStateReason.ETNA_FEATURE,
+    l1.AddAutoRenewedValidatorTx: TxStateReason.HELICON_FEATURE,
+    l1.SetAutoRenewedValidatorConfigTx: TxStateReason.HELICON_FEATURE,
+    l1.RewardAutoRenewedValidatorTx: TxStateReason.WRONG_TX_TYPE,
 }
-_ENDED_BY_DURANGO: dict[type[UnsignedTx], type[InvalidTx]] = {
-    staking_txs.AddValidatorTx: errors.AddValidatorRefused,
-    staking_txs.AddDelegatorTx: errors.AddDelegatorRefused,
+_ENDED_BY_DURANGO: dict[type[UnsignedTx], TxStateReason] = {
+    staking_txs.AddValidatorTx: TxStateReason.ADD_VALIDATOR_REFUSED,
+    staking_txs.AddDelegatorTx: TxStateReason.ADD_DELEGATOR_REFUSED,
 }
 _RULES: dict[type[UnsignedTx], Callable[[Tx, Any, Diff, Env], None]] = {
     BaseTx: _execute_base,

@@ -4,9 +4,8 @@ Unspecified: subnets always stay permissioned, because TransformSubnetTx and Con
 rejected; so no subnet is immutable. The start of a validator follows the rules in `staking`.
 """
 
-from platform_app.executor import staking_errors as errors
 from platform_app.executor.env import Env
-from platform_app.executor.errors import FlowCheckFailed
+from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.executor.spend import authorize, refused_as, transfer, verify_spend
 from platform_app.executor.staking import (
     begin_or_wait,
@@ -27,13 +26,14 @@ from platform_app.txs.subnets import (
 )
 from primitives.ids import PRIMARY_NETWORK_ID
 from utxo.components import OutputOwners
+from utxo.errors import InvalidTx
 
 
 def execute_create_subnet(tx: Tx, unsigned: CreateSubnetTx, diff: Diff, env: Env) -> None:
     """Create a subnet.
 
     Raises:
-        InvalidSpend: Its fee is not covered.
+        InvalidTx: Its fee is not covered.
     """
     assert isinstance(unsigned.owner, OutputOwners)
     verify_spend(tx, diff, env)
@@ -45,8 +45,7 @@ def execute_create_chain(tx: Tx, unsigned: CreateChainTx, diff: Diff, env: Env) 
     """Create a blockchain that a subnet validates.
 
     Raises:
-        InvalidAuthorization: The subnet's owner has not authorized it.
-        InvalidSpend: Its fee is not covered.
+        InvalidTx: The subnet's owner has not authorized it; its fee is not covered.
     """
     witnesses = authorize(
         tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
@@ -60,24 +59,27 @@ def execute_add_validator(tx: Tx, unsigned: AddSubnetValidatorTx, diff: Diff, en
     """Add a validator of a permissioned subnet, current or pending.
 
     Raises:
-        InvalidStaker: A staking rule is broken; the subclass says which.
-        InvalidAuthorization: The subnet's owner has not authorized it.
-        FlowCheckFailed: The fee is not covered.
+        InvalidTx: A staking rule is broken; the reason says which; the subnet's owner has not
+            authorized it; the fee is not covered.
     """
     added, now = unsigned.validator, diff.clock.timestamp()
     priority = Priority.PERMISSIONED_VALIDATOR_PENDING
     staker = staker_of(tx, added, now, env.config, priority=priority, subnet_id=added.subnet_id)
     verify_duration(staker.end - staker.start, env.config)
     if diff.stakers.validator(added.subnet_id, added.node_id):
-        raise errors.DuplicateSubnetValidator(added.node_id, added.subnet_id)
+        raise InvalidTx(
+            StakerReason.DUPLICATE_SUBNET_VALIDATOR,
+            node_id=added.node_id,
+            subnet_id=added.subnet_id,
+        )
     primary = diff.stakers.validator(PRIMARY_NETWORK_ID, added.node_id)
     if primary is None:
-        raise errors.NotPrimaryValidator(added.node_id)
+        raise InvalidTx(StakerReason.NOT_PRIMARY_VALIDATOR, node_id=added.node_id)
     verify_period_within(staker, primary)
     witnesses = authorize(
         tx, diff, env, subnet_id=added.subnet_id, auth=unsigned.subnet_authorization
     )
-    with refused_as(FlowCheckFailed):
+    with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, witnesses=witnesses)
     verify_start_not_too_far(staker.start, now, env.config)
     transfer(tx, diff)
@@ -90,20 +92,22 @@ def execute_remove_validator(
     """Remove a validator of a permissioned subnet immediately, whether current or pending.
 
     Raises:
-        NotSubnetValidator: There is no such validator.
-        RemovingPermissionless: The subnet's owner did not add it and cannot remove it.
-        InvalidAuthorization: The subnet's owner has not authorized it.
-        FlowCheckFailed: The fee is not covered.
+        InvalidTx: There is no such validator; the subnet's owner did not add it and cannot
+            remove it; the subnet's owner has not authorized it; the fee is not covered.
     """
     staker = diff.stakers.validator(unsigned.subnet_id, unsigned.node_id)
     if staker is None:
-        raise errors.NotSubnetValidator(unsigned.node_id, unsigned.subnet_id)
+        raise InvalidTx(
+            StakerReason.NOT_SUBNET_VALIDATOR,
+            node_id=unsigned.node_id,
+            subnet_id=unsigned.subnet_id,
+        )
     if not staker.priority.is_permissioned:
-        raise errors.RemovingPermissionless
+        raise InvalidTx(StakerReason.REMOVING_PERMISSIONLESS)
     witnesses = authorize(
         tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
-    with refused_as(FlowCheckFailed):
+    with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, witnesses=witnesses)
     transfer(tx, diff)
     diff.stakers.remove(staker)
@@ -115,14 +119,13 @@ def execute_transfer_ownership(
     """Change the owner of a subnet.
 
     Raises:
-        InvalidAuthorization: The subnet's owner has not authorized it.
-        FlowCheckFailed: The fee is not covered.
+        InvalidTx: The subnet's owner has not authorized it; the fee is not covered.
     """
     assert isinstance(unsigned.new_owner, OutputOwners)
     witnesses = authorize(
         tx, diff, env, subnet_id=unsigned.subnet_id, auth=unsigned.subnet_authorization
     )
-    with refused_as(FlowCheckFailed):
+    with refused_as(TxStateReason.FLOW_CHECK_FAILED):
         verify_spend(tx, diff, env, witnesses=witnesses)
     transfer(tx, diff)
     diff.subnets.set_owner(unsigned.subnet_id, unsigned.new_owner)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from platform_app.genesis.config import Allocation, GenesisConfig
-from platform_app.genesis.errors import MissingGenesisAsset
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.txs.codec import GENESIS_CODEC
 from primitives.codec import INTERFACE, U8, U32, VERSION, Blob, Text
 from primitives.hashing import sha256
@@ -98,7 +98,7 @@ def asset_of(x_chain_genesis: bytes) -> Asset:
 
     Raises:
         CodecError: The bytes are not an X-Chain genesis.
-        MissingGenesisAsset: They create no asset.
+        GenesisError: They create no asset.
     """
     first = _first_asset(x_chain_genesis)
     transaction = b"".join(
@@ -121,7 +121,7 @@ def asset_of(x_chain_genesis: bytes) -> Asset:
 def _first_asset(x_chain_genesis: bytes) -> GenesisAsset:
     assets = GENESIS_CODEC.unmarshal(XChainGenesis, x_chain_genesis).assets
     if not assets:
-        raise MissingGenesisAsset
+        raise GenesisError(PlatformGenesisReason.MISSING_ASSET)
     return assets[0]
 
 

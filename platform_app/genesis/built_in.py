@@ -20,7 +20,7 @@ from platform_app.genesis.config import (
     InitialStaker,
     parse_genesis_config,
 )
-from platform_app.genesis.errors import MalformedGenesisField, TooManyValidators
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.txs.components import ProofOfPossession
 from primitives import json_limits
 from primitives.ids import NodeID
@@ -49,9 +49,13 @@ def read_genesis_config(text: bytes) -> GenesisConfig:
         json_limits.verify(text, values=FILE_VALUES)
         document = json.loads(text)
     except TooManyValues:
-        raise MalformedGenesisField("", f"more than {FILE_VALUES} values") from None
+        raise GenesisError(
+            PlatformGenesisReason.MALFORMED_FIELD, name="", cause=f"more than {FILE_VALUES} values"
+        ) from None
     except (ValueError, RecursionError, TooDeep):
-        raise MalformedGenesisField("", "not JSON") from None
+        raise GenesisError(
+            PlatformGenesisReason.MALFORMED_FIELD, name="", cause="not JSON"
+        ) from None
     return parse_genesis_config(document)
 
 
@@ -71,7 +75,7 @@ def own_network(
     here they are in the order named.
 
     Raises:
-        TooManyValidators: Their stake would bring the supply above half of the cap.
+        GenesisError: Their stake would bring the supply above half of the cap.
     """
     file = read_genesis_config(_file("local.json"))
     scaled = [_multiplied(allocation, config.unit // UNIT) for allocation in file.allocations]
@@ -81,7 +85,11 @@ def own_network(
     rest = half - sum(map(_total, (staked, rewarded, *others)))
     if rest < 0:
         room = half - sum(map(_total, (rewarded, *others)))
-        raise TooManyValidators(len(founders), room // _total(staking))
+        raise GenesisError(
+            PlatformGenesisReason.TOO_MANY_VALIDATORS,
+            count=len(founders),
+            most=room // _total(staking),
+        )
     return replace(
         file,
         network_id=config.network_id,

@@ -10,15 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from platform_app.genesis.errors import (
-    DuplicateGenesisValidator,
-    DuplicateStakedFunds,
-    NoAllocationToStake,
-    NoStakePerValidator,
-    NoSupply,
-    StakeDurationTooShort,
-    SupplyOverflow,
-)
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.fields import JsonField
 from platform_app.txs.components import ProofOfPossession
 from primitives.addresses import format_address
@@ -93,27 +85,29 @@ class GenesisConfig:
         """Check the consistency of the fields.
 
         Raises:
-            GenesisError: They are inconsistent; the subclass says why.
+            GenesisError: They are inconsistent; the reason says why.
         """
         if self.initial_supply == 0:
-            raise NoSupply
+            raise GenesisError(PlatformGenesisReason.NO_SUPPLY)
         if self.initial_supply > MAX:
-            raise SupplyOverflow
+            raise GenesisError(PlatformGenesisReason.SUPPLY_OVERFLOW)
         for address in self.staked_funds:
             if self.staked_funds.count(address) > 1:
-                raise DuplicateStakedFunds(address)
+                raise GenesisError(PlatformGenesisReason.DUPLICATE_STAKED_FUNDS, address=address)
         allocated = {allocation.address for allocation in self.allocations}
         if not allocated.issuperset(self.staked_funds):
-            raise NoAllocationToStake
+            raise GenesisError(PlatformGenesisReason.NO_ALLOCATION_TO_STAKE)
         self._verify_stakers()
 
     def _verify_stakers(self) -> None:
         count = len(self.stakers)
         nodes = Counter(staker.node_id for staker in self.stakers)
         if nodes and nodes.most_common(1)[0][1] > 1:
-            raise DuplicateGenesisValidator(nodes.most_common(1)[0][0])
+            raise GenesisError(
+                PlatformGenesisReason.DUPLICATE_VALIDATOR, node_id=nodes.most_common(1)[0][0]
+            )
         if bool(count) != bool(self.staked_funds):
-            raise NoAllocationToStake
+            raise GenesisError(PlatformGenesisReason.NO_ALLOCATION_TO_STAKE)
         staked = sum(
             unlock.amount
             for allocation in self.allocations
@@ -121,9 +115,9 @@ class GenesisConfig:
             for unlock in allocation.unlocks
         )
         if staked < count:
-            raise NoStakePerValidator
+            raise GenesisError(PlatformGenesisReason.NO_STAKE_PER_VALIDATOR)
         if count and self.stake_duration <= self.stake_duration_offset * (count - 1):
-            raise StakeDurationTooShort
+            raise GenesisError(PlatformGenesisReason.STAKE_DURATION_TOO_SHORT)
 
 
 def parse_genesis_config(document: Mapping[str, Any]) -> GenesisConfig:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from platform_app.genesis.errors import MalformedGenesisField, MissingGenesisField
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from primitives.addresses import AddressError, parse_address
 from primitives.cb58 import Cb58Error
 from primitives.ids import IdError, NodeID, ShortID
@@ -13,8 +13,7 @@ from primitives.ids import IdError, NodeID, ShortID
 class JsonField:
     """A value in a decoded JSON document. Errors name the place of the value.
 
-    Every method raises MalformedGenesisField for a value of the wrong type, and MissingGenesisField for a
-    field that is absent or null.
+    Every method raises GenesisError for a value of the wrong type and for a field that is absent or null.
     """
 
     value: object
@@ -24,7 +23,7 @@ class JsonField:
         """Return a field of an object."""
         found = self.optional(name)
         if found is None:
-            raise MissingGenesisField(self._below(name))
+            raise GenesisError(PlatformGenesisReason.MISSING_FIELD, name=self._below(name))
         return found
 
     def optional(self, name: str) -> "JsonField | None":
@@ -82,9 +81,9 @@ class JsonField:
         except (Cb58Error, IdError) as error:
             raise self.malformed(str(error)) from None
 
-    def malformed(self, reason: str) -> MalformedGenesisField:
+    def malformed(self, reason: str) -> GenesisError:
         """Return an error that names this place."""
-        return MalformedGenesisField(self.path, reason)
+        return GenesisError(PlatformGenesisReason.MALFORMED_FIELD, name=self.path, cause=reason)
 
     def _below(self, name: str) -> str:
         return f"{self.path}.{name}" if self.path else name

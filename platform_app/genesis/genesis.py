@@ -8,7 +8,7 @@ from platform_app.blocks.block import ApricotCommitBlock, genesis_block
 from platform_app.config import RewardConfig
 from platform_app.executor.proposal import potential_reward
 from platform_app.genesis.asset import Asset, asset_of
-from platform_app.genesis.errors import MissingGenesisChain, UnexpectedGenesisTx
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import SignedBody, Tx
 from platform_app.txs.codec import GENESIS_CODEC, build
@@ -88,9 +88,8 @@ def parse_genesis(raw: bytes) -> Genesis:
 
     Raises:
         CodecError: They are not a genesis.
-        UnexpectedGenesisTx: Another kind of transaction is among the validators or the chains.
-        MissingGenesisChain: There is no X-Chain or no C-Chain among the chains.
-        MissingGenesisAsset: The X-Chain creates no asset.
+        GenesisError: Another kind of transaction is among the validators or the chains; there
+            is no X-Chain or no C-Chain among the chains; the X-Chain creates no asset.
     """
     body = GENESIS_CODEC.unmarshal(GenesisBody, raw)
     chains = _txs(body.chains, CreateChainTx, "chains")
@@ -151,7 +150,9 @@ def _txs(
     txs = tuple(build(body.unsigned, body.credentials, GENESIS_CODEC) for body in bodies)
     for tx in txs:
         if not isinstance(tx.unsigned, kinds):
-            raise UnexpectedGenesisTx(type(tx.unsigned).__name__, place)
+            raise GenesisError(
+                PlatformGenesisReason.UNEXPECTED_TX, kind=type(tx.unsigned).__name__, place=place
+            )
     return txs
 
 
@@ -159,4 +160,4 @@ def _chain(chains: Sequence[Tx], vm_id: ID, name: str) -> Tx:
     for tx in chains:
         if isinstance(tx.unsigned, CreateChainTx) and tx.unsigned.vm_id == vm_id:
             return tx
-    raise MissingGenesisChain(name)
+    raise GenesisError(PlatformGenesisReason.MISSING_CHAIN, name=name)

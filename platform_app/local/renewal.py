@@ -8,7 +8,7 @@ from platform_app.executor.clock import at_next_block, next_block_time
 from platform_app.executor.standard import execute
 from platform_app.selectors import coins, own_stake
 from platform_app.selectors.own_stake import Terms
-from platform_app.services.errors import TransactionTooLarge
+from platform_app.services.errors import IssueReason, TransactionTooLarge
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
@@ -121,7 +121,9 @@ def _check(chain: PlatformChain, tx: Tx, state: DatabaseState, now: int) -> None
         InvalidTx: It violates the rules.
     """
     if len(tx.raw) > LARGEST_TX:
-        raise TransactionTooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
+        raise TransactionTooLarge(
+            IssueReason.TOO_LARGE, tx_id=tx.tx_id, size=len(tx.raw), largest=LARGEST_TX
+        )
     execute(tx, at_next_block(state, now, chain.config), chain.env(state.network, now))
 
 

@@ -15,18 +15,9 @@ from platform_app.genesis.built_in import (
     reference_local_network,
 )
 from platform_app.genesis.config import GenesisConfig
-from platform_app.genesis.errors import (
-    OtherDenomination,
-    SupplyAboveCap,
-    UnencodableGenesis,
-    UnreadableGenesisFile,
-)
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import Genesis, initial_stakers, parse_genesis
-from platform_app.services.errors import (
-    DatabaseOfOtherNetwork,
-    FileOfOtherNetwork,
-    OtherGenesisFile,
-)
+from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from platform_app.state.diff import Diff
 from platform_app.store import blocks
 from platform_app.store import genesis as first_rows
@@ -54,9 +45,8 @@ def load_genesis(
         c_chain_genesis: The C-Chain's genesis file, stored in the transaction that creates that chain.
 
     Raises:
-        DatabaseOfOtherNetwork: The database holds another network.
-        OtherGenesisFile: The database was created from another genesis.
-        FileOfOtherNetwork: The genesis is for another network.
+        GenesisMismatch: The database holds another network; the database was created from
+            another genesis; the genesis is for another network.
         GenesisError: The genesis file cannot be read or used.
     """
     with chain.db.atomic(durable=True):
@@ -107,7 +97,11 @@ def _read_file(chain: PlatformChain) -> GenesisConfig:
     node = chain.node
     config = read_genesis_config(_content(Path(node.platform_genesis)))
     if config.network_id != node.network_id:
-        raise FileOfOtherNetwork(config.network_id, node.network_id)
+        raise GenesisMismatch(
+            GenesisMismatchReason.FILE_OF_OTHER_NETWORK,
+            in_file=config.network_id,
+            wanted=node.network_id,
+        )
     return config
 
 
@@ -116,9 +110,15 @@ def _read_bytes(chain: PlatformChain, path: Path) -> Genesis:
     try:
         genesis = parse_genesis(_content(path))
     except CodecError as error:
-        raise UnreadableGenesisFile(str(path), str(error)) from error
+        raise GenesisError(
+            PlatformGenesisReason.UNREADABLE_FILE, name=str(path), cause=str(error)
+        ) from error
     if genesis.network_id != chain.node.network_id:
-        raise FileOfOtherNetwork(genesis.network_id, chain.node.network_id)
+        raise GenesisMismatch(
+            GenesisMismatchReason.FILE_OF_OTHER_NETWORK,
+            in_file=genesis.network_id,
+            wanted=chain.node.network_id,
+        )
     return genesis
 
 
@@ -126,7 +126,11 @@ def _content(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UnreadableGenesisFile(str(path), os.strerror(error.errno or 0)) from error
+        raise GenesisError(
+            PlatformGenesisReason.UNREADABLE_FILE,
+            name=str(path),
+            cause=os.strerror(error.errno or 0),
+        ) from error
 
 
 def _built(config: GenesisConfig) -> Genesis:
@@ -134,16 +138,22 @@ def _built(config: GenesisConfig) -> Genesis:
     try:
         return parse_genesis(build_genesis(config))
     except CodecError as error:
-        raise UnencodableGenesis(str(error)) from error
+        raise GenesisError(PlatformGenesisReason.UNENCODABLE, cause=str(error)) from error
 
 
 def _check(chain: PlatformChain, stored: StoredNetwork, given: Genesis | None) -> None:
     """Check that the database holds the network of the settings."""
     config = chain.config
     if (stored.network_id, stored.unit) != (config.network_id, config.unit):
-        raise DatabaseOfOtherNetwork(stored.network_id, config.network_id)
+        raise GenesisMismatch(
+            GenesisMismatchReason.DATABASE_OF_OTHER_NETWORK,
+            stored=stored.network_id,
+            wanted=config.network_id,
+        )
     if given is not None and stored.genesis_hash != given.genesis_id:
-        raise OtherGenesisFile(stored.genesis_hash, given.genesis_id)
+        raise GenesisMismatch(
+            GenesisMismatchReason.OTHER_GENESIS, stored=stored.genesis_hash, wanted=given.genesis_id
+        )
 
 
 def _recover_bytes(
@@ -166,9 +176,17 @@ def _recover_bytes(
 def _write(chain: PlatformChain, genesis: Genesis) -> StoredNetwork:
     config = chain.config
     if genesis.initial_supply > config.rewards.supply_cap:
-        raise SupplyAboveCap(genesis.initial_supply, config.rewards.supply_cap)
+        raise GenesisError(
+            PlatformGenesisReason.SUPPLY_ABOVE_CAP,
+            supply=genesis.initial_supply,
+            cap=config.rewards.supply_cap,
+        )
     if genesis.asset.denomination != config.decimals:
-        raise OtherDenomination(genesis.asset.denomination, config.decimals)
+        raise GenesisError(
+            PlatformGenesisReason.OTHER_DENOMINATION,
+            got=genesis.asset.denomination,
+            wanted=config.decimals,
+        )
     network = StoredNetwork(
         genesis_hash=genesis.genesis_id,
         network_id=config.network_id,

@@ -20,21 +20,15 @@ from platform_app.store import keystore as store
 from platform_app.store.keystore import SealedKey
 from platform_app.wallet import sealing
 from platform_app.wallet.backup import read_backup, write_backup
-from platform_app.wallet.errors import WrongPassword
-from platform_app.wallet.keystore_errors import (
+from platform_app.wallet.errors import (
     MAX_KEYS,
     MAX_NAME_SIZE,
-    EmptyUsername,
     IncorrectPassword,
-    KeyMissing,
     KeystoreError,
-    TooManyKeys,
-    TooManyUsers,
-    UnstorableUsername,
-    UserExists,
-    UserMissing,
-    UsernameTooLong,
-    UserNotRetrieved,
+    KeystoreReason,
+    WrongPassword,
+    not_retrieved,
+    quoted,
 )
 from platform_app.wallet.passwords import verify_password
 from platform_app.wallet.sealing import Cipher, PasswordLock
@@ -47,11 +41,9 @@ def create_user(chain: PlatformChain, name: str, password: str) -> None:
     """Create a user without keys.
 
     Raises:
-        InvalidUsername: The name is not allowed.
-        UserExists: The name is taken.
-        TooManyUsers: The node has the maximum number of users.
-        RefusedPassword: The password is not allowed.
-        KeystoreBusy: Too many passwords are being checked.
+        KeystoreError: The name is not allowed; the name is taken; the node has the maximum
+            number of users; too many passwords are being checked.
+        WalletError: The password is not allowed.
     """
     _verify_free(chain, name)
     with chain.key_derivation.strangers.slot():
@@ -65,23 +57,21 @@ def delete_user(chain: PlatformChain, name: str, password: str) -> None:
     """Delete a user with all its keys.
 
     Raises:
-        InvalidUsername: The name is not allowed.
-        UserMissing: No user has this name.
+        KeystoreError: The name is not allowed; no user has this name; too many passwords were
+            wrong recently; too many passwords are being checked.
         IncorrectPassword: The password is not the user's.
-        TooManyAttempts: Too many passwords were wrong recently.
-        KeystoreBusy: Too many passwords are being checked.
     """
     _verify_name(name)
     try:
         user = _open(chain, name, password)
     except IncorrectPassword:
         if store.user(chain.db, name) is None:
-            raise UserMissing(name) from None
+            raise KeystoreError(KeystoreReason.USER_MISSING, name=name) from None
         raise
     with chain.db.atomic(durable=True):
         # Locked first: a concurrent request to add a key has either finished, or finds no user.
         if not store.hold_user(chain.db, user.user_id):
-            raise UserMissing(name)
+            raise KeystoreError(KeystoreReason.USER_MISSING, name=name)
         store.delete_user(chain.db, user.user_id)
 
 
@@ -105,19 +95,17 @@ def import_user(chain: PlatformChain, name: str, password: str, exported: bytes)
     """Create a user from the result of `export_user` on this or another node.
 
     Raises:
-        InvalidUsername: The name is not allowed.
-        UserExists: The name is taken.
-        TooManyUsers: The node has the maximum number of users.
+        KeystoreError: The name is not allowed; the name is taken; the node has the maximum
+            number of users; too many passwords are being checked.
         UnreadableBackup: The bytes are not an exported user, or are damaged.
         IncorrectPassword: They were sealed with another password.
-        KeystoreBusy: Too many passwords are being checked.
     """
     _verify_free(chain, name)
     try:
         with chain.key_derivation.strangers.slot():
             keys = read_backup(exported, password)
     except WrongPassword:
-        raise IncorrectPassword(name) from None
+        raise IncorrectPassword(KeystoreReason.INCORRECT_PASSWORD, name=quoted(name)) from None
     with chain.key_derivation.strangers.slot():
         locked, cipher = sealing.lock(password, sealing.COST)
     with chain.db.atomic(durable=True):
@@ -129,20 +117,22 @@ def import_key(chain: PlatformChain, name: str, password: str, private_key: byte
     """Add a private key of 32 bytes to a user, and return its address.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
+        KeystoreError: Name or password are wrong, or cannot be checked now; the user has the
+            maximum number of keys.
         InvalidPrivateKey: The bytes are not a key.
-        TooManyKeys: The user has the maximum number of keys.
     """
     address = address_of(private_key)
     user = _retrieve(chain, name, password)
     with chain.db.atomic(durable=True):
         if not store.hold_user(chain.db, user.user_id):
-            raise UserNotRetrieved(name, IncorrectPassword(name))
+            raise not_retrieved(
+                name, IncorrectPassword(KeystoreReason.INCORRECT_PASSWORD, name=quoted(name))
+            )
         held = store.addresses(chain.db, user.user_id)
         if address in held:
             return address
         if len(held) >= MAX_KEYS:
-            raise TooManyKeys
+            raise KeystoreError(KeystoreReason.TOO_MANY_KEYS)
         store.add_keys(chain.db, user.user_id, user.sealed([private_key]))
     return address
 
@@ -151,12 +141,12 @@ def export_key(chain: PlatformChain, name: str, password: str, address: ShortID)
     """Return the private key of one of a user's addresses, 32 bytes.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
-        KeyMissing: The user has no such address.
+        KeystoreError: Name or password are wrong, or cannot be checked now; the user has no
+            such address.
     """
     keys = keys_of(chain, name, password, among={address})
     if not keys:
-        raise KeyMissing
+        raise KeystoreError(KeystoreReason.KEY_MISSING)
     return keys[0]
 
 
@@ -169,7 +159,7 @@ def list_addresses(chain: PlatformChain, name: str, password: str) -> list[Short
     """Return a user's addresses, the oldest first.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
+        KeystoreError: Name or password are wrong, or cannot be checked now.
     """
     return store.addresses(chain.db, _retrieve(chain, name, password).user_id)
 
@@ -186,7 +176,7 @@ def keys_of(
         among: Return only the keys of these addresses; default: all. Other users' addresses are ignored.
 
     Raises:
-        UserNotRetrieved: Name or password are wrong, or cannot be checked now.
+        KeystoreError: Name or password are wrong, or cannot be checked now.
     """
     user = _retrieve(chain, name, password)
     return user.unsealed(store.keys(chain.db, user.user_id, among))
@@ -222,7 +212,7 @@ def _retrieve(chain: PlatformChain, name: str, password: str) -> _OpenUser:
     try:
         return _open(chain, name, password)
     except KeystoreError as reason:
-        raise UserNotRetrieved(name, reason) from None
+        raise not_retrieved(name, reason) from None
 
 
 def _open(chain: PlatformChain, name: str, password: str) -> _OpenUser:
@@ -234,7 +224,7 @@ def _open(chain: PlatformChain, name: str, password: str) -> _OpenUser:
         with attempt(chain, stored.user_id) if stored else chain.key_derivation.strangers.slot():
             cipher = sealing.unlock(locked, password)
     except WrongPassword:
-        raise IncorrectPassword(name) from None
+        raise IncorrectPassword(KeystoreReason.INCORRECT_PASSWORD, name=quoted(name)) from None
     assert stored is not None, "a decoy opens for nobody"
     return _OpenUser(stored.user_id, stored.name, cipher)
 
@@ -242,14 +232,14 @@ def _open(chain: PlatformChain, name: str, password: str) -> _OpenUser:
 def _verify_free(chain: PlatformChain, name: str) -> None:
     _verify_name(name)
     if store.user(chain.db, name) is not None:
-        raise UserExists(name)
+        raise KeystoreError(KeystoreReason.USER_EXISTS, name=name)
     _verify_room(chain)
 
 
 def _verify_room(chain: PlatformChain) -> None:
     most = chain.settings.keystore_users
     if store.user_count(chain.db) >= most:
-        raise TooManyUsers(most)
+        raise KeystoreError(KeystoreReason.TOO_MANY_USERS, most=most)
 
 
 def _add_user(chain: PlatformChain, name: str, locked: PasswordLock) -> int:
@@ -258,21 +248,21 @@ def _add_user(chain: PlatformChain, name: str, locked: PasswordLock) -> int:
     _verify_room(chain)
     user_id = store.add_user(chain.db, name, locked, clock.now())
     if user_id is None:
-        raise UserExists(name)
+        raise KeystoreError(KeystoreReason.USER_EXISTS, name=name)
     return user_id
 
 
 def _verify_name(name: str) -> None:
     if not name:
-        raise EmptyUsername
+        raise KeystoreError(KeystoreReason.EMPTY_USERNAME)
     try:
         encoded = name.encode()
     except UnicodeEncodeError:
-        raise UnstorableUsername from None
+        raise KeystoreError(KeystoreReason.UNSTORABLE_USERNAME) from None
     if len(encoded) > MAX_NAME_SIZE:
-        raise UsernameTooLong
+        raise KeystoreError(KeystoreReason.USERNAME_TOO_LONG)
     if b"\0" in encoded:
-        raise UnstorableUsername
+        raise KeystoreError(KeystoreReason.UNSTORABLE_USERNAME)
 
 
 def _new_private_key() -> bytes:

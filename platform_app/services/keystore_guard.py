@@ -16,8 +16,7 @@ from django.core.cache import cache
 
 from chaindb.attempts import AttemptLimit, Failures
 from platform_app.chain import PlatformChain
-from platform_app.wallet.errors import WrongPassword
-from platform_app.wallet.keystore_errors import TooManyAttempts
+from platform_app.wallet.errors import KeystoreError, KeystoreReason, WrongPassword
 
 OF_USER: Final = AttemptLimit(free=5, longest=300, remembered=3600)
 
@@ -27,8 +26,7 @@ def attempt(chain: PlatformChain, user_id: int) -> Iterator[None]:
     """Allow one password attempt for a user; a WrongPassword raised in the context is counted.
 
     Raises:
-        KeystoreBusy: Too many attempts are in progress.
-        TooManyAttempts: Too many attempts failed recently.
+        KeystoreError: Too many attempts are in progress; too many attempts failed recently.
     """
     key = _key_of(chain, user_id)
     _verify_unlocked(key)  # a locked user takes no slot
@@ -53,4 +51,4 @@ def _key_of(chain: PlatformChain, user_id: int) -> str:
 def _verify_unlocked(key: str) -> None:
     seconds = _failures().seconds_locked(key)
     if seconds:
-        raise TooManyAttempts(seconds)
+        raise KeystoreError(KeystoreReason.TOO_MANY_ATTEMPTS, seconds=seconds)

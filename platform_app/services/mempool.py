@@ -15,8 +15,8 @@ from platform_app.executor.env import Env
 from platform_app.executor.standard import execute
 from platform_app.services.errors import (
     ConflictingTx,
+    IssueReason,
     MempoolFull,
-    NothingImports,
     RefusedIssue,
     TransactionTooLarge,
 )
@@ -79,7 +79,9 @@ def issue(
         gossiped: Whether they come from peers, not from this node's users.
     """
     outcomes: dict[ID, Outcome] = {
-        tx.tx_id: TransactionTooLarge(tx.tx_id, len(tx.raw), LARGEST_TX)
+        tx.tx_id: TransactionTooLarge(
+            IssueReason.TOO_LARGE, tx_id=tx.tx_id, size=len(tx.raw), largest=LARGEST_TX
+        )
         for tx in txs
         if len(tx.raw) > LARGEST_TX
     }
@@ -228,13 +230,13 @@ class _Admission:
     def _refuse(self, tx: Tx) -> RefusedIssue | None:
         """Return why the mempool rejects it, independent of the rules; such reasons are not recorded."""
         if isinstance(tx.unsigned, ExportTx) and not self.gossiped:
-            return NothingImports(tx.tx_id)
+            return RefusedIssue(IssueReason.NOTHING_IMPORTS, tx_id=tx.tx_id)
         size = len(tx.raw)
         if size > self._room:
-            return MempoolFull(tx.tx_id, size, self._room)
+            return MempoolFull(IssueReason.MEMPOOL_FULL, tx_id=tx.tx_id, size=size, room=self._room)
         for spent in rows.inputs_of(tx):
             if spent.utxo_id in self._spenders:
-                return ConflictingTx(tx.tx_id)
+                return ConflictingTx(IssueReason.CONFLICTING_TX, tx_id=tx.tx_id)
         return None
 
     def _take(self, tx: Tx) -> None:

@@ -11,7 +11,10 @@ from chaindb.locks import Lock
 from platform_app.blocks.block import Block, StandardBlock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import next_staker_change
-from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
+from platform_app.services.errors import (
+    ClockNotMovable,
+    TimeTravelReason,
+)
 from platform_app.services.runtime import PlatformRuntime
 from platform_app.store.state import DatabaseState
 from primitives.networks import MAINNET, TESTNET
@@ -37,20 +40,19 @@ def time_travel(
     Unspecified: mainnet and testnet are rejected; every other network is assumed to be private.
 
     Raises:
-        ClockNotMovable: The network is one of the public ones.
-        DecidedByVotes: The validators vote, and their clocks have to agree.
-        MadeElsewhere: Another node produces the blocks, or this one is bootstrapping.
+        ClockNotMovable: The network is one of the public ones; the validators vote, and their
+            clocks have to agree; another node produces the blocks, or this one is bootstrapping.
         ClockMovesForward: `seconds` is negative.
         ClockTooLate: The node's clock never shows a time after the year 9998.
     """
     chain = runtime.chain
     node = chain.node
     if node.network_id in {MAINNET, TESTNET}:
-        raise ClockNotMovable(node.network_id)
+        raise ClockNotMovable(TimeTravelReason.PUBLIC_NETWORK, network_id=node.network_id)
     if node.votes:
-        raise DecidedByVotes
+        raise ClockNotMovable(TimeTravelReason.DECIDED_BY_VOTES)
     if not runtime.consensus.may_produce(chain.tip().height + 1, clock.now()):
-        raise MadeElsewhere
+        raise ClockNotMovable(TimeTravelReason.MADE_ELSEWHERE)
     with chain.answers.changing(), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.PCHAIN)
         clock.move(seconds)

@@ -15,7 +15,7 @@ from chainvm.port import BlockContext, Written
 from platform_app.blocks import block as block_codec
 from platform_app.blocks.block import Block, ProposalBlock
 from platform_app.blocks.builder import BuiltBlock
-from platform_app.blocks.errors import UnreadableBlock
+from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, builder, clearing, mempool, uptime
@@ -34,12 +34,12 @@ def parse_block(raw: bytes) -> Block:
     """Parse a block from another node.
 
     Raises:
-        UnreadableBlock: The bytes are not a block, have trailing data, or are too long.
+        InvalidBlock: The bytes are not a block, have trailing data, or are too long.
     """
     try:
         return block_codec.parse_block(raw)
     except CodecError as reason:
-        raise UnreadableBlock(reason) from reason
+        raise InvalidBlock(PlatformBlockReason.UNREADABLE_BLOCK, cause=reason) from reason
 
 
 class OwnTxs(Protocol):
@@ -137,7 +137,7 @@ class PlatformVM:
         """Verify a block on its parent; if valid, it becomes processing.
 
         Raises:
-            InvalidBlock: It breaks a rule; the subclass says which. `UnknownParent`: its parent is neither
+            InvalidBlock: It breaks a rule; the reason says which. `UnknownParent`: its parent is neither
                 processing nor the last accepted block.
         """
         self._again_if_moved(partial(self._verify, block, context))
@@ -148,7 +148,7 @@ class PlatformVM:
         The outputs that they spend are read together.
 
         Raises:
-            InvalidBlock: A block breaks a rule or does not follow the block before; the subclass says which.
+            InvalidBlock: A block breaks a rule or does not follow the block before; the reason says which.
         """
         self._again_if_moved(partial(self._verify_all, line, contexts))
 

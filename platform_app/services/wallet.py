@@ -7,11 +7,10 @@ Unspecified: addresses in `from` that the user does not hold are ignored. Change
 paying keys, unless another address is given. The same request made twice, even concurrently, gives two
 transactions; if there are no other coins to pay for it, the second conflicts with the first. Raised by all:
 
-    UserNotRetrieved    name or password are wrong, or cannot be checked now
-    NoKeys              the user has no keys, or none of those that should pay
-    TxNotCreated        coins, subnet or syntax do not allow it
-    RefusedIssue        the mempool rejects it for now
-    InvalidTx           the rules reject it
+    KeystoreError   name or password are wrong, or cannot be checked now; or no key can pay
+    TxNotCreated    coins, subnet or syntax do not allow it
+    RefusedIssue    the mempool rejects it for now
+    InvalidTx       the rules reject it
 """
 
 from collections.abc import Collection, Iterable
@@ -24,12 +23,7 @@ from platform_app.services import keystore
 from platform_app.services.wallet_retry import Build, build_and_issue
 from platform_app.txs.components import StakingPeriod, SubnetValidator
 from platform_app.wallet import moving, terms, transactions
-from platform_app.wallet.errors import (
-    ChainOfPrimaryNetwork,
-    SubnetValidatorOfPrimaryNetwork,
-    ZeroAmount,
-)
-from platform_app.wallet.keystore_errors import NoKeys
+from platform_app.wallet.errors import KeystoreError, KeystoreReason, WalletError, WalletReason
 from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from utxo.keychain import Keychain
@@ -79,7 +73,7 @@ def add_validator(
         node_id: Default: this node.
 
     Raises:
-        RefusedTerms: StartTooSoon, StartTooFar or RateOutOfRange, before the password is checked.
+        WalletError: The terms are invalid, which is checked before the password.
     """
     terms.verify_start(start, now=now, config=chain.config)
     shares = terms.shares_of(delegation_fee_rate)
@@ -108,7 +102,7 @@ def add_delegator(
     """Delegate stake to a validator of the Primary Network. Arguments as for `add_validator`.
 
     Raises:
-        RefusedTerms: StartTooSoon or StartTooFar, before the password is checked.
+        WalletError: The terms are invalid, which is checked before the password.
     """
     terms.verify_start(start, now=now, config=chain.config)
     validator = StakingPeriod(node_id or chain.node_id, start, end, stake)
@@ -136,12 +130,11 @@ def add_subnet_validator(
     """Add a validator of the Primary Network to a subnet. Times as for `add_validator`.
 
     Raises:
-        RefusedTerms: StartTooSoon, StartTooFar or SubnetValidatorOfPrimaryNetwork, before the password
-            is checked.
+        WalletError: The terms are invalid, which is checked before the password.
     """
     terms.verify_start(start, now=now, config=chain.config)
     if subnet_id == PRIMARY_NETWORK_ID:
-        raise SubnetValidatorOfPrimaryNetwork
+        raise WalletError(WalletReason.SUBNET_VALIDATOR_OF_PRIMARY_NETWORK)
     validator = SubnetValidator(node_id or chain.node_id, start, end, weight, subnet_id)
     return _issue(
         chain,
@@ -181,10 +174,10 @@ def create_blockchain(
     """Create a blockchain that a subnet validates; the transaction's ID is the blockchain's ID.
 
     Raises:
-        RefusedTerms: ChainOfPrimaryNetwork, before the password is checked.
+        WalletError: The terms are invalid, which is checked before the password.
     """
     if subnet_id == PRIMARY_NETWORK_ID:
-        raise ChainOfPrimaryNetwork
+        raise WalletError(WalletReason.CHAIN_OF_PRIMARY_NETWORK)
     return _issue(
         chain,
         payer,
@@ -209,11 +202,11 @@ def export_avax(
     No chain of this node imports yet, so `mempool.issue` rejects every export.
 
     Raises:
-        RefusedTerms: ZeroAmount, before the password is checked.
-        NothingImports: Until transfers between chains exist.
+        WalletError: The terms are invalid, which is checked before the password.
+        RefusedIssue: Until transfers between chains exist.
     """
     if amount == 0:
-        raise ZeroAmount
+        raise WalletError(WalletReason.ZERO_AMOUNT)
     return _issue(
         chain,
         payer,
@@ -250,7 +243,7 @@ def _wallet(chain: PlatformChain, payer: Payer, now: int) -> PlatformWallet:
     """Return the wallet of a payer, with all coins that its keys may spend."""
     keys = keystore.keys_of(chain, payer.username, payer.password, among=set(payer.addresses))
     if not keys:
-        raise NoKeys
+        raise KeystoreError(KeystoreReason.NO_KEYS)
     keychain = Keychain.of(keys)
     return PlatformWallet(
         config=chain.config,

@@ -14,15 +14,14 @@ from typing import Final
 from django.core.cache import cache
 
 from platform_app.chain import PlatformChain
-from platform_app.executor.errors import SharedUtxoMissing, UtxoMissing
+from platform_app.executor.errors import MissingUtxo
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool
-from platform_app.services.errors import ConflictingTx
+from platform_app.services.errors import ConflictingTx, IssueReason
 from platform_app.store import mempool as waiting
 from platform_app.store import rows
 from platform_app.txs.base import Tx, TxStatus
-from platform_app.wallet.errors import NotBuilt
-from platform_app.wallet.keystore_errors import TxNotCreated
+from platform_app.wallet.errors import KeystoreReason, NotBuilt, TxNotCreated
 from platform_app.wallet.wallet import PlatformWallet
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -57,7 +56,7 @@ def build_and_issue(chain: PlatformChain, wallet: PlatformWallet, build: Build, 
         except ConflictingTx as conflict:
             wallet = _read_anew(chain, wallet, _taken(chain, tx, conflict))
             tx = _built(wallet, build, conflict)
-        except (UtxoMissing, SharedUtxoMissing):  # a block came after the coins were read
+        except MissingUtxo:  # a block came after the coins were read
             wallet = _read_anew(chain, wallet, set())
             tx = _built(wallet, build)
     return _issue(chain, tx, now)
@@ -68,7 +67,7 @@ def _built(wallet: PlatformWallet, build: Build, conflict: ConflictingTx | None 
     try:
         return build(wallet)
     except (NotBuilt, InvalidTx, CodecError) as reason:
-        raise conflict or TxNotCreated(reason) from reason
+        raise conflict or TxNotCreated(KeystoreReason.TX_NOT_CREATED, cause=reason) from reason
 
 
 def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
@@ -82,7 +81,7 @@ def _issue(chain: PlatformChain, tx: Tx, now: int) -> ID:
             TxStatus.UNKNOWN,
             TxStatus.DROPPED,
         ):
-            raise _Duplicate(tx.tx_id)
+            raise _Duplicate(IssueReason.CONFLICTING_TX, tx_id=tx.tx_id)
         return mempool.issue_tx(chain, tx, now=now)
 
 
@@ -91,7 +90,7 @@ def _claim(chain: PlatformChain, tx_id: ID) -> Iterator[None]:
     """Claim the exclusive right to issue a transaction."""
     key = chain.cache_key(f"wallet-{tx_id}")
     if not cache.add(key, True, _CLAIMED):
-        raise _Duplicate(tx_id)
+        raise _Duplicate(IssueReason.CONFLICTING_TX, tx_id=tx_id)
     try:
         yield
     finally:

@@ -4,11 +4,12 @@ These are TransformSubnetTx, the L1 transactions and the Helicon types (pchain.m
 """
 
 from platform_app.txs import errors, l1
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking_syntax import verify_possession_of
 from platform_app.txs.subnets import TransformSubnetTx
 from platform_app.txs.well_formed import verify_auth, verify_outputs
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID
-from utxo.errors import EmptyAssetId
+from utxo.errors import InvalidTx, UtxoReason
 from utxo.well_formed import is_strictly_increasing, verify_owner, verify_threshold
 
 MAX_MANAGER_ADDRESS_SIZE = 4096
@@ -17,12 +18,12 @@ MAX_MANAGER_ADDRESS_SIZE = 4096
 def verify_transform(tx: TransformSubnetTx, asset_id: ID) -> None:
     """Check the limits of a transformed subnet."""
     if tx.subnet_id == PRIMARY_NETWORK_ID:
-        raise errors.TransformPrimaryNetwork
+        raise InvalidTx(TxSyntaxReason.TRANSFORM_PRIMARY_NETWORK)
     if tx.asset_id == EMPTY_ID:
-        raise EmptyAssetId
+        raise InvalidTx(UtxoReason.EMPTY_ASSET_ID)
     for is_broken, words in _broken_limits(tx, asset_id):
         if is_broken:
-            raise errors.InvalidTransformation(words)
+            raise InvalidTx(TxSyntaxReason.INVALID_TRANSFORMATION, limit=words)
     verify_auth(tx.subnet_authorization)
 
 
@@ -63,13 +64,13 @@ def _broken_limits(tx: TransformSubnetTx, asset_id: ID) -> tuple[tuple[bool, str
 def verify_conversion(tx: l1.ConvertSubnetToL1Tx, _asset_id: ID) -> None:
     """Check an L1's initial validators and its manager."""
     if tx.subnet_id == PRIMARY_NETWORK_ID:
-        raise errors.ConvertPermissionless
+        raise InvalidTx(TxSyntaxReason.CONVERT_PERMISSIONLESS)
     if len(tx.address) > MAX_MANAGER_ADDRESS_SIZE:
-        raise errors.ManagerAddressTooLong
+        raise InvalidTx(TxSyntaxReason.MANAGER_ADDRESS_TOO_LONG)
     if not tx.validators:
-        raise errors.NoL1Validators
+        raise InvalidTx(TxSyntaxReason.NO_L1_VALIDATORS)
     if not is_strictly_increasing(validator.node_id for validator in tx.validators):
-        raise errors.L1ValidatorsNotSorted
+        raise InvalidTx(TxSyntaxReason.L1_VALIDATORS_NOT_SORTED)
     verify_auth(tx.subnet_authorization)
     for validator in tx.validators:
         _verify_l1_validator(validator)
@@ -77,11 +78,11 @@ def verify_conversion(tx: l1.ConvertSubnetToL1Tx, _asset_id: ID) -> None:
 
 def _verify_l1_validator(validator: l1.ConvertSubnetToL1Validator) -> None:
     if validator.weight == 0:
-        raise errors.L1WeightZero
+        raise InvalidTx(TxSyntaxReason.L1_WEIGHT_ZERO)
     if len(validator.node_id) != len(EMPTY_NODE_ID):
-        raise errors.L1NodeIdSize(len(validator.node_id))
+        raise InvalidTx(TxSyntaxReason.L1_NODE_ID_SIZE, size=len(validator.node_id))
     if validator.node_id == EMPTY_NODE_ID:
-        raise errors.EmptyNodeId
+        raise InvalidTx(TxSyntaxReason.EMPTY_NODE_ID)
     for owner in (validator.remaining_balance_owner, validator.deactivation_owner):
         verify_threshold(owner.threshold, owner.addresses)
     verify_possession_of(validator.signer)
@@ -90,7 +91,7 @@ def _verify_l1_validator(validator: l1.ConvertSubnetToL1Validator) -> None:
 def verify_increase_balance(tx: l1.IncreaseL1ValidatorBalanceTx, _asset_id: ID) -> None:
     """Check that the amount is not zero."""
     if tx.balance == 0:
-        raise errors.BalanceZero
+        raise InvalidTx(TxSyntaxReason.BALANCE_ZERO)
 
 
 def verify_disable(tx: l1.DisableL1ValidatorTx, _asset_id: ID) -> None:

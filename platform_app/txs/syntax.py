@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from platform_app.config import PlatformConfig
-from platform_app.txs import errors, l1, staking
+from platform_app.txs import l1, staking
 from platform_app.txs.base import BaseTx, SpendingTx, Tx
 from platform_app.txs.components import LockOut
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.l1_syntax import (
     verify_auto_renewed,
     verify_auto_renewed_config,
@@ -39,6 +40,7 @@ from platform_app.txs.subnets import (
 )
 from platform_app.txs.well_formed import verify_auth, verify_inputs, verify_outputs
 from primitives.ids import EMPTY_ID, ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
+from utxo.errors import InvalidTx
 from utxo.well_formed import is_strictly_increasing, verify_owner
 
 MAX_MEMO_SIZE = 256
@@ -55,23 +57,23 @@ def verify_syntax(tx: Tx, config: PlatformConfig, asset_id: ID) -> None:
     its Durango upgrade, but older clients write them: `executor.standard` decides by the network's parameters.
 
     Raises:
-        InvalidSyntax: The transaction is malformed; the subclass says why.
+        InvalidTx: The transaction is malformed; the reason says why.
     """
     unsigned = tx.unsigned
     if isinstance(unsigned, SpendingTx):
         _verify_base(unsigned, config.network_id)
     elif tx.credentials:
-        raise errors.CredentialsDifferFromInputs
+        raise InvalidTx(TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS)
     _RULES[type(unsigned)](unsigned, asset_id)
 
 
 def _verify_base(tx: SpendingTx, network_id: int) -> None:
     if tx.network_id != network_id:
-        raise errors.WrongNetworkId
+        raise InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID)
     if tx.blockchain_id != P_CHAIN_ID:
-        raise errors.WrongBlockchainId
+        raise InvalidTx(TxSyntaxReason.WRONG_BLOCKCHAIN_ID)
     if len(tx.memo) > MAX_MEMO_SIZE:
-        raise errors.MemoTooLong(len(tx.memo), MAX_MEMO_SIZE)
+        raise InvalidTx(TxSyntaxReason.MEMO_TOO_LONG, size=len(tx.memo), limit=MAX_MEMO_SIZE)
     verify_outputs(tx.outputs)
     verify_inputs(tx.inputs)
 
@@ -86,44 +88,44 @@ def _verify_create_subnet(tx: CreateSubnetTx, _asset_id: ID) -> None:
 
 def _verify_remove_validator(tx: RemoveSubnetValidatorTx, _asset_id: ID) -> None:
     if tx.subnet_id == PRIMARY_NETWORK_ID:
-        raise errors.RemoveFromPrimaryNetwork
+        raise InvalidTx(TxSyntaxReason.REMOVE_FROM_PRIMARY_NETWORK)
     verify_auth(tx.subnet_authorization)
 
 
 def _verify_transfer_ownership(tx: TransferSubnetOwnershipTx, _asset_id: ID) -> None:
     if tx.subnet_id == PRIMARY_NETWORK_ID:
-        raise errors.TransferPermissionless
+        raise InvalidTx(TxSyntaxReason.TRANSFER_PERMISSIONLESS)
     verify_auth(tx.subnet_authorization)
     verify_owner(tx.new_owner)
 
 
 def _verify_create_chain(tx: CreateChainTx, _asset_id: ID) -> None:
     if tx.subnet_id == PRIMARY_NETWORK_ID:
-        raise errors.ChainOnPrimaryNetwork
+        raise InvalidTx(TxSyntaxReason.CHAIN_ON_PRIMARY_NETWORK)
     if len(tx.chain_name.encode("utf-8", "surrogateescape")) > MAX_CHAIN_NAME_SIZE:
-        raise errors.ChainNameTooLong
+        raise InvalidTx(TxSyntaxReason.CHAIN_NAME_TOO_LONG)
     if not _CHAIN_NAME.fullmatch(tx.chain_name):
-        raise errors.IllegalChainName
+        raise InvalidTx(TxSyntaxReason.ILLEGAL_CHAIN_NAME)
     if tx.vm_id == EMPTY_ID:
-        raise errors.InvalidVmId
+        raise InvalidTx(TxSyntaxReason.INVALID_VM_ID)
     if not is_strictly_increasing(tx.fx_ids):
-        raise errors.FxIdsNotSorted
+        raise InvalidTx(TxSyntaxReason.FX_IDS_NOT_SORTED)
     if len(tx.genesis_data) > MAX_CHAIN_GENESIS_SIZE:
-        raise errors.GenesisTooLong
+        raise InvalidTx(TxSyntaxReason.GENESIS_TOO_LONG)
     verify_auth(tx.subnet_authorization)
 
 
 def _verify_import(tx: ImportTx, _asset_id: ID) -> None:
     if not tx.imported_inputs:
-        raise errors.NoImportedInputs
+        raise InvalidTx(TxSyntaxReason.NO_IMPORTED_INPUTS)
     verify_inputs(tx.imported_inputs)
 
 
 def _verify_export(tx: ExportTx, _asset_id: ID) -> None:
     if not tx.exported_outputs:
-        raise errors.NoExportedOutputs
+        raise InvalidTx(TxSyntaxReason.NO_EXPORTED_OUTPUTS)
     if any(isinstance(exported.output, LockOut) for exported in tx.exported_outputs):
-        raise errors.LockedExport
+        raise InvalidTx(TxSyntaxReason.LOCKED_EXPORT)
     verify_outputs(tx.exported_outputs)
 
 
@@ -131,7 +133,7 @@ def _verify_reward(
     tx: staking.RewardValidatorTx | l1.RewardAutoRenewedValidatorTx, _asset_id: ID
 ) -> None:
     if tx.tx_id == EMPTY_ID:
-        raise errors.EmptyStakerId
+        raise InvalidTx(TxSyntaxReason.EMPTY_STAKER_ID)
 
 
 _RULES: dict[type, Callable[[Any, ID], None]] = {

@@ -8,12 +8,13 @@ no such transaction.
 from dataclasses import dataclass
 from typing import Annotated
 
-from platform_app.txs.errors import InvalidWarpMessage
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.l1 import PChainOwner
 from primitives.codec import INTERFACE, U32, U64, Blob, Codec, FixedLayout
 from primitives.codec_errors import CodecError
 from primitives.hashing import sha256
 from primitives.ids import ID
+from utxo.errors import InvalidTx
 
 MAX_PAYLOAD_SIZE = 24 * 1024
 
@@ -147,13 +148,14 @@ def parse_signed_message(raw: bytes) -> SignedMessage:
     """Parse a signed message.
 
     Raises:
-        InvalidWarpMessage: The bytes are not a signed message, or the signers' bits have a leading zero byte.
+        InvalidTx: The bytes are not a signed message, or the signers' bits have a leading zero
+            byte.
     """
     message = _read(_MESSAGES, SignedMessage, raw)
     assert isinstance(message, SignedMessage)
     assert isinstance(message.signature, BitSetSignature)
     if message.signature.signers[:1] == b"\0":
-        raise InvalidWarpMessage("bitset is invalid")
+        raise InvalidTx(TxSyntaxReason.INVALID_WARP_MESSAGE, cause="bitset is invalid")
     return message
 
 
@@ -161,7 +163,7 @@ def parse_payload(raw: bytes) -> WarpPayload:
     """Parse the payload of a message.
 
     Raises:
-        InvalidWarpMessage: The bytes are not a payload.
+        InvalidTx: The bytes are not a payload.
     """
     payload = _read(_PAYLOADS, _PAYLOAD, raw)
     assert isinstance(payload, WarpPayload)
@@ -172,7 +174,7 @@ def parse_l1_message(raw: bytes) -> L1Message:
     """Parse the content of an addressed call to or from this chain.
 
     Raises:
-        InvalidWarpMessage: The bytes are not such a message.
+        InvalidTx: The bytes are not such a message.
     """
     message = _read(_L1_MESSAGES, _L1_MESSAGE, raw)
     assert isinstance(message, L1Message)
@@ -188,4 +190,4 @@ def _read(codec: Codec, as_type: object, raw: bytes) -> object:
     try:
         return codec.unmarshal(as_type, raw)
     except CodecError as error:
-        raise InvalidWarpMessage(str(error)) from None
+        raise InvalidTx(TxSyntaxReason.INVALID_WARP_MESSAGE, cause=str(error)) from None

@@ -6,18 +6,11 @@ The rules are the second list of pchain.md 2.3.
 from collections.abc import Iterable, Sequence
 
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import (
-    Auth,
-    AuthInput,
-    LockIn,
-    LockOut,
-    inner_input,
-    inner_output,
-)
-from platform_app.txs.errors import InvalidLocktime, NestedLock
+from platform_app.txs.components import Auth, AuthInput, LockIn, LockOut, inner_input, inner_output
+from platform_app.txs.errors import TxSyntaxReason
 from primitives.uint64 import MAX
 from utxo.components import Input, TransferableInput, TransferableOutput, UtxoOutput
-from utxo.errors import SumOverflow
+from utxo.errors import InvalidTx, UtxoReason
 from utxo.well_formed import (
     verify_indices,
     verify_transfer_input,
@@ -31,7 +24,7 @@ def verify_auth(auth: Auth) -> None:
     """Check an authorization.
 
     Raises:
-        IndicesNotSorted: Its indices are out of order or duplicated.
+        InvalidTx: Its indices are out of order or duplicated.
     """
     assert isinstance(auth, AuthInput)
     verify_indices(auth.signature_indices)
@@ -51,11 +44,11 @@ def total_of(outputs: Iterable[TransferableOutput]) -> int:
     """Return the sum of amounts.
 
     Raises:
-        SumOverflow: It does not fit into 64 bits.
+        InvalidTx: It does not fit into 64 bits.
     """
     total = sum(inner_output(output.output).amount for output in outputs)
     if total > MAX:
-        raise SumOverflow
+        raise InvalidTx(UtxoReason.SUM_OVERFLOW)
     return total
 
 
@@ -73,6 +66,6 @@ def _verify_input(spent: Input) -> None:
 
 def _verify_lock(locktime: int, *, nested: bool) -> None:
     if locktime == 0:
-        raise InvalidLocktime
+        raise InvalidTx(TxSyntaxReason.INVALID_LOCKTIME)
     if nested:
-        raise NestedLock
+        raise InvalidTx(TxSyntaxReason.NESTED_LOCK)

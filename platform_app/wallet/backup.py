@@ -9,15 +9,8 @@ Unspecified: the reference's own format is private to its nodes, and so is this 
 
 from collections.abc import Sequence
 
-from platform_app.wallet.errors import DamagedSeal, UnreadableExport
-from platform_app.wallet.sealing import (
-    SALT_SIZE,
-    VERIFIER_SIZE,
-    Cost,
-    PasswordLock,
-    lock,
-    unlock,
-)
+from platform_app.wallet.errors import DamagedSeal, WalletError, WalletReason
+from platform_app.wallet.sealing import SALT_SIZE, VERIFIER_SIZE, Cost, PasswordLock, lock, unlock
 from primitives.secp256k1 import InvalidPrivateKey, verify_private_key
 
 VERSION = b"\0\1"
@@ -39,24 +32,24 @@ def read_backup(data: bytes, password: str) -> list[bytes]:
     """Return the private keys of a backup; deriving the key is slow.
 
     Raises:
-        UnreadableExport: It is not a backup, has another version, or is damaged.
+        WalletError: It is not a backup, has another version, or is damaged.
         WrongPassword: It was created with another password.
     """
     header, sealed = data[:_HEADER_SIZE], data[_HEADER_SIZE:]
     if len(header) < _HEADER_SIZE or not header.startswith(VERSION):
-        raise UnreadableExport
+        raise WalletError(WalletReason.UNREADABLE_EXPORT)
     salt, verifier = header[len(VERSION) : -VERIFIER_SIZE], header[-VERIFIER_SIZE:]
     cipher = unlock(PasswordLock(salt, VERSION_1, verifier), password)
     try:
         return _keys(cipher.open(sealed, header))
     except (DamagedSeal, InvalidPrivateKey):
-        raise UnreadableExport from None
+        raise WalletError(WalletReason.UNREADABLE_EXPORT) from None
 
 
 def _keys(joined: bytes) -> list[bytes]:
     keys = [joined[start : start + _KEY_SIZE] for start in range(0, len(joined), _KEY_SIZE)]
     if len(keys) > MAX_KEYS:
-        raise UnreadableExport
+        raise WalletError(WalletReason.UNREADABLE_EXPORT)
     for key in keys:
         verify_private_key(key)
     return list(dict.fromkeys(keys))

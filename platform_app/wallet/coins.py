@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from platform_app.txs.codec import CODEC
 from platform_app.txs.components import LockOut, inner_output
-from platform_app.wallet.errors import NotEnoughCoins
+from platform_app.wallet.errors import NotBuilt, WalletReason
 from platform_app.wallet.wallet import PlatformWallet
 from utxo.coins import OwnInput, sort_inputs
 from utxo.components import UTXO, TransferableOutput, TransferOutput
@@ -27,7 +27,7 @@ def choose(wallet: PlatformWallet, *, fee: int, stake: int = 0) -> Spend:
     burned, then the stake is taken.
 
     Raises:
-        NotEnoughCoins: The coins that these keys can spend are not enough.
+        NotBuilt: The coins that these keys can spend are not enough.
     """
     selection = _Selected(wallet, fee, stake)
     selection.take_locked()
@@ -73,10 +73,11 @@ class _Selected:
         """Return the selected coins.
 
         Raises:
-            NotEnoughCoins: They are not enough.
+            NotBuilt: They are not enough.
         """
         if self._to_burn or self._to_stake:
-            raise NotEnoughCoins(
+            raise NotBuilt(
+                WalletReason.NOT_ENOUGH_COINS,
                 burned=self._fee - self._to_burn,
                 staked=self._stake - self._to_stake,
                 fee=self._fee,

@@ -1,179 +1,119 @@
-"""Reasons for which a wallet fails, with the reference's messages (pchain.md 8.3). No message has a secret.
+"""Reasons for which a wallet or the keystore fails, with the reference's messages (pchain.md 8.3).
 
-WalletError
-├── NotBuilt                    a transaction that cannot be built from these keys and coins
-│   ├── InsufficientFunds
-│   ├── AmountOverflow
-│   ├── NoImportableFunds
-│   └── NotAuthorized           SubnetMissing · NotASubnet · CannotSign
-├── RefusedTerms                invalid terms, independent of the payer
-│   ├── StartTooSoon · StartTooFar · RateOutOfRange · ZeroAmount
-│   └── SubnetValidatorOfPrimaryNetwork · ChainOfPrimaryNetwork
-├── RefusedPassword             for a new user
-│   └── EmptyPassword · PasswordTooLong · PasswordTooWeak
-└── SealedError                 sealed data that cannot be opened
-    └── WrongPassword · DamagedSeal · UnreadableBackup
+No message has a secret.
 """
 
-from typing import ClassVar
+import json
+from enum import StrEnum
 
-from primitives.ids import ID
+from primitives.reasons import ErrorWithReason
 
 MAX_PASSWORD_SIZE = 1024
 """Bytes."""
+MAX_NAME_SIZE = 1024
+"""Maximum bytes of a user's name."""
+MAX_KEYS = 5000
+"""Maximum number of keys of one user."""
 
 
-class WalletError(Exception):
-    """An operation that a wallet rejects. `words` is the default message of a class."""
+class WalletReason(StrEnum):
+    """Why a wallet rejects an operation."""
 
-    words: ClassVar[str] = "refused"
+    # A transaction cannot be built from these keys and coins. Amounts are in the smallest unit.
+    NOT_ENOUGH_COINS = (
+        "couldn't generate tx inputs/outputs: provided keys have balance (unlocked, locked) "
+        "({burned}, {staked}) but need ({fee}, {stake})"
+    )
+    AMOUNT_OVERFLOW = "overflow"  # the sum with the fee does not fit into 64 bits
+    NO_IMPORTABLE_FUNDS = "no spendable funds were found"
+    SUBNET_MISSING = (
+        "couldn't authorize tx's subnet restrictions: failed to fetch subnet {subnet_id}: not found"
+    )
+    NOT_A_SUBNET = (
+        "couldn't authorize tx's subnet restrictions: "
+        "expected tx type *txs.CreateSubnetTx but got *txs.{kind}"
+    )
+    CANNOT_SIGN = "couldn't authorize tx's subnet restrictions: can't sign"
 
-    def __init__(self, message: str | None = None) -> None:
-        super().__init__(self.words if message is None else message)
+    # Terms that are invalid whoever pays.
+    START_TOO_SOON = "start time must be at least {seconds}s in the future"
+    START_TOO_FAR = "start time is too far in the future"
+    RATE_OUT_OF_RANGE = "argument 'delegationFeeRate' must be between 0 and 100, inclusive"
+    ZERO_AMOUNT = "argument 'amount' must be > 0"
+    SUBNET_VALIDATOR_OF_PRIMARY_NETWORK = "subnet validator attempts to validate primary network"
+    CHAIN_OF_PRIMARY_NETWORK = "new blockchain can't be validated by primary network"
+
+    # A password that is not allowed for a new user.
+    EMPTY_PASSWORD = "empty password"
+    PASSWORD_TOO_LONG = f"password exceeds maximum length of {MAX_PASSWORD_SIZE} chars"
+    PASSWORD_TOO_WEAK = "password is too weak"
+
+    # Sealed data that cannot be opened.
+    WRONG_PASSWORD = "incorrect password"
+    DAMAGED_SEAL = "sealed bytes are damaged"
+    UNREADABLE_EXPORT = "exported user is damaged or of an unknown version"
+
+
+class WalletError(ErrorWithReason):
+    """An operation that a wallet rejects."""
 
 
 class NotBuilt(WalletError):
     """A transaction that cannot be built from these keys and coins."""
 
 
-class NotEnoughCoins(NotBuilt):
-    """Not enough coins that the keys can spend; amounts are in the smallest unit of the staking asset."""
-
-    def __init__(self, *, burned: int, staked: int, fee: int, stake: int) -> None:
-        super().__init__(
-            "couldn't generate tx inputs/outputs: provided keys have balance (unlocked, locked) "
-            f"({burned}, {staked}) but need ({fee}, {stake})"
-        )
-        self.burned = burned
-        self.staked = staked
-        self.fee = fee
-        self.stake = stake
-
-
-class AmountOverflow(NotBuilt):
-    """An amount that together with the fee does not fit into 64 bits."""
-
-    words = "overflow"
-
-
-class NoImportableFunds(NotBuilt):
-    """The other chain has exported nothing that these keys can spend."""
-
-    words = "no spendable funds were found"
-
-
-class NotAuthorized(NotBuilt):
-    """A missing authorization by a subnet's owner."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"couldn't authorize tx's subnet restrictions: {reason}")
-        self.reason = reason
-
-
-class SubnetMissing(NotAuthorized):
-    """There is no such subnet."""
-
-    def __init__(self, subnet_id: ID) -> None:
-        super().__init__(f"failed to fetch subnet {subnet_id}: not found")
-        self.subnet_id = subnet_id
-
-
-class NotASubnet(NotAuthorized):
-    """The ID of a transaction that does not create a subnet."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(f"expected tx type *txs.CreateSubnetTx but got *txs.{kind}")
-        self.kind = kind
-
-
-class CannotSign(NotAuthorized):
-    """Fewer keys than the subnet's threshold of control keys."""
-
-    def __init__(self) -> None:
-        super().__init__("can't sign")
-
-
-class RefusedTerms(WalletError):
-    """Terms that are invalid for every transaction."""
-
-
-class StartTooSoon(RefusedTerms):
-    """A start too soon for the transaction to get into a block before it."""
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__(f"start time must be at least {seconds}s in the future")
-        self.seconds = seconds
-
-
-class StartTooFar(RefusedTerms):
-    """A start later than the network allows."""
-
-    words = "start time is too far in the future"
-
-
-class RateOutOfRange(RefusedTerms):
-    """A delegation fee that is not a percentage."""
-
-    words = "argument 'delegationFeeRate' must be between 0 and 100, inclusive"
-
-
-class ZeroAmount(RefusedTerms):
-    """A transfer of amount zero."""
-
-    words = "argument 'amount' must be > 0"
-
-
-class SubnetValidatorOfPrimaryNetwork(RefusedTerms):
-    """A permissioned validator for the Primary Network, which has none."""
-
-    words = "subnet validator attempts to validate primary network"
-
-
-class ChainOfPrimaryNetwork(RefusedTerms):
-    """A new blockchain for the Primary Network."""
-
-    words = "new blockchain can't be validated by primary network"
-
-
-class RefusedPassword(WalletError):
-    """A password that is not allowed for a new user."""
-
-
-class EmptyPassword(RefusedPassword):
-    """An empty password."""
-
-    words = "empty password"
-
-
-class PasswordTooLong(RefusedPassword):
-    """A password that is too long."""
-
-    words = f"password exceeds maximum length of {MAX_PASSWORD_SIZE} chars"
-
-
-class PasswordTooWeak(RefusedPassword):
-    """A password that is easy to guess."""
-
-    words = "password is too weak"
-
-
-class SealedError(WalletError):
-    """Sealed data that cannot be opened."""
-
-
-class WrongPassword(SealedError):
+class WrongPassword(WalletError):
     """A password other than the one used for locking."""
 
-    words = "incorrect password"
 
-
-class DamagedSeal(SealedError):
+class DamagedSeal(WalletError):
     """Sealed bytes that were modified, or that belong to another context."""
 
-    words = "sealed bytes are damaged"
+
+class KeystoreReason(StrEnum):
+    """Why the keystore rejects an operation."""
+
+    EMPTY_USERNAME = "empty username"
+    USERNAME_TOO_LONG = f"username exceeds maximum length of {MAX_NAME_SIZE} chars"
+    UNSTORABLE_USERNAME = "username holds a character that cannot be stored"
+    USER_EXISTS = "user already exists: {name}"
+    TOO_MANY_USERS = "keystore has reached its limit of {most} users"
+    USER_MISSING = "user doesn't exist: {name}"  # on deletion
+    INCORRECT_PASSWORD = "incorrect password: user {name}"  # whether or not the user exists
+    TOO_MANY_ATTEMPTS = "too many failed attempts, try again in {seconds}s"
+    KEYSTORE_BUSY = "keystore is busy, try again"
+    USER_NOT_RETRIEVED = "problem retrieving user {name}: {cause}"
+    KEY_MISSING = "problem retrieving private key: not found"
+    TOO_MANY_KEYS = f"keystore user has reached its limit of {MAX_KEYS} addresses"
+    NO_KEYS = "user has no keys or funds"
+    TX_NOT_CREATED = "couldn't create tx: {cause}"
 
 
-class UnreadableExport(SealedError):
-    """An exported user that is damaged or in an unknown format."""
+class KeystoreError(ErrorWithReason):
+    """An operation that the keystore rejects."""
 
-    words = "exported user is damaged or of an unknown version"
+
+class KeystoreBusy(KeystoreError):
+    """More concurrent password checks than there is memory for."""
+
+    def __init__(self, reason: KeystoreReason = KeystoreReason.KEYSTORE_BUSY) -> None:
+        super().__init__(reason)
+
+
+class IncorrectPassword(KeystoreError):
+    """A password other than the user's, or a user who does not exist."""
+
+
+class TxNotCreated(KeystoreError):
+    """A transaction that could not be built; the value `cause` is the error of the wallet or of the syntax."""
+
+
+def not_retrieved(name: str, cause: KeystoreError) -> KeystoreError:
+    """Return the error with which P-Chain methods report that a user's keys could not be decrypted."""
+    shown = "" if cause.reason is KeystoreReason.USERNAME_TOO_LONG else name
+    return KeystoreError(KeystoreReason.USER_NOT_RETRIEVED, name=quoted(shown), cause=cause)
+
+
+def quoted(name: str) -> str:
+    """Return a name in quotes, with unprintable and unencodable characters escaped."""
+    return json.dumps(name, ensure_ascii=False).encode(errors="backslashreplace").decode()

@@ -12,7 +12,7 @@ from platform_app.txs.codec import CODEC
 from platform_app.txs.components import LockOut, inner_output
 from platform_app.txs.subnets import ExportTx, ImportTx
 from platform_app.wallet.coins import Spend, choose
-from platform_app.wallet.errors import AmountOverflow, NoImportableFunds
+from platform_app.wallet.errors import NotBuilt, WalletReason
 from platform_app.wallet.transactions import fields, sign
 from platform_app.wallet.wallet import PlatformWallet
 from primitives import uint64
@@ -57,11 +57,11 @@ def build_import(
     reference would build a transaction that no mempool accepts.
 
     Raises:
-        NoImportableFunds: These keys cannot spend any of the outputs.
+        NotBuilt: These keys cannot spend any of the outputs.
     """
     found = _open(wallet, shared)
     if not found.inputs:
-        raise NoImportableFunds
+        raise NotBuilt(WalletReason.NO_IMPORTABLE_FUNDS)
     amounts, fee = dict(found.amounts), wallet.config.fees.tx
     own = amounts.pop(wallet.asset_id, 0)
     spend = choose(wallet, fee=fee - own) if own < fee else Spend((), (), ())
@@ -112,4 +112,4 @@ def _with_fee(wallet: PlatformWallet, amount: int) -> int:
     try:
         return uint64.add(amount, wallet.config.fees.tx)
     except uint64.Overflow:
-        raise AmountOverflow from None
+        raise NotBuilt(WalletReason.AMOUNT_OVERFLOW) from None

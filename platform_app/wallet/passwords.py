@@ -2,12 +2,7 @@
 
 from math import prod
 
-from platform_app.wallet.errors import (
-    MAX_PASSWORD_SIZE,
-    EmptyPassword,
-    PasswordTooLong,
-    PasswordTooWeak,
-)
+from platform_app.wallet.errors import MAX_PASSWORD_SIZE, WalletError, WalletReason
 
 JUDGED = 50
 """Maximum number of characters that are scored, from the start."""
@@ -26,16 +21,14 @@ def verify_password(password: str) -> None:
     """Check a password for a new user.
 
     Raises:
-        EmptyPassword: It is empty.
-        PasswordTooLong: It has more than 1024 bytes.
-        PasswordTooWeak: It is easy to guess.
+        WalletError: It is empty; it has more than 1024 bytes; it is easy to guess.
     """
     if not password:
-        raise EmptyPassword
+        raise WalletError(WalletReason.EMPTY_PASSWORD)
     if len(encoded(password)) > MAX_PASSWORD_SIZE:
-        raise PasswordTooLong
+        raise WalletError(WalletReason.PASSWORD_TOO_LONG)
     if _score(_judged(password)) < MIN_SCORE:
-        raise PasswordTooWeak
+        raise WalletError(WalletReason.PASSWORD_TOO_WEAK)
 
 
 def _judged(password: str) -> str:

@@ -13,7 +13,7 @@ from argon2.low_level import Type, hash_secret_raw
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from platform_app.wallet.errors import DamagedSeal, WrongPassword
+from platform_app.wallet.errors import DamagedSeal, WalletReason, WrongPassword
 from platform_app.wallet.passwords import encoded
 
 SALT_SIZE = 16
@@ -64,11 +64,11 @@ class Cipher:
         """
         nonce, encrypted = sealed[:NONCE_SIZE], sealed[NONCE_SIZE:]
         if len(encrypted) < TAG_SIZE:
-            raise DamagedSeal
+            raise DamagedSeal(WalletReason.DAMAGED_SEAL)
         try:
             return AESGCM(self.key).decrypt(nonce, encrypted, context)
         except InvalidTag:
-            raise DamagedSeal from None
+            raise DamagedSeal(WalletReason.DAMAGED_SEAL) from None
 
 
 def lock(password: str, cost: Cost) -> tuple[PasswordLock, Cipher]:
@@ -86,7 +86,7 @@ def unlock(locked: PasswordLock, password: str) -> Cipher:
     """
     cipher, verifier = _derive(password, locked.salt, locked.cost)
     if not hmac.compare_digest(verifier, locked.verifier):
-        raise WrongPassword
+        raise WrongPassword(WalletReason.WRONG_PASSWORD)
     return cipher
 
 

@@ -3,7 +3,7 @@
 import struct
 
 from platform_app.config import PlatformConfig
-from platform_app.wallet.errors import RateOutOfRange, StartTooFar, StartTooSoon
+from platform_app.wallet.errors import WalletError, WalletReason
 
 
 def verify_start(start: int, *, now: int, config: PlatformConfig) -> None:
@@ -14,26 +14,26 @@ def verify_start(start: int, *, now: int, config: PlatformConfig) -> None:
     starts are ignored (`PlatformConfig.durango`), any start is accepted.
 
     Raises:
-        StartTooSoon: It is less than twice the synchrony bound ahead.
-        StartTooFar: It is later than the network allows.
+        WalletError: It is less than twice the synchrony bound ahead; it is later than the
+            network allows.
     """
     if start == 0 or config.durango:
         return
     ahead = 2 * config.synchrony_bound
     if start < now + ahead:
-        raise StartTooSoon(ahead)
+        raise WalletError(WalletReason.START_TOO_SOON, seconds=ahead)
     if start > now + config.max_start_ahead:
-        raise StartTooFar
+        raise WalletError(WalletReason.START_TOO_FAR)
 
 
 def shares_of(rate: float) -> int:
     """Convert a delegation fee in percent to millionths, with the reference's 32-bit arithmetic.
 
     Raises:
-        RateOutOfRange: It is not a percentage.
+        WalletError: It is not a percentage.
     """
     if not 0 <= rate <= 100:
-        raise RateOutOfRange
+        raise WalletError(WalletReason.RATE_OUT_OF_RANGE)
     return int(float32(10_000 * float32(rate)))
 
 

@@ -1,8 +1,8 @@
 """Signed transactions from a wallet. Arguments are not checked here: the rules verify the result.
 
 Each transaction pays the static fee of its kind, which is always enough (`executor.fees`). Raised by all:
-InsufficientFunds, InvalidSyntax (the transaction would not be well formed), CodecError (it would be too
-large). Transactions that move funds are in `moving`.
+NotBuilt (not enough coins), InvalidTx (the transaction would not be well formed), CodecError (it would be
+too large). Transactions that move funds are in `moving`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,21 +11,11 @@ from platform_app.state.chain import ChainState
 from platform_app.txs.base import Tx, UnsignedTx
 from platform_app.txs.codec import build, sign_bytes
 from platform_app.txs.components import AuthInput, ProofOfPossession, StakingPeriod, SubnetValidator
-from platform_app.txs.staking import (
-    AddDelegatorTx,
-    AddPermissionlessValidatorTx,
-    AddValidatorTx,
-)
+from platform_app.txs.staking import AddDelegatorTx, AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateChainTx, CreateSubnetTx
 from platform_app.txs.syntax import verify_syntax
 from platform_app.wallet.coins import choose
-from platform_app.wallet.errors import (
-    CannotSign,
-    ChainOfPrimaryNetwork,
-    NotASubnet,
-    SubnetMissing,
-    SubnetValidatorOfPrimaryNetwork,
-)
+from platform_app.wallet.errors import NotBuilt, WalletError, WalletReason
 from platform_app.wallet.wallet import PlatformWallet
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, ShortID
@@ -110,11 +100,11 @@ def build_add_subnet_validator(
     """Build an AddSubnetValidatorTx, signed by the subnet's owner too.
 
     Raises:
-        SubnetValidatorOfPrimaryNetwork: It names the Primary Network.
-        NotAuthorized: These keys cannot sign for the subnet's current owner.
+        WalletError: It names the Primary Network.
+        NotBuilt: These keys cannot sign for the subnet's current owner.
     """
     if validator.subnet_id == PRIMARY_NETWORK_ID:
-        raise SubnetValidatorOfPrimaryNetwork
+        raise WalletError(WalletReason.SUBNET_VALIDATOR_OF_PRIMARY_NETWORK)
     spend = choose(wallet, fee=wallet.config.fees.add_subnet_validator)
     authorizing = authorize(wallet, validator.subnet_id, state)
     unsigned = AddSubnetValidatorTx(
@@ -140,11 +130,11 @@ def build_create_chain(
     Feature extensions may be in any order. The AVM always gets the extension for transfers.
 
     Raises:
-        ChainOfPrimaryNetwork: It names the Primary Network.
-        NotAuthorized: These keys cannot sign for the subnet's current owner.
+        WalletError: It names the Primary Network.
+        NotBuilt: These keys cannot sign for the subnet's current owner.
     """
     if subnet_id == PRIMARY_NETWORK_ID:
-        raise ChainOfPrimaryNetwork
+        raise WalletError(WalletReason.CHAIN_OF_PRIMARY_NETWORK)
     spend = choose(wallet, fee=wallet.config.fees.create_blockchain)
     authorizing = authorize(wallet, subnet_id, state)
     wanted = {SECP256K1_FX_ID, *fx_ids} if vm_id == AVM_ID else fx_ids
@@ -164,19 +154,18 @@ def authorize(wallet: PlatformWallet, subnet_id: ID, state: ChainState) -> Signi
     """Return the signers for a subnet's owner.
 
     Raises:
-        SubnetMissing: There is no transaction with that ID.
-        NotASubnet: The transaction with that ID is of another kind.
-        CannotSign: The keys are too few, or cannot sign yet.
+        NotBuilt: There is no transaction with that ID; the transaction with that ID is of
+            another kind; the keys are too few, or cannot sign yet.
     """
     owners = state.subnets.owner(subnet_id)
     if owners is None:
         other = state.txs.get(subnet_id)
         if other is None:
-            raise SubnetMissing(subnet_id)
-        raise NotASubnet(type(other.unsigned).__name__)
+            raise NotBuilt(WalletReason.SUBNET_MISSING, subnet_id=subnet_id)
+        raise NotBuilt(WalletReason.NOT_A_SUBNET, kind=type(other.unsigned).__name__)
     signers = wallet.keychain.signers_for(owners, wallet.now)
     if signers is None:
-        raise CannotSign
+        raise NotBuilt(WalletReason.CANNOT_SIGN)
     return signers
 
 
@@ -197,7 +186,7 @@ def sign(
     """Sign a transaction for each of its inputs in order, and last for a subnet's owner.
 
     Raises:
-        InvalidSyntax: It is not well formed.
+        InvalidTx: It is not well formed.
         CodecError: A value does not fit into its field, or the transaction is too large.
     """
     digest = sha256(sign_bytes(unsigned))

@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator, Mapping
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
-
-import pytest
 
 from platform_app.config import DAY, UNIT, PlatformConfig
 from platform_app.executor.clock import promote
@@ -24,6 +23,7 @@ from platform_app.txs.components import inner_output
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform
+from tests.builders.reasons import raises
 from utxo.components import UTXO, OutputOwners
 from utxo.errors import InvalidTx
 
@@ -288,25 +288,24 @@ def executed(tx: Tx, into: MemoryState, environment: Env = ENV) -> Diff:
 def assert_refused(
     tx: Tx,
     into: MemoryState,
-    reason: type[InvalidTx],
+    reason: StrEnum,
     words: str,
     *,
-    because: type[InvalidTx] | None = None,
+    because: StrEnum | None = None,
     environment: Env = ENV,
 ) -> None:
-    """Check the error and message with which a transaction is rejected, and that nothing changes.
+    """Check the reason and message with which a transaction is rejected, and that nothing changes.
 
-    If an error has a cause, `because` is the innermost one.
+    If an error has another as its cause, `because` is the innermost one.
     """
     diff = Diff(into)
-    with pytest.raises(reason) as refused:
+    with raises(reason, kind=InvalidTx) as refused:
         execute(tx, diff, environment)
-    assert type(refused.value) is reason
     assert str(refused.value) == words
     innermost: Any = refused.value
-    while hasattr(innermost, "reason"):
-        innermost = innermost.reason
-    assert type(innermost) is (because or reason)
+    while isinstance(innermost.values.get("cause"), InvalidTx):
+        innermost = innermost.values["cause"]
+    assert innermost.reason is (because or reason)
     assert changes_of(diff) == changes_of(Diff(into))
 
 

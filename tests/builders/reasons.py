@@ -23,3 +23,8 @@ def raises(
     with pytest.raises(kind, match=match) as found:
         yield found
     assert found.value.reason is reason
+
+
+def reason_of(outcome: object) -> object:
+    """Return the reason of an error that has one, else the class: for tables that mix outcomes."""
+    return outcome.reason if isinstance(outcome, ErrorWithReason) else type(outcome)

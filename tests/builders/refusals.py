@@ -1,13 +1,13 @@
-"""Cases that each break one rule of a transaction's syntax: the changed fields and the error."""
+"""Cases that each break one rule of a transaction's syntax: the changed fields and the reason."""
 
+from enum import StrEnum
 from typing import Any, NamedTuple
-
-import pytest
 
 from platform_app.txs.base import Tx, UnsignedTx
 from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.syntax import verify_syntax
 from tests.builders.platform import ASSET_ID, CONFIG, proof_of_possession, unsigned
+from tests.builders.reasons import raises
 from utxo.components import OutputOwners, TransferableOutput, TransferOutput
 from utxo.errors import InvalidTx
 
@@ -18,23 +18,22 @@ FORGED = ProofOfPossession(
 
 
 class Refusal(NamedTuple):
-    """A transaction type, the changed fields, the error and its message."""
+    """A transaction type, the changed fields, the reason and its message."""
 
     cls: type[UnsignedTx]
     changes: dict[str, Any]
-    error: type[InvalidTx]
+    reason: StrEnum
     words: str
 
     @property
     def name(self) -> str:
         """The name of the test case."""
-        return f"{self.error.__name__}-{self.cls.__name__}-{'-'.join(self.changes)}"
+        return f"{self.reason.name}-{self.cls.__name__}-{'-'.join(self.changes)}"
 
     def verify(self) -> None:
-        """Check that the transaction is rejected with this error and this message."""
-        with pytest.raises(self.error) as refused:
+        """Check that the transaction is rejected for this reason and with this message."""
+        with raises(self.reason, kind=InvalidTx) as refused:
             verify_unsigned(unsigned(self.cls, **self.changes))
-        assert type(refused.value) is self.error
         assert str(refused.value) == self.words
 
 

@@ -1,10 +1,11 @@
 """The flow check against the reference implementation's own table (pchain.md 5.2)."""
 
+from enum import StrEnum
 from typing import Any
 
 import pytest
 
-from platform_app.executor import errors
+from platform_app.executor.errors import TxStateReason
 from platform_app.executor.spend import Spent, verify_flow, verify_spend
 from platform_app.txs.base import BaseTx
 from platform_app.txs.codec import build
@@ -24,18 +25,18 @@ from utxo.components import (
     UtxoOutput,
 )
 from utxo.credentials import SignerRecovery
-from utxo.errors import InvalidTx, SumOverflow
+from utxo.errors import InvalidTx, UtxoReason
 
 ASSETS = {"ASSET_A": platform.ASSET_ID, "ASSET_B": platform.OTHER_ASSET_ID}
-REASONS: dict[str, type[InvalidTx]] = {
-    "ErrInsufficientUnlockedFunds": errors.InsufficientUnlockedFunds,
-    "ErrInsufficientLockedFunds": errors.InsufficientLockedFunds,
-    "errAssetIDMismatch": errors.AssetMismatch,
-    "errLockedFundsNotMarkedAsLocked": errors.LockedFundsNotMarked,
-    "errLocktimeMismatch": errors.LocktimeMismatch,
-    "errWrongNumberUTXOs": errors.UtxoMissing,
-    "secp256k1.ErrInvalidSig": errors.TransferNotVerified,
-    "safemath.ErrOverflow": SumOverflow,
+REASONS: dict[str, StrEnum] = {
+    "ErrInsufficientUnlockedFunds": TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
+    "ErrInsufficientLockedFunds": TxStateReason.INSUFFICIENT_LOCKED_FUNDS,
+    "errAssetIDMismatch": TxStateReason.ASSET_MISMATCH,
+    "errLockedFundsNotMarkedAsLocked": TxStateReason.LOCKED_FUNDS_NOT_MARKED,
+    "errLocktimeMismatch": TxStateReason.LOCKTIME_MISMATCH,
+    "errWrongNumberUTXOs": TxStateReason.UTXO_MISSING,
+    "secp256k1.ErrInvalidSig": TxStateReason.TRANSFER_NOT_VERIFIED,
+    "safemath.ErrOverflow": UtxoReason.SUM_OVERFLOW,
 }
 
 
@@ -109,4 +110,4 @@ def test_an_invalid_flow_is_refused_for_the_same_reason(case: dict[str, Any]) ->
     with pytest.raises(InvalidTx) as refused:
         check(case)
 
-    assert type(refused.value) is REASONS[case["expectedError"]]
+    assert refused.value.reason is REASONS[case["expectedError"]]

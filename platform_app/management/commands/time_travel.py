@@ -16,7 +16,7 @@ from chaindb import clock
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.answers import OLDEST
-from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
+from platform_app.services.errors import ClockNotMovable
 from platform_app.services.time_travel import time_travel
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800, "y": 31_536_000}
@@ -63,7 +63,7 @@ class Command(BaseCommand):
                 time_travel(
                     platform_runtime(), seconds, lambda at: bar.update(task, completed=at - began)
                 )
-        except (ClockNotMovable, MadeElsewhere, DecidedByVotes, clock.ClockTooLate) as error:
+        except (ClockNotMovable, clock.ClockTooLate) as error:
             raise CommandError(str(error)) from error
         # After this time every process of the node returns the new state.
         time.sleep(OLDEST)

@@ -8,7 +8,7 @@ import pytest
 from platform_app.config import reference_config
 from platform_app.txs.base import UnsignedTx
 from platform_app.txs.codec import CODEC, build, parse, sign_bytes
-from platform_app.txs.errors import ChainOnPrimaryNetwork, NoL1Validators
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.render import render, render_tx
 from platform_app.txs.syntax import verify_syntax
 from primitives import checksummed
@@ -18,9 +18,11 @@ from primitives.codec_errors import CodecError
 from primitives.hashing import sha256
 from primitives.ids import ID
 from primitives.secp256k1 import recover_address
+from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
 from tests.conformance.platform_app.views import view
 from utxo.components import UTXO, SignatureCredential
+from utxo.errors import InvalidTx
 
 UNSIGNED = Annotated[UnsignedTx, INTERFACE]
 ASSETS = {
@@ -29,9 +31,11 @@ ASSETS = {
     12345: "2fombhL7aGPwj3KH4bfrmJwW6PVnMobf9Y2fn9GwxiAAJyFDbe",
 }
 """The staking asset of each network."""
-CHAINS_OF_GENESIS = dict.fromkeys(("txs_signed/031", "txs_signed/032"), ChainOnPrimaryNetwork)
+CHAINS_OF_GENESIS = dict.fromkeys(
+    ("txs_signed/031", "txs_signed/032"), TxSyntaxReason.CHAIN_ON_PRIMARY_NETWORK
+)
 """Transactions that are valid only in a genesis."""
-EMPTY_CONVERSION = {"txs_unsigned/012": NoL1Validators}
+EMPTY_CONVERSION = {"txs_unsigned/012": TxSyntaxReason.NO_L1_VALIDATORS}
 """A transaction that the reference's own rules reject."""
 HRPS = {1: "avax", 10: "testing", 12345: "local"}
 
@@ -111,7 +115,7 @@ def test_signed_transactions_are_well_formed(case: dict[str, Any]) -> None:
     network_id = getattr(tx.unsigned, "network_id", 12345)
     refusal = CHAINS_OF_GENESIS.get(case["id"])
 
-    with pytest.raises(refusal) if refusal else nullcontext():
+    with raises(refusal, kind=InvalidTx) if refusal else nullcontext():
         verify_syntax(tx, reference_config(network_id), ID.parse(ASSETS[network_id]))
 
 
@@ -120,7 +124,7 @@ def test_unsigned_transactions_are_well_formed(case: dict[str, Any]) -> None:
     unsigned = CODEC.unmarshal(UNSIGNED, bytes.fromhex(case["unsignedBytes"]))
     refusal = EMPTY_CONVERSION.get(case["id"])
 
-    with pytest.raises(refusal) if refusal else nullcontext():
+    with raises(refusal, kind=InvalidTx) if refusal else nullcontext():
         verify_syntax(
             build(unsigned, ()), reference_config(unsigned.network_id), ID.parse(ASSETS[1])
         )

@@ -19,11 +19,12 @@ from network_app.services import clock as network_clock
 from platform_app import tasks as platform_tasks
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY
-from platform_app.services.errors import DecidedByVotes
+from platform_app.services.errors import ClockNotMovable, TimeTravelReason
 from platform_app.services.time_travel import time_travel
 from tests.builders import health_checks as checks
 from tests.builders import network_rows
 from tests.builders.nodes import node as node_with_keys
+from tests.builders.reasons import raises
 from tests.integration.network_app.named import BOOTSTRAP, OTHER, Configure
 from tests.integration.network_app.world import World
 from tests.integration.platform_app.made import validator
@@ -157,7 +158,7 @@ def test_among_the_references_nodes_as_many_votes_are_asked_for_as_by_them(
 def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
     before = clock.offset()
     assert not network_clock.follows()
-    with pytest.raises(DecidedByVotes, match="NODE_CONSENSUS"):
+    with raises(TimeTravelReason.DECIDED_BY_VOTES, kind=ClockNotMovable, match="NODE_CONSENSUS"):
         time_travel(platform_runtime(), 60)
     assert clock.offset() == before
 

@@ -19,9 +19,9 @@ from nodeproject.apps import this_node
 from nodeproject.management.banner import print_banner
 from nodeproject.management.initialise import initialise
 from nodeproject.startup.process import CannotStart
-from platform_app.genesis.errors import NoSupply
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.services import genesis
-from platform_app.services.errors import FileOfOtherNetwork
+from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hexadecimal import checksum_address
 from primitives.installation import BASE_DIR
@@ -194,8 +194,8 @@ def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
     [
         PermissionError(13, "Permission denied", "/data/genesis.json"),
         CodecError(CodecReason.INPUT_TOO_LARGE, size=300_000, limit=262_144),
-        NoSupply(),
-        FileOfOtherNetwork(1, 12345),
+        GenesisError(PlatformGenesisReason.NO_SUPPLY),
+        GenesisMismatch(GenesisMismatchReason.FILE_OF_OTHER_NETWORK, in_file=1, wanted=12345),
         GenesisFileError("gasLimit is missing"),
         CannotStart("no identity"),
         OperationalError("connection refused"),

@@ -3,8 +3,9 @@
 import pytest
 
 from primitives.uint64 import MAX
+from tests.builders.reasons import raises
 from tests.builders.utxos import COIN, OTHER_COIN
-from utxo.errors import InsufficientInputs, SumOverflow
+from utxo.errors import InvalidTx, UtxoReason
 from utxo.flow import AssetFlow
 
 FEE = {COIN: 2}
@@ -33,10 +34,12 @@ def test_one_asset_does_not_pay_for_another() -> None:
     flow.consume(COIN, 9)
     flow.produce(OTHER_COIN, 1)
 
-    with pytest.raises(InsufficientInputs, match=r"^insufficient funds$") as refused:
+    with raises(
+        UtxoReason.INSUFFICIENT_INPUTS, kind=InvalidTx, match=r"^insufficient funds$"
+    ) as refused:
         flow.verify()
 
-    assert (refused.value.asset_id, refused.value.missing) == (OTHER_COIN, 1)
+    assert (refused.value.values["asset_id"], refused.value.values["missing"]) == (OTHER_COIN, 1)
 
 
 def test_without_inputs_the_fee_is_missing() -> None:
@@ -52,7 +55,7 @@ def test_a_sum_must_fit_into_64_bits(add) -> None:
     flow.verify_sums()
     add(flow, COIN, 1)
 
-    with pytest.raises(SumOverflow, match=r"^overflow$"):
+    with raises(UtxoReason.SUM_OVERFLOW, kind=InvalidTx, match=r"^overflow$"):
         flow.verify()
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from primitives.ids import EMPTY_ID
+from tests.builders.reasons import raises
 from tests.builders.utxos import (
     ADDRESSES,
     CODEC,
@@ -13,20 +14,16 @@ from tests.builders.utxos import (
     spending,
     transferable,
 )
-from utxo import errors
 from utxo.components import Input, TransferableOutput, UtxoOutput
-from utxo.well_formed import (
-    sort_outputs,
-    verify_transferable_inputs,
-    verify_transferable_outputs,
-)
+from utxo.errors import InvalidTx, UtxoReason
+from utxo.well_formed import sort_outputs, verify_transferable_inputs, verify_transferable_outputs
 
 OUTPUTS = sort_outputs(
     [transferable(5), transferable(4), transferable(4), transferable(1, OTHER_COIN)], CODEC
 )
 
 
-class OwnRule(errors.InvalidComponent):
+class OwnRule(InvalidTx):
     """A rule that only one chain has."""
 
 
@@ -35,27 +32,25 @@ def test_outputs_are_sorted_by_asset_and_bytes() -> None:
 
     assert coins == [transferable(4), transferable(4), transferable(5)]
     verify_transferable_outputs(OUTPUTS, CODEC)
-    with pytest.raises(errors.OutputsNotSorted):
+    with raises(UtxoReason.OUTPUTS_NOT_SORTED, kind=InvalidTx):
         verify_transferable_outputs(OUTPUTS[::-1], CODEC)
 
 
 @pytest.mark.parametrize(
-    ("output", "error"),
+    ("output", "reason"),
     [
-        (transferable(0), errors.OutputWithoutValue),
-        (transferable(1, EMPTY_ID), errors.EmptyAssetId),
-        (TransferableOutput(COIN, coin(1, owners(threshold=2))), errors.UnspendableOutput),
-        (TransferableOutput(COIN, coin(1, owners(threshold=0))), errors.UnoptimizedOutput),
+        (transferable(0), UtxoReason.OUTPUT_WITHOUT_VALUE),
+        (transferable(1, EMPTY_ID), UtxoReason.EMPTY_ASSET_ID),
+        (TransferableOutput(COIN, coin(1, owners(threshold=2))), UtxoReason.UNSPENDABLE_OUTPUT),
+        (TransferableOutput(COIN, coin(1, owners(threshold=0))), UtxoReason.UNOPTIMIZED_OUTPUT),
         (
             TransferableOutput(COIN, coin(1, owners(*ADDRESSES[::-1]))),
-            errors.AddressesNotSorted,
+            UtxoReason.ADDRESSES_NOT_SORTED,
         ),
     ],
 )
-def test_malformed_outputs_are_rejected(
-    output: TransferableOutput, error: type[errors.InvalidComponent]
-) -> None:
-    with pytest.raises(error):
+def test_malformed_outputs_are_rejected(output: TransferableOutput, reason: UtxoReason) -> None:
+    with raises(reason, kind=InvalidTx):
         verify_transferable_outputs([output], CODEC)
 
 
@@ -64,22 +59,22 @@ def test_inputs_are_sorted_and_unique() -> None:
 
     verify_transferable_inputs(inputs)
     for wrong in (inputs[::-1], inputs[:1] * 2):
-        with pytest.raises(errors.InputsNotSorted):
+        with raises(UtxoReason.INPUTS_NOT_SORTED, kind=InvalidTx):
             verify_transferable_inputs(wrong)
 
 
 def test_malformed_inputs_are_rejected() -> None:
-    with pytest.raises(errors.InputWithoutValue):
+    with raises(UtxoReason.INPUT_WITHOUT_VALUE, kind=InvalidTx):
         verify_transferable_inputs([spending(0, 0)])
-    with pytest.raises(errors.EmptyAssetId):
+    with raises(UtxoReason.EMPTY_ASSET_ID, kind=InvalidTx):
         verify_transferable_inputs([spending(1, 0, asset_id=EMPTY_ID)])
-    with pytest.raises(errors.IndicesNotSorted):
+    with raises(UtxoReason.INDICES_NOT_SORTED, kind=InvalidTx):
         verify_transferable_inputs([spending(1, 1, 0)])
 
 
 def test_a_chain_can_pass_its_own_rule_for_one_output_or_input() -> None:
     def refuse(_: UtxoOutput | Input) -> None:
-        raise OwnRule
+        raise OwnRule(UtxoReason.OUTPUT_WITHOUT_VALUE)
 
     with pytest.raises(OwnRule):
         verify_transferable_outputs([transferable(5)], CODEC, refuse)

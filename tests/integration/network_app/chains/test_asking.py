@@ -15,9 +15,10 @@ from network_app.ports import ANCESTOR_OVERHEAD
 from network_app.proposervm.block import parse
 from platform_app.apps import platform_chain
 from platform_app.services import mempool
-from platform_app.services.errors import NothingImports
+from platform_app.services.errors import IssueReason, RefusedIssue
 from primitives.hashing import keccak256, sha256
 from primitives.ids import ID
+from tests.builders.reasons import raises
 from tests.integration.network_app.world import Past, World, raws, tip
 from tests.integration.platform_app.made import export, rival
 
@@ -187,7 +188,7 @@ def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknow
 
 def test_exports_that_others_acknowledged_are_taken_too(world: World) -> None:
     tx = export(world.p, world.p.network.c_chain_id)
-    with pytest.raises(NothingImports):
+    with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue):
         mempool.issue_tx(platform_chain(), tx, now=world.p.now)
 
     assert world.maker.p.issue([tx.raw]) == [tx.tx_id]

@@ -17,20 +17,15 @@ from django.db import connection, connections
 
 from platform_app import models
 from platform_app.apps import platform_chain, platform_runtime
-from platform_app.executor.errors import UtxoMissing
+from platform_app.executor.errors import TxStateReason
 from platform_app.selectors import accepted
 from platform_app.services import mempool
-from platform_app.services.errors import ConflictingTx
+from platform_app.services.errors import IssueReason
 from platform_app.txs.base import Tx, TxStatus
 from tests.builders.platform_replay import assert_replays, remembered
+from tests.builders.reasons import reason_of
 from tests.integration.platform_app.conftest import PChain
-from tests.integration.platform_app.made import (
-    STAKE,
-    payments,
-    rival,
-    scheduled_validator,
-    split,
-)
+from tests.integration.platform_app.made import STAKE, payments, rival, scheduled_validator, split
 
 ROOT = Path(__file__).parents[4]
 ISSUING = Path(__file__).with_name("issuing.py")
@@ -97,9 +92,13 @@ def test_of_rivals_that_threads_issue_at_once_one_gets_into_a_block(
 
     shared_pchain.build()
     assert_one_of_each_won(lists)
-    kinds = Counter(type(item) for found in outcomes for item in found)
+    kinds = Counter(reason_of(item) for found in outcomes for item in found)
     assert kinds[type(lists[0][0].tx_id)] == 12
-    assert set(kinds) <= {type(lists[0][0].tx_id), ConflictingTx, UtxoMissing}
+    assert set(kinds) <= {
+        type(lists[0][0].tx_id),
+        IssueReason.CONFLICTING_TX,
+        TxStateReason.UTXO_MISSING,
+    }
     assert_replays(before, height, lambda _block: now)
 
 
@@ -126,7 +125,7 @@ def test_of_rivals_that_processes_issue_at_once_one_gets_into_a_block(
     shared_pchain.build()
     assert_one_of_each_won(lists)
     assert said["taken"] == 12
-    assert set(said) <= {"taken", "ConflictingTx", "UtxoMissing"}
+    assert set(said) <= {"taken", "ConflictingTx", "MissingUtxo"}
     assert_replays(before, height, lambda _block: shared_pchain.now)
 
 

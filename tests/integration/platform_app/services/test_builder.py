@@ -13,7 +13,7 @@ from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks import builder as block_builder
 from platform_app.blocks.block import BanffStandardBlock, parse_block
 from platform_app.config import DAY
-from platform_app.executor.staking_errors import AlreadyValidator
+from platform_app.executor.errors import StakerReason
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted
 from platform_app.store import mempool as waiting
@@ -33,6 +33,7 @@ from tests.integration.platform_app.made import (
     staker_of,
     validator,
 )
+from utxo.errors import InvalidTx
 
 pytestmark = pytest.mark.usefixtures("every_block_holds")
 
@@ -85,7 +86,7 @@ def test_one_that_cannot_be_accepted_does_not_keep_the_others_out(pchain: PChain
     assert others == []
     dropped = accepted.status(platform_chain(), second.tx_id)
     assert dropped.status is TxStatus.DROPPED
-    assert dropped.reason == str(AlreadyValidator(node("node")))
+    assert dropped.reason == str(InvalidTx(StakerReason.ALREADY_VALIDATOR, node_id=node("node")))
 
 
 def test_dropping_alone_makes_no_block_but_is_kept(pchain: PChain) -> None:

@@ -12,7 +12,7 @@ from nodeproject.apps import this_node
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, REFERENCE_UNIT
-from platform_app.executor.errors import AddValidatorRefused
+from platform_app.executor.errors import TxStateReason
 from platform_app.executor.proposal import potential_reward
 from platform_app.services import mempool
 from platform_app.txs.base import Tx
@@ -24,9 +24,11 @@ from platform_app.txs.staking import (
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateSubnetTx
 from primitives.ids import NodeID
 from tests.builders import platform
+from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import PChain, Rpc, asking
 from tests.integration.platform_app.made import OWNERS, node, staker_of, supply
 from tests.integration.platform_app.produced import follow, standard
+from utxo.errors import InvalidTx
 
 GENESIS_NODE = NodeID.parse("NodeID-7Xhw2mDxuDS44j42TCB6U5579esbSt3Lg")
 STAKE = 2_000 * REFERENCE_UNIT
@@ -162,7 +164,9 @@ def test_scheduled_stakers_are_refused_at_the_door(reference_pchain: PChain) -> 
         rewards_owner=OWNERS,
     )
 
-    with pytest.raises(
-        AddValidatorRefused, match=r"^AddValidatorTx is not permitted post-Durango$"
+    with raises(
+        TxStateReason.ADD_VALIDATOR_REFUSED,
+        kind=InvalidTx,
+        match=r"^AddValidatorTx is not permitted post-Durango$",
     ):
         mempool.issue_tx(platform_chain(), tx, now=reference_pchain.now)

@@ -21,34 +21,18 @@ from platform_app.blocks.block import (
     build_proposal,
     build_standard,
 )
-from platform_app.blocks.errors import (
-    ApricotAfterFork,
-    InvalidBlock,
-    NoProposal,
-    NoStateChanges,
-    OptionTimeDiffers,
-    RefusedTx,
-    TimeAfterStakerChange,
-    TimeBeforeChain,
-    TimeTooFarAhead,
-    UnknownParent,
-    UnreadableBlock,
-    WrongHeight,
-)
+from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason, UnknownParent
 from platform_app.config import DAY
-from platform_app.executor.errors import StakerNotDue
+from platform_app.executor.errors import TxStateReason, moment
 from platform_app.selectors import stakers
 from platform_app.services.vm import parse_block
 from platform_app.txs.codec import build as build_tx
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.codec_errors import CodecError, CodecReason
 from tests.builders import platform
+from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import PChain
-from tests.integration.platform_app.made import (
-    node,
-    staker_of,
-    validator,
-)
+from tests.integration.platform_app.made import node, staker_of, validator
 from tests.integration.platform_app.produced import MUCH_LATER, Producer, follow, refusal, standard
 from tests.searching import cases
 
@@ -69,14 +53,14 @@ def test_one_bad_block_refuses_those_before_it(pchain: PChain, rewarded: list[Bl
 
     refused = refusal(pchain, transfer, bad)
 
-    assert type(refused) is WrongHeight
+    assert refused.reason is PlatformBlockReason.WRONG_HEIGHT
     assert str(refused) == "incorrect block height expected 3, but found 9"
 
 
 def test_a_block_in_which_nothing_happens(pchain: PChain) -> None:
     refused = refusal(pchain, standard(pchain))
 
-    assert type(refused) is NoStateChanges
+    assert refused.reason is PlatformBlockReason.NO_STATE_CHANGES
     assert str(refused) == "BanffStandardBlock performs no state changes"
 
 
@@ -89,14 +73,14 @@ def test_times_that_cannot_be(pchain: PChain) -> None:
     pchain.now += MUCH_LATER
     leaping = refusal(pchain, standard(pchain, tx, after=MUCH_LATER))
 
-    assert type(early) is TimeBeforeChain
-    assert early.time == tip.timestamp - 1
-    assert type(late) is type(endless) is TimeTooFarAhead
+    assert early.reason is PlatformBlockReason.TIME_BEFORE_CHAIN
+    assert early.values["time"] == moment(tip.timestamp - 1)
+    assert late.reason is endless.reason is PlatformBlockReason.TIME_TOO_FAR_AHEAD
     assert str(late) == (
         "proposed timestamp is too far in the future relative to local time, "
         "proposed time (2023-11-14 22:13:31 +0000 UTC), local time (2023-11-14 22:13:20 +0000 UTC)"
     )
-    assert type(leaping) is TimeAfterStakerChange
+    assert leaping.reason is PlatformBlockReason.TIME_AFTER_STAKER_CHANGE
     pchain.now -= MUCH_LATER
     follow(pchain, standard(pchain, tx, time=pchain.now + 10))
 
@@ -106,8 +90,8 @@ def test_a_transaction_that_the_rules_refuse(pchain: PChain) -> None:
 
     refused = refusal(pchain, standard(pchain, pchain.make(), unfunded))
 
-    assert type(refused) is RefusedTx
-    assert refused.tx_id == unfunded.tx_id
+    assert refused.reason is PlatformBlockReason.REFUSED_TX
+    assert refused.values["tx_id"] == unfunded.tx_id
     assert str(refused).startswith(f"tx {unfunded.tx_id} failed execution: ")
 
 
@@ -118,8 +102,8 @@ def test_the_same_transaction_once_more(pchain: PChain) -> None:
 
     refused = refusal(pchain, first, second)
 
-    assert type(refused) is RefusedTx
-    assert refused.tx_id == tx.tx_id
+    assert refused.reason is PlatformBlockReason.REFUSED_TX
+    assert refused.values["tx_id"] == tx.tx_id
 
 
 def test_a_proposal_that_is_not_due(pchain: PChain, rewarded: list[Block]) -> None:
@@ -138,8 +122,8 @@ def test_a_proposal_that_is_not_due(pchain: PChain, rewarded: list[Block]) -> No
 
     refused = refusal(pchain, proposal, build_options(proposal)[0])
 
-    assert type(refused) is RefusedTx
-    assert type(refused.reason) is StakerNotDue
+    assert refused.reason is PlatformBlockReason.REFUSED_TX
+    assert refused.values["cause"].reason is TxStateReason.STAKER_NOT_DUE
 
 
 def made(cls: type[Block], **fields: Any) -> Block:
@@ -163,13 +147,13 @@ def test_an_option_that_is_none_of_the_two(pchain: PChain, rewarded: list[Block]
     )  # fmt: skip
     decision = refused(cls=codec.BanffStandardBlock, txs=())
 
-    assert type(late) is OptionTimeDiffers
+    assert late.reason is PlatformBlockReason.OPTION_TIME_DIFFERS
     assert str(late).startswith("option block proposed timestamp not matching parent block one ")
     assert type(foreign) is UnknownParent
     assert (foreign.expected, foreign.got) == (proposal.block_id, transfer.block_id)
-    assert type(high) is WrongHeight
-    assert type(old) is ApricotAfterFork
-    assert type(decision) is NoProposal
+    assert high.reason is PlatformBlockReason.WRONG_HEIGHT
+    assert old.reason is PlatformBlockReason.APRICOT_AFTER_FORK
+    assert decision.reason is PlatformBlockReason.NO_PROPOSAL
     assert str(decision) == "option blocks follow proposal blocks, and nothing else does"
 
 
@@ -179,7 +163,7 @@ def test_an_option_without_its_proposal(pchain: PChain, rewarded: list[Block]) -
 
     assert type(refusal(pchain, option)) is UnknownParent
     loose = made(BanffCommitBlock, parent_id=transfer.block_id, height=3, time=transfer.time)
-    assert type(refusal(pchain, loose)) is NoProposal
+    assert refusal(pchain, loose).reason is PlatformBlockReason.NO_PROPOSAL
     assert type(refusal(pchain, proposal, option, option)) is UnknownParent
 
 
@@ -196,7 +180,7 @@ def test_kinds_from_before_the_fork(pchain: PChain, cls: type[Block], fields: An
 
     refused = refusal(pchain, parse_block(block.raw))
 
-    assert type(refused) is ApricotAfterFork
+    assert refused.reason is PlatformBlockReason.APRICOT_AFTER_FORK
     assert str(refused) == (
         "apricot block issued after fork: timestamp = 2023-11-14 22:13:20 +0000 UTC"
     )
@@ -209,13 +193,13 @@ def test_an_atomic_block(pchain: PChain) -> None:
     ).raw
     raw = head[:2] + ApricotAtomicBlock.TYPE_ID.to_bytes(4, "big") + head[6:-4] + embedded
 
-    assert type(refusal(pchain, parse_block(raw))) is ApricotAfterFork
+    assert refusal(pchain, parse_block(raw)).reason is PlatformBlockReason.APRICOT_AFTER_FORK
 
 
 def test_an_option_from_before_the_fork_that_nobody_proposed(pchain: PChain) -> None:
     block = made(ApricotCommitBlock, parent_id=platform_chain().tip().block_id, height=1)
 
-    assert type(refusal(pchain, block)) is NoProposal
+    assert refusal(pchain, block).reason is PlatformBlockReason.NO_PROPOSAL
 
 
 @pytest.mark.parametrize(
@@ -232,12 +216,15 @@ def test_bytes_that_are_no_block(
 ) -> None:
     raw = standard(pchain, pchain.make()).raw
 
-    with pytest.raises(UnreadableBlock, match=r"^failed to parse block: ") as refused:
+    with raises(
+        PlatformBlockReason.UNREADABLE_BLOCK, kind=InvalidBlock, match=r"^failed to parse block: "
+    ) as refused:
         parse_block(change(raw))
 
-    assert isinstance(refused.value.reason, CodecError)
-    assert refused.value.reason.reason is reason
-    assert str(refused.value) == f"failed to parse block: {refused.value.reason}"
+    cause = refused.value.values["cause"]
+    assert isinstance(cause, CodecError)
+    assert cause.reason is reason
+    assert str(refused.value) == f"failed to parse block: {cause}"
 
 
 OTHER_OPTION = (1, 5, 0)

@@ -9,21 +9,10 @@ from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import parse_block
 from platform_app.config import DAY
 from platform_app.genesis.built_in import REFERENCE_STEP
-from platform_app.genesis.errors import (
-    MalformedGenesisField,
-    MissingGenesisField,
-    OtherDenomination,
-    SupplyAboveCap,
-    UnencodableGenesis,
-    UnreadableGenesisFile,
-)
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.selectors import accepted, stakers
 from platform_app.selectors import subnets as chains
-from platform_app.services.errors import (
-    DatabaseOfOtherNetwork,
-    FileOfOtherNetwork,
-    OtherGenesisFile,
-)
+from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from platform_app.services.genesis import load_genesis
 from platform_app.store import genesis as first_rows
 from platform_app.store.blocks import StoredNetwork
@@ -31,6 +20,7 @@ from platform_app.txs.base import TxStatus
 from primitives.ids import AVM_ID, EVM_ID, PRIMARY_NETWORK_ID
 from tests.builders import genesis, platform
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.services.conftest import C_CHAIN_GENESIS, Start
@@ -185,14 +175,14 @@ def test_a_file_that_says_the_same_is_taken_again(start: Start) -> None:
 def test_another_file_is_refused(start: Start) -> None:
     stored = start(document=genesis.document(), parameters="avalanchego").genesis_hash
 
-    with pytest.raises(OtherGenesisFile) as refused:
+    with raises(GenesisMismatchReason.OTHER_GENESIS, kind=GenesisMismatch) as refused:
         start(document=genesis.document(message="another one"))
 
-    assert refused.value.stored == stored
-    assert refused.value.wanted != stored
+    assert refused.value.values["stored"] == stored
+    assert refused.value.values["wanted"] != stored
     assert str(refused.value) == (
         f"the P-Chain in the database began with genesis {stored}, not with "
-        f"{refused.value.wanted}: choose another NODE_DATA_DIR or another database"
+        f"{refused.value.values['wanted']}: choose another NODE_DATA_DIR or another database"
     )
     assert models.Block.objects.count() == 1
 
@@ -200,17 +190,17 @@ def test_another_file_is_refused(start: Start) -> None:
 def test_a_file_where_the_network_began_without_is_refused(start: Start) -> None:
     start(parameters="avalanchego")
 
-    with pytest.raises(OtherGenesisFile):
+    with raises(GenesisMismatchReason.OTHER_GENESIS, kind=GenesisMismatch):
         start(document=genesis.document())
 
 
 def test_another_network_is_refused(start: Start) -> None:
     start()
 
-    with pytest.raises(DatabaseOfOtherNetwork) as refused:
+    with raises(GenesisMismatchReason.DATABASE_OF_OTHER_NETWORK, kind=GenesisMismatch) as refused:
         start(network_id=777)
 
-    assert (refused.value.stored, refused.value.wanted) == (12345, 777)
+    assert (refused.value.values["stored"], refused.value.values["wanted"]) == (12345, 777)
     assert str(refused.value) == (
         "the database holds the P-Chain of network 12345, or one with other parameters, not "
         "network 777: choose another NODE_DATA_DIR or another database"
@@ -220,15 +210,15 @@ def test_another_network_is_refused(start: Start) -> None:
 def test_other_parameters_are_refused(start: Start) -> None:
     start()
 
-    with pytest.raises(DatabaseOfOtherNetwork):
+    with raises(GenesisMismatchReason.DATABASE_OF_OTHER_NETWORK, kind=GenesisMismatch):
         start(parameters="avalanchego")
 
 
 def test_a_file_of_another_network_is_refused(start: Start) -> None:
-    with pytest.raises(FileOfOtherNetwork) as refused:
+    with raises(GenesisMismatchReason.FILE_OF_OTHER_NETWORK, kind=GenesisMismatch) as refused:
         start(document=genesis.document(networkID=777))
 
-    assert (refused.value.in_file, refused.value.wanted) == (777, 12345)
+    assert (refused.value.values["in_file"], refused.value.values["wanted"]) == (777, 12345)
     assert str(refused.value) == (
         "networkID 12345 specified but genesis config contains networkID 777: choose another "
         "NODE_PLATFORM_GENESIS or NODE_NETWORK_ID"
@@ -238,19 +228,19 @@ def test_a_file_of_another_network_is_refused(start: Start) -> None:
 
 @pytest.mark.parametrize(
     ("document", "reason"),
-    [("{", MalformedGenesisField), ("{}", MissingGenesisField)],
+    [("{", PlatformGenesisReason.MALFORMED_FIELD), ("{}", PlatformGenesisReason.MISSING_FIELD)],
 )
 def test_a_file_that_is_none_is_refused(
-    start: Start, document: str, reason: type[Exception]
+    start: Start, document: str, reason: PlatformGenesisReason
 ) -> None:
-    with pytest.raises(reason):
+    with raises(reason, kind=GenesisError):
         start(document=document)
 
     assert not models.Chain.objects.exists()
 
 
 def test_a_file_whose_coins_have_other_decimals_is_refused(start: Start) -> None:
-    with pytest.raises(OtherDenomination) as refused:
+    with raises(PlatformGenesisReason.OTHER_DENOMINATION, kind=GenesisError) as refused:
         start(document=genesis.document())
 
     assert str(refused.value) == (
@@ -263,14 +253,18 @@ def test_a_file_with_more_than_there_may_ever_be_is_refused(start: Start) -> Non
     document = genesis.document()
     document["allocations"][0]["initialAmount"] = 720_000_000 * 10**9
 
-    with pytest.raises(SupplyAboveCap, match="is above the cap 720000000000000000"):
+    with raises(
+        PlatformGenesisReason.SUPPLY_ABOVE_CAP,
+        kind=GenesisError,
+        match="is above the cap 720000000000000000",
+    ):
         start(document=document, parameters="avalanchego")
 
 
 def test_a_file_that_cannot_be_read_is_told_in_words(start: Start, settings: Any) -> None:
     settings.NODE = updated(settings.NODE, platform_genesis="/nowhere/genesis.json")
 
-    with pytest.raises(UnreadableGenesisFile) as refused:
+    with raises(PlatformGenesisReason.UNREADABLE_FILE, kind=GenesisError) as refused:
         load_genesis(platform_chain(), _ANY_SIGNER, C_CHAIN_GENESIS)
 
     assert str(refused.value) == (
@@ -279,7 +273,9 @@ def test_a_file_that_cannot_be_read_is_told_in_words(start: Start, settings: Any
 
 
 def test_a_file_with_more_than_the_binary_form_holds_is_refused(start: Start) -> None:
-    with pytest.raises(UnencodableGenesis, match=r"^genesis cannot be encoded: "):
+    with raises(
+        PlatformGenesisReason.UNENCODABLE, kind=GenesisError, match=r"^genesis cannot be encoded: "
+    ):
         start(document=genesis.document(message="m" * 65_536))
 
     assert not models.Chain.objects.exists()

@@ -10,20 +10,16 @@ from platform_app.apps import platform_chain
 from platform_app.config import DAY, specification_config
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.built_in import Founder, own_network
-from platform_app.genesis.errors import (
-    UnreadableGenesisFile,
-)
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import parse_genesis
 from platform_app.selectors import accepted, stakers
 from platform_app.selectors.accepted import NoFirstValidator
-from platform_app.services.errors import (
-    FileOfOtherNetwork,
-    OtherGenesisFile,
-)
+from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from platform_app.txs.staking import AddPermissionlessValidatorTx
 from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.builders import genesis, platform
+from tests.builders.reasons import raises
 from tests.integration.platform_app.services.conftest import Start
 
 _ANY_SIGNER = platform.proof_of_possession()
@@ -93,10 +89,10 @@ def test_a_node_that_was_given_bytes_begins_with_them(start: Start, tmp_path: Pa
 def test_bytes_of_another_network_are_refused(start: Start, tmp_path: Path) -> None:
     fetched(elsewhere(network_id=777), tmp_path)
 
-    with pytest.raises(FileOfOtherNetwork) as refused:
+    with raises(GenesisMismatchReason.FILE_OF_OTHER_NETWORK, kind=GenesisMismatch) as refused:
         start()
 
-    assert (refused.value.in_file, refused.value.wanted) == (777, 12345)
+    assert (refused.value.values["in_file"], refused.value.values["wanted"]) == (777, 12345)
     assert not models.Chain.objects.exists()
 
 
@@ -104,19 +100,21 @@ def test_other_bytes_than_the_chain_began_with_are_refused(start: Start, tmp_pat
     stored = start().genesis_hash
     fetched(elsewhere(), tmp_path)
 
-    with pytest.raises(OtherGenesisFile) as refused:
+    with raises(GenesisMismatchReason.OTHER_GENESIS, kind=GenesisMismatch) as refused:
         start()
 
-    assert refused.value.stored == stored
+    assert refused.value.values["stored"] == stored
 
 
 def test_bytes_that_are_no_genesis_are_told_in_words(start: Start, tmp_path: Path) -> None:
     path = fetched(elsewhere()[:-1], tmp_path)
 
-    with pytest.raises(UnreadableGenesisFile, match=r"cannot be read: ") as refused:
+    with raises(
+        PlatformGenesisReason.UNREADABLE_FILE, kind=GenesisError, match=r"cannot be read: "
+    ) as refused:
         start()
 
-    assert refused.value.name == str(path)
+    assert refused.value.values["name"] == str(path)
     assert not models.Chain.objects.exists()
 
 

@@ -9,22 +9,15 @@ from platform_app.services import keystore
 from platform_app.store import keystore as store
 from platform_app.wallet import backup, sealing
 from platform_app.wallet.errors import (
-    EmptyPassword,
-    PasswordTooLong,
-    PasswordTooWeak,
-    UnreadableExport,
-)
-from platform_app.wallet.keystore_errors import (
-    EmptyUsername,
     IncorrectPassword,
-    TooManyUsers,
-    UnstorableUsername,
-    UserExists,
-    UserMissing,
-    UsernameTooLong,
+    KeystoreError,
+    KeystoreReason,
+    WalletError,
+    WalletReason,
 )
 from tests.builders.keystore import CHEAP, NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import ADDRESSES, KEYS
+from tests.builders.reasons import raises
 
 pytestmark = pytest.mark.django_db
 
@@ -62,7 +55,7 @@ def test_users_are_listed_by_name() -> None:
 def test_a_name_is_taken_once() -> None:
     some_user()
 
-    with pytest.raises(UserExists) as refused:
+    with raises(KeystoreReason.USER_EXISTS, kind=KeystoreError) as refused:
         keystore.create_user(platform_chain(), NAME, "another good password")
 
     assert str(refused.value) == "user already exists: anna"
@@ -80,7 +73,7 @@ def test_of_two_who_take_a_name_at_once_one_gets_it(monkeypatch: pytest.MonkeyPa
         return lock(*arguments)
 
     monkeypatch.setattr(sealing, "lock", meanwhile)
-    with pytest.raises(UserExists):
+    with raises(KeystoreReason.USER_EXISTS, kind=KeystoreError):
         keystore.create_user(platform_chain(), NAME, "another good password")
 
     assert keystore.list_addresses(platform_chain(), NAME, PASSWORD) == []
@@ -97,11 +90,27 @@ def test_names_of_up_to_1024_bytes_are_taken(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "reason", "words"),
     [
-        ("", EmptyUsername, "empty username"),
-        ("n" * 1025, UsernameTooLong, "username exceeds maximum length of 1024 chars"),
-        ("é" * 513, UsernameTooLong, "username exceeds maximum length of 1024 chars"),
-        ("a\0b", UnstorableUsername, "username holds a character that cannot be stored"),
-        ("a\ud800", UnstorableUsername, "username holds a character that cannot be stored"),
+        ("", KeystoreReason.EMPTY_USERNAME, "empty username"),
+        (
+            "n" * 1025,
+            KeystoreReason.USERNAME_TOO_LONG,
+            "username exceeds maximum length of 1024 chars",
+        ),
+        (
+            "é" * 513,
+            KeystoreReason.USERNAME_TOO_LONG,
+            "username exceeds maximum length of 1024 chars",
+        ),
+        (
+            "a\0b",
+            KeystoreReason.UNSTORABLE_USERNAME,
+            "username holds a character that cannot be stored",
+        ),
+        (
+            "a\ud800",
+            KeystoreReason.UNSTORABLE_USERNAME,
+            "username holds a character that cannot be stored",
+        ),
     ],
     ids=["empty", "long", "long in bytes", "zero", "half a pair"],
 )
@@ -112,7 +121,7 @@ def test_other_names_are_refused_everywhere(name: str, reason: type[Exception], 
         lambda: keystore.export_user(platform_chain(), name, PASSWORD),
         lambda: keystore.import_user(platform_chain(), name, PASSWORD, b""),
     ):
-        with pytest.raises(reason) as refused:
+        with raises(reason) as refused:
             refuse()
         assert str(refused.value) == words
 
@@ -120,14 +129,18 @@ def test_other_names_are_refused_everywhere(name: str, reason: type[Exception], 
 @pytest.mark.parametrize(
     ("password", "reason", "words"),
     [
-        ("", EmptyPassword, "empty password"),
-        ("p" * 1025, PasswordTooLong, "password exceeds maximum length of 1024 chars"),
-        ("password", PasswordTooWeak, "password is too weak"),
+        ("", WalletReason.EMPTY_PASSWORD, "empty password"),
+        (
+            "p" * 1025,
+            WalletReason.PASSWORD_TOO_LONG,
+            "password exceeds maximum length of 1024 chars",
+        ),
+        ("password", WalletReason.PASSWORD_TOO_WEAK, "password is too weak"),
     ],
     ids=["empty", "long", "weak"],
 )
 def test_other_passwords_make_no_user(password: str, reason: type[Exception], words: str) -> None:
-    with pytest.raises(reason) as refused:
+    with raises(reason) as refused:
         keystore.create_user(platform_chain(), NAME, password)
 
     assert str(refused.value) == words
@@ -155,7 +168,7 @@ def test_nobody_is_deleted_with_a_wrong_password() -> None:
 
 
 def test_nobody_is_deleted_who_does_not_exist() -> None:
-    with pytest.raises(UserMissing) as refused:
+    with raises(KeystoreReason.USER_MISSING, kind=KeystoreError) as refused:
         keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
     assert str(refused.value) == "user doesn't exist: anna"
@@ -236,7 +249,7 @@ def test_a_user_is_not_imported_over_another() -> None:
     some_user(KEYS[0])
     exported = keystore.export_user(platform_chain(), NAME, PASSWORD)
 
-    with pytest.raises(UserExists) as refused:
+    with raises(KeystoreReason.USER_EXISTS, kind=KeystoreError) as refused:
         keystore.import_user(platform_chain(), NAME, PASSWORD, exported)
 
     assert str(refused.value) == "user already exists: anna"
@@ -260,10 +273,10 @@ def test_there_are_only_so_many_users(node_settings: object) -> None:
         lambda: keystore.create_user(platform_chain(), "carl", PASSWORD),
         lambda: keystore.import_user(platform_chain(), "carl", PASSWORD, exported),
     ):
-        with pytest.raises(TooManyUsers) as refused:
+        with raises(KeystoreReason.TOO_MANY_USERS, kind=KeystoreError) as refused:
             refuse()
         assert str(refused.value) == "keystore has reached its limit of 2 users"
-    with pytest.raises(UserExists):
+    with raises(KeystoreReason.USER_EXISTS, kind=KeystoreError):
         keystore.create_user(platform_chain(), "bob", PASSWORD)
     keystore.delete_user(platform_chain(), "bob", PASSWORD)
     keystore.import_user(platform_chain(), "carl", PASSWORD, exported)
@@ -284,7 +297,7 @@ def test_of_two_who_take_the_last_place_at_once_one_gets_it(
         return lock(*arguments)
 
     monkeypatch.setattr(sealing, "lock", meanwhile)
-    with pytest.raises(TooManyUsers):
+    with raises(KeystoreReason.TOO_MANY_USERS, kind=KeystoreError):
         keystore.create_user(platform_chain(), NAME, PASSWORD)
 
     assert keystore.list_users(platform_chain()) == ["bob"]
@@ -300,14 +313,14 @@ def test_who_is_deleted_twice_at_once_is_missing_then(monkeypatch: pytest.Monkey
         return unlock(*arguments)
 
     monkeypatch.setattr(sealing, "unlock", meanwhile)
-    with pytest.raises(UserMissing) as refused:
+    with raises(KeystoreReason.USER_MISSING, kind=KeystoreError) as refused:
         keystore.delete_user(platform_chain(), NAME, PASSWORD)
 
     assert str(refused.value) == "user doesn't exist: anna"
 
 
 def test_something_else_is_not_imported() -> None:
-    with pytest.raises(UnreadableExport) as refused:
+    with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError) as refused:
         keystore.import_user(platform_chain(), NAME, PASSWORD, b"something else")
 
     assert str(refused.value) == "exported user is damaged or of an unknown version"
@@ -329,7 +342,7 @@ def test_of_two_who_import_under_a_name_at_once_one_gets_it(
         return lock(*arguments)
 
     monkeypatch.setattr(sealing, "lock", meanwhile)
-    with pytest.raises(UserExists):
+    with raises(KeystoreReason.USER_EXISTS, kind=KeystoreError):
         keystore.import_user(platform_chain(), "back", PASSWORD, exported)
 
     assert keystore.list_addresses(platform_chain(), "back", PASSWORD) == []

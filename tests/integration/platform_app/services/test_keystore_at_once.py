@@ -19,10 +19,11 @@ from platform_app.services.errors import ConflictingTx
 from platform_app.services.wallet import IssueResult, Payer
 from platform_app.store import keystore as store
 from platform_app.txs.base import TxStatus
-from platform_app.wallet.keystore_errors import TooManyUsers
+from platform_app.wallet.errors import KeystoreReason
 from primitives.ids import ShortID
 from tests.builders import platform
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
+from tests.builders.reasons import reason_of
 from tests.integration.platform_app.conftest import PChain
 
 THREADS = 4
@@ -172,5 +173,7 @@ def test_of_those_who_come_at_once_only_so_many_get_in(node_settings: Any) -> No
 
     answers = at_once([create(number) for number in range(THREADS)])
 
-    assert [type(answer) for answer in answers if answer is not None] == [TooManyUsers] * 2
+    assert [reason_of(answer) for answer in answers if answer is not None] == [
+        KeystoreReason.TOO_MANY_USERS
+    ] * 2
     assert len(keystore.list_users(platform_chain())) == 2

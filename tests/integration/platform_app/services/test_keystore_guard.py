@@ -13,14 +13,10 @@ from platform_app.chain import DerivationSlots, KeyDerivation
 from platform_app.services import keystore
 from platform_app.services.keystore_guard import OF_USER
 from platform_app.wallet import sealing
-from platform_app.wallet.keystore_errors import (
-    IncorrectPassword,
-    KeystoreBusy,
-    TooManyAttempts,
-    UserNotRetrieved,
-)
+from platform_app.wallet.errors import IncorrectPassword, KeystoreError, KeystoreReason
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import KEYS, NOW
+from tests.builders.reasons import raises, reason_of
 
 pytestmark = pytest.mark.django_db
 
@@ -48,10 +44,13 @@ def long_locks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def locked_for(name: str = NAME) -> int:
     """Return the number of seconds for which even the right password is refused."""
-    with pytest.raises(TooManyAttempts) as refused:
+    with raises(KeystoreReason.TOO_MANY_ATTEMPTS, kind=KeystoreError) as refused:
         keystore.export_user(platform_chain(), name, PASSWORD)
-    assert str(refused.value) == f"too many failed attempts, try again in {refused.value.seconds}s"
-    return refused.value.seconds
+    assert (
+        str(refused.value)
+        == f"too many failed attempts, try again in {refused.value.values['seconds']}s"
+    )
+    return refused.value.values["seconds"]
 
 
 def narrow(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -121,10 +120,10 @@ def test_the_methods_of_the_p_chain_say_so_in_their_words() -> None:
     some_user()
     fail(OF_USER.free)
 
-    with pytest.raises(UserNotRetrieved) as refused:
+    with raises(KeystoreReason.USER_NOT_RETRIEVED, kind=KeystoreError) as refused:
         keystore.list_addresses(platform_chain(), NAME, PASSWORD)
 
-    assert isinstance(refused.value.reason, TooManyAttempts)
+    assert reason_of(refused.value.values["cause"]) is KeystoreReason.TOO_MANY_ATTEMPTS
     assert str(refused.value).startswith(
         'problem retrieving user "anna": too many failed attempts, try again in '
     )
@@ -201,7 +200,7 @@ def test_who_finds_no_place_is_refused_at_once(
             lambda: keystore.export_user(platform_chain(), "nobody", PASSWORD),
             lambda: keystore.import_user(platform_chain(), "bob", PASSWORD, b""),
         ):
-            with pytest.raises(KeystoreBusy) as refused:
+            with raises(KeystoreReason.KEYSTORE_BUSY, kind=KeystoreError) as refused:
                 refuse()
             assert str(refused.value) == "keystore is busy, try again"
 
@@ -213,7 +212,7 @@ def test_strangers_take_no_places_of_users(monkeypatch: pytest.MonkeyPatch) -> N
     narrow(monkeypatch, "strangers")
 
     with platform_chain().key_derivation.strangers.slot():
-        with pytest.raises(KeystoreBusy):
+        with raises(KeystoreReason.KEYSTORE_BUSY, kind=KeystoreError):
             keystore.create_user(platform_chain(), "bob", PASSWORD)
         assert keystore.keys_of(platform_chain(), NAME, PASSWORD) == [KEYS[0]]
         exported = keystore.export_user(platform_chain(), NAME, PASSWORD)

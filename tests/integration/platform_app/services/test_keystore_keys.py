@@ -10,18 +10,13 @@ from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from platform_app.store import keystore as store
 from platform_app.wallet import sealing
-from platform_app.wallet.errors import DamagedSeal
-from platform_app.wallet.keystore_errors import (
-    IncorrectPassword,
-    KeyMissing,
-    TooManyKeys,
-    UserNotRetrieved,
-)
+from platform_app.wallet.errors import DamagedSeal, IncorrectPassword, KeystoreError, KeystoreReason
 from primitives.ids import ShortID
 from primitives.keys import address_of
 from primitives.secp256k1 import InvalidPrivateKey
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import ADDRESSES, KEYS
+from tests.builders.reasons import raises
 
 pytestmark = pytest.mark.django_db
 
@@ -85,7 +80,7 @@ def test_only_keys_of_named_addresses_are_opened() -> None:
 def test_a_key_that_the_user_does_not_have_is_not_found() -> None:
     some_user(KEYS[0])
 
-    with pytest.raises(KeyMissing) as refused:
+    with raises(KeystoreReason.KEY_MISSING, kind=KeystoreError) as refused:
         keystore.export_key(platform_chain(), NAME, PASSWORD, ADDRESSES[1])
 
     assert str(refused.value) == "problem retrieving private key: not found"
@@ -105,7 +100,7 @@ def test_a_user_has_at_most_5000_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "addresses", lambda _db, _user: full)
 
     assert keystore.import_key(platform_chain(), NAME, PASSWORD, KEYS[0]) == ADDRESSES[0]
-    with pytest.raises(TooManyKeys) as refused:
+    with raises(KeystoreReason.TOO_MANY_KEYS, kind=KeystoreError) as refused:
         keystore.create_address(platform_chain(), NAME, PASSWORD)
 
     assert str(refused.value) == "keystore user has reached its limit of 5000 addresses"
@@ -154,7 +149,7 @@ def test_a_user_who_is_not_retrieved_is_refused_in_the_references_words(
 ) -> None:
     some_user(KEYS[0])
 
-    with pytest.raises(UserNotRetrieved) as refused:
+    with raises(KeystoreReason.USER_NOT_RETRIEVED, kind=KeystoreError) as refused:
         method(name, password)
 
     assert str(refused.value) == words
@@ -173,10 +168,10 @@ def test_a_user_who_is_deleted_meanwhile_gets_no_key(monkeypatch: pytest.MonkeyP
         return cipher
 
     monkeypatch.setattr(sealing, "unlock", meanwhile)
-    with pytest.raises(UserNotRetrieved) as refused:
+    with raises(KeystoreReason.USER_NOT_RETRIEVED, kind=KeystoreError) as refused:
         keystore.import_key(platform_chain(), NAME, PASSWORD, KEYS[0])
 
-    assert isinstance(refused.value.reason, IncorrectPassword)
+    assert isinstance(refused.value.values["cause"], IncorrectPassword)
     assert models.KeystoreKey.objects.count() == 0
 
 

@@ -12,8 +12,7 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from platform_app.store import keystore as store
-from platform_app.wallet.errors import WalletError
-from platform_app.wallet.keystore_errors import KeystoreError
+from platform_app.wallet.errors import KeystoreError, WalletError
 from primitives.keys import address_of, format_private_key
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
 from tests.builders.platform import ADDRESSES, KEYS

@@ -7,15 +7,15 @@ import pytest
 from platform_app.apps import platform_chain
 from platform_app.blocks import builder as block_builder
 from platform_app.config import DAY
-from platform_app.executor.errors import UtxoMissing, WrongTxType
-from platform_app.executor.staking_errors import AlreadyValidator, PeriodTooShort, StakeTooLow
+from platform_app.executor.errors import MissingUtxo, StakerReason, TxStateReason
 from platform_app.selectors import accepted
 from platform_app.selectors.accepted import Status
 from platform_app.services import mempool
 from platform_app.services.errors import (
     ConflictingTx,
+    IssueReason,
     MempoolFull,
-    NothingImports,
+    RefusedIssue,
     TransactionTooLarge,
 )
 from platform_app.store import mempool as waiting
@@ -24,6 +24,7 @@ from platform_app.txs.base import BaseTx, Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from platform_app.txs.subnets import ImportTx
 from tests.builders import platform
+from tests.builders.reasons import raises, reason_of
 from tests.integration.platform_app.conftest import EWOQ, PChain
 from tests.integration.platform_app.made import (
     STAKE,
@@ -36,6 +37,7 @@ from tests.integration.platform_app.made import (
     validator,
 )
 from tests.integration.platform_app.produced import follow, standard
+from utxo.errors import InvalidTx
 
 PROCESSING = Status(TxStatus.PROCESSING)
 COMMITTED = Status(TxStatus.COMMITTED)
@@ -71,8 +73,8 @@ def test_many_are_answered_in_their_order(pchain: PChain) -> None:
         platform_chain(), [good[0], bad, good[1], rival(good[0]), good[2]], now=pchain.now
     )
 
-    assert [type(outcome) for outcome in outcomes] == [
-        type(good[0].tx_id), UtxoMissing, type(good[1].tx_id), ConflictingTx, type(good[2].tx_id),
+    assert [reason_of(outcome) for outcome in outcomes] == [
+        type(good[0].tx_id), TxStateReason.UTXO_MISSING, type(good[1].tx_id), IssueReason.CONFLICTING_TX, type(good[2].tx_id),
     ]  # fmt: skip
     assert [outcomes[place] for place in (0, 2, 4)] == [tx.tx_id for tx in good]
     assert [tx.tx_id for tx in waiting.oldest_first(platform_chain().db)] == [
@@ -210,7 +212,7 @@ def test_after_the_block_a_rival_is_invalid_and_that_is_remembered(pchain: PChai
     pchain.do(tx)
     (spent,) = tx.unsigned.inputs  # type: ignore[attr-defined]
 
-    with pytest.raises(UtxoMissing) as refused:
+    with raises(TxStateReason.UTXO_MISSING, kind=MissingUtxo) as refused:
         mempool.issue_tx(platform_chain(), rival(tx), now=pchain.now)
 
     reason = f"failed to read consumed UTXO {spent.tx_id}:{spent.output_index} due to: not found"
@@ -223,7 +225,9 @@ def test_rules_are_asked_as_of_the_next_blocks_time(pchain: PChain) -> None:
     tx = scheduled_validator(pchain, "late", start=60, end=60 + DAY)
     pchain.now += 61
 
-    with pytest.raises(PeriodTooShort, match=r"^staking period is too short$"):
+    with raises(
+        StakerReason.PERIOD_TOO_SHORT, kind=InvalidTx, match=r"^staking period is too short$"
+    ):
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
 
@@ -238,7 +242,9 @@ def test_who_waits_past_its_start_begins_with_the_block(pchain: PChain) -> None:
 def test_a_rule_that_is_broken_is_told_and_remembered(pchain: PChain) -> None:
     tx = validator(pchain, "poor", end=3 * DAY, weight=STAKE - 1)
 
-    with pytest.raises(StakeTooLow, match=r"^weight of this validator is too low$") as refused:
+    with raises(
+        StakerReason.STAKE_TOO_LOW, kind=InvalidTx, match=r"^weight of this validator is too low$"
+    ) as refused:
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert accepted.status(platform_chain(), tx.tx_id) == Status(
@@ -249,14 +255,16 @@ def test_a_rule_that_is_broken_is_told_and_remembered(pchain: PChain) -> None:
 def test_proposals_are_never_taken(pchain: PChain) -> None:
     tx = platform.signed(RewardValidatorTx)
 
-    with pytest.raises(WrongTxType, match=r"^wrong transaction type$"):
+    with raises(TxStateReason.WRONG_TX_TYPE, kind=InvalidTx, match=r"^wrong transaction type$"):
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
 
 def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -> None:
     first = pchain.make()
     spending_change = _spending_change(pchain, first)
-    with pytest.raises(UtxoMissing):  # it arrived before the transaction that creates its inputs
+    with raises(
+        TxStateReason.UTXO_MISSING, kind=MissingUtxo
+    ):  # it arrived before the transaction that creates its inputs
         mempool.issue_tx(platform_chain(), spending_change, now=pchain.now)
     assert accepted.status(platform_chain(), spending_change.tx_id).status is TxStatus.DROPPED
 
@@ -272,7 +280,7 @@ def test_what_was_dropped_may_come_again_and_is_looked_at_anew(pchain: PChain) -
 def test_what_nobody_could_import_is_not_exported(pchain: PChain, chain_of: str) -> None:
     tx = export(pchain, getattr(pchain.network, chain_of))
 
-    with pytest.raises(NothingImports) as refused:
+    with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue) as refused:
         mempool.issue_tx(platform_chain(), tx, now=pchain.now)
 
     assert str(refused.value) == (
@@ -331,7 +339,7 @@ def test_a_block_that_comes_after_the_first_look_is_noticed_at_the_second(
 
     refused, taken = mempool.issue(platform_chain(), [tx, other], now=pchain.now)
 
-    assert isinstance(refused, UtxoMissing)
+    assert reason_of(refused) is TxStateReason.UTXO_MISSING
     assert accepted.status(platform_chain(), tx.tx_id).status is TxStatus.DROPPED
     assert taken == other.tx_id
 
@@ -398,6 +406,6 @@ def test_one_that_became_invalid_while_it_waited_is_dropped_with_its_reason(
     assert accepted.status(platform_chain(), first.tx_id) == COMMITTED
     node_id = first.unsigned.validator.node_id  # type: ignore[attr-defined]
     assert accepted.status(platform_chain(), second.tx_id) == Status(
-        TxStatus.DROPPED, str(AlreadyValidator(node_id))
+        TxStatus.DROPPED, str(InvalidTx(StakerReason.ALREADY_VALIDATOR, node_id=node_id))
     )
     assert list(waiting.oldest_first(platform_chain().db)) == []

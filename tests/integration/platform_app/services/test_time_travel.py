@@ -22,13 +22,14 @@ from platform_app.management.commands.time_travel import duration
 from platform_app.memory.answers import OLDEST
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, stakers
-from platform_app.services.errors import ClockNotMovable, DecidedByVotes, MadeElsewhere
+from platform_app.services.errors import ClockNotMovable, TimeTravelReason
 from platform_app.services.time_travel import time_travel
 from platform_app.txs.base import Tx, TxStatus
 from tests.builders.deciding import deciding
 from tests.builders.evm_chains import produce
 from tests.builders.node_settings import updated
 from tests.builders.platform_replay import assert_replays, remembered
+from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.made import (
     DELEGATION,
@@ -239,7 +240,7 @@ def test_the_clock_of_a_public_network_is_not_moved(
     assert str(refused.value) == (
         f"only a local network's clock can be moved, not network {network_id}'s"
     )
-    assert refused.value.network_id == network_id
+    assert refused.value.values["network_id"] == network_id
     assert not Clock.objects.exists()
 
 
@@ -343,7 +344,11 @@ def test_a_node_that_makes_no_blocks_leaves_the_clock_to_the_one_that_does(
     monkeypatch.setattr(platform_runtime(), "_consensus", deciding(platform_runtime(), here=False))
     before = clock.offset()
 
-    with pytest.raises(MadeElsewhere, match="move the clock of that one, and this one's follows"):
+    with raises(
+        TimeTravelReason.MADE_ELSEWHERE,
+        kind=ClockNotMovable,
+        match="move the clock of that one, and this one's follows",
+    ):
         time_travel(platform_runtime(), 60)
 
     assert clock.offset() == before
@@ -353,7 +358,11 @@ def test_where_the_validators_vote_no_clock_is_moved(pchain: PChain, settings: A
     settings.NODE = updated(settings.NODE, consensus="snowman")
     before = clock.offset()
 
-    with pytest.raises(DecidedByVotes, match=r"^the validators vote on this network's blocks"):
+    with raises(
+        TimeTravelReason.DECIDED_BY_VOTES,
+        kind=ClockNotMovable,
+        match=r"^the validators vote on this network's blocks",
+    ):
         time_travel(platform_runtime(), 60)
     with pytest.raises(CommandError, match=r"^the validators vote on this network's blocks"):
         call_command("time_travel", "60s")

@@ -17,14 +17,7 @@ from platform_app.blocks.block import (
     _build,
     build_standard,
 )
-from platform_app.blocks.errors import (
-    NoStateChanges,
-    RefusedTx,
-    TimeBeforeChain,
-    UnknownParent,
-    UnreadableBlock,
-    WrongHeight,
-)
+from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.chain import NoPlatformGenesis
 from platform_app.executor import standard
 from platform_app.models import ValidatorUptime
@@ -34,6 +27,7 @@ from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import ID
 from tests.builders import platform
+from tests.builders.reasons import raises
 from tests.integration.platform_app.sides import ALIASES, Side, sides
 
 __all__ = ["sides"]
@@ -398,14 +392,14 @@ def test_each_refusal_has_its_class_and_leaves_nothing(sides: Sides) -> None:
     side = sides[0]
     tx, unfunded = side.transfer(), platform.signed(inputs=platform.spend_all(platform.utxo()))
     refusals = [
-        (child(side, tx, parent_id=ID(b"\1" * 32)), UnknownParent),
-        (child(side, tx, height=2), WrongHeight),
-        (child(side), NoStateChanges),
-        (child(side, tx, time=side.now - 1), TimeBeforeChain),
-        (child(side, tx, unfunded), RefusedTx),
+        (child(side, tx, parent_id=ID(b"\1" * 32)), PlatformBlockReason.UNKNOWN_PARENT),
+        (child(side, tx, height=2), PlatformBlockReason.WRONG_HEIGHT),
+        (child(side), PlatformBlockReason.NO_STATE_CHANGES),
+        (child(side, tx, time=side.now - 1), PlatformBlockReason.TIME_BEFORE_CHAIN),
+        (child(side, tx, unfunded), PlatformBlockReason.REFUSED_TX),
     ]
     for block, refusal in refusals:
-        with pytest.raises(refusal):
+        with raises(refusal, kind=InvalidBlock):
             side.verify(block)
         assert side.vm.get_block(block.block_id) is None
         for decide in (side.vm.reject, side.vm.set_preference):
@@ -413,7 +407,7 @@ def test_each_refusal_has_its_class_and_leaves_nothing(sides: Sides) -> None:
                 decide(block.block_id)
         with pytest.raises(NotProcessing):
             side.accept(block)
-    with pytest.raises(UnreadableBlock):
+    with raises(PlatformBlockReason.UNREADABLE_BLOCK, kind=InvalidBlock):
         side.vm.parse(child(side, tx).raw[:-1])
 
 
@@ -426,8 +420,11 @@ def test_of_a_line_all_is_processing_or_nothing(sides: Sides) -> None:
     strange = child(side, other, parent_id=first.block_id, height=3)
     bad = child(side, parent_id=second.block_id, height=3)
     side.verify(first)
-    for last, refusal in ((strange, UnknownParent), (bad, NoStateChanges)):
-        with pytest.raises(refusal):
+    for last, refusal in (
+        (strange, PlatformBlockReason.UNKNOWN_PARENT),
+        (bad, PlatformBlockReason.NO_STATE_CHANGES),
+    ):
+        with raises(refusal, kind=InvalidBlock):
             side.vm.verify_all([first, second, last], [BlockContext(side.now)] * 3)
         assert side.vm.get_block(first.block_id) == first
         assert side.vm.get_block(second.block_id) is None

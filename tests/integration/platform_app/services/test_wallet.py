@@ -4,34 +4,30 @@ import pytest
 
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
-from platform_app.executor.staking_errors import NotPrimaryValidator, StakeTooLow
+from platform_app.executor.errors import StakerReason
 from platform_app.selectors import accepted as rows
 from platform_app.selectors import coins, outputs, stakers, subnets
 from platform_app.services import keystore, wallet
-from platform_app.services.errors import ConflictingTx, NothingImports
+from platform_app.services.errors import ConflictingTx, IssueReason, RefusedIssue
 from platform_app.services.wallet import Payer
 from platform_app.store import mempool
 from platform_app.store import utxos as shared_outputs
 from platform_app.txs.base import TxStatus
 from platform_app.txs.components import inner_output
-from platform_app.txs.errors import IllegalChainName
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.wallet.errors import (
-    CannotSign,
-    ChainOfPrimaryNetwork,
-    NoImportableFunds,
-    NotEnoughCoins,
-    RateOutOfRange,
-    StartTooFar,
-    StartTooSoon,
-    SubnetValidatorOfPrimaryNetwork,
-    ZeroAmount,
+    KeystoreError,
+    KeystoreReason,
+    TxNotCreated,
+    WalletError,
+    WalletReason,
 )
-from platform_app.wallet.keystore_errors import NoKeys, TxNotCreated, UserNotRetrieved
-from primitives.codec_errors import CodecError
+from primitives.codec_errors import CodecReason
 from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID
 from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user
+from tests.builders.reasons import raises, reason_of
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.services.paying import (
     ADDRESS,
@@ -47,7 +43,7 @@ from tests.integration.platform_app.services.paying import (
     period,
     validator,
 )
-from utxo.errors import UnspendableOutput
+from utxo.errors import InvalidTx, UtxoReason
 
 
 @pytest.fixture(autouse=True)
@@ -138,7 +134,7 @@ def test_a_subnet_its_validator_and_its_blockchain(rich: PChain) -> None:
 
 
 def test_funds_do_not_leave_for_a_chain_that_cannot_import_them(rich: PChain) -> None:
-    with pytest.raises(NothingImports) as refused:
+    with raises(IssueReason.NOTHING_IMPORTS, kind=RefusedIssue) as refused:
         wallet.export_avax(
             platform_chain(),
             PAYER,
@@ -175,7 +171,7 @@ def test_nothing_to_import_is_refused(rich: PChain) -> None:
         )
 
     assert str(refused.value) == "couldn't create tx: no spendable funds were found"
-    assert isinstance(refused.value.reason, NoImportableFunds)
+    assert reason_of(refused.value.values["cause"]) is WalletReason.NO_IMPORTABLE_FUNDS
 
 
 def test_change_goes_where_it_is_told_to(rich: PChain) -> None:
@@ -208,7 +204,7 @@ def test_only_named_addresses_pay(pchain: PChain) -> None:
 def test_without_keys_nobody_pays(pchain: PChain) -> None:
     some_user()
 
-    with pytest.raises(NoKeys) as refused:
+    with raises(KeystoreReason.NO_KEYS, kind=KeystoreError) as refused:
         wallet.create_subnet(
             platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=pchain.now
         )
@@ -219,7 +215,7 @@ def test_without_keys_nobody_pays(pchain: PChain) -> None:
 def test_with_none_of_the_named_addresses_nobody_pays(rich: PChain) -> None:
     payer = Payer(NAME, PASSWORD, addresses=[OTHER])
 
-    with pytest.raises(NoKeys):
+    with raises(KeystoreReason.NO_KEYS, kind=KeystoreError):
         wallet.create_subnet(
             platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=rich.now
         )
@@ -228,7 +224,7 @@ def test_with_none_of_the_named_addresses_nobody_pays(rich: PChain) -> None:
 def test_a_wrong_password_pays_nothing(rich: PChain) -> None:
     payer = Payer(NAME, "wrong")
 
-    with pytest.raises(UserNotRetrieved) as refused:
+    with raises(KeystoreReason.USER_NOT_RETRIEVED, kind=KeystoreError) as refused:
         wallet.create_subnet(
             platform_chain(), payer, control_keys=[EWOQ], threshold=1, now=rich.now
         )
@@ -242,7 +238,7 @@ def test_too_little_is_refused_in_the_references_words(pchain: PChain) -> None:
     with pytest.raises(TxNotCreated) as refused:
         wallet.add_validator(platform_chain(), payer, **validator(pchain))
 
-    assert isinstance(refused.value.reason, NotEnoughCoins)
+    assert reason_of(refused.value.values["cause"]) is WalletReason.NOT_ENOUGH_COINS
     assert str(refused.value) == (
         "couldn't create tx: couldn't generate tx inputs/outputs: provided keys have balance "
         f"(unlocked, locked) (0, {4 * UNIT}) but need (0, {STAKE})"
@@ -306,12 +302,12 @@ def test_coins_of_several_of_the_keys_are_there_once(pchain: PChain) -> None:
 TERMS = {
     "start too soon": (
         {"start": 19},
-        StartTooSoon,
+        WalletReason.START_TOO_SOON,
         "start time must be at least 20s in the future",
     ),
     "start too late": (
         {"start": 14 * DAY + 1},
-        StartTooFar,
+        WalletReason.START_TOO_FAR,
         "start time is too far in the future",
     ),
 }
@@ -319,7 +315,7 @@ TERMS = {
 
 @pytest.mark.parametrize(("ahead", "reason", "words"), TERMS.values(), ids=TERMS)
 def test_terms_are_looked_at_before_the_password(
-    pchain: PChain, ahead: dict[str, int], reason: type[Exception], words: str
+    pchain: PChain, ahead: dict[str, int], reason: WalletReason, words: str
 ) -> None:
     nobody = Payer("", "")
     times = period(pchain, start=pchain.now + ahead["start"])
@@ -330,20 +326,20 @@ def test_terms_are_looked_at_before_the_password(
             platform_chain(), nobody, subnet_id=platform.SUBNET_ID, weight=1, **times
         ),
     ):
-        with pytest.raises(reason) as refused:
+        with raises(reason, kind=WalletError) as refused:
             refuse()
         assert str(refused.value) == words
 
 
 def test_other_terms_are_looked_at_before_the_password_too(pchain: PChain) -> None:
     nobody = Payer("", "")
-    with pytest.raises(RateOutOfRange):
+    with raises(WalletReason.RATE_OUT_OF_RANGE, kind=WalletError):
         wallet.add_validator(platform_chain(), nobody, **validator(pchain, delegation_fee_rate=101))
-    with pytest.raises(SubnetValidatorOfPrimaryNetwork):
+    with raises(WalletReason.SUBNET_VALIDATOR_OF_PRIMARY_NETWORK, kind=WalletError):
         wallet.add_subnet_validator(
             platform_chain(), nobody, subnet_id=PRIMARY_NETWORK_ID, weight=1, **period(pchain)
         )
-    with pytest.raises(ChainOfPrimaryNetwork):
+    with raises(WalletReason.CHAIN_OF_PRIMARY_NETWORK, kind=WalletError):
         wallet.create_blockchain(
             platform_chain(),
             nobody,
@@ -354,7 +350,7 @@ def test_other_terms_are_looked_at_before_the_password_too(pchain: PChain) -> No
             genesis_data=b"",
             now=pchain.now,
         )
-    with pytest.raises(ZeroAmount) as refused:
+    with raises(WalletReason.ZERO_AMOUNT, kind=WalletError) as refused:
         wallet.export_avax(
             platform_chain(),
             nobody,
@@ -372,16 +368,19 @@ def test_what_would_not_be_well_formed_is_not_created(rich: PChain) -> None:
             platform_chain(), PAYER, control_keys=[EWOQ], threshold=2, now=rich.now
         )
 
-    assert isinstance(refused.value.reason, UnspendableOutput)
+    assert reason_of(refused.value.values["cause"]) is UtxoReason.UNSPENDABLE_OUTPUT
     assert str(refused.value) == "couldn't create tx: output is unspendable"
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
-    [("no-chain", IllegalChainName), ("a" * 70_000, CodecError)],
+    [
+        ("no-chain", TxSyntaxReason.ILLEGAL_CHAIN_NAME),
+        ("a" * 70_000, CodecReason.UNENCODABLE_VALUE),
+    ],
 )
 def test_a_blockchain_of_an_illegal_name_is_not_created(
-    rich: PChain, name: str, reason: type[Exception]
+    rich: PChain, name: str, reason: object
 ) -> None:
     created = wallet.create_subnet(
         platform_chain(), PAYER, control_keys=[EWOQ], threshold=1, now=rich.now
@@ -400,7 +399,7 @@ def test_a_blockchain_of_an_illegal_name_is_not_created(
             now=rich.now,
         )
 
-    assert isinstance(refused.value.reason, reason)
+    assert reason_of(refused.value.values["cause"]) is reason
 
 
 def test_another_subnets_owner_is_not_asked(rich: PChain) -> None:
@@ -414,7 +413,7 @@ def test_another_subnets_owner_is_not_asked(rich: PChain) -> None:
             platform_chain(), PAYER, subnet_id=created.tx_id, weight=1, **period(rich)
         )
 
-    assert isinstance(refused.value.reason, CannotSign)
+    assert reason_of(refused.value.values["cause"]) is WalletReason.CANNOT_SIGN
     assert str(refused.value) == (
         "couldn't create tx: couldn't authorize tx's subnet restrictions: can't sign"
     )
@@ -426,9 +425,9 @@ def test_what_the_rules_refuse_is_refused_in_their_words(rich: PChain) -> None:
     )
     accepted(rich, created)
 
-    with pytest.raises(StakeTooLow):
+    with raises(StakerReason.STAKE_TOO_LOW, kind=InvalidTx):
         wallet.add_validator(platform_chain(), PAYER, **validator(rich, stake=STAKE - 1))
-    with pytest.raises(NotPrimaryValidator):
+    with raises(StakerReason.NOT_PRIMARY_VALIDATOR, kind=InvalidTx):
         wallet.add_subnet_validator(
             platform_chain(),
             PAYER,

@@ -9,7 +9,7 @@ import pytest
 from platform_app.apps import platform_chain
 from platform_app.chain import PlatformChain
 from platform_app.config import DAY, UNIT
-from platform_app.executor.staking_errors import StakeTooLow
+from platform_app.executor.errors import StakerReason
 from platform_app.selectors import subnets
 from platform_app.services import mempool as services_mempool
 from platform_app.services import wallet
@@ -22,6 +22,7 @@ from primitives.ids import ID
 from primitives.keys import EWOQ_KEY
 from tests.builders import platform
 from tests.builders.keystore import PASSWORD, make_cheap, some_user
+from tests.builders.reasons import raises
 from tests.integration.platform_app.conftest import PChain
 from tests.integration.platform_app.services.paying import (
     ADDRESS,
@@ -36,6 +37,7 @@ from tests.integration.platform_app.services.paying import (
     funded,
     validator,
 )
+from utxo.errors import InvalidTx
 
 
 @pytest.fixture(autouse=True)
@@ -181,9 +183,9 @@ def test_the_same_asked_for_while_it_is_being_issued_is_another(
 
 
 def test_a_claim_ends_with_the_request(rich: PChain) -> None:
-    with pytest.raises(StakeTooLow) as first:
+    with raises(StakerReason.STAKE_TOO_LOW, kind=InvalidTx) as first:
         wallet.add_validator(platform_chain(), PAYER, **validator(rich, stake=STAKE - 1))
-    with pytest.raises(StakeTooLow) as second:
+    with raises(StakerReason.STAKE_TOO_LOW, kind=InvalidTx) as second:
         wallet.add_validator(platform_chain(), PAYER, **validator(rich, stake=STAKE - 1))
 
     assert str(first.value) == str(second.value)

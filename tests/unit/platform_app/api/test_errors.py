@@ -11,16 +11,11 @@ import primitives
 from jsonrpc.errors import JsonRpcError
 from platform_app.api import errors
 from platform_app.blocks.errors import InvalidBlock
-from platform_app.executor.errors import FlowCheckFailed
+from platform_app.executor.errors import TxStateReason
 from platform_app.genesis.errors import GenesisError
 from platform_app.selectors.accepted import NoFirstValidator
-from platform_app.services.errors import (
-    ClockNotMovable,
-    DecidedByVotes,
-    GenesisMismatch,
-    MadeElsewhere,
-)
-from platform_app.txs.errors import WrongNetworkId
+from platform_app.services.errors import ClockNotMovable, GenesisMismatch
+from platform_app.txs.errors import TxSyntaxReason
 from primitives.addresses import Bech32Error
 from primitives.bls import BlsError
 from primitives.der import DerError
@@ -34,12 +29,12 @@ from primitives.reasons import ErrorWithReason
 from primitives.rlp import RlpError
 from primitives.secp256k1 import SignatureError
 from primitives.uint64 import Overflow
+from utxo.errors import InvalidTx
 
 NEVER_AT_A_DOOR = (
     InvalidBlock,  # blocks come from the builder, and from other nodes
     NoFirstValidator,  # while looking for the network's producer
     GenesisError, GenesisMismatch,  # at the first start
-    DecidedByVotes, MadeElsewhere,  # likewise
     ClockNotMovable,  # of a management command
     CertificateError, DerError,  # about peers
     IdentityError,  # about the node's own files
@@ -79,7 +74,7 @@ def descendants(root: type[Exception]) -> set[type[Exception]]:
 
 def test_each_error_is_expected_or_ends_elsewhere() -> None:
     found = all_errors()
-    assert len(found) > 60
+    assert len(found) > 20
     assert [item for item in found if not issubclass(item, errors.EXPECTED + NEVER_AT_A_DOOR)] == []
 
 
@@ -92,7 +87,7 @@ def test_no_root_stands_in_both_tables_or_below_another() -> None:
 
 
 def test_an_expected_error_is_told_in_its_own_words() -> None:
-    error = errors.to_error_object(WrongNetworkId())
+    error = errors.to_error_object(InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID))
     assert error is not None
     assert (error.code, error.message) == (-32000, "tx has wrong network ID")
 
@@ -102,7 +97,7 @@ def test_an_unexpected_one_is_not_told() -> None:
 
 
 def test_words_stand_in_front_of_what_is_expected() -> None:
-    told = errors.behind("couldn't issue tx", WrongNetworkId())
+    told = errors.behind("couldn't issue tx", InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID))
     assert isinstance(told, JsonRpcError)
     assert told.message == "couldn't issue tx: tx has wrong network ID"
     unexpected = KeyError("secret")
@@ -115,7 +110,7 @@ def test_words_may_stand_in_front_of_words() -> None:
         errors.saying("outer"),
         errors.saying("inner"),
     ):
-        raise WrongNetworkId
+        raise InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID)
     assert told.value.message == "outer: inner: tx has wrong network ID"
 
 
@@ -125,7 +120,9 @@ def test_what_is_unexpected_passes() -> None:
 
 
 def test_a_reason_within_a_reason_is_told_once() -> None:
-    error = errors.to_error_object(FlowCheckFailed(WrongNetworkId()))
+    error = errors.to_error_object(
+        InvalidTx(TxStateReason.FLOW_CHECK_FAILED, cause=InvalidTx(TxSyntaxReason.WRONG_NETWORK_ID))
+    )
     assert error is not None
     assert error.message.count("tx has wrong network ID") == 1
 

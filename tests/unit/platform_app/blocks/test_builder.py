@@ -8,7 +8,7 @@ from platform_app.blocks.block import BanffProposalBlock, BanffStandardBlock, ge
 from platform_app.blocks.builder import TXS_SIZE_LIMIT, BuiltBlock, build
 from platform_app.blocks.executor import ProposalOptions, execute_block, verify_child
 from platform_app.config import DAY, UNIT
-from platform_app.executor.errors import UtxoMissing
+from platform_app.executor.errors import TxStateReason
 from platform_app.state.staker import Priority
 from platform_app.txs.base import TxStatus
 from platform_app.txs.staking import (
@@ -86,7 +86,9 @@ def test_a_transaction_that_fails_is_left_out_with_its_reason() -> None:
     made = built(state(FUNDS), good, bad)
 
     assert made.block.txs == (good,)
-    assert [(tx, type(reason)) for tx, reason in made.dropped] == [(bad, UtxoMissing)]
+    assert [(tx, refused.reason) for tx, refused in made.dropped] == [
+        (bad, TxStateReason.UTXO_MISSING)
+    ]
 
 
 def test_failures_alone_make_no_block() -> None:

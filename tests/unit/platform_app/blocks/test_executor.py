@@ -3,9 +3,6 @@
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from platform_app.blocks import errors
 from platform_app.blocks.block import (
     ApricotStandardBlock,
     Block,
@@ -14,6 +11,7 @@ from platform_app.blocks.block import (
     build_standard,
     genesis_block,
 )
+from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.blocks.executor import (
     ProposalOptions,
     execute_block,
@@ -22,7 +20,7 @@ from platform_app.blocks.executor import (
     verify_child,
 )
 from platform_app.config import DAY, UNIT
-from platform_app.executor.errors import UtxoMissing, WrongStaker, WrongTxType
+from platform_app.executor.errors import TxStateReason
 from platform_app.state.clock import FeeState
 from platform_app.state.staker import Priority
 from platform_app.txs.base import Tx, TxStatus
@@ -41,6 +39,7 @@ from tests.builders.platform_state import (
     staking,
     state,
 )
+from tests.builders.reasons import raises
 
 NOW = platform.NOW
 PARENT = genesis_block(b"genesis")
@@ -64,10 +63,9 @@ def due() -> tuple[MemoryState, Tx]:
     return holder, build(RewardValidatorTx(tx.tx_id), ())
 
 
-def assert_refused(call: Callable[[], Any], reason: type[errors.InvalidBlock], words: str) -> Any:
-    with pytest.raises(reason) as refused:
+def assert_refused(call: Callable[[], Any], reason: PlatformBlockReason, words: str) -> Any:
+    with raises(reason, kind=InvalidBlock) as refused:
         call()
-    assert type(refused.value) is reason
     assert str(refused.value) == words
     return refused.value
 
@@ -121,7 +119,7 @@ def test_what_has_no_dynamic_fee_uses_no_gas() -> None:
 def test_a_block_without_changes_is_refused() -> None:
     assert_refused(
         lambda: execute_standard(standard(time=NOW + 5), state(), ENV),
-        errors.NoStateChanges,
+        PlatformBlockReason.NO_STATE_CHANGES,
         "BanffStandardBlock performs no state changes",
     )
 
@@ -136,7 +134,7 @@ def test_a_change_of_stakers_is_a_change() -> None:
 def test_a_block_s_time_is_not_before_chain_time() -> None:
     assert_refused(
         lambda: execute_standard(standard(time=NOW - 1), state(), ENV),
-        errors.TimeBeforeChain,
+        PlatformBlockReason.TIME_BEFORE_CHAIN,
         "proposed timestamp before current chain time: "
         "proposed timestamp (2023-11-14 22:13:19 +0000 UTC), "
         "chain time (2023-11-14 22:13:20 +0000 UTC)",
@@ -149,7 +147,7 @@ def test_a_block_s_time_is_at_most_ten_seconds_ahead() -> None:
     assert execute_standard(block, state(FUNDS), ENV).clock.timestamp() == NOW + 10
     assert_refused(
         lambda: execute_standard(standard(time=NOW + 11), state(), ENV),
-        errors.TimeTooFarAhead,
+        PlatformBlockReason.TIME_TOO_FAR_AHEAD,
         "proposed timestamp is too far in the future relative to local time, "
         "proposed time (2023-11-14 22:13:31 +0000 UTC), "
         "local time (2023-11-14 22:13:20 +0000 UTC)",
@@ -161,7 +159,7 @@ def test_a_block_does_not_leap_over_a_change_of_stakers() -> None:
 
     assert_refused(
         lambda: execute_standard(standard(time=NOW + 6), holder, ENV),
-        errors.TimeAfterStakerChange,
+        PlatformBlockReason.TIME_AFTER_STAKER_CHANGE,
         "proposed timestamp later than next staker change time, "
         "proposed timestamp (2023-11-14 22:13:26 +0000 UTC), "
         "next staker change time (2023-11-14 22:13:25 +0000 UTC)",
@@ -171,7 +169,7 @@ def test_a_block_does_not_leap_over_a_change_of_stakers() -> None:
 def test_a_time_beyond_the_calendar_is_refused_in_words() -> None:
     assert_refused(
         lambda: execute_standard(standard(time=2**64 - 1), state(), ENV),
-        errors.TimeTooFarAhead,
+        PlatformBlockReason.TIME_TOO_FAR_AHEAD,
         "proposed timestamp is too far in the future relative to local time, "
         "proposed time (18446744073709551615), local time (2023-11-14 22:13:20 +0000 UTC)",
     )
@@ -181,13 +179,13 @@ def test_one_refused_transaction_refuses_the_block() -> None:
     good, bad = platform.signed(), platform.signed(memo=b"again")
     refused = assert_refused(
         lambda: execute_standard(standard(good, bad), state(FUNDS), ENV),
-        errors.RefusedTx,
+        PlatformBlockReason.REFUSED_TX,
         f"tx {bad.tx_id} failed execution: "
         f"failed to read consumed UTXO {FUNDS.tx_id}:0 due to: not found",
     )
 
-    assert type(refused.reason) is UtxoMissing
-    assert refused.tx_id == bad.tx_id
+    assert refused.values["cause"].reason is TxStateReason.UTXO_MISSING
+    assert refused.values["tx_id"] == bad.tx_id
 
 
 def test_two_transactions_cannot_import_the_same_output() -> None:
@@ -197,7 +195,7 @@ def test_two_transactions_cannot_import_the_same_output() -> None:
 
     assert_refused(
         lambda: execute_standard(standard(*twice), holder, ENV),
-        errors.ConflictingTxs,
+        PlatformBlockReason.CONFLICTING_TXS,
         "block contains conflicting transactions",
     )
 
@@ -222,11 +220,11 @@ def test_a_proposal_block_proposes_rewards_only() -> None:
     holder, _ = due()
     refused = assert_refused(
         lambda: execute_proposal(proposal(platform.signed()), holder, ENV),
-        errors.RefusedTx,
+        PlatformBlockReason.REFUSED_TX,
         f"tx {platform.signed().tx_id} failed execution: wrong transaction type",
     )
 
-    assert type(refused.reason) is WrongTxType
+    assert refused.values["cause"].reason is TxStateReason.WRONG_TX_TYPE
 
 
 def test_a_proposal_names_the_next_staker() -> None:
@@ -234,12 +232,12 @@ def test_a_proposal_names_the_next_staker() -> None:
     other = build(RewardValidatorTx(platform.some_id("other")), ())
     refused = assert_refused(
         lambda: execute_proposal(proposal(other), holder, ENV),
-        errors.RefusedTx,
+        PlatformBlockReason.REFUSED_TX,
         f"tx {other.tx_id} failed execution: attempting to remove wrong staker: "
         f"{reward.unsigned.tx_id} != {platform.some_id('other')}",
     )
 
-    assert type(refused.reason) is WrongStaker
+    assert refused.values["cause"].reason is TxStateReason.WRONG_STAKER
 
 
 def test_a_reward_is_no_decision() -> None:
@@ -247,7 +245,7 @@ def test_a_reward_is_no_decision() -> None:
 
     assert_refused(
         lambda: execute_standard(standard(reward), holder, ENV),
-        errors.RefusedTx,
+        PlatformBlockReason.REFUSED_TX,
         f"tx {reward.tx_id} failed execution: wrong transaction type",
     )
 
@@ -264,7 +262,7 @@ def test_an_option_is_not_executed() -> None:
     for option in build_options(proposal(reward)):
         assert_refused(
             lambda option=option: execute_block(option, state(), ENV),
-            errors.NoProposal,
+            PlatformBlockReason.NO_PROPOSAL,
             "option blocks follow proposal blocks, and nothing else does",
         )
 
@@ -274,7 +272,7 @@ def test_a_block_without_time_is_refused() -> None:
 
     assert_refused(
         lambda: execute_block(block, state(), ENV),
-        errors.ApricotAfterFork,
+        PlatformBlockReason.APRICOT_AFTER_FORK,
         "apricot block issued after fork: timestamp = 2023-11-14 22:13:20 +0000 UTC",
     )
 
@@ -284,7 +282,7 @@ def test_locktimes_are_compared_with_the_blocks_time_on_whatever_clock() -> None
     tx = platform.signed(inputs=platform.spend_all(locked))
 
     assert execute_block(standard(tx, time=NOW + 1), state(locked), ENV).txs.changes()
-    with pytest.raises(errors.RefusedTx, match="output is time locked"):
+    with raises(PlatformBlockReason.REFUSED_TX, kind=InvalidBlock, match="output is time locked"):
         execute_block(standard(tx, time=NOW), state(locked), env(now=NOW + 1))
 
 
@@ -302,7 +300,7 @@ def test_the_child_of_another_block_is_refused() -> None:
 
     assert_refused(
         lambda: verify_child(child(parent_id=other), PARENT),
-        errors.UnknownParent,
+        PlatformBlockReason.UNKNOWN_PARENT,
         f"unexpected parent: expected {PARENT.block_id} but got {other}",
     )
 
@@ -310,7 +308,7 @@ def test_the_child_of_another_block_is_refused() -> None:
 def test_heights_are_consecutive() -> None:
     assert_refused(
         lambda: verify_child(child(height=2), PARENT),
-        errors.WrongHeight,
+        PlatformBlockReason.WRONG_HEIGHT,
         "incorrect block height expected 1, but found 2",
     )
 
@@ -329,7 +327,7 @@ def test_only_options_follow_a_proposal_and_only_there() -> None:
     for block, above in ((child(parent), parent), (stray, PARENT)):
         assert_refused(
             lambda block=block, above=above: verify_child(block, above),
-            errors.NoProposal,
+            PlatformBlockReason.NO_PROPOSAL,
             "option blocks follow proposal blocks, and nothing else does",
         )
 
@@ -343,7 +341,7 @@ def test_an_option_has_its_proposal_s_time() -> None:
 
     assert_refused(
         lambda: verify_child(late, parent),
-        errors.OptionTimeDiffers,
+        PlatformBlockReason.OPTION_TIME_DIFFERS,
         "option block proposed timestamp not matching parent block one "
         "parent block timestamp (2023-11-14 22:13:20 +0000 UTC) "
         "option block timestamp (2023-11-14 22:13:21 +0000 UTC)",

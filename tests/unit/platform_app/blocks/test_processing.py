@@ -19,6 +19,7 @@ from platform_app.blocks.block import (
     genesis_block,
     parse_block,
 )
+from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.blocks.executor import ProposalOptions, execute_block
 from platform_app.blocks.processing import AcceptanceResult, ProcessingBlocks
 from platform_app.config import UNIT
@@ -30,6 +31,7 @@ from primitives.ids import ID
 from tests.builders import platform
 from tests.builders.platform_random import History, funded
 from tests.builders.platform_state import ENV, MemoryState, changes_of, env, joined, staking, state
+from tests.builders.reasons import raises
 from utxo.components import UTXO
 
 GENESIS = genesis_block(b"genesis")
@@ -72,7 +74,7 @@ def test_a_block_is_verified_on_an_undecided_parent() -> None:
 
 def test_what_an_undecided_ancestor_spends_is_spent() -> None:
     parent = _on(GENESIS, _spend(FIRST))
-    with pytest.raises(errors.RefusedTx):
+    with raises(PlatformBlockReason.REFUSED_TX, kind=InvalidBlock):
         _processing(parent, _on(parent, _spend(FIRST)))
 
 
@@ -99,7 +101,7 @@ def test_a_block_on_an_unknown_parent_is_refused() -> None:
 def test_a_refused_block_is_not_processing() -> None:
     block = _on(GENESIS)
     made = ProcessingBlocks(GENESIS, state())
-    with pytest.raises(errors.NoStateChanges):
+    with raises(PlatformBlockReason.NO_STATE_CHANGES, kind=InvalidBlock):
         made.verify(block, ENV)
     assert block.block_id not in made
     with pytest.raises(NotProcessing):
@@ -192,9 +194,9 @@ def test_the_state_before_an_accepted_proposal_is_there_until_its_option_is() ->
 def test_nothing_but_options_follows_a_proposal() -> None:
     made, proposal = _proposed()
     made.prefer(proposal.block_id)
-    with pytest.raises(errors.NoProposal):
+    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidBlock):
         made.build((), ENV)
-    with pytest.raises(errors.NoProposal):
+    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidBlock):
         made.verify(_on(proposal, _spend(FIRST), time=proposal.time), ENV)
 
 
@@ -203,7 +205,7 @@ def test_an_option_follows_nothing_but_a_proposal() -> None:
     made = _processing(parent)
     _, proposal = _proposed()
     commit, _ = build_options(replace(proposal, raw=parent.raw))  # falsely with the parent's ID
-    with pytest.raises(errors.NoProposal):
+    with raises(PlatformBlockReason.NO_PROPOSAL, kind=InvalidBlock):
         made.verify(commit, ENV)
 
 
@@ -371,11 +373,11 @@ def test_of_a_line_that_breaks_a_rule_nothing_new_is_processing() -> None:
     child, again = _on(parent, _spend(SECOND)), _on(parent, _spend(FIRST))
     made = _processing(parent)
     for line, refusal in (
-        ([parent, again], errors.RefusedTx),
-        ([parent, child, _on(parent, _spend(SECOND))], errors.UnknownParent),
-        ([parent, child, _on(child)], errors.NoStateChanges),
+        ([parent, again], PlatformBlockReason.REFUSED_TX),
+        ([parent, child, _on(parent, _spend(SECOND))], PlatformBlockReason.UNKNOWN_PARENT),
+        ([parent, child, _on(child)], PlatformBlockReason.NO_STATE_CHANGES),
     ):
-        with pytest.raises(refusal):
+        with raises(refusal, kind=InvalidBlock):
             made.verify_line(line, [ENV] * len(line))
         assert len(made) == 1
     made.verify_line([parent, child], [ENV] * 2)

@@ -7,12 +7,12 @@ import pytest
 from platform_app.blocks.block import build_standard
 from platform_app.blocks.executor import execute_block
 from platform_app.config import DAY, REFERENCE_UNIT, reference_config
-from platform_app.executor import errors, staking_errors
+from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.executor.proposal import potential_reward
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.errors import MemoTooLong
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -108,7 +108,7 @@ def test_the_shortest_period_counts_from_chain_time(kind: type, start: int) -> N
     assert_refused(
         adding(kind, start=start, end=NOW + DAY - 1),
         ready(kind),
-        staking_errors.PeriodTooShort,
+        StakerReason.PERIOD_TOO_SHORT,
         "staking period is too short",
         environment=ENV,
     )
@@ -121,7 +121,7 @@ def test_the_longest_period_counts_from_chain_time(start: int) -> None:
     assert_refused(
         adding(kind, start=start, end=NOW + 365 * DAY + 1),
         ready(kind),
-        staking_errors.PeriodTooLong,
+        StakerReason.PERIOD_TOO_LONG,
         "staking period is too long",
         environment=ENV,
     )
@@ -134,7 +134,7 @@ def test_only_the_end_must_lie_within_the_validator_s_period(kind: type, start: 
     assert_refused(
         adding(kind, start=start, end=seat().end + 1),
         ready(kind),
-        staking_errors.PeriodMismatch,
+        StakerReason.PERIOD_MISMATCH,
         "proposed staking period is not inside dependent staking period",
         environment=ENV,
     )
@@ -156,7 +156,7 @@ def test_a_delegator_s_weight_counts_from_chain_time_on() -> None:
     assert_refused(
         adding(kind, start=NOW + 5 * DAY, end=NOW + 9 * DAY),
         holder,
-        staking_errors.OverDelegated,
+        StakerReason.OVER_DELEGATED,
         "validator would be over delegated",
         environment=ENV,
     )
@@ -167,12 +167,12 @@ def test_a_delegator_s_weight_counts_from_chain_time_on() -> None:
     [
         (
             AddValidatorTx,
-            errors.AddValidatorRefused,
+            TxStateReason.ADD_VALIDATOR_REFUSED,
             "AddValidatorTx is not permitted post-Durango",
         ),
         (
             AddDelegatorTx,
-            errors.AddDelegatorRefused,
+            TxStateReason.ADD_DELEGATOR_REFUSED,
             "AddDelegatorTx is not permitted post-Durango",
         ),
     ],
@@ -187,7 +187,7 @@ def test_two_kinds_have_ended(kind: type, reason: Any, words: str, start: int) -
 def test_memos_are_empty(kind: type) -> None:
     tx = platform.signed(kind, memo=b"hello")
     words = "memo exceeds maximum length: 5 > 0"
-    assert_refused(tx, ready(kind), MemoTooLong, words, environment=ENV)
+    assert_refused(tx, ready(kind), TxSyntaxReason.MEMO_TOO_LONG, words, environment=ENV)
 
 
 @pytest.mark.parametrize("start", STARTS)

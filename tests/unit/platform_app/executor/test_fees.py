@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from platform_app.config import (
-    UNIT,
-    GasConfig,
-    reference_config,
-    specification_config,
-)
+from platform_app.config import UNIT, GasConfig, reference_config, specification_config
 from platform_app.executor.complexity import Complexity
 from platform_app.executor.fees import (
     consume,
@@ -25,9 +20,11 @@ from platform_app.state.clock import FeeState
 from platform_app.txs import l1, staking, subnets
 from platform_app.txs.base import BaseTx, UnsignedTx
 from platform_app.txs.components import EmptySigner
-from platform_app.txs.errors import InvalidWarpMessage, UnsupportedTxType
+from platform_app.txs.errors import TxSyntaxReason, UnsupportedTxType
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from tests.builders.platform import CONFIG, SUBNET_ID, every_type, unsigned
+from tests.builders.reasons import raises
+from utxo.errors import InvalidTx
 
 MILLI = UNIT // 1000
 MAX = 2**64 - 1
@@ -113,7 +110,7 @@ def test_what_users_cannot_issue_has_no_fee(cls: type[UnsignedTx]) -> None:
 
 
 def test_a_message_that_is_none_has_no_fee() -> None:
-    with pytest.raises(InvalidWarpMessage):
+    with raises(TxSyntaxReason.INVALID_WARP_MESSAGE, kind=InvalidTx):
         required_fee(unsigned(l1.SetL1ValidatorWeightTx, message=b"no"), CONFIG, FeeState())
 
 

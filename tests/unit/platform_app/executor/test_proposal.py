@@ -1,17 +1,18 @@
 """The proposal to reward a staker: both options, and the preferred one (pchain.md 7.3, 7.4)."""
 
+from enum import StrEnum
 from typing import Any
 
 import pytest
 
 from platform_app.config import DAY, UNIT
-from platform_app.executor import errors
+from platform_app.executor.errors import TxStateReason
 from platform_app.executor.proposal import execute_reward, prefers_commit, split, staker_to_reward
 from platform_app.state.diff import Diff
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import build
-from platform_app.txs.errors import CredentialsDifferFromInputs, EmptyStakerId
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -33,6 +34,7 @@ from tests.builders.platform_state import (
     staking,
     state,
 )
+from tests.builders.reasons import raises
 from utxo.components import TransferOutput
 from utxo.errors import InvalidTx
 
@@ -204,11 +206,10 @@ def test_locked_stake_comes_back_locked() -> None:
         assert paid(diff)[0] == (1, stake[0].output)
 
 
-def refused(holder: MemoryState, tx: Tx, reason: type[InvalidTx], words: str) -> None:
+def refused(holder: MemoryState, tx: Tx, reason: StrEnum, words: str) -> None:
     commit, abort = Diff(holder), Diff(holder)
-    with pytest.raises(reason) as raised:
+    with raises(reason, kind=InvalidTx) as raised:
         execute_reward(tx, commit, abort, ENV)
-    assert type(raised.value) is reason
     assert str(raised.value) == words
     assert changes_of(commit) == changes_of(abort) == changes_of(Diff(holder))
 
@@ -219,7 +220,7 @@ def reward(name: str = "staker") -> Tx:
 
 def test_only_rewards_are_proposed() -> None:
     for tx in (platform.signed(), platform.signed(AdvanceTimeTx)):
-        refused(state(), tx, errors.WrongTxType, "wrong transaction type")
+        refused(state(), tx, TxStateReason.WRONG_TX_TYPE, "wrong transaction type")
 
 
 def test_a_proposal_has_no_credentials() -> None:
@@ -228,17 +229,24 @@ def test_a_proposal_has_no_credentials() -> None:
     refused(
         state(),
         tx,
-        CredentialsDifferFromInputs,
+        TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS,
         "should have the same number of credentials as inputs",
     )
 
 
 def test_a_proposal_names_a_staker() -> None:
-    refused(state(), build(RewardValidatorTx(EMPTY_ID), ()), EmptyStakerId, "invalid ID")
+    refused(
+        state(),
+        build(RewardValidatorTx(EMPTY_ID), ()),
+        TxSyntaxReason.EMPTY_STAKER_ID,
+        "invalid ID",
+    )
 
 
 def test_without_stakers_nobody_is_rewarded() -> None:
-    refused(state(), reward(), errors.NoStaker, "failed to get next staker to remove: not found")
+    refused(
+        state(), reward(), TxStateReason.NO_STAKER, "failed to get next staker to remove: not found"
+    )
 
 
 def test_only_the_next_to_leave_is_rewarded() -> None:
@@ -248,7 +256,7 @@ def test_only_the_next_to_leave_is_rewarded() -> None:
     refused(
         holder,
         reward("second"),
-        errors.WrongStaker,
+        TxStateReason.WRONG_STAKER,
         f"attempting to remove wrong staker: {first.tx_id} != {platform.some_id('second')}",
     )
 
@@ -257,7 +265,7 @@ def test_nobody_is_rewarded_before_the_end() -> None:
     refused(
         state(stakers=stakers(staker(end=NOW + 1))),
         reward(),
-        errors.StakerNotDue,
+        TxStateReason.STAKER_NOT_DUE,
         f"attempting to remove staker before their end time: TxID = {platform.some_id('staker')} "
         "with 2023-11-14 22:13:20 +0000 UTC < 2023-11-14 22:13:21 +0000 UTC",
     )

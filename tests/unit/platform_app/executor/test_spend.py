@@ -3,10 +3,8 @@
 import struct
 from dataclasses import replace
 
-import pytest
-
 from platform_app.config import UNIT
-from platform_app.executor import errors
+from platform_app.executor.errors import TxStateReason
 from platform_app.txs.base import BaseTx, TxStatus
 from platform_app.txs.codec import build
 from platform_app.txs.components import LockOut
@@ -16,18 +14,9 @@ from primitives.secp256k1 import ORDER
 from primitives.uint64 import MAX
 from tests.builders import platform
 from tests.builders.platform_state import assert_refused, env, executed, state
+from tests.builders.reasons import raises
 from utxo.components import OutputOwners, SignatureCredential, TransferableInput, TransferInput
-from utxo.errors import (
-    AmountMismatch,
-    NonexistentAddress,
-    SignersDifferFromSignatures,
-    SumOverflow,
-    TimeLocked,
-    TooFewSigners,
-    TooManySigners,
-    UnrecoverableSignature,
-    WrongSigner,
-)
+from utxo.errors import CredentialReason, InvalidTx, UtxoReason
 
 FUNDS = platform.utxo(2 * UNIT)
 LATER = platform.NOW + 100
@@ -78,7 +67,7 @@ def test_less_than_the_smaller_fee_is_refused() -> None:
     assert_refused(
         tx,
         state(FUNDS),
-        errors.InsufficientUnlockedFunds,
+        TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
         f"insufficient unlocked funds: needs 1 more {platform.ASSET_ID}",
     )
 
@@ -87,7 +76,7 @@ def test_each_input_needs_a_credential() -> None:
     assert_refused(
         platform.signed(keys=[]),
         state(FUNDS),
-        errors.WrongNumberOfCredentials,
+        TxStateReason.WRONG_NUMBER_OF_CREDENTIALS,
         "wrong number of credentials: 1 inputs != 0 credentials",
     )
 
@@ -96,7 +85,7 @@ def test_credentials_are_counted_before_outputs_are_read() -> None:
     assert_refused(
         platform.signed(keys=[[KEY_1], [KEY_1]]),
         state(),
-        errors.WrongNumberOfCredentials,
+        TxStateReason.WRONG_NUMBER_OF_CREDENTIALS,
         "wrong number of credentials: 1 inputs != 2 credentials",
     )
 
@@ -105,7 +94,7 @@ def test_an_output_that_does_not_exist_cannot_be_spent() -> None:
     assert_refused(
         platform.signed(),
         state(),
-        errors.UtxoMissing,
+        TxStateReason.UTXO_MISSING,
         f"failed to read consumed UTXO {FUNDS.tx_id}:0 due to: not found",
     )
 
@@ -117,7 +106,7 @@ def test_an_output_cannot_be_spent_twice() -> None:
     assert_refused(
         platform.signed(memo=b"again"),
         holder,
-        errors.UtxoMissing,
+        TxStateReason.UTXO_MISSING,
         f"failed to read consumed UTXO {FUNDS.tx_id}:0 due to: not found",
     )
 
@@ -128,7 +117,7 @@ def test_an_input_names_its_output_s_asset() -> None:
     assert_refused(
         platform.signed(),
         state(other),
-        errors.AssetMismatch,
+        TxStateReason.ASSET_MISMATCH,
         "input asset ID does not match UTXO asset ID: "
         f"{platform.ASSET_ID} != {platform.OTHER_ASSET_ID}",
     )
@@ -139,7 +128,10 @@ def test_a_locked_output_needs_a_locked_input() -> None:
     tx = platform.signed(inputs=(platform.spend(locked, locked=False),))
 
     assert_refused(
-        tx, state(locked), errors.LockedFundsNotMarked, "locked funds not marked as locked"
+        tx,
+        state(locked),
+        TxStateReason.LOCKED_FUNDS_NOT_MARKED,
+        "locked funds not marked as locked",
     )
 
 
@@ -150,7 +142,7 @@ def test_a_locked_input_names_the_lock_even_when_it_has_opened() -> None:
     assert_refused(
         tx,
         state(locked, time=LATER + 1),
-        errors.LocktimeMismatch,
+        TxStateReason.LOCKTIME_MISMATCH,
         f"input locktime does not match UTXO locktime: 5 != {LATER}",
     )
 
@@ -161,7 +153,7 @@ def test_a_locked_input_does_not_spend_an_open_output() -> None:
     assert_refused(
         tx,
         state(FUNDS),
-        errors.LocktimeMismatch,
+        TxStateReason.LOCKTIME_MISMATCH,
         "input locktime does not match UTXO locktime: 5 != 0",
     )
 
@@ -180,7 +172,7 @@ def test_locked_coins_do_not_become_unlocked() -> None:
     assert_refused(
         tx,
         state(locked),
-        errors.InsufficientUnlockedFunds,
+        TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
         f"insufficient unlocked funds: needs 1001000 more {platform.ASSET_ID}",
     )
 
@@ -197,7 +189,7 @@ def test_what_is_locked_is_not_there_for_the_fee() -> None:
     assert_refused(
         tx,
         state(FUNDS),
-        errors.InsufficientUnlockedFunds,
+        TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
         f"insufficient unlocked funds: needs 1000 more {platform.ASSET_ID}",
     )
 
@@ -214,7 +206,7 @@ def test_locked_coins_stay_with_their_owner() -> None:
     assert_refused(
         tx,
         state(locked, fee),
-        errors.InsufficientLockedFunds,
+        TxStateReason.INSUFFICIENT_LOCKED_FUNDS,
         f"insufficient locked funds: {owner} needs {UNIT} more {platform.ASSET_ID} "
         f"for locktime {LATER}",
     )
@@ -235,7 +227,7 @@ def test_amounts_that_overflow_are_refused() -> None:
     much = [platform.utxo(MAX, number=number) for number in range(2)]
     tx = platform.signed(inputs=platform.spend_all(*much))
 
-    assert_refused(tx, state(*much), SumOverflow, "overflow")
+    assert_refused(tx, state(*much), UtxoReason.SUM_OVERFLOW, "overflow")
 
 
 def test_another_asset_moves_without_a_fee_of_its_own() -> None:
@@ -250,10 +242,10 @@ def test_an_input_spends_all_of_its_output() -> None:
     assert_refused(
         platform.signed(),
         state(replace(FUNDS, output=platform.transfer_output(3 * UNIT))),
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: utxo amount and input amount are not equal: "
         f"{3 * UNIT} != {2 * UNIT}",
-        because=AmountMismatch,
+        because=CredentialReason.AMOUNT_MISMATCH,
     )
 
 
@@ -264,9 +256,9 @@ def test_an_owner_waits_for_its_time_on_the_chain() -> None:
     assert_refused(
         tx,
         state(locked),
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: output is time locked",
-        because=TimeLocked,
+        because=CredentialReason.TIME_LOCKED,
         environment=env(now=LATER),
     )
     assert executed(tx, state(locked, time=LATER)).utxos.changes().consumed
@@ -292,9 +284,9 @@ def test_more_signers_than_wanted_are_refused() -> None:
     assert_refused(
         tx,
         holder,
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: input has more signers than expected",
-        because=TooManySigners,
+        because=CredentialReason.TOO_MANY_SIGNERS,
     )
 
 
@@ -304,9 +296,9 @@ def test_fewer_signers_than_wanted_are_refused() -> None:
     assert_refused(
         tx,
         holder,
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: input has less signers than expected",
-        because=TooFewSigners,
+        because=CredentialReason.TOO_FEW_SIGNERS,
     )
 
 
@@ -316,10 +308,10 @@ def test_each_signer_signs() -> None:
     assert_refused(
         tx,
         holder,
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: input expected a different number of signers than provided "
         "in the credential",
-        because=SignersDifferFromSignatures,
+        because=CredentialReason.SIGNERS_DIFFER_FROM_SIGNATURES,
     )
 
 
@@ -329,9 +321,9 @@ def test_a_signer_is_one_of_the_owners() -> None:
     assert_refused(
         tx,
         holder,
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: input referenced a nonexistent address in the output",
-        because=NonexistentAddress,
+        because=CredentialReason.NONEXISTENT_ADDRESS,
     )
 
 
@@ -341,10 +333,10 @@ def test_nobody_signs_for_another() -> None:
     assert_refused(
         tx,
         holder,
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         f"failed to verify transfer: wrong signature: expected signature from {ONE} "
         f"but got from {TWO}",
-        because=WrongSigner,
+        because=CredentialReason.WRONG_SIGNER,
     )
 
 
@@ -352,9 +344,9 @@ def test_a_signature_of_nobody_is_invalid() -> None:
     assert_refused(
         with_signature(bytes(65)),
         state(FUNDS),
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: invalid signature",
-        because=UnrecoverableSignature,
+        because=CredentialReason.UNRECOVERABLE_SIGNATURE,
     )
 
 
@@ -366,9 +358,9 @@ def test_the_second_form_of_a_signature_is_invalid() -> None:
     assert_refused(
         with_signature(mutated),
         state(FUNDS),
-        errors.TransferNotVerified,
+        TxStateReason.TRANSFER_NOT_VERIFIED,
         "failed to verify transfer: signature was mutated from its original format",
-        because=UnrecoverableSignature,
+        because=CredentialReason.UNRECOVERABLE_SIGNATURE,
     )
 
 
@@ -394,5 +386,9 @@ def test_a_signature_that_opens_many_outputs_is_recovered_once(monkeypatch) -> N
 def test_a_tx_that_is_changed_after_signing_is_refused() -> None:
     signed, changed = platform.signed(), platform.unsigned(outputs=platform.outputs(UNIT // 2))
 
-    with pytest.raises(errors.TransferNotVerified, match="wrong signature: expected signature"):
+    with raises(
+        TxStateReason.TRANSFER_NOT_VERIFIED,
+        kind=InvalidTx,
+        match="wrong signature: expected signature",
+    ):
         executed(build(changed, signed.credentials), state(FUNDS))

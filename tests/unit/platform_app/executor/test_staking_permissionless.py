@@ -3,16 +3,12 @@
 import pytest
 
 from platform_app.config import DAY, UNIT
-from platform_app.executor import staking_errors as errors
-from platform_app.executor.errors import FlowCheckFailed, InsufficientUnlockedFunds
+from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.executor.proposal import potential_reward
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.components import EmptySigner
-from platform_app.txs.errors import InvalidProofOfPossession
-from platform_app.txs.staking import (
-    AddPermissionlessDelegatorTx,
-    AddPermissionlessValidatorTx,
-)
+from platform_app.txs.errors import TxSyntaxReason
+from platform_app.txs.staking import AddPermissionlessDelegatorTx, AddPermissionlessValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
 from tests.builders.platform_state import (
@@ -81,7 +77,7 @@ def test_a_validator_shows_that_it_has_the_key() -> None:
     assert_refused(
         staking(AddPermissionlessValidatorTx, signer=signer),
         rich(),
-        InvalidProofOfPossession,
+        TxSyntaxReason.INVALID_PROOF_OF_POSSESSION,
         "invalid proof of possession",
     )
 
@@ -94,7 +90,7 @@ def test_a_period_counts_from_chain_time(kind: type) -> None:
     assert_refused(
         staking(kind, start=0, end=end - 1),
         enough(kind),
-        errors.PeriodTooShort,
+        StakerReason.PERIOD_TOO_SHORT,
         "staking period is too short",
     )
 
@@ -104,7 +100,7 @@ def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
     assert_refused(
         staking(kind, start=0, end=NOW + platform.CONFIG.max_stake_duration + 1),
         enough(kind),
-        errors.PeriodTooLong,
+        StakerReason.PERIOD_TOO_LONG,
         "staking period is too long",
     )
 
@@ -114,7 +110,7 @@ def test_a_start_lies_no_more_than_two_weeks_ahead(kind: type) -> None:
     assert_refused(
         staking(kind, start=NOW + 14 * DAY + 1, end=NOW + 20 * DAY),
         enough(kind),
-        errors.StartTooFarAhead,
+        StakerReason.START_TOO_FAR_AHEAD,
         "staker is attempting to start staking more than 336h0m0s ahead of the current chain time",
     )
 
@@ -124,17 +120,17 @@ def test_a_start_lies_no_more_than_two_weeks_ahead(kind: type) -> None:
     [
         (
             {"weight": 2_000 * UNIT - 1},
-            errors.StakeTooLow,
+            StakerReason.STAKE_TOO_LOW,
             "weight of this validator is too low",
         ),
         (
             {"weight": 3_000_000 * UNIT + 1},
-            errors.StakeTooHigh,
+            StakerReason.STAKE_TOO_HIGH,
             "weight of this validator is too large",
         ),
         (
             {"shares": 19_999},
-            errors.DelegationFeeTooLow,
+            StakerReason.DELEGATION_FEE_TOO_LOW,
             "staker charges an insufficient delegation fee",
         ),
     ],
@@ -147,7 +143,7 @@ def test_a_delegator_stakes_no_less_than_25_coins() -> None:
     assert_refused(
         staking(AddPermissionlessDelegatorTx, weight=25 * UNIT - 1),
         rich(staker()),
-        errors.StakeTooLow,
+        StakerReason.STAKE_TOO_LOW,
         "weight of this validator is too low",
     )
 
@@ -160,7 +156,7 @@ def test_stake_is_of_the_staking_asset(kind: type) -> None:
     assert_refused(
         staking(kind, stake=other),
         enough(kind),
-        errors.WrongStakedAsset,
+        StakerReason.WRONG_STAKED_ASSET,
         f"incorrect staked assetID: {platform.ASSET_ID} != {platform.OTHER_ASSET_ID}",
     )
 
@@ -172,7 +168,7 @@ def test_other_subnets_have_no_permissionless_stakers(kind: type) -> None:
     assert_refused(
         staking(kind, subnet_id=platform.SUBNET_ID, **signer),
         enough(kind),
-        errors.SubnetNotTransformed,
+        StakerReason.SUBNET_NOT_TRANSFORMED,
         "not found",
     )
 
@@ -184,7 +180,7 @@ def test_a_node_validates_once(priority: Priority) -> None:
     assert_refused(
         staking(AddPermissionlessValidatorTx),
         rich(staker(priority=priority)),
-        errors.DuplicateValidator,
+        StakerReason.DUPLICATE_VALIDATOR,
         f"duplicate validator: {platform.NODE_ID} on {PRIMARY_NETWORK_ID}",
     )
 
@@ -193,7 +189,7 @@ def test_a_delegator_needs_a_validator() -> None:
     assert_refused(
         staking(AddPermissionlessDelegatorTx),
         rich(),
-        errors.DelegateeMissing,
+        StakerReason.DELEGATEE_MISSING,
         f"failed to fetch the validator for {platform.NODE_ID} on {PRIMARY_NETWORK_ID}: not found",
     )
 
@@ -204,7 +200,7 @@ def test_a_delegator_does_not_begin_before_its_validator() -> None:
     assert_refused(
         staking(AddPermissionlessDelegatorTx, start=0),
         rich(pending),
-        errors.PeriodMismatch,
+        StakerReason.PERIOD_MISMATCH,
         "proposed staking period is not inside dependent staking period",
     )
 
@@ -213,7 +209,7 @@ def test_a_delegator_cannot_outlive_its_validator() -> None:
     assert_refused(
         staking(AddPermissionlessDelegatorTx, end=staker().end + 1),
         rich(staker()),
-        errors.PeriodMismatch,
+        StakerReason.PERIOD_MISMATCH,
         "proposed staking period is not inside dependent staking period",
     )
 
@@ -222,7 +218,7 @@ def test_a_validator_takes_four_times_its_own_stake() -> None:
     assert_refused(
         staking(AddPermissionlessDelegatorTx, weight=8_000 * UNIT + 1),
         rich(staker()),
-        errors.OverDelegated,
+        StakerReason.OVER_DELEGATED,
         "validator would be over delegated",
     )
 
@@ -233,7 +229,7 @@ def test_a_limit_beyond_64_bits_is_no_limit() -> None:
     assert_refused(
         staking(AddPermissionlessDelegatorTx),
         rich(large),
-        errors.OverDelegated,
+        StakerReason.OVER_DELEGATED,
         "validator would be over delegated",
     )
 
@@ -248,9 +244,9 @@ def test_stake_is_paid_for(kind: type) -> None:
     assert_refused(
         tx,
         holder,
-        FlowCheckFailed,
+        TxStateReason.FLOW_CHECK_FAILED,
         f"flow check failed: insufficient unlocked funds: needs {missing} more {platform.ASSET_ID}",
-        because=InsufficientUnlockedFunds,
+        because=TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
     )
 
 

@@ -5,11 +5,10 @@ from dataclasses import replace
 import pytest
 
 from platform_app.config import DAY, UNIT
-from platform_app.executor import staking_errors as errors
-from platform_app.executor.errors import FlowCheckFailed, InsufficientUnlockedFunds
+from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.executor.proposal import potential_reward
 from platform_app.state.staker import Priority, Staker
-from platform_app.txs.errors import ValidatorWeightMismatch
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking import AddDelegatorTx, AddValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform
@@ -84,7 +83,7 @@ def test_a_validator_stakes_no_less_than_the_least() -> None:
     assert_refused(
         staking(AddValidatorTx, weight=least - 1),
         rich(),
-        errors.StakeTooLow,
+        StakerReason.STAKE_TOO_LOW,
         "weight of this validator is too low",
     )
 
@@ -96,7 +95,7 @@ def test_a_validator_stakes_no_more_than_the_most() -> None:
     assert_refused(
         staking(AddValidatorTx, weight=most + 1),
         rich(),
-        errors.StakeTooHigh,
+        StakerReason.STAKE_TOO_HIGH,
         "weight of this validator is too large",
     )
 
@@ -105,7 +104,7 @@ def test_a_delegator_stakes_no_less_than_25_coins() -> None:
     assert_refused(
         staking(AddDelegatorTx, weight=25 * UNIT - 1),
         rich(staker()),
-        errors.StakeTooLow,
+        StakerReason.STAKE_TOO_LOW,
         "weight of this validator is too low",
     )
 
@@ -114,7 +113,7 @@ def test_a_validator_charges_no_less_than_the_least_fee() -> None:
     assert_refused(
         staking(AddValidatorTx, shares=platform.CONFIG.min_delegation_fee - 1),
         rich(),
-        errors.DelegationFeeTooLow,
+        StakerReason.DELEGATION_FEE_TOO_LOW,
         "staker charges an insufficient delegation fee",
     )
 
@@ -127,7 +126,7 @@ def test_a_period_is_no_shorter_than_the_shortest(kind: type) -> None:
     assert_refused(
         staking(kind, end=end - 1),
         enough(kind),
-        errors.PeriodTooShort,
+        StakerReason.PERIOD_TOO_SHORT,
         "staking period is too short",
     )
 
@@ -135,7 +134,10 @@ def test_a_period_is_no_shorter_than_the_shortest(kind: type) -> None:
 @pytest.mark.parametrize("kind", BOTH)
 def test_a_period_that_ends_before_it_begins_is_too_short(kind: type) -> None:
     assert_refused(
-        staking(kind, end=0), enough(kind), errors.PeriodTooShort, "staking period is too short"
+        staking(kind, end=0),
+        enough(kind),
+        StakerReason.PERIOD_TOO_SHORT,
+        "staking period is too short",
     )
 
 
@@ -144,7 +146,7 @@ def test_a_period_is_no_longer_than_the_longest(kind: type) -> None:
     assert_refused(
         staking(kind, end=NOW + 61 + platform.CONFIG.max_stake_duration),
         enough(kind),
-        errors.PeriodTooLong,
+        StakerReason.PERIOD_TOO_LONG,
         "staking period is too long",
     )
 
@@ -186,7 +188,7 @@ def test_a_start_lies_no_more_than_two_weeks_ahead(kind: type) -> None:
     assert_refused(
         staking(kind, start=far + 1, end=far + 1 + DAY),
         enough(kind),
-        errors.StartTooFarAhead,
+        StakerReason.START_TOO_FAR_AHEAD,
         "staker is attempting to start staking more than 336h0m0s ahead of the current chain time",
     )
 
@@ -195,7 +197,7 @@ def test_how_far_ahead_a_start_is_is_checked_last() -> None:
     assert_refused(
         staking(AddValidatorTx, start=NOW + 20 * DAY, end=NOW + 30 * DAY),
         rich(staker()),
-        errors.AlreadyValidator,
+        StakerReason.ALREADY_VALIDATOR,
         f"{platform.NODE_ID} is already a validator of the primary network",
     )
 
@@ -207,7 +209,7 @@ def test_a_node_validates_once(priority: Priority) -> None:
     assert_refused(
         staking(AddValidatorTx),
         rich(staker(priority=priority)),
-        errors.AlreadyValidator,
+        StakerReason.ALREADY_VALIDATOR,
         f"{platform.NODE_ID} is already a validator of the primary network",
     )
 
@@ -222,9 +224,9 @@ def test_stake_is_paid_for(kind: type) -> None:
     assert_refused(
         tx,
         holder,
-        FlowCheckFailed,
+        TxStateReason.FLOW_CHECK_FAILED,
         f"flow check failed: insufficient unlocked funds: needs {missing} more {platform.ASSET_ID}",
-        because=InsufficientUnlockedFunds,
+        because=TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
     )
 
 
@@ -247,7 +249,7 @@ def test_stake_is_what_the_weight_says() -> None:
     assert_refused(
         staking(AddValidatorTx, stake=platform.outputs(2_001 * UNIT)),
         rich(),
-        ValidatorWeightMismatch,
+        TxSyntaxReason.VALIDATOR_WEIGHT_MISMATCH,
         "validator weight mismatch: weight 2000000000 != stake 2001000000",
     )
 
@@ -256,7 +258,7 @@ def test_a_delegator_needs_a_validator() -> None:
     assert_refused(
         staking(AddDelegatorTx),
         rich(),
-        errors.PrimaryValidatorMissing,
+        StakerReason.PRIMARY_VALIDATOR_MISSING,
         f"failed to fetch the primary network validator for {platform.NODE_ID}: not found",
     )
 
@@ -277,7 +279,7 @@ def test_a_delegator_stakes_while_its_validator_does(period: dict[str, int]) -> 
     assert_refused(
         staking(AddDelegatorTx),
         rich(validator),
-        errors.PeriodMismatch,
+        StakerReason.PERIOD_MISMATCH,
         "proposed staking period is not inside dependent staking period",
     )
 
@@ -289,7 +291,7 @@ def test_a_validator_takes_four_times_its_own_stake() -> None:
     assert_refused(
         staking(AddDelegatorTx, weight=four + 1),
         rich(staker()),
-        errors.OverDelegated,
+        StakerReason.OVER_DELEGATED,
         "validator would be over delegated",
     )
 
@@ -305,7 +307,7 @@ def test_a_validator_takes_no_more_than_the_most_in_all() -> None:
     assert_refused(
         staking(AddDelegatorTx, weight=1_000_000 * UNIT + 1),
         rich(large),
-        errors.OverDelegated,
+        StakerReason.OVER_DELEGATED,
         "validator would be over delegated",
     )
 
@@ -314,7 +316,7 @@ def test_a_limit_beyond_64_bits_is_refused() -> None:
     assert_refused(
         staking(AddDelegatorTx),
         rich(staker(weight=2**62)),
-        errors.StakeLimitOverflow,
+        StakerReason.STAKE_LIMIT_OVERFLOW,
         "validator stake exceeds limit",
     )
 
@@ -325,7 +327,7 @@ def test_limits_are_the_network_s() -> None:
     assert_refused(
         staking(AddDelegatorTx, weight=29 * UNIT),
         rich(staker()),
-        errors.StakeTooLow,
+        StakerReason.STAKE_TOO_LOW,
         "weight of this validator is too low",
         environment=strict,
     )

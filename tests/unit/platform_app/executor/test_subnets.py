@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from platform_app.config import DAY, UNIT
-from platform_app.executor import errors, staking_errors
+from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.state.staker import Priority, Staker
 from platform_app.txs.components import AuthInput
-from platform_app.txs.errors import CredentialsDifferFromInputs
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,
     CreateChainTx,
@@ -26,14 +26,7 @@ from tests.builders.platform_state import (
     state,
 )
 from utxo.components import OutputOwners
-from utxo.errors import (
-    NonexistentAddress,
-    SignersDifferFromSignatures,
-    TimeLocked,
-    TooFewSigners,
-    TooManySigners,
-    WrongSigner,
-)
+from utxo.errors import CredentialReason
 
 NOW = platform.NOW
 SUBNET = platform.SUBNET_ID
@@ -85,7 +78,7 @@ def test_creating_a_subnet_burns_the_smaller_fee() -> None:
     assert_refused(
         tx,
         state(FUNDS),
-        errors.InsufficientUnlockedFunds,
+        TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
         f"insufficient unlocked funds: needs 5039 more {platform.ASSET_ID}",
     )
 
@@ -114,10 +107,10 @@ def test_the_former_owner_decides_nothing_any_more() -> None:
     assert_refused(
         platform.signed(CreateChainTx),
         holder,
-        errors.UnauthorizedModification,
+        TxStateReason.UNAUTHORIZED_MODIFICATION,
         f"unauthorized modification: wrong signature: expected signature from {TWO} "
         f"but got from {ONE}",
-        because=WrongSigner,
+        because=CredentialReason.WRONG_SIGNER,
     )
 
 
@@ -177,7 +170,7 @@ def test_without_credentials_nobody_agrees(kind: type) -> None:
     assert_refused(
         platform.signed(kind, keys=[]),
         ready(kind),
-        CredentialsDifferFromInputs,
+        TxSyntaxReason.CREDENTIALS_DIFFER_FROM_INPUTS,
         "should have the same number of credentials as inputs",
     )
 
@@ -187,44 +180,44 @@ def test_a_subnet_exists(kind: type) -> None:
     holder = ready(kind)
     holder.subnets.owners.clear()
 
-    assert_refused(platform.signed(kind), holder, errors.SubnetNotFound, "not found")
+    assert_refused(platform.signed(kind), holder, TxStateReason.SUBNET_NOT_FOUND, "not found")
 
 
 REFUSED_AUTHORIZATIONS: list[Any] = [
     (
         platform.owners(ONE, TWO, threshold=2),
         {},
-        TooFewSigners,
+        CredentialReason.TOO_FEW_SIGNERS,
         "input has less signers than expected",
     ),
     (
         platform.owners(ONE, TWO),
         {"subnet_authorization": AuthInput((0, 1)), "keys": [[KEY_1], [KEY_1, KEY_2]]},
-        TooManySigners,
+        CredentialReason.TOO_MANY_SIGNERS,
         "input has more signers than expected",
     ),
     (
         platform.owners(ONE),
         {"keys": [[KEY_1], [KEY_1, KEY_2]]},
-        SignersDifferFromSignatures,
+        CredentialReason.SIGNERS_DIFFER_FROM_SIGNATURES,
         "input expected a different number of signers than provided in the credential",
     ),
     (
         platform.owners(ONE),
         {"subnet_authorization": AuthInput((3,))},
-        NonexistentAddress,
+        CredentialReason.NONEXISTENT_ADDRESS,
         "input referenced a nonexistent address in the output",
     ),
     (
         platform.owners(ONE, locktime=NOW + 1),
         {},
-        TimeLocked,
+        CredentialReason.TIME_LOCKED,
         "output is time locked",
     ),
     (
         platform.owners(ONE),
         {"keys": [[KEY_1], [KEY_2]]},
-        WrongSigner,
+        CredentialReason.WRONG_SIGNER,
         f"wrong signature: expected signature from {ONE} but got from {TWO}",
     ),
 ]
@@ -238,7 +231,7 @@ def test_only_the_owner_modifies_a_subnet(
     assert_refused(
         platform.signed(kind, **changes),
         ready(kind, owner),
-        errors.UnauthorizedModification,
+        TxStateReason.UNAUTHORIZED_MODIFICATION,
         f"unauthorized modification: {words}",
         because=reason,
     )
@@ -256,9 +249,9 @@ def test_the_fee_is_paid(kind: type) -> None:
     assert_refused(
         platform.signed(kind, outputs=platform.outputs(2 * UNIT)),
         ready(kind),
-        errors.FlowCheckFailed,
+        TxStateReason.FLOW_CHECK_FAILED,
         f"flow check failed: insufficient unlocked funds: needs 1000 more {platform.ASSET_ID}",
-        because=errors.InsufficientUnlockedFunds,
+        because=TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
     )
 
 
@@ -266,7 +259,7 @@ def test_the_fee_of_a_blockchain_is_paid() -> None:
     assert_refused(
         platform.signed(CreateChainTx, outputs=platform.outputs(2 * UNIT)),
         ready(CreateChainTx),
-        errors.InsufficientUnlockedFunds,
+        TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
         f"insufficient unlocked funds: needs 9104 more {platform.ASSET_ID}",
     )
 
@@ -276,9 +269,9 @@ def test_the_owner_s_credential_opens_no_input(kind: type) -> None:
     assert_refused(
         platform.signed(kind, keys=[[KEY_1]]),
         ready(kind),
-        errors.FlowCheckFailed,
+        TxStateReason.FLOW_CHECK_FAILED,
         "flow check failed: wrong number of credentials: 1 inputs != 0 credentials",
-        because=errors.WrongNumberOfCredentials,
+        because=TxStateReason.WRONG_NUMBER_OF_CREDENTIALS,
     )
 
 
@@ -289,27 +282,27 @@ def added(**changes: Any):
 ADDING: list[Any] = [
     (
         {"end": NOW + 60 + DAY - 1},
-        staking_errors.PeriodTooShort,
+        StakerReason.PERIOD_TOO_SHORT,
         "staking period is too short",
     ),
     (
         {"end": NOW + 61 + 365 * DAY},
-        staking_errors.PeriodTooLong,
+        StakerReason.PERIOD_TOO_LONG,
         "staking period is too long",
     ),
     (
         {"start": 0, "end": NOW + DAY - 1},
-        staking_errors.PeriodTooShort,
+        StakerReason.PERIOD_TOO_SHORT,
         "staking period is too short",
     ),
     (
         {"end": staker().end + 1},
-        staking_errors.PeriodMismatch,
+        StakerReason.PERIOD_MISMATCH,
         "proposed staking period is not inside dependent staking period",
     ),
     (
         {"start": NOW + 14 * DAY + 1, "end": NOW + 16 * DAY},
-        staking_errors.StartTooFarAhead,
+        StakerReason.START_TOO_FAR_AHEAD,
         "staker is attempting to start staking more than 336h0m0s ahead of the current chain time",
     ),
 ]
@@ -334,7 +327,7 @@ def test_a_node_validates_a_subnet_once(priority: Priority) -> None:
     assert_refused(
         added(),
         holder,
-        staking_errors.DuplicateSubnetValidator,
+        StakerReason.DUPLICATE_SUBNET_VALIDATOR,
         f"attempted to issue duplicate validator for {platform.NODE_ID} on subnet {SUBNET}",
     )
 
@@ -346,7 +339,7 @@ def test_a_validator_validates_the_primary_network() -> None:
     assert_refused(
         added(),
         holder,
-        staking_errors.NotPrimaryValidator,
+        StakerReason.NOT_PRIMARY_VALIDATOR,
         f"{platform.NODE_ID} isn't a current or pending validator of the primary network",
     )
 
@@ -362,7 +355,7 @@ def test_whoever_does_not_validate_cannot_be_removed() -> None:
     assert_refused(
         platform.signed(RemoveSubnetValidatorTx),
         ready(AddSubnetValidatorTx),
-        staking_errors.NotSubnetValidator,
+        StakerReason.NOT_SUBNET_VALIDATOR,
         f"{platform.NODE_ID} isn't a current or pending validator of {SUBNET}: not found",
     )
 
@@ -375,6 +368,6 @@ def test_a_permissionless_validator_cannot_be_removed() -> None:
     assert_refused(
         platform.signed(RemoveSubnetValidatorTx),
         holder,
-        staking_errors.RemovingPermissionless,
+        StakerReason.REMOVING_PERMISSIONLESS,
         "attempting to remove permissionless validator",
     )

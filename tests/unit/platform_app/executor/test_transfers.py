@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from platform_app.config import UNIT
-from platform_app.executor import errors, standard
+from platform_app.executor import standard
+from platform_app.executor.errors import TxStateReason
 from platform_app.txs import l1
 from platform_app.txs.base import UnsignedTx
-from platform_app.txs.errors import WrongNetworkId
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking import AdvanceTimeTx, RewardValidatorTx
 from platform_app.txs.subnets import ExportTx, ImportTx, TransformSubnetTx
 from primitives.ids import PRIMARY_NETWORK_ID
@@ -47,7 +48,7 @@ def test_an_import_cannot_make_more_than_it_takes() -> None:
     assert_refused(
         tx,
         with_shared(),
-        errors.InsufficientUnlockedFunds,
+        TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
         f"insufficient unlocked funds: needs 1000 more {platform.ASSET_ID}",
     )
 
@@ -72,7 +73,7 @@ def test_imported_inputs_need_credentials_too() -> None:
     assert_refused(
         platform.signed(ImportTx, keys=[[platform.KEY]]),
         with_shared(),
-        errors.WrongNumberOfCredentials,
+        TxStateReason.WRONG_NUMBER_OF_CREDENTIALS,
         "wrong number of credentials: 2 inputs != 1 credentials",
     )
 
@@ -81,7 +82,7 @@ def test_what_was_not_exported_cannot_be_imported() -> None:
     assert_refused(
         platform.signed(ImportTx),
         with_shared(platform.C_CHAIN_ID),
-        errors.SharedUtxoMissing,
+        TxStateReason.SHARED_UTXO_MISSING,
         "failed to get shared memory: not found",
     )
 
@@ -92,7 +93,7 @@ def test_nothing_can_be_imported_twice() -> None:
     again = platform.signed(ImportTx, inputs=())
 
     assert_refused(
-        again, holder, errors.SharedUtxoMissing, "failed to get shared memory: not found"
+        again, holder, TxStateReason.SHARED_UTXO_MISSING, "failed to get shared memory: not found"
     )
 
 
@@ -103,7 +104,7 @@ def test_an_import_s_own_inputs_must_exist() -> None:
     assert_refused(
         platform.signed(ImportTx),
         holder,
-        errors.UtxoMissing,
+        TxStateReason.UTXO_MISSING,
         f"failed to read consumed UTXO {FUNDS.tx_id}:0 due to: not found",
     )
 
@@ -125,9 +126,9 @@ def test_an_export_is_paid_for() -> None:
     assert_refused(
         platform.signed(ExportTx, exported_outputs=platform.outputs(UNIT)),
         state(FUNDS),
-        errors.ExportNotFunded,
+        TxStateReason.EXPORT_NOT_FUNDED,
         f"failed verifySpend: insufficient unlocked funds: needs 1000 more {platform.ASSET_ID}",
-        because=errors.InsufficientUnlockedFunds,
+        because=TxStateReason.INSUFFICIENT_UNLOCKED_FUNDS,
     )
 
 
@@ -141,7 +142,7 @@ PEERS: list[tuple[type[UnsignedTx], str]] = [
 def test_the_other_chain_is_not_this_one(kind: type[UnsignedTx], field: str) -> None:
     tx = platform.signed(kind, **{field: PRIMARY_NETWORK_ID})
 
-    assert_refused(tx, with_shared(), errors.SameChain, "same chainID")
+    assert_refused(tx, with_shared(), TxStateReason.SAME_CHAIN, "same chainID")
 
 
 @pytest.mark.parametrize(("kind", "field"), PEERS)
@@ -151,7 +152,7 @@ def test_the_other_chain_exists(kind: type[UnsignedTx], field: str) -> None:
     assert_refused(
         tx,
         with_shared(),
-        errors.UnknownPeer,
+        TxStateReason.UNKNOWN_PEER,
         f'failed to get subnet of "{ELSEWHERE}": problem retrieving blockchain "{ELSEWHERE}": '
         "not found",
     )
@@ -165,7 +166,7 @@ def test_the_other_chain_is_the_primary_network_s(kind: type[UnsignedTx], field:
     assert_refused(
         tx,
         holder,
-        errors.PeerOfOtherSubnet,
+        TxStateReason.PEER_OF_OTHER_SUBNET,
         f'mismatched subnetIDs; expected "{PRIMARY_NETWORK_ID}" got "{platform.SUBNET_ID}"',
     )
 
@@ -180,18 +181,18 @@ def test_a_chain_of_the_primary_network_that_state_knows_is_a_peer() -> None:
 @pytest.mark.parametrize(
     ("kind", "reason", "words"),
     [
-        (AdvanceTimeTx, errors.WrongTxType, "wrong transaction type"),
-        (RewardValidatorTx, errors.WrongTxType, "wrong transaction type"),
-        (l1.RewardAutoRenewedValidatorTx, errors.WrongTxType, "wrong transaction type"),
+        (AdvanceTimeTx, TxStateReason.WRONG_TX_TYPE, "wrong transaction type"),
+        (RewardValidatorTx, TxStateReason.WRONG_TX_TYPE, "wrong transaction type"),
+        (l1.RewardAutoRenewedValidatorTx, TxStateReason.WRONG_TX_TYPE, "wrong transaction type"),
         (
             TransformSubnetTx,
-            errors.TransformSubnetRefused,
+            TxStateReason.TRANSFORM_SUBNET_REFUSED,
             "TransformSubnetTx is not permitted post-Etna",
         ),
         *(
             (
                 kind,
-                errors.EtnaFeature,
+                TxStateReason.ETNA_FEATURE,
                 "attempting to use an Etna-upgrade feature prior to activation",
             )
             for kind in (
@@ -205,7 +206,7 @@ def test_a_chain_of_the_primary_network_that_state_knows_is_a_peer() -> None:
         *(
             (
                 kind,
-                errors.HeliconFeature,
+                TxStateReason.HELICON_FEATURE,
                 "attempting to use a Helicon-upgrade feature prior to activation",
             )
             for kind in (l1.AddAutoRenewedValidatorTx, l1.SetAutoRenewedValidatorConfigTx)
@@ -223,5 +224,8 @@ def test_every_type_is_either_executed_or_refused_in_words(kind: type[UnsignedTx
 
 def test_syntax_is_checked_first() -> None:
     assert_refused(
-        platform.signed(network_id=1), state(), WrongNetworkId, "tx has wrong network ID"
+        platform.signed(network_id=1),
+        state(),
+        TxSyntaxReason.WRONG_NETWORK_ID,
+        "tx has wrong network ID",
     )

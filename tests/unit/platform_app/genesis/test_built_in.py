@@ -10,18 +10,13 @@ from platform_app.config import UNIT, PlatformConfig, reference_config, specific
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.built_in import Founder, own_network, read_genesis_config
 from platform_app.genesis.config import format_genesis_config
-from platform_app.genesis.errors import (
-    DuplicateGenesisValidator,
-    GenesisError,
-    MalformedGenesisField,
-    TooManyValidators,
-    UnexpectedGenesisTx,
-)
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import GenesisBody, initial_stakers, parse_genesis
 from platform_app.txs.codec import GENESIS_CODEC
 from primitives.codec_errors import CodecError
 from primitives.ids import NodeID
 from tests.builders.platform import NOW, proof_of_possession
+from tests.builders.reasons import raises
 
 CONFIG = specification_config(12345)
 CONFIGS = [CONFIG, specification_config(777), reference_config(777)]
@@ -66,7 +61,7 @@ def test_more_stake_than_there_may_be_is_refused() -> None:
     most = 155
     assert network(most, config).initial_supply == config.rewards.supply_cap // 2
 
-    with pytest.raises(TooManyValidators) as refused:
+    with raises(PlatformGenesisReason.TOO_MANY_VALIDATORS, kind=GenesisError) as refused:
         network(most + 1, config)
 
     assert str(refused.value) == f"{most + 1} validators are too many: {most} at most"
@@ -76,7 +71,7 @@ def test_a_node_that_is_named_twice_is_refused() -> None:
     twice = founders(2) + founders(1)
     config = own_network(CONFIG, twice, start_time=NOW, c_chain_genesis="{}")
 
-    with pytest.raises(DuplicateGenesisValidator) as refused:
+    with raises(PlatformGenesisReason.DUPLICATE_VALIDATOR, kind=GenesisError) as refused:
         build_genesis(config)
 
     assert str(refused.value) == f"{twice[0].node_id} is named twice"
@@ -88,7 +83,7 @@ def test_a_node_that_is_named_twice_is_refused() -> None:
     ids=["deep", "many"],
 )
 def test_a_genesis_file_that_would_take_much_memory_is_refused(text: bytes, words: str) -> None:
-    with pytest.raises(MalformedGenesisField, match=words):
+    with raises(PlatformGenesisReason.MALFORMED_FIELD, kind=GenesisError, match=words):
         read_genesis_config(text)
 
 
@@ -132,7 +127,7 @@ def test_transactions_in_the_wrong_place_are_refused(changes: dict[str, str], wo
     fields = {name: getattr(body, name) for name in body.__slots__}
     moved = GenesisBody(**(fields | {name: fields[source] for name, source in changes.items()}))
 
-    with pytest.raises(UnexpectedGenesisTx) as refused:
+    with raises(PlatformGenesisReason.UNEXPECTED_TX, kind=GenesisError) as refused:
         parse_genesis(GENESIS_CODEC.marshal(moved))
 
     assert str(refused.value) == words

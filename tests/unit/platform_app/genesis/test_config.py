@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from platform_app.genesis import errors
 from platform_app.genesis.config import (
     Allocation,
     GenesisConfig,
@@ -12,6 +11,7 @@ from platform_app.genesis.config import (
     Unlock,
     parse_genesis_config,
 )
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from tests.builders.genesis import (
     HOLDER,
     NODE_IDS,
@@ -23,6 +23,7 @@ from tests.builders.genesis import (
     staker,
 )
 from tests.builders.platform import NETWORK_ID, NOW, proof_of_possession
+from tests.builders.reasons import raises
 
 MAX = 2**64 - 1
 REQUIRED = [
@@ -100,7 +101,11 @@ def test_a_field_that_is_missing_is_named(name: str) -> None:
     without = document()
     del without[name]
 
-    with pytest.raises(errors.MissingGenesisField, match=f"^genesis field {name} is missing$"):
+    with raises(
+        PlatformGenesisReason.MISSING_FIELD,
+        kind=GenesisError,
+        match=f"^genesis field {name} is missing$",
+    ):
         parse_genesis_config(without)
 
 
@@ -145,49 +150,53 @@ def test_a_field_that_is_missing_is_named(name: str) -> None:
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_a_field_of_another_form_is_named(changed: dict[str, Any], words: str) -> None:
-    with pytest.raises(errors.MalformedGenesisField) as refused:
+    with raises(PlatformGenesisReason.MALFORMED_FIELD, kind=GenesisError) as refused:
         parse_genesis_config(changed)
 
     assert str(refused.value) == f"genesis field {words}"
 
 
 @pytest.mark.parametrize(
-    ("changed", "error", "words"),
+    ("changed", "reason", "words"),
     [
-        (holder(initialAmount=0), errors.NoSupply, "initial supply must be > 0"),
+        (holder(initialAmount=0), PlatformGenesisReason.NO_SUPPLY, "initial supply must be > 0"),
         (
             holder(initialAmount=MAX, unlockSchedule=[{"amount": 1}]),
-            errors.SupplyOverflow,
+            PlatformGenesisReason.SUPPLY_OVERFLOW,
             "initial supply overflows",
         ),
         (
             document(initialStakedFunds=[address(STAKED)] * 2),
-            errors.DuplicateStakedFunds,
+            PlatformGenesisReason.DUPLICATE_STAKED_FUNDS,
             f"duplicate initially staked address: {STAKED}",
         ),
         (
             document(initialStakedFunds=[address(REWARDED)]),
-            errors.NoAllocationToStake,
+            PlatformGenesisReason.NO_ALLOCATION_TO_STAKE,
             "no allocation to stake",
         ),
         (
             document(initialStakedFunds=[]),
-            errors.NoAllocationToStake,
+            PlatformGenesisReason.NO_ALLOCATION_TO_STAKE,
             "no allocation to stake",
         ),
-        (document(initialStakers=[]), errors.NoAllocationToStake, "no allocation to stake"),
+        (
+            document(initialStakers=[]),
+            PlatformGenesisReason.NO_ALLOCATION_TO_STAKE,
+            "no allocation to stake",
+        ),
         (
             document(initialStakeDuration=5_400),
-            errors.StakeDurationTooShort,
+            PlatformGenesisReason.STAKE_DURATION_TOO_SHORT,
             "initial stake duration is too low",
         ),
     ],
-    ids=lambda value: value.__name__ if isinstance(value, type) else "",
+    ids=lambda value: value.name if isinstance(value, PlatformGenesisReason) else "",
 )
 def test_fields_must_fit_together(
-    changed: dict[str, Any], error: type[errors.GenesisError], words: str
+    changed: dict[str, Any], reason: PlatformGenesisReason, words: str
 ) -> None:
-    with pytest.raises(error) as refused:
+    with raises(reason, kind=GenesisError) as refused:
         parse_genesis_config(changed)
 
     assert str(refused.value) == words
@@ -197,7 +206,11 @@ def test_each_validator_needs_stake() -> None:
     changed = document()
     changed["allocations"][1]["unlockSchedule"] = [{"amount": 1}]
 
-    with pytest.raises(errors.NoStakePerValidator, match=r"^validator has no weight$"):
+    with raises(
+        PlatformGenesisReason.NO_STAKE_PER_VALIDATOR,
+        kind=GenesisError,
+        match=r"^validator has no weight$",
+    ):
         parse_genesis_config(changed)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from platform_app.config import RewardConfig
-from platform_app.genesis import errors
 from platform_app.genesis.asset import CreateAsset, GenesisAsset, XChainGenesis, asset_of
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.config import (
@@ -16,6 +15,7 @@ from platform_app.genesis.config import (
     Unlock,
     parse_genesis_config,
 )
+from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import Genesis, GenesisBody, initial_stakers, parse_genesis
 from platform_app.state.staker import Priority
 from platform_app.txs.base import SignedBody
@@ -206,7 +206,7 @@ def test_time_supply_and_message_come_back() -> None:
 
 
 def test_a_configuration_that_does_not_fit_together_has_no_bytes() -> None:
-    with pytest.raises(errors.NoAllocationToStake):
+    with raises(PlatformGenesisReason.NO_ALLOCATION_TO_STAKE, kind=GenesisError):
         build_genesis(replace(CONFIG, staked_funds=(REWARDED,)))
 
 
@@ -226,12 +226,18 @@ def test_a_genesis_needs_both_chains(kept: int, missing: str) -> None:
     body = GENESIS_CODEC.unmarshal(GenesisBody, genesis.raw)
     one = GENESIS_CODEC.marshal(replace(body, chains=(body.chains[kept],)))
 
-    with pytest.raises(errors.MissingGenesisChain, match=f"^genesis has no {missing}$"):
+    with raises(
+        PlatformGenesisReason.MISSING_CHAIN, kind=GenesisError, match=f"^genesis has no {missing}$"
+    ):
         parse_genesis(one)
 
 
 def test_an_x_chain_needs_an_asset() -> None:
-    with pytest.raises(errors.MissingGenesisAsset, match=r"^genesis of the X-Chain has no asset$"):
+    with raises(
+        PlatformGenesisReason.MISSING_ASSET,
+        kind=GenesisError,
+        match=r"^genesis of the X-Chain has no asset$",
+    ):
         asset_of(GENESIS_CODEC.marshal(XChainGenesis(())))
 
 

@@ -5,19 +5,13 @@ from typing import Any
 
 import pytest
 
-from platform_app.txs import errors, l1, subnets
-from primitives.ids import (
-    EMPTY_ID,
-    PRIMARY_NETWORK_ID,
-)
-from tests.builders.platform import (
-    ADDRESS,
-    ASSET_ID,
-    NODE_ID,
-    unsigned,
-)
+from platform_app.txs import l1, subnets
+from platform_app.txs.errors import TxSyntaxReason
+from primitives.ids import EMPTY_ID, PRIMARY_NETWORK_ID
+from tests.builders.platform import ADDRESS, ASSET_ID, NODE_ID, unsigned
+from tests.builders.reasons import raises
 from tests.builders.refusals import FORGED, Refusal, verify_unsigned
-from utxo.errors import EmptyAssetId, UnspendableOutput
+from utxo.errors import InvalidTx, UtxoReason
 
 
 def l1_validator(**changes: Any) -> tuple[l1.ConvertSubnetToL1Validator, ...]:
@@ -71,68 +65,68 @@ CONVERSIONS = [
     Refusal(
         subnets.TransformSubnetTx,
         {"subnet_id": PRIMARY_NETWORK_ID},
-        errors.TransformPrimaryNetwork,
+        TxSyntaxReason.TRANSFORM_PRIMARY_NETWORK,
         "cannot transform primary network",
     ),
     Refusal(
         subnets.TransformSubnetTx,
         {"asset_id": EMPTY_ID},
-        EmptyAssetId,
+        UtxoReason.EMPTY_ASSET_ID,
         "empty asset ID is not valid",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"subnet_id": PRIMARY_NETWORK_ID},
-        errors.ConvertPermissionless,
+        TxSyntaxReason.CONVERT_PERMISSIONLESS,
         "cannot convert a permissionless subnet",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"address": bytes(4097)},
-        errors.ManagerAddressTooLong,
+        TxSyntaxReason.MANAGER_ADDRESS_TOO_LONG,
         "address is too long",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"validators": ()},
-        errors.NoL1Validators,
+        TxSyntaxReason.NO_L1_VALIDATORS,
         "conversion must include at least one validator",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"validators": l1_validator() * 2},
-        errors.L1ValidatorsNotSorted,
+        TxSyntaxReason.L1_VALIDATORS_NOT_SORTED,
         "conversion validators must be sorted and unique",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"validators": l1_validator(weight=0)},
-        errors.L1WeightZero,
+        TxSyntaxReason.L1_WEIGHT_ZERO,
         "validator weight must be non-zero",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"validators": l1_validator(node_id=bytes(NODE_ID) + b"\1")},
-        errors.L1NodeIdSize,
+        TxSyntaxReason.L1_NODE_ID_SIZE,
         "invalid hash length: expected 20 bytes but got 21",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"validators": l1_validator(node_id=bytes(20))},
-        errors.EmptyNodeId,
+        TxSyntaxReason.EMPTY_NODE_ID,
         "validator nodeID cannot be empty",
     ),
     Refusal(
         l1.ConvertSubnetToL1Tx,
         {"validators": l1_validator(signer=FORGED)},
-        errors.InvalidProofOfPossession,
+        TxSyntaxReason.INVALID_PROOF_OF_POSSESSION,
         "invalid proof of possession",
     ),
     *(
         Refusal(
             l1.ConvertSubnetToL1Tx,
             {"validators": l1_validator(**{name: l1.PChainOwner(2, (ADDRESS,))})},
-            UnspendableOutput,
+            UtxoReason.UNSPENDABLE_OUTPUT,
             "output is unspendable",
         )
         for name in ("remaining_balance_owner", "deactivation_owner")
@@ -140,7 +134,7 @@ CONVERSIONS = [
     Refusal(
         l1.IncreaseL1ValidatorBalanceTx,
         {"balance": 0},
-        errors.BalanceZero,
+        TxSyntaxReason.BALANCE_ZERO,
         "balance must be greater than 0",
     ),
 ]
@@ -153,7 +147,7 @@ def test_a_broken_rule_is_named(refusal: Refusal) -> None:
 
 @pytest.mark.parametrize(("changes", "words"), TRANSFORMATIONS)
 def test_limits_of_a_transformation_must_agree(changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(errors.InvalidTransformation) as refused:
+    with raises(TxSyntaxReason.INVALID_TRANSFORMATION, kind=InvalidTx) as refused:
         verify_unsigned(unsigned(subnets.TransformSubnetTx, **changes))
 
     assert str(refused.value) == words

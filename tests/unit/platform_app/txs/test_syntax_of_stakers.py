@@ -2,17 +2,11 @@
 
 import pytest
 
-from platform_app.txs import errors, l1, staking, subnets
-from platform_app.txs.components import (
-    AuthInput,
-    EmptySigner,
-)
+from platform_app.txs import l1, staking, subnets
+from platform_app.txs.components import AuthInput, EmptySigner
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.subnets import CreateChainTx
-from primitives.ids import (
-    EMPTY_ID,
-    EMPTY_NODE_ID,
-    PRIMARY_NETWORK_ID,
-)
+from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID
 from tests.builders.platform import (
     ADDRESSES,
     CONFIG,
@@ -24,7 +18,7 @@ from tests.builders.platform import (
     validator,
 )
 from tests.builders.refusals import FORGED, Refusal, owner
-from utxo.errors import IndicesNotSorted, OutputsNotSorted, SumOverflow, UnspendableOutput
+from utxo.errors import UtxoReason
 
 MAX = 2**64 - 1
 STAKE = CONFIG.min_validator_stake
@@ -35,7 +29,7 @@ STAKING = [
         Refusal(
             cls,
             {"shares": 1_000_001},
-            errors.TooManyShares,
+            TxSyntaxReason.TOO_MANY_SHARES,
             "a staker can only require at most 1000000 shares from delegators",
         )
         for cls in (staking.AddValidatorTx, staking.AddPermissionlessValidatorTx)
@@ -44,7 +38,7 @@ STAKING = [
         Refusal(
             cls,
             {"validator": validator(weight=0)},
-            errors.ValidatorWeightTooLow,
+            TxSyntaxReason.VALIDATOR_WEIGHT_TOO_LOW,
             "weight of this validator is too low",
         )
         for cls in (
@@ -58,7 +52,7 @@ STAKING = [
         Refusal(
             cls,
             {"validator": validator(node_id=EMPTY_NODE_ID)},
-            errors.EmptyNodeId,
+            TxSyntaxReason.EMPTY_NODE_ID,
             "validator nodeID cannot be empty",
         )
         for cls in (staking.AddValidatorTx, staking.AddPermissionlessValidatorTx)
@@ -67,7 +61,7 @@ STAKING = [
         Refusal(
             cls,
             {"stake": (output(STAKE, asset_id=OTHER_ASSET_ID),)},
-            errors.StakeNotStakingAsset,
+            TxSyntaxReason.STAKE_NOT_STAKING_ASSET,
             f'stake must be AVAX but is "{OTHER_ASSET_ID}"',
         )
         for cls in (staking.AddValidatorTx, staking.AddDelegatorTx)
@@ -76,7 +70,7 @@ STAKING = [
         Refusal(
             cls,
             {"stake": outputs(STAKE - 1)},
-            errors.ValidatorWeightMismatch,
+            TxSyntaxReason.VALIDATOR_WEIGHT_MISMATCH,
             f"validator weight mismatch: weight {STAKE} != stake {STAKE - 1}",
         )
         for cls in (staking.AddValidatorTx, staking.AddPermissionlessValidatorTx)
@@ -85,31 +79,33 @@ STAKING = [
         Refusal(
             cls,
             {"stake": outputs(DELEGATED + 1)},
-            errors.DelegatorWeightMismatch,
+            TxSyntaxReason.DELEGATOR_WEIGHT_MISMATCH,
             "delegator weight is not equal to total stake weight, "
             f"delegator weight {DELEGATED} total stake weight {DELEGATED + 1}",
         )
         for cls in (staking.AddDelegatorTx, staking.AddPermissionlessDelegatorTx)
     ),
     *(
-        Refusal(cls, {"stake": ()}, errors.NoStake, "no stake")
+        Refusal(cls, {"stake": ()}, TxSyntaxReason.NO_STAKE, "no stake")
         for cls in (staking.AddPermissionlessValidatorTx, staking.AddPermissionlessDelegatorTx)
     ),
     *(
         Refusal(
             cls,
             {"stake": (output(1), output(1, asset_id=OTHER_ASSET_ID))},
-            errors.MultipleStakedAssets,
+            TxSyntaxReason.MULTIPLE_STAKED_ASSETS,
             "multiple staked assets",
         )
         for cls in (staking.AddPermissionlessValidatorTx, staking.AddPermissionlessDelegatorTx)
     ),
     *(
-        Refusal(cls, {"stake": outputs(MAX, 1)}, SumOverflow, "overflow")
+        Refusal(cls, {"stake": outputs(MAX, 1)}, UtxoReason.SUM_OVERFLOW, "overflow")
         for cls in (staking.AddValidatorTx, staking.AddPermissionlessDelegatorTx)
     ),
     *(
-        Refusal(cls, {"stake": outputs(1, 2)[::-1]}, OutputsNotSorted, "outputs not sorted")
+        Refusal(
+            cls, {"stake": outputs(1, 2)[::-1]}, UtxoReason.OUTPUTS_NOT_SORTED, "outputs not sorted"
+        )
         for cls in (
             staking.AddValidatorTx,
             staking.AddDelegatorTx,
@@ -119,7 +115,7 @@ STAKING = [
         )
     ),
     *(
-        Refusal(cls, {name: owner(2, LOW)}, UnspendableOutput, "output is unspendable")
+        Refusal(cls, {name: owner(2, LOW)}, UtxoReason.UNSPENDABLE_OUTPUT, "output is unspendable")
         for cls, name in (
             (staking.AddValidatorTx, "rewards_owner"),
             (staking.AddDelegatorTx, "rewards_owner"),
@@ -134,53 +130,55 @@ STAKING = [
     Refusal(
         staking.AddPermissionlessValidatorTx,
         {"signer": EmptySigner()},
-        errors.InvalidSigner,
+        TxSyntaxReason.MISSING_KEY,
         "invalid signer: hasKey=false != isPrimaryNetwork=true",
     ),
     Refusal(
         staking.AddPermissionlessValidatorTx,
         {"subnet_id": SUBNET_ID},
-        errors.InvalidSigner,
+        TxSyntaxReason.KEY_OUTSIDE_PRIMARY_NETWORK,
         "invalid signer: hasKey=true != isPrimaryNetwork=false",
     ),
     Refusal(
         staking.AddPermissionlessValidatorTx,
         {"signer": FORGED},
-        errors.InvalidProofOfPossession,
+        TxSyntaxReason.INVALID_PROOF_OF_POSSESSION,
         "invalid proof of possession",
     ),
-    Refusal(staking.RewardValidatorTx, {"tx_id": EMPTY_ID}, errors.EmptyStakerId, "invalid ID"),
+    Refusal(
+        staking.RewardValidatorTx, {"tx_id": EMPTY_ID}, TxSyntaxReason.EMPTY_STAKER_ID, "invalid ID"
+    ),
 ]
 SUBNETS = [
     Refusal(
         subnets.AddSubnetValidatorTx,
         {"validator": subnet_validator(subnet_id=PRIMARY_NETWORK_ID)},
-        errors.AddToPrimaryNetwork,
+        TxSyntaxReason.ADD_TO_PRIMARY_NETWORK,
         "can't add primary network validator with AddSubnetValidatorTx",
     ),
     Refusal(
         subnets.AddSubnetValidatorTx,
         {"validator": subnet_validator(weight=0)},
-        errors.ValidatorWeightTooLow,
+        TxSyntaxReason.VALIDATOR_WEIGHT_TOO_LOW,
         "weight of this validator is too low",
     ),
     Refusal(
         subnets.RemoveSubnetValidatorTx,
         {"subnet_id": PRIMARY_NETWORK_ID},
-        errors.RemoveFromPrimaryNetwork,
+        TxSyntaxReason.REMOVE_FROM_PRIMARY_NETWORK,
         "can't remove primary network validator with RemoveSubnetValidatorTx",
     ),
     Refusal(
         subnets.TransferSubnetOwnershipTx,
         {"subnet_id": PRIMARY_NETWORK_ID},
-        errors.TransferPermissionless,
+        TxSyntaxReason.TRANSFER_PERMISSIONLESS,
         "cannot transfer ownership of a permissionless subnet",
     ),
     *(
         Refusal(
             cls,
             {name: AuthInput((1, 0))},
-            IndicesNotSorted,
+            UtxoReason.INDICES_NOT_SORTED,
             "address indices not sorted and unique",
         )
         for cls, name in (

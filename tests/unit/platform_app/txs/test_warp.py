@@ -3,9 +3,11 @@
 import pytest
 
 from platform_app.txs import warp
-from platform_app.txs.errors import InvalidWarpMessage
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.warp import AddressedCall, HashPayload, L1ValidatorWeight
 from tests.builders.platform import some_id, warp_message
+from tests.builders.reasons import raises
+from utxo.errors import InvalidTx
 
 MESSAGE = warp_message()
 SIGNERS_AT = MESSAGE.rindex(b"\x01" + bytes(96))
@@ -24,8 +26,10 @@ def test_signers_are_the_bits_that_are_set(signers: bytes, count: int) -> None:
 
 
 def test_a_leading_zero_byte_of_signers_is_refused() -> None:
-    with pytest.raises(
-        InvalidWarpMessage, match=r"^failed to parse warp message: bitset is invalid$"
+    with raises(
+        TxSyntaxReason.INVALID_WARP_MESSAGE,
+        kind=InvalidTx,
+        match=r"^failed to parse warp message: bitset is invalid$",
     ):
         warp.parse_signed_message(with_signers(b"\0\x01"))
 
@@ -40,7 +44,11 @@ def test_a_leading_zero_byte_of_signers_is_refused() -> None:
     ],
 )
 def test_bytes_that_are_no_message_are_refused(raw: bytes, reason: str) -> None:
-    with pytest.raises(InvalidWarpMessage, match=f"^failed to parse warp message: .*{reason}"):
+    with raises(
+        TxSyntaxReason.INVALID_WARP_MESSAGE,
+        kind=InvalidTx,
+        match=f"^failed to parse warp message: .*{reason}",
+    ):
         warp.parse_signed_message(raw)
 
 
@@ -50,13 +58,15 @@ def test_payloads_are_hashes_or_calls() -> None:
     assert warp.parse_payload(bytes(6) + digest) == HashPayload(digest)
     call = bytes.fromhex("000000000001 00000002 abcd 00000001 ef")
     assert warp.parse_payload(call) == AddressedCall(b"\xab\xcd", b"\xef")
-    with pytest.raises(InvalidWarpMessage, match="unknown type ID 2"):
+    with raises(TxSyntaxReason.INVALID_WARP_MESSAGE, kind=InvalidTx, match="unknown type ID 2"):
         warp.parse_payload(bytes.fromhex("000000000002"))
 
 
 def test_payloads_of_more_than_24_kibibytes_are_refused() -> None:
-    with pytest.raises(
-        InvalidWarpMessage, match="byte array exceeds maximum length: 24577 > 24576"
+    with raises(
+        TxSyntaxReason.INVALID_WARP_MESSAGE,
+        kind=InvalidTx,
+        match="byte array exceeds maximum length: 24577 > 24576",
     ):
         warp.parse_payload(bytes(24 * 1024 + 1))
 
@@ -68,5 +78,5 @@ def test_weights_are_written_and_read() -> None:
 
     assert raw.hex() == "000000000003" + some_id("validation").hex() + f"{7:016x}{9:016x}"
     assert warp.parse_l1_message(raw) == message
-    with pytest.raises(InvalidWarpMessage, match="insufficient length"):
+    with raises(TxSyntaxReason.INVALID_WARP_MESSAGE, kind=InvalidTx, match="insufficient length"):
         warp.parse_l1_message(raw[:-1])

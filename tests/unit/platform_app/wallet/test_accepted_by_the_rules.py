@@ -12,7 +12,7 @@ from platform_app.state.diff import Diff
 from platform_app.txs.base import Tx
 from platform_app.txs.components import inner_output
 from platform_app.wallet import moving, transactions
-from platform_app.wallet.errors import CannotSign, NoImportableFunds, NotEnoughCoins
+from platform_app.wallet.errors import NotBuilt, WalletReason
 from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import EVM_ID
 from tests.builders import platform
@@ -161,7 +161,9 @@ def test_what_is_built_is_accepted_and_burns_just_the_fee(
 
     try:
         tx = wish.build(one)
-    except NotEnoughCoins:
+    except NotBuilt as error:
+        reason = error.reason
+        assert reason is WalletReason.NOT_ENOUGH_COINS
         event(f"too little for a {wish.name}")
         assert not is_enough(one, wish)
         return
@@ -185,11 +187,13 @@ def test_what_a_subnets_owner_signs_is_accepted(
         added = transactions.build_add_subnet_validator(
             one, platform.subnet_validator(), state=into
         )
-    except NotEnoughCoins:
-        assert usable(one)[0] < FEES.add_subnet_validator
-        return
-    except CannotSign:
-        assert not set(platform.KEYS[:2]) <= set(keys)
+    except NotBuilt as error:
+        reason = error.reason
+        if reason is WalletReason.NOT_ENOUGH_COINS:
+            assert usable(one)[0] < FEES.add_subnet_validator
+        else:
+            assert reason is WalletReason.CANNOT_SIGN
+            assert not set(platform.KEYS[:2]) <= set(keys)
         return
 
     accepted(added, into)
@@ -205,7 +209,9 @@ def test_what_a_subnets_owner_signs_is_accepted(
             genesis_data=b"{}",
             state=into,
         )
-    except NotEnoughCoins:
+    except NotBuilt as error:
+        reason = error.reason
+        assert reason is WalletReason.NOT_ENOUGH_COINS
         event("too little for a chain")
     else:
         event("a chain")
@@ -222,12 +228,14 @@ def test_what_is_imported_is_accepted(
 
     try:
         tx = moving.build_import(one, exported, source_chain=platform.C_CHAIN_ID, to=TO)
-    except NoImportableFunds:
-        event("nothing to import")
-        return
-    except NotEnoughCoins:
-        event("too little for the fee")
-        assert usable(one)[0] < FEES.tx
+    except NotBuilt as error:
+        reason = error.reason
+        if reason is WalletReason.NO_IMPORTABLE_FUNDS:
+            event("nothing to import")
+        else:
+            assert reason is WalletReason.NOT_ENOUGH_COINS
+            event("too little for the fee")
+            assert usable(one)[0] < FEES.tx
         return
     event("an import")
     before = into.unspent()

@@ -4,9 +4,10 @@ import pytest
 
 from platform_app.wallet import backup
 from platform_app.wallet.backup import MAX_KEYS, VERSION, read_backup, write_backup
-from platform_app.wallet.errors import UnreadableExport, WrongPassword
+from platform_app.wallet.errors import WalletError, WalletReason, WrongPassword
 from platform_app.wallet.sealing import Cost
 from tests.builders.platform import KEYS
+from tests.builders.reasons import raises
 
 PASSWORD = "some password"
 
@@ -54,14 +55,15 @@ def test_every_changed_byte_is_noticed() -> None:
     for place in range(len(written)):
         damaged = bytearray(written)
         damaged[place] ^= 1
-        with pytest.raises((UnreadableExport, WrongPassword)):
+        with pytest.raises(WalletError) as refused:
             read_backup(bytes(damaged), PASSWORD)
+        assert refused.value.reason in {WalletReason.UNREADABLE_EXPORT, WalletReason.WRONG_PASSWORD}
 
 
 @pytest.mark.usefixtures("_cheap")
 @pytest.mark.parametrize("cut", [1, 16, 60, 90])
 def test_half_a_backup_is_none(cut: int) -> None:
-    with pytest.raises(UnreadableExport) as refused:
+    with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError) as refused:
         read_backup(write_backup(KEYS[:1], PASSWORD)[:-cut], PASSWORD)
 
     assert str(refused.value) == "exported user is damaged or of an unknown version"
@@ -73,14 +75,14 @@ def test_something_else_is_refused_before_a_key_is_derived(
 ) -> None:
     monkeypatch.delattr(backup, "unlock")
 
-    with pytest.raises(UnreadableExport):
+    with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError):
         read_backup(data, PASSWORD)
 
 
 @pytest.mark.usefixtures("_cheap")
 @pytest.mark.parametrize("keys", [[bytes(32)], [b"\xff" * 32], [b"\1" * 31]])
 def test_what_is_no_key_is_refused(keys: list[bytes]) -> None:
-    with pytest.raises(UnreadableExport):
+    with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError):
         read_backup(write_backup(keys, PASSWORD), PASSWORD)
 
 
@@ -89,5 +91,5 @@ def test_a_user_has_at_most_5000_keys() -> None:
     keys = [number.to_bytes(32, "big") for number in range(1, MAX_KEYS + 2)]
 
     assert read_backup(write_backup(keys[1:], PASSWORD), PASSWORD) == keys[1:]
-    with pytest.raises(UnreadableExport):
+    with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError):
         read_backup(write_backup(keys, PASSWORD), PASSWORD)

@@ -5,8 +5,9 @@ import pytest
 from platform_app.config import UNIT
 from platform_app.txs.components import LockIn, LockOut, inner_output
 from platform_app.wallet.coins import Spend, choose
-from platform_app.wallet.errors import NotEnoughCoins
+from platform_app.wallet.errors import NotBuilt, WalletReason
 from tests.builders import platform
+from tests.builders.reasons import raises
 from tests.builders.wallet import CHANGE, wallet
 from utxo.components import TransferInput
 
@@ -35,9 +36,9 @@ def test_coins_that_are_to_be_avoided_are_not_spent() -> None:
     avoided = frozenset({held[0].utxo_id, held[2].utxo_id})
 
     assert spent(choose(wallet(*held, avoided=avoided), fee=10)) == [1]
-    with pytest.raises(NotEnoughCoins) as refused:
+    with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
         choose(wallet(*held, avoided=avoided), fee=11)
-    assert (refused.value.burned, refused.value.fee) == (10, 11)
+    assert (refused.value.values["burned"], refused.value.values["fee"]) == (10, 11)
 
 
 def test_nothing_is_spent_for_nothing() -> None:
@@ -74,10 +75,10 @@ def test_locked_coins_are_staked_first_and_keep_lock_and_owner() -> None:
 def test_locked_coins_stay_where_nothing_is_staked() -> None:
     locked = platform.utxo(10, number=0, stakeable_until=LATER)
 
-    with pytest.raises(NotEnoughCoins) as refused:
+    with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
         choose(wallet(locked), fee=1)
 
-    assert (refused.value.burned, refused.value.staked) == (0, 0)
+    assert (refused.value.values["burned"], refused.value.values["staked"]) == (0, 0)
 
 
 def test_a_locked_coin_opens_for_staking_only_until_its_locktime() -> None:
@@ -167,7 +168,7 @@ def test_inputs_and_outputs_come_in_the_order_of_the_wire() -> None:
 def test_too_little_is_refused_in_the_references_words() -> None:
     held = [platform.utxo(10, number=0, stakeable_until=LATER), platform.utxo(3, number=1)]
 
-    with pytest.raises(NotEnoughCoins) as refused:
+    with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
         choose(wallet(*held), fee=2, stake=UNIT)
 
     assert str(refused.value) == (

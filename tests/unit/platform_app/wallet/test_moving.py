@@ -5,16 +5,12 @@ from dataclasses import replace
 import pytest
 
 from platform_app.config import UNIT
-from platform_app.wallet.errors import AmountOverflow, NoImportableFunds, NotEnoughCoins
-from platform_app.wallet.moving import (
-    IMPORT_ROOM,
-    build_export,
-    build_import,
-    build_transfer,
-)
+from platform_app.wallet.errors import NotBuilt, WalletReason
+from platform_app.wallet.moving import IMPORT_ROOM, build_export, build_import, build_transfer
 from primitives import uint64
 from tests.builders import platform
 from tests.builders.platform_state import executed, state
+from tests.builders.reasons import raises
 from tests.builders.wallet import CHANGE, wallet
 from utxo.components import UTXO
 
@@ -65,14 +61,14 @@ def test_an_export_leaves_for_another_chain() -> None:
 def test_an_amount_without_its_fee_is_too_little() -> None:
     purse = platform.utxo(UNIT)
 
-    with pytest.raises(NotEnoughCoins) as refused:
+    with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
         build_export(wallet(purse), amount=UNIT, to=TWO, destination_chain=C_CHAIN)
 
     assert str(refused.value).endswith(f"({UNIT}, 0) but need ({UNIT + FEE}, 0)")
 
 
 def test_an_amount_of_more_than_64_bits_with_its_fee_is_refused() -> None:
-    with pytest.raises(AmountOverflow, match=r"^overflow$"):
+    with raises(WalletReason.AMOUNT_OVERFLOW, kind=NotBuilt, match=r"^overflow$"):
         build_transfer(wallet(), amount=uint64.MAX, to=TWO)
 
 
@@ -98,7 +94,7 @@ def test_too_small_an_import_is_paid_for_on_this_chain() -> None:
 
 
 def test_too_small_an_import_that_nobody_pays_for_is_refused() -> None:
-    with pytest.raises(NotEnoughCoins) as refused:
+    with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt) as refused:
         imported(shared(FEE - 1))
 
     assert str(refused.value).endswith("(0, 0) but need (1, 0)")
@@ -151,7 +147,7 @@ def test_what_no_output_can_hold_waits_for_the_next_import() -> None:
     ids=["anothers", "time-locked", "of too many", "locked"],
 )
 def test_what_these_keys_cannot_open_is_not_imported(exported: UTXO) -> None:
-    with pytest.raises(NoImportableFunds) as refused:
+    with raises(WalletReason.NO_IMPORTABLE_FUNDS, kind=NotBuilt) as refused:
         imported(exported, purse=(platform.utxo(UNIT),))
 
     assert str(refused.value) == "no spendable funds were found"

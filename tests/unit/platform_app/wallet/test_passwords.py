@@ -3,8 +3,9 @@
 import pytest
 
 from platform_app.wallet import passwords
-from platform_app.wallet.errors import EmptyPassword, PasswordTooLong, PasswordTooWeak
+from platform_app.wallet.errors import WalletError, WalletReason
 from platform_app.wallet.passwords import JUDGED, MAX_READINGS, verify_password
+from tests.builders.reasons import raises
 
 EVERY_SYMBOL = "4@8({[<369&#!1/|0$5+7%2"
 """All symbols that replace letters; rating such a text as a whole takes seconds."""
@@ -21,14 +22,14 @@ def test_a_password_that_takes_long_to_guess_is_taken(password: str) -> None:
     "password", ["a", "password", "qwertyuiop", "1234567890!@#$%^&*()", "aaaaaaaaaaaaaaaaaaaaa"]
 )
 def test_a_password_that_is_guessed_soon_is_refused(password: str) -> None:
-    with pytest.raises(PasswordTooWeak) as refused:
+    with raises(WalletReason.PASSWORD_TOO_WEAK, kind=WalletError) as refused:
         verify_password(password)
 
     assert str(refused.value) == "password is too weak"
 
 
 def test_no_password_is_refused() -> None:
-    with pytest.raises(EmptyPassword) as refused:
+    with raises(WalletReason.EMPTY_PASSWORD, kind=WalletError) as refused:
         verify_password("")
 
     assert str(refused.value) == "empty password"
@@ -40,7 +41,7 @@ def test_a_password_of_1024_bytes_is_taken() -> None:
 
 @pytest.mark.parametrize("password", ["a long one, " * 85 + "12345", "é" * 513])
 def test_a_password_of_more_bytes_is_refused(password: str) -> None:
-    with pytest.raises(PasswordTooLong) as refused:
+    with raises(WalletReason.PASSWORD_TOO_LONG, kind=WalletError) as refused:
         verify_password(password)
 
     assert str(refused.value) == "password exceeds maximum length of 1024 chars"

@@ -3,9 +3,10 @@
 import pytest
 
 from platform_app.config import DAY, reference_config
-from platform_app.wallet.errors import RateOutOfRange, StartTooFar, StartTooSoon
+from platform_app.wallet.errors import WalletError, WalletReason
 from platform_app.wallet.terms import shares_of, verify_start
 from tests.builders.platform import CONFIG, NOW
+from tests.builders.reasons import raises
 
 
 @pytest.mark.parametrize("start", [0, NOW + 20, NOW + 14 * DAY])
@@ -15,14 +16,14 @@ def test_starts_at_once_and_from_20_seconds_to_two_weeks_ahead_are_taken(start: 
 
 @pytest.mark.parametrize("start", [1, NOW, NOW + 19])
 def test_an_earlier_start_is_refused(start: int) -> None:
-    with pytest.raises(StartTooSoon) as refused:
+    with raises(WalletReason.START_TOO_SOON, kind=WalletError) as refused:
         verify_start(start, now=NOW, config=CONFIG)
 
     assert str(refused.value) == "start time must be at least 20s in the future"
 
 
 def test_a_later_start_is_refused() -> None:
-    with pytest.raises(StartTooFar) as refused:
+    with raises(WalletReason.START_TOO_FAR, kind=WalletError) as refused:
         verify_start(NOW + 14 * DAY + 1, now=NOW, config=CONFIG)
 
     assert str(refused.value) == "start time is too far in the future"
@@ -44,7 +45,7 @@ def test_percent_become_millionths_as_floats_of_32_bits_have_them(rate: float, s
 
 @pytest.mark.parametrize("rate", [-0.0001, 100.0001, float("nan"), float("inf"), -1, 1e300])
 def test_what_is_no_percentage_is_refused(rate: float) -> None:
-    with pytest.raises(RateOutOfRange) as refused:
+    with raises(WalletReason.RATE_OUT_OF_RANGE, kind=WalletError) as refused:
         shares_of(rate)
 
     assert str(refused.value) == (

@@ -3,20 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from platform_app.config import DAY
-from platform_app.txs import errors as syntax
 from platform_app.txs.base import Tx
+from platform_app.txs.errors import TxSyntaxReason
 from platform_app.wallet import transactions
-from platform_app.wallet.errors import (
-    CannotSign,
-    ChainOfPrimaryNetwork,
-    NotASubnet,
-    NotEnoughCoins,
-    SubnetMissing,
-    SubnetValidatorOfPrimaryNetwork,
-)
+from platform_app.wallet.errors import NotBuilt, WalletError, WalletReason
 from platform_app.wallet.wallet import PlatformWallet
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.ids import AVM_ID, EVM_ID, NFT_FX_ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID
@@ -25,7 +16,7 @@ from tests.builders.platform_state import MemoryState, executed, staker, stakers
 from tests.builders.reasons import raises
 from tests.builders.wallet import CHANGE, wallet
 from utxo.components import OutputOwners, SignatureCredential
-from utxo.errors import AddressesNotSorted, UnspendableOutput
+from utxo.errors import InvalidTx, UtxoReason
 
 CONFIG = platform.CONFIG
 ONE, TWO, THREE = platform.ADDRESSES[:3]
@@ -115,12 +106,14 @@ def test_a_subnet_is_created_whose_control_keys_are_put_in_order() -> None:
 
 
 def test_a_subnet_without_enough_control_keys_is_not_built() -> None:
-    with pytest.raises(UnspendableOutput, match=r"^output is unspendable$"):
+    with raises(UtxoReason.UNSPENDABLE_OUTPUT, kind=InvalidTx, match=r"^output is unspendable$"):
         transactions.build_create_subnet(rich(), control_keys=[ONE], threshold=2)
 
 
 def test_a_subnet_with_a_control_key_twice_is_not_built() -> None:
-    with pytest.raises(AddressesNotSorted, match=r"^addresses not sorted and unique$"):
+    with raises(
+        UtxoReason.ADDRESSES_NOT_SORTED, kind=InvalidTx, match=r"^addresses not sorted and unique$"
+    ):
         transactions.build_create_subnet(rich(), control_keys=[ONE, ONE], threshold=1)
 
 
@@ -150,7 +143,7 @@ def test_a_key_that_pays_and_authorizes_makes_one_signature() -> None:
 
 
 def test_too_few_control_keys_authorize_nothing() -> None:
-    with pytest.raises(CannotSign) as refused:
+    with raises(WalletReason.CANNOT_SIGN, kind=NotBuilt) as refused:
         transactions.build_add_subnet_validator(
             rich(), platform.subnet_validator(), state=with_subnet()
         )
@@ -161,7 +154,7 @@ def test_too_few_control_keys_authorize_nothing() -> None:
 def test_control_keys_that_must_not_sign_yet_authorize_nothing() -> None:
     later = replace(SUBNET_OWNER, locktime=platform.NOW + 1)
 
-    with pytest.raises(CannotSign):
+    with raises(WalletReason.CANNOT_SIGN, kind=NotBuilt):
         transactions.build_add_subnet_validator(
             rich(KEY_1, KEY_2),
             platform.subnet_validator(),
@@ -170,7 +163,7 @@ def test_control_keys_that_must_not_sign_yet_authorize_nothing() -> None:
 
 
 def test_a_subnet_that_does_not_exist_authorizes_nothing() -> None:
-    with pytest.raises(SubnetMissing) as refused:
+    with raises(WalletReason.SUBNET_MISSING, kind=NotBuilt) as refused:
         transactions.build_add_subnet_validator(
             rich(), platform.subnet_validator(), state=some_state()
         )
@@ -189,7 +182,7 @@ def test_a_transaction_that_created_no_subnet_authorizes_nothing() -> None:
     into.accept(executed(other, into))
     validator = platform.subnet_validator(subnet_id=other.tx_id)
 
-    with pytest.raises(NotASubnet) as refused:
+    with raises(WalletReason.NOT_A_SUBNET, kind=NotBuilt) as refused:
         transactions.build_add_subnet_validator(rich(), validator, state=into)
 
     assert str(refused.value) == (
@@ -199,7 +192,7 @@ def test_a_transaction_that_created_no_subnet_authorizes_nothing() -> None:
 
 
 def test_the_primary_network_has_no_permissioned_validators() -> None:
-    with pytest.raises(SubnetValidatorOfPrimaryNetwork) as refused:
+    with raises(WalletReason.SUBNET_VALIDATOR_OF_PRIMARY_NETWORK, kind=WalletError) as refused:
         transactions.build_add_subnet_validator(
             rich(),
             platform.subnet_validator(subnet_id=PRIMARY_NETWORK_ID),
@@ -254,14 +247,14 @@ def test_the_avm_gets_the_extension_for_transfers() -> None:
 
 
 def test_the_primary_network_gets_no_blockchains() -> None:
-    with pytest.raises(ChainOfPrimaryNetwork) as refused:
+    with raises(WalletReason.CHAIN_OF_PRIMARY_NETWORK, kind=WalletError) as refused:
         transactions.build_create_chain(rich(), **chain(subnet_id=PRIMARY_NETWORK_ID))
 
     assert str(refused.value) == "new blockchain can't be validated by primary network"
 
 
 def test_a_blockchain_with_an_illegal_name_is_not_built() -> None:
-    with pytest.raises(syntax.IllegalChainName):
+    with raises(TxSyntaxReason.ILLEGAL_CHAIN_NAME, kind=InvalidTx):
         transactions.build_create_chain(rich(KEY_1, KEY_2), **chain(name="a-chain"))
 
 
@@ -271,7 +264,7 @@ def test_a_name_that_fits_into_no_field_is_not_built() -> None:
 
 
 def test_money_is_looked_at_before_the_subnet() -> None:
-    with pytest.raises(NotEnoughCoins):
+    with raises(WalletReason.NOT_ENOUGH_COINS, kind=NotBuilt):
         transactions.build_create_chain(wallet(), **chain(state=some_state()))
 
 
