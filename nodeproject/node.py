@@ -37,9 +37,9 @@ from nodeproject.web.get_pages import Plain
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
 from platform_app.api import PlatformRpc
-from platform_app.api.own_node import own_node_id
+from platform_app.api.presence import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain
-from platform_app.local.renewal import Renewal
+from platform_app.renewal import Renewal
 from platform_app.services.runtime import PlatformRuntime
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from primitives.networks import LOCAL

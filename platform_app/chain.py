@@ -16,17 +16,15 @@ from chaindb.database import Database
 from chaindb.events import ChainEvents
 from chaindb.locks import Lock
 from chaindb.wakeup import Wakeup
-from platform_app.config import PlatformConfig, reference_config, specification_config
-from platform_app.executor.env import Env
+from platform_app.config import Env, PlatformConfig, reference_config, specification_config
 from platform_app.memory.answers import AnswerMemory, ChainPosition
-from platform_app.memory.stakers import StakerMemories
-from platform_app.memory.versioned import StakerVersion
+from platform_app.memory.stakers import StakerMemories, StakerVersion
 from platform_app.settings import PlatformSettings
 from platform_app.state.chain import ChainState
 from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
-from platform_app.txs.components import ProofOfPossession
+from platform_app.txs.base import ProofOfPossession
 from platform_app.wallet.errors import KeystoreBusy
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID

@@ -1,4 +1,4 @@
-"""The parameters that differ between networks: staking limits, fees, rewards. Values only, no rules.
+"""The parameters that differ between networks, and the environment of execution. Values only, no rules.
 
 Amounts are in the smallest unit (specification 1: microunits), durations in seconds, shares in
 millionths. There are two scales (design.md 9): the specification's with 6 decimals (gaps.md 2), and the
@@ -7,6 +7,7 @@ reference implementation's with 9 (pchain.md 5.4.2, 6.1).
 
 from dataclasses import dataclass, field, replace
 
+from primitives.ids import ID
 from primitives.networks import hrp_of
 
 DAY = 24 * 60 * 60
@@ -160,3 +161,18 @@ def reference_config(network_id: int) -> PlatformConfig:
             config, validator_fees=ValidatorFeeConfig(min_price=512, excess_conversion=51_937_021)
         )
     return config
+
+
+@dataclass(frozen=True, slots=True)
+class Env:
+    """The environment in which transactions and blocks are executed."""
+
+    config: PlatformConfig
+    asset_id: ID
+    """The Primary Network's staking asset, in which fees are paid."""
+    now: int
+    """The node's clock in Unix seconds: no block may be far ahead of it."""
+    x_chain_id: ID
+    c_chain_id: ID
+    p_chain_height: int | None = None
+    """The P-Chain height whose validators sign warp messages (p2p.md 11.4); None outside of a block that has one."""

@@ -23,8 +23,8 @@ from platform_app.models import (
 from platform_app.selectors import outputs
 from platform_app.store import rows
 from platform_app.txs.base import Tx as SignedTx
+from platform_app.txs.base import inner_input, inner_output
 from platform_app.txs.codec import GENESIS_CODEC, parse
-from platform_app.txs.components import inner_input, inner_output
 from primitives.addresses import format_address
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, ShortID, utxo_id

@@ -35,8 +35,8 @@ from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 from primitives.ids import ShortID
 from primitives.reasons import ErrorWithReason
+from utxo.coins import Keychain
 from utxo.errors import InvalidTx
-from utxo.keychain import Keychain
 
 WEI: Final = 10**18
 TIP: Final = 10**9

@@ -5,8 +5,7 @@ from typing import Any
 
 from adminkit.formats import format_time, format_units
 from platform_app.txs import l1, staking, subnets
-from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.components import inner_input, inner_output
+from platform_app.txs.base import BaseTx, Tx, inner_input, inner_output
 from primitives.ids import PRIMARY_NETWORK_ID
 
 

@@ -6,8 +6,8 @@ from argparse import ArgumentTypeError
 from pathlib import Path
 from typing import Any, Final
 
-from platform_app.genesis.built_in import Founder
-from platform_app.txs.components import ProofOfPossession
+from platform_app.genesis.building import Founder
+from platform_app.txs.base import ProofOfPossession
 from primitives import bls
 from primitives.cb58 import Cb58Error
 from primitives.identity import CertificateError, check_certificate, node_id_of

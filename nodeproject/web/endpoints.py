@@ -42,7 +42,7 @@ from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
 from platform_app.api import keystore as keystore_api
 from platform_app.api import xchain as xchain_api
-from platform_app.api.own_node import own_node_id
+from platform_app.api.presence import own_node_id
 from primitives.ids import PRIMARY_NETWORK_ID
 from primitives.networks import CCHAIN_ALIASES, PLATFORM_ALIASES, XCHAIN_ALIASES
 from primitives.node_identity import IdentityFiles

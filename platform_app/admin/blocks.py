@@ -1,11 +1,14 @@
-"""Blocks of the P-Chain in the admin, decoded, with their transactions."""
+"""Blocks of the P-Chain in the admin with their transactions, and decoded objects as JSON with links."""
 
+from collections.abc import Callable, Collection, Iterator, Mapping
+from json import dumps
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Length
 from django.http import HttpRequest
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
@@ -13,12 +16,97 @@ from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb.fields import row_id
-from platform_app.admin import decoded, display, flows, links
+from platform_app.admin import display, flows, links
 from platform_app.blocks.block import Block as Decoded
-from platform_app.blocks.block import parse_block
-from platform_app.blocks.render import render_block
+from platform_app.blocks.block import parse_block, render_block
 from platform_app.models import Block, BlockKind, Tx
 from primitives.codec_errors import CodecError
+from primitives.ids import ID, PRIMARY_NETWORK_ID
+
+MAX_LINES = 2_000
+"""The maximum number of JSON lines shown; a full block would have ten times as many."""
+MAX_CHARACTERS = 400
+"""The maximum length of a string shown: the genesis of a blockchain may be a megabyte long."""
+
+_INDENT = "  "
+
+
+def show_json(value: Any, known_txs: Collection[ID]) -> SafeString:
+    """Return JSON in a scrolling box; the IDs of known transactions are links."""
+    walk = _LazyJson({str(tx_id) for tx_id in known_txs})
+    lines: list[SafeString] = []
+    for item in walk.lines(value, key="", depth=0, prefix="", suffix=""):
+        if len(lines) == MAX_LINES:
+            lines.append(format_html('<span class="nd-faint">{}</span>', "… and so on"))
+            break
+        lines.append(item)
+    return format_html(
+        '<pre class="nd-box nd-json" tabindex="0">{}</pre>',
+        format_html_join("\n", "{}", ((line,) for line in lines)),
+    )
+
+
+class _LazyJson:
+    """Writes JSON lazily, line by line."""
+
+    def __init__(self, known_txs: Collection[str]) -> None:
+        def known(text: str) -> str | None:
+            return links.tx_page(text) if text in known_txs else None
+
+        self._links: Mapping[str, Callable[[str], str | None]] = {
+            "id": known,
+            "txID": known,
+            "parentID": links.block_page,
+            "subnetID": links.subnet_page,
+            "nodeID": links.node_page,
+            "addresses": links.address_page,
+            "blockchainID": _blockchain_page,
+            "sourceChain": _blockchain_page,
+            "destinationChain": _blockchain_page,
+        }
+
+    def lines(
+        self, value: Any, *, key: str, depth: int, prefix: object, suffix: str
+    ) -> Iterator[SafeString]:
+        """Yield the lines of a value; the prefix contains its key, the suffix a comma."""
+        indent = _INDENT * depth
+        if not value or not isinstance(value, dict | list):
+            yield format_html("{}{}{}{}", indent, prefix, self._leaf(value, key), suffix)
+            return
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        yield format_html("{}{}{}", indent, prefix, opening)
+        last = len(value) - 1
+        for place, part in enumerate(value):
+            # Elements of a list have the key of the list: `addresses` are addresses.
+            name, inner = (part, value[part]) if isinstance(value, dict) else (key, part)
+            yield from self.lines(
+                inner,
+                key=name,
+                depth=depth + 1,
+                prefix=_named(name) if isinstance(value, dict) else "",
+                suffix="," if place < last else "",
+            )
+        yield format_html("{}{}{}", indent, closing, suffix)
+
+    def _leaf(self, value: Any, key: str) -> SafeString | str:
+        if not isinstance(value, str):
+            return dumps(value)
+        shown = dumps(value[:MAX_CHARACTERS], ensure_ascii=False)
+        if len(value) > MAX_CHARACTERS:
+            more = f" … {len(value):,} characters"
+            return format_html('{}<span class="nd-faint">{}</span>', shown, more)
+        find = self._links.get(key)
+        page = find(value) if find else None
+        return shown if page is None else format_html('<a href="{}">{}</a>', page, shown)
+
+
+def _named(name: str) -> SafeString:
+    return format_html('<span class="nd-key">{}</span>: ', dumps(name))
+
+
+def _blockchain_page(text: str) -> str | None:
+    return None if text == str(PRIMARY_NETWORK_ID) else links.page("blockchain", text)
+
 
 MAX_TXS = 50
 """The number of transactions listed on a block's page; a link leads to all of them."""
@@ -140,7 +228,7 @@ class BlockAdmin(IdentifierAdmin):
             return display.faint("These bytes are no block that this node knows.")
         txs = found.txs if found.proposal is None else (*found.txs, found.proposal)
         known = {tx.tx_id for tx in txs} | flows.known_txs(txs)
-        return decoded.show_json(render_block(found, display.format_owner), known)
+        return show_json(render_block(found, display.format_owner), known)
 
     @admin.display(description="Bytes")
     @asked_once

@@ -12,7 +12,7 @@ from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.stakers import CurrentSet
 from platform_app.models import Block, MempoolTx, Tx
-from platform_app.selectors import accepted, rates, stakers
+from platform_app.selectors import accepted, figures, stakers
 from platform_app.store.blocks import Tip
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -41,7 +41,7 @@ def overview() -> Overview | None:
 
 
 def _rates(now: int) -> SafeString:
-    found = rates.minutes(platform_chain(), now)
+    found = figures.minutes(platform_chain(), now)
     return charts.beside(
         charts.rate("Transactions", [other.transactions for other in found]),
         charts.rate("Blocks", [item.blocks for item in found]),

@@ -38,7 +38,7 @@ from platform_app.apps import platform_chain
 from platform_app.config import MILLION, REFERENCE_UNIT
 from platform_app.models import Outcome, Phase, Tx
 from platform_app.store import rows
-from platform_app.txs.components import LockOut, inner_output
+from platform_app.txs.base import LockOut, inner_output
 from primitives.addresses import format_address
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from utxo.components import OutputOwners, UtxoContent

@@ -9,7 +9,7 @@ from platform_app.admin import display, links
 from platform_app.models import UTXO, SharedUTXO, StakeOutput, Tx
 from platform_app.store import rows
 from platform_app.txs.base import Tx as SignedTx
-from platform_app.txs.components import inner_input, inner_output
+from platform_app.txs.base import inner_input, inner_output
 from primitives.ids import ID, utxo_id
 from utxo.components import TransferableOutput
 

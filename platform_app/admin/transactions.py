@@ -15,7 +15,7 @@ from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from adminkit.read_only import asked_once
 from chaindb.fields import HEIGHTS, row_id
-from platform_app.admin import decoded, display, flows, links
+from platform_app.admin import blocks, display, flows, links
 from platform_app.apps import platform_chain
 from platform_app.models import Block, Staker, Tx, TxKind
 from platform_app.txs.base import Tx as SignedTx
@@ -81,7 +81,7 @@ class OpenedTxAdmin(IdentifierAdmin):
         opened = self.opened(row)
         if opened is None:
             return display.faint("These bytes are no transaction that this node knows.")
-        return decoded.show_json(render_tx(opened.tx, display.format_owner), opened.known_txs)
+        return blocks.show_json(render_tx(opened.tx, display.format_owner), opened.known_txs)
 
     @admin.display(description="Bytes")
     @asked_once

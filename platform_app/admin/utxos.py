@@ -18,7 +18,7 @@ from platform_app.admin.transactions import read
 from platform_app.apps import platform_chain
 from platform_app.models import UTXO, SharedUTXO, SharedUTXOOwner, Tx, UTXOOwner
 from platform_app.store import rows
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import inner_output
 from primitives.ids import ID, PRIMARY_NETWORK_ID, utxo_id
 
 REWARDS = 2

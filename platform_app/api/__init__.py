@@ -11,19 +11,7 @@ answer on the event loop from cached results about the accepted state (`answers`
 
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
-from platform_app.api import (
-    blocks,
-    chains,
-    fees,
-    heights,
-    params,
-    presence,
-    staking,
-    subnets,
-    transactions,
-    utxos,
-    validators,
-)
+from platform_app.api import chains, heights, params, presence, transactions, utxos, validators
 from platform_app.api.keystore import add_key_methods
 from platform_app.api.rpc import Methods, PlatformRpc
 from platform_app.api.wallet import add_wallet_methods
@@ -56,12 +44,12 @@ def _chain(methods: Methods) -> None:
     methods.add_kept("platform.getTimestamp", chains.get_timestamp)
     methods.add_kept(
         "platform.getBlock",
-        blocks.get_block,
+        heights.get_block,
         params=[Param("blockID", params.identifier, EMPTY_ID), _ENCODING],
     )
     methods.add_kept(
         "platform.getBlockByHeight",
-        blocks.get_block_by_height,
+        heights.get_block_by_height,
         params=[Param("height", params.uint64, 0), _ENCODING],
     )
 
@@ -83,7 +71,9 @@ def _funds(methods: Methods) -> None:
             _ENCODING,
         ],
     )
-    methods.add_kept("platform.getRewardUTXOs", staking.get_reward_utxos, params=[_TX, _ENCODING])
+    methods.add_kept(
+        "platform.getRewardUTXOs", validators.get_reward_utxos, params=[_TX, _ENCODING]
+    )
 
 
 def _transactions(methods: Methods) -> None:
@@ -118,19 +108,21 @@ def _validators(methods: Methods) -> None:
     )
     methods.add(
         "platform.getL1Validator",
-        fees.get_l1_validator,
+        transactions.get_l1_validator,
         params=[Param("validationID", params.identifier, EMPTY_ID)],
     )
 
 
 def _staking(methods: Methods) -> None:
-    methods.add_kept("platform.getStakingAssetID", staking.get_staking_asset_id, params=[_SUBNET])
-    methods.add("platform.getMinStake", staking.get_min_stake, params=[_SUBNET], hot=True)
-    methods.add_kept("platform.getTotalStake", staking.get_total_stake, params=[_SUBNET])
-    methods.add_kept("platform.getCurrentSupply", staking.get_current_supply, params=[_SUBNET])
+    methods.add_kept(
+        "platform.getStakingAssetID", validators.get_staking_asset_id, params=[_SUBNET]
+    )
+    methods.add("platform.getMinStake", validators.get_min_stake, params=[_SUBNET], hot=True)
+    methods.add_kept("platform.getTotalStake", validators.get_total_stake, params=[_SUBNET])
+    methods.add_kept("platform.getCurrentSupply", validators.get_current_supply, params=[_SUBNET])
     methods.add_kept(
         "platform.getStake",
-        staking.get_stake,
+        validators.get_stake,
         params=[
             _ADDRESSES,
             Param("validatorsOnly", params.boolean, default=False),
@@ -139,7 +131,7 @@ def _staking(methods: Methods) -> None:
     )
     methods.add(
         "platform.getMaxStakeAmount",
-        staking.get_max_stake_amount,
+        validators.get_max_stake_amount,
         params=[
             _SUBNET,
             Param("nodeID", params.node_id, EMPTY_NODE_ID),
@@ -151,10 +143,10 @@ def _staking(methods: Methods) -> None:
 
 def _subnets(methods: Methods) -> None:
     blockchain = [Param("blockchainID", params.identifier, PRIMARY_NETWORK_ID)]
-    methods.add_kept("platform.getSubnet", subnets.get_subnet, params=[_SUBNET])
+    methods.add_kept("platform.getSubnet", chains.get_subnet, params=[_SUBNET])
     methods.add_kept(
         "platform.getSubnets",
-        subnets.get_subnets,
+        chains.get_subnets,
         params=[Param("ids", params.few_of("IDs", params.identifier, EMPTY_ID), ())],
     )
     methods.add_kept("platform.getBlockchains", chains.get_blockchains)
@@ -168,7 +160,7 @@ def _subnets(methods: Methods) -> None:
 
 
 def _fees(methods: Methods) -> None:
-    methods.add("platform.getFeeConfig", fees.get_fee_config, hot=True)
-    methods.add_kept("platform.getFeeState", fees.get_fee_state)
-    methods.add("platform.getValidatorFeeConfig", fees.get_validator_fee_config, hot=True)
-    methods.add_kept("platform.getValidatorFeeState", fees.get_validator_fee_state)
+    methods.add("platform.getFeeConfig", transactions.get_fee_config, hot=True)
+    methods.add_kept("platform.getFeeState", transactions.get_fee_state)
+    methods.add("platform.getValidatorFeeConfig", transactions.get_validator_fee_config, hot=True)
+    methods.add_kept("platform.getValidatorFeeState", transactions.get_validator_fee_state)

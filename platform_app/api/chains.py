@@ -1,21 +1,24 @@
-"""The chain's height and time, and the blockchains of all subnets."""
+"""The chain's height and time, and the subnets with their owners and blockchains."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+import msgspec
 
 from chaindb import clock
 from chaindb.chains import C_CHAIN, is_left_out
 from platform_app.api import chain_names
 from platform_app.api.errors import NOT_FOUND, refused, saying, shortened
-from platform_app.api.own_node import own_node_id
 from platform_app.api.params import quoted
+from platform_app.api.presence import own_node_id
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json, moment
 from platform_app.selectors import accepted, stakers, subnets
-from platform_app.selectors.subnets import BlockchainRecord
+from platform_app.selectors.subnets import BlockchainRecord, SubnetRecord
 from primitives.cb58 import Cb58Error
 from primitives.ids import (
     AVM_ID,
+    EMPTY_ID,
     EVM_ID,
     ID,
     NFT_FX_ID,
@@ -63,7 +66,11 @@ def get_blockchains(rpc: PlatformRpc) -> Json:
     creation (gaps.md 3). NODE_PARAMETERS=avalanchego selects the reference's order: the blockchains of subnets, by
     subnet, then the C-Chain and the X-Chain.
     """
-    return {"blockchains": [_to_json(blockchain) for blockchain in subnets.blockchains(rpc.chain)]}
+    return {
+        "blockchains": [
+            _blockchain_json(blockchain) for blockchain in subnets.blockchains(rpc.chain)
+        ]
+    }
 
 
 def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
@@ -116,7 +123,7 @@ def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:
     return own in stakers.current_validators(rpc.chain, found.subnet_id).by_node
 
 
-def _to_json(found: BlockchainRecord) -> Json:
+def _blockchain_json(found: BlockchainRecord) -> Json:
     return {
         "id": str(found.blockchain_id),
         "name": found.name,
@@ -170,3 +177,70 @@ def _find(known: Mapping[str, ID], name: str) -> ID | None:
         return ID.parse(name)
     except (Cb58Error, WrongIdLength):
         return None
+
+
+_encode: Final = msgspec.json.Encoder().encode
+
+_PRIMARY_NETWORK: Final[Json] = {
+    "id": str(PRIMARY_NETWORK_ID),
+    "controlKeys": [],
+    "threshold": "0",
+}
+
+
+def get_subnets(rpc: PlatformRpc, ids: Sequence[ID]) -> Json:
+    """platform.getSubnets: all subnets, or the existing ones of the given IDs.
+
+    Unspecified: all subnets are in order of creation, with the Primary Network last; an empty list of IDs
+    means all subnets (gaps.md 3).
+    """
+    if not ids:
+        return {
+            "subnets": [
+                *(_subnet_json(rpc, subnet) for subnet in subnets.subnets(rpc.chain)),
+                _PRIMARY_NETWORK,
+            ]
+        }
+    created = subnets.subnets(
+        rpc.chain, [identifier for identifier in ids if identifier != PRIMARY_NETWORK_ID]
+    )
+    known = {item.subnet_id: _subnet_json(rpc, item) for item in created}
+    known[PRIMARY_NETWORK_ID] = _PRIMARY_NETWORK
+    return {"subnets": [known[fromkey] for fromkey in dict.fromkeys(ids) if fromkey in known]}
+
+
+def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:
+    """platform.getSubnet: one subnet. All subnets of this chain are permissioned."""
+    if subnet_id == PRIMARY_NETWORK_ID:
+        raise refused("the primary network isn't a subnet")
+    found = subnets.subnet(rpc.chain, subnet_id)
+    if found is None:
+        raise refused(NOT_FOUND)
+    return {
+        "isPermissioned": True,
+        "controlKeys": _control_keys_of(rpc, found),
+        "threshold": str(found.threshold),
+        "locktime": str(found.locktime),
+        "subnetTransformationTxID": str(EMPTY_ID),
+        "conversionID": str(EMPTY_ID),
+        "managerChainID": str(EMPTY_ID),
+        "managerAddress": None,
+    }
+
+
+def _subnet_json(rpc: PlatformRpc, subnet: SubnetRecord) -> Json:
+    return {
+        "id": str(subnet.subnet_id),
+        "controlKeys": _control_keys_of(rpc, subnet),
+        "threshold": str(subnet.threshold),
+    }
+
+
+def _control_keys_of(rpc: PlatformRpc, subnet: SubnetRecord) -> msgspec.Raw:
+    """Return a subnet's control keys as a JSON array, cached because rendering thousands of them is slow."""
+
+    def render() -> bytes:
+        text: bytes = _encode([rpc.address(address) for address in subnet.owner.addresses])
+        return text
+
+    return msgspec.Raw(rpc.control_keys.of(subnet.raw_owner, render))

@@ -1,4 +1,4 @@
-"""Validator sets at any height, and samples of the current set."""
+"""Blocks by ID and by height, validator sets at any height, and samples of the current set."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -9,13 +9,43 @@ from typing import Any, Final
 
 from jsonrpc.errors import JsonRpcError
 from platform_app.api.chains import proposed_height
-from platform_app.api.errors import refused
+from platform_app.api.errors import NOT_FOUND, refused
 from platform_app.api.params import ProposedHeight
 from platform_app.api.rpc import PlatformRpc
 from platform_app.api.wire import Json
+from platform_app.blocks.block import parse_block, render_block
 from platform_app.memory.stakers import Member, Members
-from platform_app.selectors import stakers
+from platform_app.selectors import accepted, stakers
+from platform_app.selectors.accepted import StoredBlock
+from primitives.checksummed import TextEncoding, encode
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
+
+
+def get_block(rpc: PlatformRpc, block_id: ID, encoding: TextEncoding) -> Json:
+    """platform.getBlock: an accepted block by its ID."""
+    found = accepted.block(rpc.chain, block_id)
+    if found is None:
+        raise refused(f"couldn't get block with id {block_id}: {NOT_FOUND}")
+    return _to_json(rpc, found, encoding)
+
+
+def get_block_by_height(rpc: PlatformRpc, height: int, encoding: TextEncoding) -> Json:
+    """platform.getBlockByHeight: an accepted block by its height; the genesis block is at 0."""
+    found = accepted.block_at(rpc.chain, height)
+    if found is None:
+        raise refused(f"couldn't get block at height {height}: {NOT_FOUND}")
+    return _to_json(rpc, found, encoding)
+
+
+def _to_json(rpc: PlatformRpc, found: StoredBlock, encoding: TextEncoding) -> Json:
+    """Return a block in the requested encoding; in JSON all its numbers are plain, as in the reference."""
+    if encoding is TextEncoding.JSON:
+        return {
+            "block": render_block(parse_block(found.raw), rpc.address),
+            "encoding": encoding.value,
+        }
+    return {"block": encode(found.raw, encoding), "encoding": encoding.value}
+
 
 _FLAGS: Final = 0xE0
 """Flag bits in the first byte of a compressed BLS key."""

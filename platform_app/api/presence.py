@@ -1,4 +1,4 @@
-"""The current state of validators' nodes: uptime, and whether they are connected.
+"""The ID of this node, and the state of validators' nodes: uptime, and whether they are connected.
 
 All nodes count as online until the first peer ever connects, as for rewards (pchain.md 7.5).
 """
@@ -8,12 +8,20 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from chaindb import clock
-from platform_app.api.own_node import own_node_id
 from platform_app.chain import PlatformChain
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
 from platform_app.store.uptime import Uptime
 from primitives.ids import NodeID
+
+
+def own_node_id(chain: PlatformChain) -> NodeID | None:
+    """Return this node's ID; None before its first start has created the certificate."""
+    try:
+        return chain.node_id
+    except OSError:
+        return None
+
 
 SECONDS: Final = 1.0
 """Seconds for which the uptimes of all validators are cached, because reading them is the slowest part."""

@@ -4,18 +4,56 @@ The fields are those of the specification's validator record, and in addition th
 8.4, gaps.md 3). Uptime and connected change without a block, so they are added on each call.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from platform_app.api.kept import KeptOf
 from platform_app.api.presence import Presence
 from platform_app.api.wire import Json, fee_percent, four_digits, owner
 from platform_app.chain import PlatformChain
 from platform_app.memory.stakers import SUBNETS, CurrentSet, DelegatorRecord, ValidatorRecord
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID, NodeID
+
+Key = TypeVar("Key", bound=Hashable)
+Source = TypeVar("Source")
+Made = TypeVar("Made")
+
+
+class KeptOf(Generic[Key, Source, Made]):
+    """Values derived from source objects, by key, valid while the source is the same object."""
+
+    def __init__(self, most: int) -> None:
+        self._values: BoundedCache[Key, tuple[Source, Made]] = BoundedCache(most)
+
+    def of(self, key: Key, source: Source, make: Callable[[Made | None], Made]) -> Made:
+        """Return the cached value, or the result of `make`, which gets the previous value of the key."""
+        known = self._values.get(key)
+        if known is not None and known[0] is source:
+            return known[1]
+        made = make(None if known is None else known[1])
+        self._values.put_newest(key, (source, made))
+        return made
+
+
+class KeptTexts(Generic[Key]):
+    """Texts by immutable keys, with a limit on their total bytes."""
+
+    def __init__(self, most_bytes: int) -> None:
+        self._texts: BoundedCache[Key, bytes] = BoundedCache(
+            most_weight=most_bytes, weigh=lambda _, text: len(text)
+        )
+
+    def of(self, key: Key, make: Callable[[], bytes]) -> bytes:
+        """Return the cached text, or the result of `make`; a text larger than the limit is not cached."""
+        known = self._texts.get(key)
+        if known is None:
+            known = make()
+            self._texts.put(key, known)
+        return known
+
 
 _DELEGATED_NODES: Final = 1024
 """The number of validators whose rendered delegators are cached."""

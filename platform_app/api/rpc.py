@@ -10,12 +10,11 @@ from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from platform_app.api.answers import CachedAnswers
 from platform_app.api.errors import refused, to_error_object
-from platform_app.api.kept import KeptTexts
 from platform_app.api.presence import PresenceMemory
-from platform_app.api.records import StakerRecords
+from platform_app.api.records import KeptTexts, StakerRecords
 from platform_app.api.wire import address
 from platform_app.chain import PlatformChain
-from platform_app.genesis.asset import Asset, asset_of
+from platform_app.genesis.genesis import Asset, asset_of
 from platform_app.selectors import accepted
 from platform_app.txs.codec import GENESIS_CODEC, parse
 from platform_app.txs.subnets import CreateChainTx

@@ -13,7 +13,7 @@ from platform_app.api.wire import Json
 from platform_app.chain import PlatformChain
 from platform_app.config import PlatformConfig
 from platform_app.services.wallet import Payer
-from platform_app.wallet import terms
+from platform_app.wallet import requirements
 from primitives.ids import NodeID
 
 _SPENDER: Final = (
@@ -77,7 +77,7 @@ class Period(NamedTuple):
         Raises:
             WalletError: It is too soon, or too far ahead.
         """
-        terms.verify_start(self.start, now=now, config=config)
+        requirements.verify_start(self.start, now=now, config=config)
 
 
 def add_spending(methods: Methods, name: str, handler: Callable[..., Json], *own: Param) -> None:

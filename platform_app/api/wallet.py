@@ -19,7 +19,7 @@ from platform_app.api.spenders import Period, Spender, add_spending, add_staking
 from platform_app.api.wire import Json
 from platform_app.services import wallet
 from platform_app.services.wallet import IssueResult
-from platform_app.wallet import terms
+from platform_app.wallet import requirements
 from platform_app.wallet.errors import TxNotCreated, WalletError, WalletReason
 from primitives.addresses import AddressError
 from primitives.checksummed import TextEncoding, decode
@@ -45,7 +45,7 @@ def add_validator(
         raise refused("argument 'rewardAddress' not provided")
     now = clock.now()
     period.verify_start(now, rpc.chain.config)
-    terms.shares_of(rate)
+    requirements.shares_of(rate)
     with saying("problem while parsing reward address"):
         rewarded = params.read(rpc.chain, reward_address)
     return _issued(

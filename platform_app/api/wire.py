@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from platform_app.chain import PlatformChain
 from platform_app.txs.errors import PERCENT_DENOMINATOR
-from platform_app.wallet.terms import float32
+from platform_app.wallet.requirements import float32
 from primitives.addresses import format_address
 from primitives.checksummed import TextEncoding, encode
 from primitives.ids import ShortID

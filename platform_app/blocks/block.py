@@ -1,4 +1,4 @@
-"""Blocks as values, and their conversion from and to bytes (pchain.md 4). Their JSON form is in `render`.
+"""Blocks as values, their conversion from and to bytes, and their JSON form (pchain.md 3.1, 4).
 
     Block
     ├── StandardBlock   ApricotStandardBlock 3 · BanffStandardBlock 32
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, TypeVar
 
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import CODEC, TYPES, embed, parse_embedded
+from platform_app.txs.render import Addresses, Json, render_tx
 from primitives.codec import DEFAULT_MAX_SIZE, U32, U64, VERSION
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
@@ -273,4 +274,25 @@ _WRITERS: Mapping[str, Callable[[Any], bytes]] = {
     "parent_id": bytes,
     "txs": _pack_txs,
     "proposal": embed,
+}
+
+
+def render_block(block: Block, addresses: Addresses) -> Json:
+    """Return a block as JSON: the fields of its type, and its ID."""
+    shown: Json = {}
+    for name in block.LAYOUT:
+        key, render = _SHAPES[name]
+        shown[key] = render(block, addresses)
+        if name == "height":
+            shown["id"] = str(block.block_id)
+    return shown
+
+
+_SHAPES: dict[str, tuple[str, Callable[[Any, Addresses], Any]]] = {
+    "time": ("time", lambda block, _: block.time),
+    "height": ("height", lambda block, _: block.height),
+    "parent_id": ("parentID", lambda block, _: str(block.parent_id)),
+    "txs": ("txs", lambda block, addresses: [render_tx(tx, addresses) for tx in block.txs]),
+    "tx": ("tx", lambda block, addresses: render_tx(block.tx, addresses)),
+    "proposal": ("tx", lambda block, addresses: render_tx(block.proposal, addresses)),
 }

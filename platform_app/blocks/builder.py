@@ -13,12 +13,11 @@ from platform_app.blocks.block import (
     build_standard,
 )
 from platform_app.blocks.executor import Parent, ProposalOptions, charge_gas
+from platform_app.config import Env
 from platform_app.executor.clock import advance_time_to, next_block_time
-from platform_app.executor.env import Env
 from platform_app.executor.proposal import execute_reward, staker_to_reward
 from platform_app.executor.standard import execute
-from platform_app.state.chain import ChainState
-from platform_app.state.diff import Diff
+from platform_app.state.chain import ChainState, Diff
 from platform_app.txs.base import Tx
 from platform_app.txs.codec import build as build_tx
 from platform_app.txs.staking import RewardValidatorTx

@@ -16,16 +16,14 @@ from platform_app.blocks.block import (
     ProposalBlock,
 )
 from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
-from platform_app.config import GasConfig
+from platform_app.config import Env, GasConfig
 from platform_app.executor.clock import advance_time_to, next_staker_change
 from platform_app.executor.complexity import complexity_of
-from platform_app.executor.env import Env
 from platform_app.executor.errors import moment
 from platform_app.executor.fees import consume, gas_of
 from platform_app.executor.proposal import execute_reward
 from platform_app.executor.standard import execute
-from platform_app.state.chain import ChainState
-from platform_app.state.diff import Diff
+from platform_app.state.chain import ChainState, Diff
 from platform_app.txs.base import Tx
 from platform_app.txs.errors import UnsupportedTxType
 from platform_app.txs.subnets import ImportTx

@@ -15,9 +15,8 @@ from platform_app.blocks.block import Block, CommitBlock, OptionBlock, ProposalB
 from platform_app.blocks.builder import BuiltBlock, build
 from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.blocks.executor import Parent, ProposalOptions, execute_block, verify_child
-from platform_app.executor.env import Env
-from platform_app.state.chain import ChainState
-from platform_app.state.diff import Diff
+from platform_app.config import Env
+from platform_app.state.chain import ChainState, Diff
 from platform_app.txs.base import Tx
 from primitives.ids import ID
 

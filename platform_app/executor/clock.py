@@ -10,9 +10,8 @@ from itertools import takewhile
 from platform_app.config import PlatformConfig
 from platform_app.executor.fees import refill
 from platform_app.executor.proposal import potential_reward
-from platform_app.state.chain import ChainState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.chain import ChainState, Diff
+from platform_app.state.stakers import Priority, Staker
 
 
 def next_staker_change(state: ChainState) -> int | None:

@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from platform_app.txs import l1, staking, subnets
-from platform_app.txs.base import BaseTx, SpendingTx, UnsignedTx
-from platform_app.txs.components import (
+from platform_app.txs.base import (
     Auth,
     AuthInput,
+    BaseTx,
     LockIn,
     LockOut,
     ProofOfPossession,
     Signer,
+    SpendingTx,
+    UnsignedTx,
     inner_input,
     inner_output,
 )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from platform_app.config import GasConfig, PlatformConfig, StaticFees, ValidatorFeeConfig
 from platform_app.executor.complexity import Complexity, complexity_of
-from platform_app.state.clock import FeeState
+from platform_app.state.facets import FeeState
 from platform_app.txs import staking, subnets
 from platform_app.txs.base import BaseTx, UnsignedTx
 from platform_app.txs.errors import TxSyntaxReason, UnsupportedTxType

@@ -10,12 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from platform_app.config import MILLION, RewardConfig
-from platform_app.executor.env import Env
+from platform_app.config import MILLION, Env, RewardConfig
 from platform_app.executor.errors import TxStateReason, moment
-from platform_app.state.chain import ChainState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Staker
+from platform_app.state.chain import ChainState, Diff
+from platform_app.state.stakers import Staker
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.staking import (
     AddDelegatorTx,

@@ -11,14 +11,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from platform_app.executor.env import Env
+from platform_app.config import Env
 from platform_app.executor.errors import MissingUtxo, TxStateReason
 from platform_app.executor.fees import required_fee
-from platform_app.state.chain import ChainState
-from platform_app.state.diff import Diff
-from platform_app.txs.base import SpendingTx, Tx
+from platform_app.state.chain import ChainState, Diff
+from platform_app.txs.base import (
+    Auth,
+    AuthInput,
+    LockIn,
+    LockOut,
+    SpendingTx,
+    Tx,
+    inner_input,
+    inner_output,
+)
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import Auth, AuthInput, LockIn, LockOut, inner_input, inner_output
 from platform_app.txs.errors import TxSyntaxReason
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -30,9 +37,8 @@ from utxo.components import (
     TransferableOutput,
     utxos_of,
 )
-from utxo.credentials import SignerRecovery, verify_credential, verify_transfer
 from utxo.errors import InvalidTx, RefusedCredential
-from utxo.flow import AssetFlow, verify_sums
+from utxo.spending import AssetFlow, SignerRecovery, verify_credential, verify_sums, verify_transfer
 
 _LockedKey = tuple[ID, int, OutputOwners]
 

@@ -1,4 +1,4 @@
-"""Rules for validators and delegators of the Primary Network (pchain.md 5.4.3), in that order.
+"""Rules for validators and delegators of the Primary Network, and the limits of delegation (pchain.md 5.4.3).
 
 Unspecified: two sets of rules of the reference implementation are combined. A staker whose start is in the
 future waits in the pending set, as before the Durango upgrade. With any other start, including 0, the staker
@@ -8,19 +8,17 @@ every staker starts immediately. Subnets have no permissionless stakers, because
 rejected.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
-from platform_app.config import PlatformConfig
+from platform_app.config import Env, PlatformConfig
 from platform_app.executor.clock import promote
-from platform_app.executor.delegation import greatest_weight, permissionless_limit, scheduled_limit
-from platform_app.executor.env import Env
 from platform_app.executor.errors import StakerReason, TxStateReason, duration
 from platform_app.executor.spend import refused_as, transfer, verify_spend
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
-from platform_app.txs.base import Tx
-from platform_app.txs.components import ProofOfPossession, Signer, StakingPeriod
+from platform_app.state.chain import ChainState, Diff
+from platform_app.state.stakers import Priority, Staker
+from platform_app.txs.base import ProofOfPossession, Signer, StakingPeriod, Tx
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,
@@ -28,8 +26,73 @@ from platform_app.txs.staking import (
     AddValidatorTx,
 )
 from primitives.ids import ID, PRIMARY_NETWORK_ID
+from primitives.uint64 import MAX
 from utxo.components import TransferableOutput
 from utxo.errors import InvalidTx
+
+
+class _Change(NamedTuple):
+    """An increase or decrease of weight at a time. Sorts by time, additions first."""
+
+    time: int
+    is_removal: bool
+    weight: int
+
+
+def greatest_weight(state: ChainState, validator: Staker, *, start: int, end: int) -> int:
+    """Return the greatest weight of a validator during a period, delegators included.
+
+    This is also the result of platform.getMaxStakeAmount. Weight that ends at `start` and weight
+    that starts at `end` both count.
+    """
+    weight = validator.weight
+    joining: list[Staker] = []
+    leaving: list[Staker] = []
+    for delegator in state.stakers.delegators(validator.subnet_id, validator.node_id):
+        if delegator.end < start:
+            continue
+        # Compare times first: there may be ten thousand delegators, and few are pending.
+        if delegator.start < start or not delegator.priority.is_pending:
+            weight += delegator.weight
+        elif delegator.start <= end:
+            joining.append(delegator)
+        else:
+            continue
+        leaving.append(delegator)
+    # Without joining delegators the weight only decreases.
+    return max(_weights(weight, joining, leaving)) if joining else weight
+
+
+def _weights(weight: int, joining: list[Staker], leaving: list[Staker]) -> Iterator[int]:
+    """Yield the weights that a validator has, from an initial weight until the last delegator joins."""
+    yield weight
+    last = max(staker.start for staker in joining)
+    changes = [_Change(item.start, is_removal=False, weight=item.weight) for item in joining]
+    changes += [
+        _Change(other.end, is_removal=True, weight=other.weight)
+        for other in leaving
+        if other.end < last
+    ]
+    for change in sorted(changes):
+        weight += -change.weight if change.is_removal else change.weight
+        yield weight
+
+
+def scheduled_limit(validator: Staker, config: PlatformConfig) -> int:
+    """Return the maximum weight that an AddDelegatorTx may give a validator.
+
+    Raises:
+        InvalidTx: The multiple of its own weight does not fit into 64 bits.
+    """
+    multiple = config.max_weight_factor * validator.weight
+    if multiple > MAX:
+        raise InvalidTx(StakerReason.STAKE_LIMIT_OVERFLOW)
+    return min(multiple, config.max_validator_stake)
+
+
+def permissionless_limit(validator: Staker, config: PlatformConfig) -> int:
+    """Return the maximum weight that an AddPermissionlessDelegatorTx may give a validator."""
+    return min(config.max_weight_factor * validator.weight, config.max_validator_stake)
 
 
 def execute_add_validator(tx: Tx, unsigned: AddValidatorTx, diff: Diff, env: Env) -> None:

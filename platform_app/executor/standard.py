@@ -6,12 +6,11 @@ Transfers are here; rules for stakers are in `staking`, for subnets in `subnets`
 from collections.abc import Callable
 from typing import Any
 
+from platform_app.config import Env
 from platform_app.executor import staking, subnets
-from platform_app.executor.env import Env
 from platform_app.executor.errors import TxStateReason
 from platform_app.executor.spend import refused_as, transfer, verify_import, verify_spend
-from platform_app.state.chain import ChainState
-from platform_app.state.diff import Diff
+from platform_app.state.chain import ChainState, Diff
 from platform_app.txs import l1
 from platform_app.txs import staking as staking_txs
 from platform_app.txs import subnets as subnet_txs

@@ -4,7 +4,7 @@ Unspecified: subnets always stay permissioned, because TransformSubnetTx and Con
 rejected; so no subnet is immutable. The start of a validator follows the rules in `staking`.
 """
 
-from platform_app.executor.env import Env
+from platform_app.config import Env
 from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.executor.spend import authorize, refused_as, transfer, verify_spend
 from platform_app.executor.staking import (
@@ -14,8 +14,8 @@ from platform_app.executor.staking import (
     verify_period_within,
     verify_start_not_too_far,
 )
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority
 from platform_app.txs.base import Tx
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,

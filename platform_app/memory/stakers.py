@@ -1,12 +1,147 @@
-"""Cached validators and delegators; `selectors.stakers` reads them from rows."""
+"""Cached validators and delegators, and answers about them, valid until a block changes a staker.
 
-from collections.abc import Callable, Mapping
+The cache reads one small row to check whether it is still valid. It returns the same objects until then, so callers
+can keep data derived from them, such as rendered text. Threads that request the same answer concurrently share
+one read.
+"""
+
+import threading
+from collections.abc import Callable, Hashable, Mapping, Sized
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Generic, NamedTuple, Self, TypeVar
 
-from platform_app.memory.versioned import StakerMemory, StakerVersion
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID, NodeID
 from utxo.components import OutputOwners
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value", bound=Sized)
+
+TRIES = 2
+"""How many times an answer is read if blocks change it during the read."""
+
+
+class StakerVersion(NamedTuple):
+    """The version of answers about stakers."""
+
+    genesis_hash: bytes
+    stakers_height: int
+    """The last block that changed a staker."""
+    generation: int = 0
+    """How many times the rows were replaced by earlier ones."""
+
+    @property
+    def chain(self) -> tuple[bytes, int]:
+        """The values that must be equal for heights to be comparable."""
+        return self.genesis_hash, self.generation
+
+
+class _VersionedValue(NamedTuple, Generic[Value]):
+    """A value that was read, and a version that is not later than any part of it."""
+
+    version: StakerVersion
+    value: Value
+
+
+class _Reading(Generic[Value]):
+    """A read by one thread that other threads wait for."""
+
+    def __init__(self) -> None:
+        self._done = threading.Event()
+        self._read: _VersionedValue[Value] | None = None
+
+    def finish(self, read: _VersionedValue[Value] | None) -> None:
+        """Pass the result, or None after a failure, to all waiting threads."""
+        self._read = read
+        self._done.set()
+
+    def wait(self, asked_at: StakerVersion) -> _VersionedValue[Value] | None:
+        """Return the result, or None if it may be older than the version that the caller has already seen."""
+        self._done.wait()
+        read = self._read
+        if read is None or read.version.chain != asked_at.chain:
+            return None
+        return read if read.version.stakers_height >= asked_at.stakers_height else None
+
+
+class StakerMemory(Generic[Key, Value]):
+    """Answers by key, all for one version, evicted least recently used first.
+
+    Empty answers are not kept: anyone can query subnets that do not exist, and such answers would evict
+    those of subnets that do exist.
+    """
+
+    def __init__(self, most: int, version: Callable[[], StakerVersion]) -> None:
+        """Cache at most `most` answers; `version` returns the version of the rows at the moment of the call."""
+        self._ask_version = version
+        self._lock = threading.Lock()
+        self._version: StakerVersion | None = None
+        self._values: BoundedCache[Key, Value] = BoundedCache(most)
+        self._readings: dict[Key, _Reading[Value]] = {}
+        self.hits = 0
+        """The number of answers served from the cache."""
+        self.misses = 0
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: Key, load: Callable[[], Value]) -> Value:
+        """Return the current answer; `load` reads it if it is not cached.
+
+        If blocks arrive as fast as the answer is read, the last result is returned, parts of which may
+        be one block older than others.
+
+        Raises:
+            NoGenesis: There is no chain, so no version.
+        """
+        while True:
+            asked_at = self._ask_version()
+            with self._lock:
+                known = self._values.get(key) if self._version == asked_at else None
+                if known is not None:
+                    self.hits += 1
+                    return known
+                self.misses += 1
+                others, own = self._readings.get(key), _Reading[Value]()
+                if others is None:
+                    self._readings[key] = own
+            if others is None:
+                return self._lead(key, own, load)
+            read = others.wait(asked_at)
+            if read is not None:
+                return read.value
+
+    def _lead(self, key: Key, reading: _Reading[Value], load: Callable[[], Value]) -> Value:
+        """Read on behalf of all threads that wait for this answer; if that fails, each of them tries."""
+        read: _VersionedValue[Value] | None = None
+        try:
+            read = self._load(key, load)
+            return read.value
+        finally:
+            with self._lock:
+                del self._readings[key]
+            reading.finish(read)
+
+    def _load(self, key: Key, load: Callable[[], Value]) -> _VersionedValue[Value]:
+        """Read the value, and read it again if a block arrived meanwhile: part of it may predate the block."""
+        tries = 1
+        while True:
+            read = _VersionedValue(self._ask_version(), load())
+            if self._ask_version() == read.version:
+                self._keep(key, read)
+                return read
+            if tries == TRIES:
+                return read
+            tries += 1
+
+    def _keep(self, key: Key, read: _VersionedValue[Value]) -> None:
+        with self._lock:
+            if self._version != read.version:
+                self._values.clear()
+                self._version = read.version
+            if len(read.value):
+                self._values.put(key, read.value)
+
 
 SUBNETS = 64
 """The number of subnets whose current validators are cached."""

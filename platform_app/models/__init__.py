@@ -5,13 +5,33 @@ Rows created by a block are ordered by a key made of the block's height and a po
 Partial indexes cover the small sets of current objects, so past objects add no cost to them.
 """
 
-from platform_app.models.chain import Block, Chain, Genesis, Supply, Tx
+from platform_app.models.chain import (
+    Block,
+    BlockKind,
+    Chain,
+    DroppedTx,
+    Genesis,
+    MempoolInput,
+    MempoolTx,
+    Supply,
+    Tx,
+    TxKind,
+)
 from platform_app.models.keystore import KeystoreKey, KeystoreUser
-from platform_app.models.kinds import BlockKind, TxKind
-from platform_app.models.mempool import DroppedTx, MempoolInput, MempoolTx
-from platform_app.models.staking import Delegator, Outcome, Phase, StakeOutput, Staker, Validator
-from platform_app.models.subnets import Blockchain, Subnet, SubnetOwner
-from platform_app.models.uptime import ConnectedNode, UptimeTracking, ValidatorUptime
+from platform_app.models.staking import (
+    Blockchain,
+    ConnectedNode,
+    Delegator,
+    Outcome,
+    Phase,
+    StakeOutput,
+    Staker,
+    Subnet,
+    SubnetOwner,
+    UptimeTracking,
+    Validator,
+    ValidatorUptime,
+)
 from platform_app.models.utxos import UTXO, RewardUTXO, SharedUTXO, SharedUTXOOwner, UTXOOwner
 
 __all__ = [

@@ -1,10 +1,51 @@
-"""The chain itself, its blocks, and the transactions in them."""
+"""The chain itself, its blocks, the transactions in them, and those that wait for a block or were dropped."""
 
 from django.db import models
 from typing_extensions import override
 
 from chaindb.fields import BytesField, IDField, RowIdField, UInt64Field
-from platform_app.models.kinds import BlockKind, TxKind
+
+
+class BlockKind(models.IntegerChoices):
+    """Types of blocks. New blocks are Banff blocks; the genesis block is an Apricot commit block."""
+
+    APRICOT_PROPOSAL = 0, "Apricot proposal"
+    APRICOT_ABORT = 1, "Apricot abort"
+    APRICOT_COMMIT = 2, "Apricot commit"
+    APRICOT_STANDARD = 3, "Apricot standard"
+    APRICOT_ATOMIC = 4, "Apricot atomic"
+    BANFF_PROPOSAL = 29, "Proposal"
+    BANFF_ABORT = 30, "Abort"
+    BANFF_COMMIT = 31, "Commit"
+    BANFF_STANDARD = 32, "Standard"
+
+
+class TxKind(models.IntegerChoices):
+    """Types of transactions, with the protocol's names."""
+
+    ADD_VALIDATOR = 12, "AddValidatorTx"
+    ADD_SUBNET_VALIDATOR = 13, "AddSubnetValidatorTx"
+    ADD_DELEGATOR = 14, "AddDelegatorTx"
+    CREATE_CHAIN = 15, "CreateChainTx"
+    CREATE_SUBNET = 16, "CreateSubnetTx"
+    IMPORT = 17, "ImportTx"
+    EXPORT = 18, "ExportTx"
+    ADVANCE_TIME = 19, "AdvanceTimeTx"
+    REWARD_VALIDATOR = 20, "RewardValidatorTx"
+    REMOVE_SUBNET_VALIDATOR = 23, "RemoveSubnetValidatorTx"
+    TRANSFORM_SUBNET = 24, "TransformSubnetTx"
+    ADD_PERMISSIONLESS_VALIDATOR = 25, "AddPermissionlessValidatorTx"
+    ADD_PERMISSIONLESS_DELEGATOR = 26, "AddPermissionlessDelegatorTx"
+    TRANSFER_SUBNET_OWNERSHIP = 33, "TransferSubnetOwnershipTx"
+    BASE = 34, "BaseTx"
+    CONVERT_SUBNET_TO_L1 = 35, "ConvertSubnetToL1Tx"
+    REGISTER_L1_VALIDATOR = 36, "RegisterL1ValidatorTx"
+    SET_L1_VALIDATOR_WEIGHT = 37, "SetL1ValidatorWeightTx"
+    INCREASE_L1_VALIDATOR_BALANCE = 38, "IncreaseL1ValidatorBalanceTx"
+    DISABLE_L1_VALIDATOR = 39, "DisableL1ValidatorTx"
+    ADD_AUTO_RENEWED_VALIDATOR = 40, "AddAutoRenewedValidatorTx"
+    SET_AUTO_RENEWED_VALIDATOR_CONFIG = 41, "SetAutoRenewedValidatorConfigTx"
+    REWARD_AUTO_RENEWED_VALIDATOR = 42, "RewardAutoRenewedValidatorTx"
 
 
 class Chain(models.Model):
@@ -105,6 +146,56 @@ class Tx(models.Model):
                 condition=models.Q(status__in=[4, 5]), name="platform_tx_is_decided"
             ),
         ]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.tx_id)
+
+
+class MempoolTx(models.Model):
+    """An acknowledged transaction that is in no block yet; keys increase in order of arrival."""
+
+    id = models.BigAutoField(primary_key=True)
+    tx_id = IDField(unique=True)
+    kind = models.SmallIntegerField(choices=TxKind)
+    size = models.IntegerField(help_text="Bytes of the signed transaction")
+    received_at = models.BigIntegerField(help_text="Unix seconds")
+    raw = BytesField(help_text="The signed transaction")
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name = "waiting transaction"
+        indexes = [models.Index(fields=["size"], name="platform_mempool_size")]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.tx_id)
+
+
+class MempoolInput(models.Model):
+    """An output, of this chain or shared, that a pending transaction spends."""
+
+    utxo_id = IDField(primary_key=True, help_text="At most one waiting transaction spends it")
+    waiting = models.ForeignKey(
+        MempoolTx, models.CASCADE, to_field="tx_id", related_name="inputs", db_constraint=False
+    )
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.utxo_id} for {self.waiting_id}"
+
+
+class DroppedTx(models.Model):
+    """A recently dropped transaction with the reason; only the most recent ones are kept."""
+
+    id = models.BigAutoField(primary_key=True)
+    tx_id = IDField(unique=True)
+    reason = models.TextField()
+    dropped_at = models.BigIntegerField(help_text="Unix seconds")
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name = "dropped transaction"
 
     @override
     def __str__(self) -> str:

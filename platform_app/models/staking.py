@@ -1,4 +1,4 @@
-"""All stakers ever: pending, current and past; and the outputs that they have staked.
+"""All stakers ever, with the outputs that they have staked, uptimes (pchain.md 7.5), subnets and blockchains.
 
 A staker's row is written when its transaction is accepted and updated in each of its phases. The
 validator set at a height consists of the stakers that had joined by then and not left.
@@ -8,13 +8,7 @@ from django.db import models
 from django.db.models import Q
 from typing_extensions import override
 
-from chaindb.fields import (
-    BytesField,
-    IDField,
-    NodeIDField,
-    ShortIDField,
-    UInt64Field,
-)
+from chaindb.fields import BytesField, IDField, NodeIDField, ShortIDField, UInt64Field
 
 
 class Phase(models.IntegerChoices):
@@ -165,3 +159,109 @@ class Delegator(Staker):
         proxy = True
         ordering = ["-position"]
         verbose_name = "delegator"
+
+
+class ValidatorUptime(models.Model):
+    """The uptime of a validator of the Primary Network.
+
+    Time after `last_updated` counts as well, if the node is connected.
+    """
+
+    staker = models.OneToOneField(
+        Staker, models.PROTECT, primary_key=True, related_name="uptime", db_constraint=False
+    )
+    up_duration = models.BigIntegerField(help_text="Seconds online before `last_updated`")
+    last_updated = models.BigIntegerField(help_text="Unix seconds; at first the staker's start")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(up_duration__gte=0), name="platform_uptime_not_negative"
+            ),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"uptime of {self.staker_id}"
+
+
+class ConnectedNode(models.Model):
+    """A node that was connected at the last check, whether or not it is a validator."""
+
+    node_id = NodeIDField(primary_key=True)
+    since = models.BigIntegerField(help_text="Unix seconds by the node's clock")
+
+    @override
+    def __str__(self) -> str:
+        return str(self.node_id)
+
+
+class UptimeTracking(models.Model):
+    """Single row: when tracking of uptimes began. It is missing before the first peer connects."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    began_at = models.BigIntegerField(help_text="Unix seconds: the first peer's coming")
+    settled_at = models.BigIntegerField(
+        null=True, help_text="Unix seconds: when all uptimes were written last"
+    )
+
+    class Meta:
+        verbose_name_plural = "uptime tracking"
+        constraints = [
+            models.CheckConstraint(condition=Q(id=1), name="platform_one_tracking"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return f"since {self.began_at}"
+
+
+class Subnet(models.Model):
+    """A subnet; the Primary Network has no row."""
+
+    subnet_id = IDField(primary_key=True, help_text="The ID of the transaction that created it")
+    position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
+    locktime = UInt64Field(help_text="Its owners cannot sign before: Unix seconds, 0 for none")
+    threshold = models.BigIntegerField(help_text="So many control keys must sign")
+    owner = BytesField(help_text="OutputOwners without type ID")
+
+    class Meta:
+        ordering = ["position"]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.subnet_id)
+
+
+class SubnetOwner(models.Model):
+    """A control key of a subnet."""
+
+    pk = models.CompositePrimaryKey("address", "subnet_id")
+    address = ShortIDField()
+    subnet = models.ForeignKey(
+        Subnet, models.PROTECT, related_name="control_keys", db_constraint=False
+    )
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.address} of {self.subnet_id}"
+
+
+class Blockchain(models.Model):
+    """A blockchain; the P-Chain itself has no row."""
+
+    blockchain_id = IDField(primary_key=True, help_text="The ID of its transaction")
+    position = models.BigIntegerField(unique=True, help_text="Key of the transaction's row")
+    subnet_id = IDField(help_text="The subnet that validates it; zeros: the Primary Network")
+    name = models.CharField(max_length=128)
+    vm_id = IDField()
+    fx_ids = BytesField(help_text="Feature extensions, 32 bytes each")
+    genesis_size = models.IntegerField(help_text="Bytes; its transaction has them")
+
+    class Meta:
+        ordering = ["position"]
+        indexes = [models.Index(fields=["subnet_id", "position"], name="platform_chains_of_subnet")]
+
+    @override
+    def __str__(self) -> str:
+        return self.name

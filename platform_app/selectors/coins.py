@@ -6,8 +6,8 @@ from chaindb.fields import for_database
 from platform_app.chain import PlatformChain
 from platform_app.selectors import outputs
 from platform_app.store import mempool, rows
+from platform_app.txs.base import inner_output
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import inner_output
 from primitives.ids import ID, ShortID
 from utxo.components import UTXO
 

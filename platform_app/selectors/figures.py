@@ -1,7 +1,8 @@
-"""Queries of the P-Chain that only monitoring uses, every few seconds; all of them are cheap."""
+"""Cheap queries for monitoring and the dashboard: blocks, transactions and stakers in numbers."""
 
 from typing import NamedTuple
 
+from chaindb.minutes import Blocks, per_minute
 from platform_app.chain import PlatformChain
 from primitives.ids import PRIMARY_NETWORK_ID
 
@@ -36,3 +37,18 @@ def pending(chain: PlatformChain) -> Pending:
     """Return the number of pending stakers."""
     ((stakers, delegators),) = chain.db.rows(_PENDING, (PRIMARY_NETWORK_ID,))
     return Pending(stakers - int(delegators), int(delegators))
+
+
+_BLOCKS = Blocks("platform_app_block", "height", "time", ("tx_count",))
+
+
+class PlatformMinute(NamedTuple):
+    """Totals of the blocks of a minute."""
+
+    blocks: int
+    transactions: int
+
+
+def minutes(chain: PlatformChain, now: int) -> list[PlatformMinute]:
+    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far back as `per_minute` counts."""
+    return [PlatformMinute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]

@@ -5,8 +5,8 @@ from typing import NamedTuple
 from platform_app.chain import PlatformChain
 from platform_app.models import TxKind
 from platform_app.store import rows
+from platform_app.txs.base import ProofOfPossession
 from platform_app.txs.codec import parse
-from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from utxo.components import OutputOwners

@@ -8,7 +8,7 @@ from chaindb.locks import Lock
 from platform_app.chain import PlatformChain
 from platform_app.executor.clock import at_next_block
 from platform_app.executor.standard import execute
-from platform_app.state.diff import Diff
+from platform_app.state.chain import Diff
 from platform_app.store import blocks, mempool, rows
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState

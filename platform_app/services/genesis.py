@@ -7,9 +7,9 @@ from chaindb import clock
 from chaindb.locks import Lock
 from platform_app.chain import PlatformChain
 from platform_app.config import PlatformConfig
-from platform_app.genesis.building import build_genesis
-from platform_app.genesis.built_in import (
+from platform_app.genesis.building import (
     Founder,
+    build_genesis,
     own_network,
     read_genesis_config,
     reference_local_network,
@@ -18,13 +18,12 @@ from platform_app.genesis.config import GenesisConfig
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import Genesis, initial_stakers, parse_genesis
 from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
-from platform_app.state.diff import Diff
+from platform_app.state.chain import Diff
 from platform_app.store import blocks
-from platform_app.store import genesis as first_rows
+from platform_app.store import blocks as first_rows
 from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import TxStatus
-from platform_app.txs.components import ProofOfPossession
+from platform_app.txs.base import ProofOfPossession, TxStatus
 from platform_app.txs.subnets import CreateChainTx
 from primitives.codec_errors import CodecError
 from primitives.ids import PRIMARY_NETWORK_ID

@@ -1,4 +1,11 @@
-"""Users of this node's keystore and their keys (pchain.md 8.3; gaps.md 5).
+"""Users of this node's keystore, their keys, and limits on password attempts (pchain.md 8.3; gaps.md 5).
+
+A user's wrong passwords are counted in Django's cache, which all processes share in production. After a few
+free attempts, each wrong password locks the user for twice as long as the one before, whatever is tried
+meanwhile; the correct password resets the count. An attacker can therefore lock a user out for five minutes at
+a time; that is accepted. There is no count over all users, because an attacker could lock out all of them.
+Unknown names are not counted either, because no password is right for them. Time is wall time, not the node's
+clock, because callers may move that.
 
 Each method changes rows in one transaction. Passwords are checked and keys derived before it begins, because
 that is slow, and on SQLite a transaction blocks every other writer. A user who is deleted meanwhile
@@ -9,17 +16,20 @@ is not checked, and it may get another name. Importing a key twice is not an err
 """
 
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
+
+from django.core.cache import cache
 
 from chaindb import clock
+from chaindb.attempts import AttemptLimit, Failures
 from chaindb.locks import Lock
 from platform_app.chain import PlatformChain
-from platform_app.services.keystore_guard import attempt
 from platform_app.store import keystore as store
 from platform_app.store.keystore import SealedKey
 from platform_app.wallet import sealing
-from platform_app.wallet.backup import read_backup, write_backup
 from platform_app.wallet.errors import (
     MAX_KEYS,
     MAX_NAME_SIZE,
@@ -30,11 +40,46 @@ from platform_app.wallet.errors import (
     not_retrieved,
     quoted,
 )
-from platform_app.wallet.passwords import verify_password
-from platform_app.wallet.sealing import Cipher, PasswordLock
+from platform_app.wallet.requirements import verify_password
+from platform_app.wallet.sealing import Cipher, PasswordLock, read_backup, write_backup
 from primitives.ids import ShortID
 from primitives.keys import SIZE, address_of
 from primitives.secp256k1 import InvalidPrivateKey, verify_private_key
+
+OF_USER: Final = AttemptLimit(free=5, longest=300, remembered=3600)
+
+
+@contextmanager
+def attempt(chain: PlatformChain, user_id: int) -> Iterator[None]:
+    """Allow one password attempt for a user; a WrongPassword raised in the context is counted.
+
+    Raises:
+        KeystoreError: Too many attempts are in progress; too many attempts failed recently.
+    """
+    key = _key_of(chain, user_id)
+    _verify_unlocked(key)  # a locked user takes no slot
+    with chain.key_derivation.users.slot():
+        _verify_unlocked(key)  # attempts that were ahead in the queue may have failed
+        try:
+            yield
+        except WrongPassword:
+            _failures().count(key)
+            raise
+    _failures().forget(key)
+
+
+def _failures() -> Failures:
+    return Failures(cache, OF_USER)
+
+
+def _key_of(chain: PlatformChain, user_id: int) -> str:
+    return chain.cache_key(f"keystore-user-{user_id}")
+
+
+def _verify_unlocked(key: str) -> None:
+    seconds = _failures().seconds_locked(key)
+    if seconds:
+        raise KeystoreError(KeystoreReason.TOO_MANY_ATTEMPTS, seconds=seconds)
 
 
 def create_user(chain: PlatformChain, name: str, password: str) -> None:

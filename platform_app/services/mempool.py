@@ -1,8 +1,10 @@
-"""Admission to the mempool: transactions are verified on the preferred state and stored until a block has them."""
+"""Admission to the mempool, verified on the preferred state; and pending transactions for the builder of blocks."""
 
-from collections.abc import Collection, Sequence
+import logging
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from typing import Self
 
 from django.db import transaction
@@ -10,8 +12,8 @@ from django.db import transaction
 from chaindb.locks import Lock
 from platform_app import notifications
 from platform_app.chain import PlatformChain
+from platform_app.config import Env
 from platform_app.executor.clock import at_next_block
-from platform_app.executor.env import Env
 from platform_app.executor.standard import execute
 from platform_app.services.errors import (
     ConflictingTx,
@@ -20,7 +22,7 @@ from platform_app.services.errors import (
     RefusedIssue,
     TransactionTooLarge,
 )
-from platform_app.state.diff import Diff
+from platform_app.state.chain import ChainState, Diff
 from platform_app.store import blocks, mempool, rows
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
@@ -245,3 +247,45 @@ class _Admission:
         self._room -= len(tx.raw)
         for spent in rows.inputs_of(tx):
             self._spenders[spent.utxo_id] = tx.tx_id
+
+
+_BATCH = 64
+"""Transactions whose outputs are read together; a block seldom includes more than a few hundred."""
+
+_log = logging.getLogger(__name__)
+
+
+def waiting(chain: PlatformChain, state: DatabaseState) -> Iterator[Tx]:
+    """Yield the pending transactions, reading the outputs they spend in batches.
+
+    Args:
+        chain: The chain with the mempool.
+        state: The accepted state, which caches the outputs.
+    """
+    found = mempool.oldest_first(chain.db)
+    while batch := list(islice(found, _BATCH)):
+        state.prefetch(batch)
+        yield from batch
+
+
+def failing(
+    chain: PlatformChain, state: DatabaseState, parent_state: ChainState, now: int
+) -> Iterator[tuple[ID, str]]:
+    """Yield the pending transactions that crash the rules instead of being rejected, with the reason to report.
+
+    Args:
+        chain: The chain with the mempool.
+        state: The accepted state.
+        parent_state: The state that the block is built on.
+        now: The node's time in Unix seconds.
+    """
+    environment = chain.env(state.network, now)
+    at = at_next_block(parent_state, now, chain.config)
+    for tx in waiting(chain, state):
+        try:
+            execute(tx, Diff(at), environment)
+        except InvalidTx:
+            continue  # the builder rejects and reports it too
+        except Exception:
+            _log.exception("transaction %s fails instead of being refused", tx.tx_id)
+            yield tx.tx_id, "internal error"

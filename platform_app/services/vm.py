@@ -18,9 +18,8 @@ from platform_app.blocks.builder import BuiltBlock
 from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
-from platform_app.services import acceptance, builder, clearing, mempool, uptime
-from platform_app.services.acceptance import ProcessingOrigin
-from platform_app.services.tree import PlatformTree
+from platform_app.services import acceptance, clearing, mempool, uptime
+from platform_app.services.acceptance import PlatformTree, ProcessingOrigin
 from platform_app.txs.base import Tx
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -225,7 +224,7 @@ class PlatformVM:
         on_accepted = preferred == tree.stored
         built = self._build_own(context) if on_accepted else None
         if built is None:
-            waiting = builder.waiting(self._chain, tree.state)
+            waiting = mempool.waiting(self._chain, tree.state)
             built = tree.blocks.build(waiting, tree.env(context))
         refused = _reasons(built) if on_accepted else ()
         if built.block is None:
@@ -261,7 +260,7 @@ class PlatformVM:
         tree = self._tree
         state = tree.blocks.state_after(tree.blocks.preference)
         assert state is not None, "nothing is built on a proposal"
-        failing = list(builder.failing(self._chain, tree.state, state, now))
+        failing = list(mempool.failing(self._chain, tree.state, state, now))
         clearing.drop_unless_moved(self._chain, failing, tree.state.place, now)
         return bool(failing)
 

@@ -21,12 +21,12 @@ from platform_app.chain import PlatformChain
 from platform_app.selectors import coins
 from platform_app.services import keystore
 from platform_app.services.wallet_retry import Build, build_and_issue
-from platform_app.txs.components import StakingPeriod, SubnetValidator
-from platform_app.wallet import moving, terms, transactions
+from platform_app.txs.base import StakingPeriod, SubnetValidator
+from platform_app.wallet import moving, requirements, transactions
 from platform_app.wallet.errors import KeystoreError, KeystoreReason, WalletError, WalletReason
 from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
-from utxo.keychain import Keychain
+from utxo.coins import Keychain
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +75,8 @@ def add_validator(
     Raises:
         WalletError: The terms are invalid, which is checked before the password.
     """
-    terms.verify_start(start, now=now, config=chain.config)
-    shares = terms.shares_of(delegation_fee_rate)
+    requirements.verify_start(start, now=now, config=chain.config)
+    shares = requirements.shares_of(delegation_fee_rate)
     validator = StakingPeriod(node_id or chain.node_id, start, end, stake)
     return _issue(
         chain,
@@ -104,7 +104,7 @@ def add_delegator(
     Raises:
         WalletError: The terms are invalid, which is checked before the password.
     """
-    terms.verify_start(start, now=now, config=chain.config)
+    requirements.verify_start(start, now=now, config=chain.config)
     validator = StakingPeriod(node_id or chain.node_id, start, end, stake)
     return _issue(
         chain,
@@ -132,7 +132,7 @@ def add_subnet_validator(
     Raises:
         WalletError: The terms are invalid, which is checked before the password.
     """
-    terms.verify_start(start, now=now, config=chain.config)
+    requirements.verify_start(start, now=now, config=chain.config)
     if subnet_id == PRIMARY_NETWORK_ID:
         raise WalletError(WalletReason.SUBNET_VALIDATOR_OF_PRIMARY_NETWORK)
     validator = SubnetValidator(node_id or chain.node_id, start, end, weight, subnet_id)

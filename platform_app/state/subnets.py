@@ -6,7 +6,7 @@ from typing import Protocol, Self
 
 from typing_extensions import override
 
-from platform_app.state.facet import FacetDiff
+from platform_app.state.facets import FacetDiff
 from platform_app.txs.base import Tx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID

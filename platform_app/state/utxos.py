@@ -5,7 +5,7 @@ from typing import Protocol, Self
 
 from typing_extensions import override
 
-from platform_app.state.facet import FacetDiff
+from platform_app.state.facets import FacetDiff
 from primitives.ids import ID
 from utxo.components import UTXO
 

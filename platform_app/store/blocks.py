@@ -1,4 +1,4 @@
-"""Writing of blocks with their transactions and all their changes, in one step."""
+"""Writing of the first rows of a network, and of blocks with all their changes, in one step."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -6,13 +6,18 @@ from typing import NamedTuple
 from chaindb.database import Database, Row
 from platform_app import models
 from platform_app.blocks.block import Block
-from platform_app.state.clock import FeeState
-from platform_app.state.diff import Diff
-from platform_app.store.facet import Commit, FacetRows, Moment, TxPlace
+from platform_app.state.chain import Diff
+from platform_app.state.facets import FeeState
+from platform_app.store.facets import (
+    Commit,
+    FacetRows,
+    Moment,
+    SubnetRows,
+    SupplyRows,
+    TxPlace,
+    TxRows,
+)
 from platform_app.store.stakers import StakerRows
-from platform_app.store.subnets import SubnetRows
-from platform_app.store.supplies import SupplyRows
-from platform_app.store.txs import TxRows
 from platform_app.store.utxos import UTXORows
 from platform_app.txs.base import Tx, TxStatus
 from primitives.ids import ID
@@ -179,3 +184,33 @@ def _tip_row(network: StoredNetwork, tip: Tip) -> Row:
         tip.height, tip.block_id, tip.timestamp, fees.capacity, fees.excess, tip.stakers_height,
         network.genesis_hash,
     )  # fmt: skip
+
+
+def begin(db: Database, network: StoredNetwork, genesis: Block, diff: Diff, raw: bytes) -> None:
+    """Write the first block of a network, which has no content, its state, and its bytes.
+
+    The transactions of the genesis get height 0 in the order in which they were added to the diff, whose
+    parent is an empty database. The caller holds the lock and the transaction.
+    """
+    fees = diff.clock.fee_state()
+    db.objects(models.Chain).create(
+        **network._asdict(),
+        height=genesis.height,
+        tip=genesis.block_id,
+        timestamp=diff.clock.timestamp(),
+        gas_capacity=fees.capacity,
+        gas_excess=fees.excess,
+        stakers_height=genesis.height,
+    )
+    keep_bytes(db, network, raw)
+    commit(db, [genesis], diff)
+
+
+def keep_bytes(db: Database, network: StoredNetwork, raw: bytes) -> None:
+    """Store the genesis bytes of a network."""
+    db.upsert(models.Genesis, ("genesis_hash", "raw"), [(network.genesis_hash, raw)])
+
+
+def has_bytes(db: Database, network: StoredNetwork) -> bool:
+    """Return whether the genesis bytes of a network are stored."""
+    return db.objects(models.Genesis).filter(genesis_hash=network.genesis_hash).exists()

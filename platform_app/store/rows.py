@@ -4,10 +4,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Annotated, Any
 
-from platform_app.state.staker import Priority, Staker
-from platform_app.txs.base import Tx
+from platform_app.state.stakers import Priority, Staker
+from platform_app.txs.base import Tx, inner_input, inner_output
 from platform_app.txs.codec import CODEC, GENESIS_CODEC, parse
-from platform_app.txs.components import inner_input, inner_output
 from primitives.codec import INTERFACE, VERSION
 from primitives.ids import ID, NodeID, ShortID
 from utxo.components import UTXO, OutputOwners, TransferableInput, TransferableOutput, UtxoContent

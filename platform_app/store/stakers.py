@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing_extensions import override
 
 from chaindb.database import Database
-from platform_app.state.staker import Staker
+from platform_app.state.stakers import Staker
 from platform_app.store import rows
-from platform_app.store.facet import Commit, FacetRows
+from platform_app.store.facets import Commit, FacetRows
 from platform_app.store.staking import write_stakers
 from platform_app.txs.base import Tx
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID

@@ -7,12 +7,11 @@ from chaindb.database import Database, Row
 from chaindb.fields import for_database
 from platform_app import models
 from platform_app.models import Outcome, Phase
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority, Staker
 from platform_app.store import rows, uptime
-from platform_app.store.facet import Commit, Moment
-from platform_app.txs.base import Tx, TxStatus, UnsignedTx
-from platform_app.txs.components import ProofOfPossession, inner_output
+from platform_app.store.facets import Commit, Moment
+from platform_app.txs.base import ProofOfPossession, Tx, TxStatus, UnsignedTx, inner_output
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,

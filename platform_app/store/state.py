@@ -7,14 +7,11 @@ together (`prefetch`). Every value is cached, so a state is valid until the next
 from collections.abc import Iterable
 
 from chaindb.database import Database
-from platform_app.state.clock import FeeState
+from platform_app.state.facets import FeeState
 from platform_app.store import blocks
 from platform_app.store.blocks import StoredNetwork, Tip
-from platform_app.store.facet import FacetRows
+from platform_app.store.facets import FacetRows, SubnetRows, SupplyRows, TxRows
 from platform_app.store.stakers import StakerRows
-from platform_app.store.subnets import SubnetRows
-from platform_app.store.supplies import SupplyRows
-from platform_app.store.txs import TxRows
 from platform_app.store.utxos import UTXORows
 from platform_app.txs.base import Tx
 from primitives.ids import EMPTY_ID

@@ -8,9 +8,8 @@ from typing_extensions import override
 from chaindb.database import Database, Row
 from platform_app import models
 from platform_app.store import rows
-from platform_app.store.facet import Commit, FacetRows
-from platform_app.txs.base import Tx
-from platform_app.txs.components import LockOut, inner_output
+from platform_app.store.facets import Commit, FacetRows
+from platform_app.txs.base import LockOut, Tx, inner_output
 from platform_app.txs.subnets import ImportTx
 from primitives.ids import ID, P_CHAIN_ID
 from utxo.components import UTXO

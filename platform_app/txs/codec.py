@@ -5,7 +5,7 @@ Layout only (pchain.md 2.2, 3); whether a transaction is well formed is in `synt
 
 from typing import Annotated
 
-from platform_app.txs import components, l1, staking, subnets
+from platform_app.txs import base, l1, staking, subnets
 from platform_app.txs.base import BaseTx, SignedBody, Tx, UnsignedTx
 from primitives.codec import INTERFACE, Codec
 from primitives.secp256k1 import SIGNATURE_SIZE
@@ -29,7 +29,7 @@ TYPES: dict[int, type] = {
     5: TransferInput,
     7: TransferOutput,
     9: SignatureCredential,
-    10: components.AuthInput,
+    10: base.AuthInput,
     11: OutputOwners,
     12: staking.AddValidatorTx,
     13: subnets.AddSubnetValidatorTx,
@@ -40,14 +40,14 @@ TYPES: dict[int, type] = {
     18: subnets.ExportTx,
     19: staking.AdvanceTimeTx,
     20: staking.RewardValidatorTx,
-    21: components.LockIn,
-    22: components.LockOut,
+    21: base.LockIn,
+    22: base.LockOut,
     23: subnets.RemoveSubnetValidatorTx,
     24: subnets.TransformSubnetTx,
     25: staking.AddPermissionlessValidatorTx,
     26: staking.AddPermissionlessDelegatorTx,
-    27: components.EmptySigner,
-    28: components.ProofOfPossession,
+    27: base.EmptySigner,
+    28: base.ProofOfPossession,
     33: subnets.TransferSubnetOwnershipTx,
     34: BaseTx,
     35: l1.ConvertSubnetToL1Tx,

@@ -7,8 +7,7 @@ Field names follow the JSON names of pchain.md 3.
 from dataclasses import dataclass
 from typing import Annotated
 
-from platform_app.txs.base import SpendingTx, UnsignedTx
-from platform_app.txs.components import Auth, ProofOfPossession, Signer
+from platform_app.txs.base import Auth, ProofOfPossession, Signer, SpendingTx, UnsignedTx
 from primitives.codec import INTERFACE, U32, U64, Blob, FixedLayout
 from primitives.ids import ID, ShortID
 from utxo.components import Owner, TransferableOutput

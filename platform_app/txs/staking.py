@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from platform_app.txs.base import SpendingTx, UnsignedTx
-from platform_app.txs.components import Signer, StakingPeriod
+from platform_app.txs.base import Signer, SpendingTx, StakingPeriod, UnsignedTx
 from primitives.codec import INTERFACE, U32, U64
 from primitives.ids import ID
 from utxo.components import Owner, TransferableOutput

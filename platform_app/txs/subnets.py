@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from platform_app.txs.base import SpendingTx
-from platform_app.txs.components import Auth, SubnetValidator
+from platform_app.txs.base import Auth, SpendingTx, SubnetValidator
 from primitives.codec import INTERFACE, U8, U32, U64, Blob, Text
 from primitives.ids import ID, NodeID
 from utxo.components import Owner, TransferableInput, TransferableOutput

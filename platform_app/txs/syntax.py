@@ -10,24 +10,8 @@ from typing import Any
 
 from platform_app.config import PlatformConfig
 from platform_app.txs import l1, staking
-from platform_app.txs.base import BaseTx, SpendingTx, Tx
-from platform_app.txs.components import LockOut
+from platform_app.txs.base import BaseTx, LockOut, SpendingTx, Tx
 from platform_app.txs.errors import TxSyntaxReason
-from platform_app.txs.l1_syntax import (
-    verify_auto_renewed,
-    verify_auto_renewed_config,
-    verify_conversion,
-    verify_disable,
-    verify_increase_balance,
-    verify_transform,
-)
-from platform_app.txs.staking_syntax import (
-    verify_delegator,
-    verify_permissionless_delegator,
-    verify_permissionless_validator,
-    verify_subnet_validator,
-    verify_validator,
-)
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,
     CreateChainTx,
@@ -38,7 +22,22 @@ from platform_app.txs.subnets import (
     TransferSubnetOwnershipTx,
     TransformSubnetTx,
 )
-from platform_app.txs.well_formed import verify_auth, verify_inputs, verify_outputs
+from platform_app.txs.type_syntax import (
+    verify_auth,
+    verify_auto_renewed,
+    verify_auto_renewed_config,
+    verify_conversion,
+    verify_delegator,
+    verify_disable,
+    verify_increase_balance,
+    verify_inputs,
+    verify_outputs,
+    verify_permissionless_delegator,
+    verify_permissionless_validator,
+    verify_subnet_validator,
+    verify_transform,
+    verify_validator,
+)
 from primitives.ids import EMPTY_ID, ID, P_CHAIN_ID, PRIMARY_NETWORK_ID
 from utxo.errors import InvalidTx
 from utxo.well_formed import is_strictly_increasing, verify_owner

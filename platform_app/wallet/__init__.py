@@ -2,5 +2,5 @@
 
 `wallet` has the inputs for building a transaction, `coins` selects the coins to spend, `transactions` builds
 transactions, `moving` builds transfers within and between chains. Secrets: `sealing` encrypts keys, `backup` is
-the format for exporting a user, `passwords` checks password strength. Keys in memory are a `utxo.keychain.Keychain`.
+the format for exporting a user, `passwords` checks password strength. Keys in memory are a `utxo.coins.Keychain`.
 """

@@ -7,14 +7,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.base import BaseTx, LockOut, Tx, inner_output
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import LockOut, inner_output
 from platform_app.txs.subnets import ExportTx, ImportTx
-from platform_app.wallet.coins import Spend, choose
 from platform_app.wallet.errors import NotBuilt, WalletReason
 from platform_app.wallet.transactions import fields, sign
-from platform_app.wallet.wallet import PlatformWallet
+from platform_app.wallet.wallet import PlatformWallet, Spend, choose
 from primitives import uint64
 from primitives.ids import ID, ShortID
 from utxo.coins import OwnInput, payment, sort_inputs

@@ -8,20 +8,24 @@ too large). Transactions that move funds are in `moving`.
 from collections.abc import Iterable, Sequence
 
 from platform_app.state.chain import ChainState
-from platform_app.txs.base import Tx, UnsignedTx
+from platform_app.txs.base import (
+    AuthInput,
+    ProofOfPossession,
+    StakingPeriod,
+    SubnetValidator,
+    Tx,
+    UnsignedTx,
+)
 from platform_app.txs.codec import build, sign_bytes
-from platform_app.txs.components import AuthInput, ProofOfPossession, StakingPeriod, SubnetValidator
 from platform_app.txs.staking import AddDelegatorTx, AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateChainTx, CreateSubnetTx
 from platform_app.txs.syntax import verify_syntax
-from platform_app.wallet.coins import choose
 from platform_app.wallet.errors import NotBuilt, WalletError, WalletReason
-from platform_app.wallet.wallet import PlatformWallet
+from platform_app.wallet.wallet import PlatformWallet, choose
 from primitives.hashing import sha256
 from primitives.ids import AVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, ShortID
-from utxo.coins import OwnInput, sole_owner
+from utxo.coins import OwnInput, SigningOwners, sole_owner
 from utxo.components import OutputOwners, SignatureCredential, TransferableInput, TransferableOutput
-from utxo.keychain import SigningOwners
 
 _Fields = tuple[int, ID, tuple[TransferableOutput, ...], tuple[TransferableInput, ...], bytes]
 

@@ -5,7 +5,7 @@ from django.core.cache import cache
 
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
-from platform_app.wallet import backup, sealing
+from platform_app.wallet import sealing
 from platform_app.wallet.sealing import Cost
 
 NAME = "anna"
@@ -17,7 +17,7 @@ def make_cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make password hashing cheap and reset the failed attempts."""
     cache.clear()
     monkeypatch.setattr(sealing, "COST", CHEAP)
-    monkeypatch.setattr(backup, "VERSION_1", CHEAP)
+    monkeypatch.setattr(sealing, "VERSION_1", CHEAP)
 
 
 def some_user(*keys: bytes, name: str = NAME, password: str = PASSWORD) -> str:

@@ -10,28 +10,23 @@ from typing import Any
 
 from platform_app.config import DAY, UNIT, specification_config
 from platform_app.txs import l1, staking, subnets, warp
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.codec import CODEC, build, sign_bytes
-from platform_app.txs.components import (
+from platform_app.txs.base import (
     AuthInput,
+    BaseTx,
     LockIn,
     LockOut,
     ProofOfPossession,
     StakingPeriod,
     SubnetValidator,
+    Tx,
+    UnsignedTx,
     inner_output,
 )
+from platform_app.txs.codec import CODEC, build, sign_bytes
 from primitives import bls
 from primitives.codec import Codec
 from primitives.hashing import sha256
-from primitives.ids import (
-    EVM_ID,
-    ID,
-    PRIMARY_NETWORK_ID,
-    SECP256K1_FX_ID,
-    NodeID,
-    ShortID,
-)
+from primitives.ids import EVM_ID, ID, PRIMARY_NETWORK_ID, SECP256K1_FX_ID, NodeID, ShortID
 from primitives.keys import address_of
 from primitives.secp256k1 import sign_sha256
 from utxo.components import (

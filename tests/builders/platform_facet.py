@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Protocol, Self
 
 from chaindb.database import Database
-from platform_app.state.diff import Diff
-from platform_app.state.facet import Facet, FacetDiff
-from platform_app.store.facet import Commit, FacetRows
+from platform_app.state.chain import Diff
+from platform_app.state.facets import Facet, FacetDiff
+from platform_app.store.facets import Commit, FacetRows
 from platform_app.store.state import DatabaseState
 from primitives.ids import ID
 

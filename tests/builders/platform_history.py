@@ -14,8 +14,8 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 
 from platform_app import models
 from platform_app.apps import platform_chain
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority, Staker
 from platform_app.store import mempool
 from platform_app.store import utxos as utxo_rows
 from platform_app.txs import staking, subnets

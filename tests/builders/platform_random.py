@@ -7,19 +7,20 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from platform_app.config import DAY, UNIT
-from platform_app.executor.env import Env
-from platform_app.state.staker import Priority, Staker
+from platform_app.config import DAY, UNIT, Env
+from platform_app.state.stakers import Priority, Staker
 from platform_app.txs import staking, subnets
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.codec import CODEC
-from platform_app.txs.components import (
+from platform_app.txs.base import (
     AuthInput,
+    BaseTx,
     LockOut,
     StakingPeriod,
     SubnetValidator,
+    Tx,
+    UnsignedTx,
     inner_output,
 )
+from platform_app.txs.codec import CODEC
 from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform

@@ -11,9 +11,9 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block, CommitBlock, OptionBlock, parse_block
 from platform_app.blocks.executor import ProposalOptions, execute_block, verify_child
-from platform_app.executor.env import Env
+from platform_app.config import Env
 from platform_app.selectors import accepted
-from platform_app.state.clock import FeeState
+from platform_app.state.facets import FeeState
 from platform_app.store import rows
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import TxStatus

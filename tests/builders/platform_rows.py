@@ -15,10 +15,10 @@ from platform_app.blocks.block import (
     build_standard,
     genesis_block,
 )
-from platform_app.state.clock import FeeState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
-from platform_app.store import blocks, genesis
+from platform_app.state.chain import Diff
+from platform_app.state.facets import FeeState
+from platform_app.state.stakers import Priority, Staker
+from platform_app.store import blocks
 from platform_app.store import utxos as utxo_rows
 from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
@@ -52,7 +52,7 @@ def begin(*changes: Change, time: int = platform.NOW) -> Block:
         change(diff)
     block = genesis_block(GENESIS)
     with platform_chain().db.atomic():
-        genesis.begin(platform_chain().db, NETWORK, block, diff, GENESIS)
+        blocks.begin(platform_chain().db, NETWORK, block, diff, GENESIS)
     return block
 
 

@@ -7,19 +7,16 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any
 
-from platform_app.config import DAY, UNIT, PlatformConfig
+from platform_app.config import DAY, UNIT, Env, PlatformConfig
 from platform_app.executor.clock import promote
-from platform_app.executor.env import Env
 from platform_app.executor.staking import staker_of
 from platform_app.executor.standard import execute
-from platform_app.state.clock import ClockChanges, FeeState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
-from platform_app.state.stakers import StakerChanges
+from platform_app.state.chain import Diff
+from platform_app.state.facets import ClockChanges, FeeState
+from platform_app.state.stakers import Priority, Staker, StakerChanges
 from platform_app.state.subnets import SubnetChanges
 from platform_app.state.utxos import UTXOChanges
-from platform_app.txs.base import Tx, TxStatus, UnsignedTx
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import Tx, TxStatus, UnsignedTx, inner_output
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform

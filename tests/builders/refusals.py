@@ -3,8 +3,7 @@
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from platform_app.txs.base import Tx, UnsignedTx
-from platform_app.txs.components import ProofOfPossession
+from platform_app.txs.base import ProofOfPossession, Tx, UnsignedTx
 from platform_app.txs.syntax import verify_syntax
 from tests.builders.platform import ASSET_ID, CONFIG, proof_of_possession, unsigned
 from tests.builders.reasons import raises

@@ -8,8 +8,8 @@ from platform_app.config import DAY, UNIT
 from platform_app.wallet.wallet import PlatformWallet
 from primitives.ids import ShortID
 from tests.builders import platform
+from utxo.coins import Keychain
 from utxo.components import UTXO
-from utxo.keychain import Keychain
 
 CHANGE = platform.ADDRESSES[4]
 """Owned by none of the paying keys, so that change differs from the outputs of other owners."""

@@ -7,9 +7,8 @@ import pytest
 
 from platform_app.executor.errors import TxStateReason
 from platform_app.executor.spend import Spent, verify_flow, verify_spend
-from platform_app.txs.base import BaseTx
+from platform_app.txs.base import BaseTx, LockIn, LockOut
 from platform_app.txs.codec import build
-from platform_app.txs.components import LockIn, LockOut
 from primitives.ids import PRIMARY_NETWORK_ID, ShortID
 from tests.builders import platform, platform_state
 from tests.conformance.pchain_vectors import cases
@@ -24,8 +23,8 @@ from utxo.components import (
     TransferOutput,
     UtxoOutput,
 )
-from utxo.credentials import SignerRecovery
 from utxo.errors import InvalidTx, UtxoReason
+from utxo.spending import SignerRecovery
 
 ASSETS = {"ASSET_A": platform.ASSET_ID, "ASSET_B": platform.OTHER_ASSET_ID}
 REASONS: dict[str, StrEnum] = {

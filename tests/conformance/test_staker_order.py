@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.stakers import Priority, Staker
 from primitives.ids import EMPTY_NODE_ID, ID, PRIMARY_NETWORK_ID
 from tests.conformance.pchain_vectors import cases
 

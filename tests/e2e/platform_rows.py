@@ -7,8 +7,8 @@ disappear.
 from collections import Counter
 from typing import Any, NamedTuple
 
+from platform_app.txs.base import inner_input, inner_output
 from platform_app.txs.codec import parse
-from platform_app.txs.components import inner_input, inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.hashing import sha256
 from primitives.ids import ID, utxo_id

@@ -8,9 +8,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from platform_app.txs.base import BaseTx, SpendingTx, Tx
+from platform_app.txs.base import BaseTx, SpendingTx, StakingPeriod, Tx, inner_output
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import StakingPeriod, inner_output
 from platform_app.txs.staking import AddPermissionlessDelegatorTx, AddPermissionlessValidatorTx
 from platform_app.txs.subnets import CreateSubnetTx
 from primitives import checksummed

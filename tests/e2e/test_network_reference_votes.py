@@ -11,10 +11,9 @@ import pytest
 from chaindb.chains import MISSING_VOTES
 from network_app.wire import p2p_pb2 as p2p
 from nodeproject.processes.local_network import make_keys
-from platform_app.genesis.built_in import reference_local_network
+from platform_app.genesis.building import reference_local_network
 from platform_app.genesis.config import GenesisConfig, format_genesis_config
-from platform_app.txs.base import Tx
-from platform_app.txs.components import ProofOfPossession
+from platform_app.txs.base import ProofOfPossession, Tx
 from primitives.hashing import sha256
 from primitives.ids import ID
 from primitives.keys import EWOQ_KEY

@@ -15,7 +15,7 @@ from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.services.genesis import begin_time
 from nodeproject.startup.genesis_validators import founder
 from platform_app.apps import platform_chain
-from platform_app.genesis.built_in import own_network
+from platform_app.genesis.building import own_network
 from platform_app.genesis.config import format_genesis_config
 from platform_app.genesis.errors import GenesisError
 from primitives.whole_files import write_whole

@@ -5,9 +5,8 @@ from typing import Final
 
 from nodeproject.management.seeding.owners import SeededOwner
 from platform_app.config import UNIT, specification_config
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.base import BaseTx, StakingPeriod, Tx, UnsignedTx, inner_output
 from platform_app.txs.codec import CODEC, build, sign_bytes
-from platform_app.txs.components import StakingPeriod, inner_output
 from platform_app.txs.staking import AddPermissionlessDelegatorTx
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID

@@ -40,15 +40,14 @@ from platform_app.executor.clock import advance_time_to
 from platform_app.executor.proposal import execute_reward
 from platform_app.selectors import coins
 from platform_app.services.acceptance import write
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Staker
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Staker
 from platform_app.store import blocks as chain_rows
-from platform_app.store.facet import Moment
+from platform_app.store.facets import Moment
 from platform_app.store.staking import spread
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import Tx
+from platform_app.txs.base import ProofOfPossession, Tx
 from platform_app.txs.codec import build
-from platform_app.txs.components import ProofOfPossession
 from platform_app.txs.staking import RewardValidatorTx
 from primitives import bls
 from primitives.addresses import format_address

@@ -9,9 +9,9 @@ from cchain_app.local_genesis import local_text
 from nodeproject.processes.local_network.standing import Quorum, in_words
 from nodeproject.startup.identity import make_files
 from platform_app.config import specification_config
-from platform_app.genesis.built_in import Founder, own_network
+from platform_app.genesis.building import Founder, own_network
 from platform_app.genesis.config import format_genesis_config, parse_genesis_config
-from platform_app.txs.components import ProofOfPossession
+from platform_app.txs.base import ProofOfPossession
 from primitives.ids import NodeID
 from primitives.networks import LOCAL
 from primitives.node_identity import IdentityFiles

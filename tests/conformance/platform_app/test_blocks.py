@@ -13,8 +13,8 @@ from platform_app.blocks.block import (
     build_proposal,
     build_standard,
     parse_block,
+    render_block,
 )
-from platform_app.blocks.render import render_block
 from platform_app.txs.base import Tx
 from tests.conformance.pchain_vectors import cases
 from tests.conformance.platform_app.views import view

@@ -8,10 +8,14 @@ import pytest
 from platform_app.blocks.block import genesis_block_of
 from platform_app.config import reference_config
 from platform_app.executor.proposal import potential_reward
-from platform_app.genesis.asset import build_x_chain_genesis
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.config import parse_genesis_config
-from platform_app.genesis.genesis import Genesis, initial_stakers, parse_genesis
+from platform_app.genesis.genesis import (
+    Genesis,
+    build_x_chain_genesis,
+    initial_stakers,
+    parse_genesis,
+)
 from platform_app.txs.staking import AddPermissionlessValidatorTx
 from primitives.ids import ID
 from tests.conformance.pchain_vectors import cases

@@ -3,8 +3,8 @@
 from dataclasses import fields, is_dataclass
 from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
+from platform_app.txs.base import AuthInput
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import AuthInput
 from primitives.codec import INTERFACE
 from primitives.ids import FixedId, ShortID
 from utxo.components import SignatureCredential, TransferOutput

@@ -7,7 +7,7 @@ from cchain_app.apps import evm_runtime
 from network_app.chains.validators import ValidatorDirectory
 from network_app.node import NodeNetwork
 from platform_app.apps import platform_chain, platform_runtime
-from platform_app.state.staker import Priority
+from platform_app.state.stakers import Priority
 from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform

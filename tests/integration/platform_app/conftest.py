@@ -23,9 +23,8 @@ from platform_app.config import DAY
 from platform_app.selectors import accepted, outputs
 from platform_app.services import mempool
 from platform_app.services.genesis import load_genesis
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.base import BaseTx, Tx, UnsignedTx, inner_output
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import inner_output
 from primitives.ids import ID, NodeID, ShortID
 from primitives.keys import EWOQ_KEY, address_of
 from tests.builders import platform

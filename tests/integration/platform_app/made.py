@@ -10,9 +10,8 @@ from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import UNIT
 from platform_app.selectors import accepted, outputs
-from platform_app.txs.base import BaseTx, Tx
+from platform_app.txs.base import BaseTx, StakingPeriod, Tx, inner_output
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import StakingPeriod, inner_output
 from platform_app.txs.staking import (
     AddDelegatorTx,
     AddPermissionlessDelegatorTx,

@@ -12,8 +12,7 @@ from network_app import joining
 from network_app.joining import check_genesis
 from network_app.sync.errors import UnusableGenesis
 from network_app.wire.node_pb2 import GenesisAnswer
-from platform_app.genesis.building import build_genesis
-from platform_app.genesis.built_in import read_genesis_config
+from platform_app.genesis.building import build_genesis, read_genesis_config
 from tests.builders import genesis
 
 CHAIN_ID = json.loads(built_in_text("local"))["config"]["chainId"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nodeproject.startup.genesis_validators import founder
-from platform_app.txs.components import ProofOfPossession
+from platform_app.txs.base import ProofOfPossession
 from primitives import bls
 from primitives.identity import make_certificate, node_id_of
 from tests.builders.platform import NOW, proof_of_possession

@@ -15,9 +15,8 @@ from tests.builders.utxos import (
     spending,
     utxo,
 )
-from utxo.coins import OwnInput, SelectedCoin, Selection, Wallet, payment, sort_inputs
+from utxo.coins import Keychain, OwnInput, SelectedCoin, Selection, Wallet, payment, sort_inputs
 from utxo.components import UTXO, OutputOwners, TransferableOutput, TransferOutput
-from utxo.keychain import Keychain
 
 FIRST, SECOND, THIRD = ADDRESSES
 

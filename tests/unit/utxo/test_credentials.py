@@ -7,8 +7,8 @@ from primitives.secp256k1 import sign_sha256
 from tests.builders.reasons import raises
 from tests.builders.utxos import ADDRESSES, KEYS, NOW, coin, owners
 from utxo.components import SignatureCredential, TransferInput
-from utxo.credentials import SignerRecovery, verify_signer_count, verify_transfer
 from utxo.errors import CredentialReason, RefusedCredential
+from utxo.spending import SignerRecovery, verify_signer_count, verify_transfer
 
 DIGEST = sha256(b"a transaction")
 SIGNATURES = tuple(sign_sha256(DIGEST, key) for key in KEYS)

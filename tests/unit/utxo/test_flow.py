@@ -6,7 +6,7 @@ from primitives.uint64 import MAX
 from tests.builders.reasons import raises
 from tests.builders.utxos import COIN, OTHER_COIN
 from utxo.errors import InvalidTx, UtxoReason
-from utxo.flow import AssetFlow
+from utxo.spending import AssetFlow
 
 FEE = {COIN: 2}
 

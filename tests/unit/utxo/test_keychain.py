@@ -5,8 +5,8 @@ import pytest
 from primitives.hashing import sha256
 from primitives.secp256k1 import InvalidPrivateKey, recover_address, sign_sha256
 from tests.builders import utxos
+from utxo.coins import Keychain, SigningOwners
 from utxo.components import OutputOwners
-from utxo.keychain import Keychain, SigningOwners
 
 ONE, TWO, THREE = utxos.ADDRESSES
 KEY_1, KEY_2, KEY_3 = utxos.KEYS
@@ -57,7 +57,7 @@ def test_each_address_signs_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
         signed.append(key)
         return sign_sha256(digest, key)
 
-    monkeypatch.setattr("utxo.keychain.sign_sha256", counting)
+    monkeypatch.setattr("utxo.coins.sign_sha256", counting)
     keys = Keychain.of([KEY_1, KEY_2])
 
     signatures = list(keys.sign_inputs(digest, [(ONE,), (), (ONE, TWO)]))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from platform_app.state.staker import Priority
+from platform_app.state.stakers import Priority
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import own_node, platform, platform_rows
 from tests.builders.process import begin_anew

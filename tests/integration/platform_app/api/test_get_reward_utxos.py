@@ -3,8 +3,8 @@
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, UNIT
 from platform_app.selectors import stakers
+from platform_app.txs.base import inner_output
 from platform_app.txs.codec import CODEC
-from platform_app.txs.components import inner_output
 from platform_app.txs.staking import AddDelegatorTx
 from primitives.checksummed import decode
 from primitives.ids import PRIMARY_NETWORK_ID

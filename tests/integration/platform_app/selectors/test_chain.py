@@ -6,7 +6,7 @@ from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import accepted, subnets
 from platform_app.selectors.accepted import Status
-from platform_app.state.diff import Diff
+from platform_app.state.chain import Diff
 from platform_app.store import mempool
 from platform_app.txs import subnets as subnet_txs
 from platform_app.txs.base import BaseTx, Tx, TxStatus

@@ -9,7 +9,7 @@ from django.db import connection
 from chaindb import generation
 from platform_app import models
 from platform_app.apps import platform_chain
-from platform_app.memory.versioned import TRIES, StakerMemory
+from platform_app.memory.stakers import TRIES, StakerMemory
 from tests.builders.platform_rows import begin
 
 Heights = tuple[int, ...]

@@ -11,21 +11,13 @@ from chaindb.database import Database
 from platform_app.apps import platform_chain
 from platform_app.selectors import outputs
 from platform_app.selectors.outputs import Funds, UtxoCursor
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority
 from platform_app.store import utxos as rows
 from platform_app.txs.codec import CODEC
 from primitives.ids import EMPTY_ID, NodeID, ShortID
 from tests.builders import platform
-from tests.builders.platform_rows import (
-    Change,
-    accept,
-    adding,
-    begin,
-    producing,
-    raw_utxo,
-    reward,
-)
+from tests.builders.platform_rows import Change, accept, adding, begin, producing, raw_utxo, reward
 from utxo.components import UTXO
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from platform_app.apps import platform_chain
 from platform_app.blocks.block import Block
 from platform_app.selectors import accepted as selector
 from platform_app.selectors.accepted import RawPlatformBlock, raw_blocks
-from platform_app.state.staker import Priority
+from platform_app.state.stakers import Priority
 from tests.builders import platform
 from tests.builders.platform_rows import accept, adding, adding_tx, begin, reward
 

@@ -8,8 +8,8 @@ from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.stakers import SUBNETS, Member
 from platform_app.selectors import stakers
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority
 from platform_app.txs import subnets
 from platform_app.txs.base import BaseTx, TxStatus
 from primitives.hashing import sha256

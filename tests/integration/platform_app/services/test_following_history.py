@@ -18,7 +18,7 @@ from platform_app.chain import PlatformChain
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, mempool
 from platform_app.services.vm import parse_block
-from platform_app.state.staker import Priority
+from platform_app.state.stakers import Priority
 from platform_app.txs.base import TxStatus
 from tests.builders import platform, platform_rows, platform_tables
 from tests.builders.decided import accept_platform

@@ -150,7 +150,10 @@ def test_an_option_that_is_none_of_the_two(pchain: PChain, rewarded: list[Block]
     assert late.reason is PlatformBlockReason.OPTION_TIME_DIFFERS
     assert str(late).startswith("option block proposed timestamp not matching parent block one ")
     assert type(foreign) is UnknownParent
-    assert (foreign.expected, foreign.got) == (proposal.block_id, transfer.block_id)
+    assert (foreign.values["expected"], foreign.values["got"]) == (
+        proposal.block_id,
+        transfer.block_id,
+    )
     assert high.reason is PlatformBlockReason.WRONG_HEIGHT
     assert old.reason is PlatformBlockReason.APRICOT_AFTER_FORK
     assert decision.reason is PlatformBlockReason.NO_PROPOSAL

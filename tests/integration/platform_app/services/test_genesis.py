@@ -8,13 +8,13 @@ from platform_app import models
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.blocks.block import parse_block
 from platform_app.config import DAY
-from platform_app.genesis.built_in import REFERENCE_STEP
+from platform_app.genesis.building import REFERENCE_STEP
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.selectors import accepted, stakers
 from platform_app.selectors import subnets as chains
 from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from platform_app.services.genesis import load_genesis
-from platform_app.store import genesis as first_rows
+from platform_app.store import blocks as first_rows
 from platform_app.store.blocks import StoredNetwork
 from platform_app.txs.base import TxStatus
 from primitives.ids import AVM_ID, EVM_ID, PRIMARY_NETWORK_ID

@@ -8,8 +8,7 @@ import pytest
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.config import DAY, specification_config
-from platform_app.genesis.building import build_genesis
-from platform_app.genesis.built_in import Founder, own_network
+from platform_app.genesis.building import Founder, build_genesis, own_network
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import parse_genesis
 from platform_app.selectors import accepted, stakers

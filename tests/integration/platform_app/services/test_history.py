@@ -22,11 +22,10 @@ from platform_app.chain import PlatformChain
 from platform_app.models import Phase
 from platform_app.selectors import accepted
 from platform_app.services import acceptance, mempool
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import TxStatus
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import TxStatus, inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders import platform, platform_rows

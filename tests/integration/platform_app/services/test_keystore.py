@@ -7,7 +7,7 @@ from platform_app.apps import platform_chain
 from platform_app.chain import DerivationSlots
 from platform_app.services import keystore
 from platform_app.store import keystore as store
-from platform_app.wallet import backup, sealing
+from platform_app.wallet import sealing
 from platform_app.wallet.errors import (
     IncorrectPassword,
     KeystoreError,
@@ -256,7 +256,7 @@ def test_a_user_is_not_imported_over_another() -> None:
 
 
 def test_a_key_that_a_backup_holds_twice_is_imported_once() -> None:
-    exported = backup.write_backup([KEYS[1], KEYS[0], KEYS[1]], PASSWORD)
+    exported = sealing.write_backup([KEYS[1], KEYS[0], KEYS[1]], PASSWORD)
 
     keystore.import_user(platform_chain(), NAME, PASSWORD, exported)
 

@@ -11,7 +11,7 @@ from chaindb.attempts import AttemptLimit
 from platform_app.apps import platform_chain
 from platform_app.chain import DerivationSlots, KeyDerivation
 from platform_app.services import keystore
-from platform_app.services.keystore_guard import OF_USER
+from platform_app.services.keystore import OF_USER
 from platform_app.wallet import sealing
 from platform_app.wallet.errors import IncorrectPassword, KeystoreError, KeystoreReason
 from tests.builders.keystore import NAME, PASSWORD, make_cheap, some_user

@@ -18,8 +18,7 @@ from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted
 from platform_app.selectors.accepted import Status
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import Tx, TxStatus
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import Tx, TxStatus, inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from tests.builders import platform
 from tests.integration.platform_app.conftest import EWOQ, PChain

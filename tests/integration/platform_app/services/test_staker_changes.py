@@ -10,10 +10,9 @@ from platform_app.config import DAY, UNIT
 from platform_app.executor.proposal import potential_reward
 from platform_app.models import Outcome, Phase
 from platform_app.selectors import accepted, own_stake, stakers
-from platform_app.state.staker import Staker
+from platform_app.state.stakers import Staker
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import BaseTx, TxStatus
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import BaseTx, TxStatus, inner_output
 from platform_app.txs.subnets import RemoveSubnetValidatorTx
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders import platform

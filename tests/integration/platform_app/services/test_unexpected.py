@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from platform_app.apps import platform_chain
-from platform_app.blocks import builder as block_builder
+from platform_app.blocks import mempool as block_builder
 from platform_app.blocks import processing
 from platform_app.executor import standard
 from platform_app.selectors import accepted
-from platform_app.services import builder, mempool
+from platform_app.services import mempool
 from platform_app.txs.base import Tx, TxStatus
 from primitives.ids import ID
 from tests.integration.platform_app.conftest import PChain
@@ -30,7 +30,7 @@ def breaking(monkeypatch: pytest.MonkeyPatch) -> set[ID]:
             raise Broken
         standard.execute(tx, *arguments)
 
-    for module in (builder, block_builder, mempool):
+    for module in (mempool, block_builder, mempool):
         monkeypatch.setattr(module, "execute", execute)
     return failing
 

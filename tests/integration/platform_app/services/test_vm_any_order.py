@@ -13,7 +13,7 @@ from platform_app.blocks.block import AbortBlock, Block, CommitBlock, OptionBloc
 from platform_app.models import ValidatorUptime
 from platform_app.services import mempool
 from platform_app.services.vm import parse_block
-from platform_app.state.staker import Priority
+from platform_app.state.stakers import Priority
 from platform_app.store import blocks
 from primitives.ids import ID
 from tests.builders.decided import accept_platform

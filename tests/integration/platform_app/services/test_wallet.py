@@ -12,8 +12,7 @@ from platform_app.services.errors import ConflictingTx, IssueReason, RefusedIssu
 from platform_app.services.wallet import Payer
 from platform_app.store import mempool
 from platform_app.store import utxos as shared_outputs
-from platform_app.txs.base import TxStatus
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import TxStatus, inner_output
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.wallet.errors import (
     KeystoreError,

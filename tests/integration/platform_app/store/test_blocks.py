@@ -7,8 +7,8 @@ from chaindb.fields import row_id
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
-from platform_app.state.clock import FeeState
-from platform_app.state.diff import Diff
+from platform_app.state.chain import Diff
+from platform_app.state.facets import FeeState
 from platform_app.store import blocks
 from platform_app.store.state import DatabaseState
 from platform_app.txs import codec, subnets

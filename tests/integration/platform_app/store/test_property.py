@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 
 from platform_app.apps import platform_chain
 from platform_app.selectors import outputs, stakers
-from platform_app.state.chain import ChainState
-from platform_app.state.clock import FeeState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.chain import ChainState, Diff
+from platform_app.state.facets import FeeState
+from platform_app.state.stakers import Priority, Staker
 from platform_app.store import utxos as shared_rows
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
-from platform_app.txs.base import TxStatus
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import TxStatus, inner_output
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
 from tests.builders import platform, platform_rows

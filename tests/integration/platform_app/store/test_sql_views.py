@@ -9,8 +9,8 @@ from django.db import connection
 
 from platform_app.apps import platform_chain
 from platform_app.models import BlockKind, TxKind
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority
 from platform_app.store import mempool, uptime
 from platform_app.txs import subnets
 from platform_app.txs.base import BaseTx, TxStatus

@@ -7,8 +7,8 @@ from django.test.utils import CaptureQueriesContext
 from platform_app import models
 from platform_app.apps import platform_chain
 from platform_app.models import Outcome, Phase
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority, Staker
 from platform_app.store.state import DatabaseState
 from platform_app.txs import subnets
 from platform_app.txs.base import TxStatus

@@ -7,7 +7,7 @@ import pytest
 
 from platform_app import models
 from platform_app.apps import platform_chain
-from platform_app.state.diff import Diff
+from platform_app.state.chain import Diff
 from platform_app.store import utxos as utxo_rows
 from platform_app.store.state import DatabaseState
 from primitives.ids import PRIMARY_NETWORK_ID

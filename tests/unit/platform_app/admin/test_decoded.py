@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from platform_app.admin.decoded import MAX_CHARACTERS, MAX_LINES, show_json
+from platform_app.admin.blocks import MAX_CHARACTERS, MAX_LINES, show_json
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 from tests.builders.platform import some_id
 

@@ -1,6 +1,6 @@
 """Rendered results are cached while they are valid and there is space."""
 
-from platform_app.api.kept import KeptOf, KeptTexts
+from platform_app.api.records import KeptOf, KeptTexts
 
 
 def test_the_same_object_is_rendered_once() -> None:

@@ -22,8 +22,8 @@ from platform_app.blocks.block import (
     build_standard,
     genesis_block,
     parse_block,
+    render_block,
 )
-from platform_app.blocks.render import render_block
 from platform_app.txs.base import Tx
 from platform_app.txs.render import render_tx
 from platform_app.txs.staking import RewardValidatorTx

@@ -9,7 +9,7 @@ from platform_app.blocks.builder import TXS_SIZE_LIMIT, BuiltBlock, build
 from platform_app.blocks.executor import ProposalOptions, execute_block, verify_child
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import TxStateReason
-from platform_app.state.staker import Priority
+from platform_app.state.stakers import Priority
 from platform_app.txs.base import TxStatus
 from platform_app.txs.staking import (
     AddPermissionlessDelegatorTx,

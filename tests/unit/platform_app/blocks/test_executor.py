@@ -21,8 +21,8 @@ from platform_app.blocks.executor import (
 )
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import TxStateReason
-from platform_app.state.clock import FeeState
-from platform_app.state.staker import Priority
+from platform_app.state.facets import FeeState
+from platform_app.state.stakers import Priority
 from platform_app.txs.base import Tx, TxStatus
 from platform_app.txs.codec import build
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx, RewardValidatorTx

@@ -22,9 +22,8 @@ from platform_app.blocks.block import (
 from platform_app.blocks.errors import InvalidBlock, PlatformBlockReason
 from platform_app.blocks.executor import ProposalOptions, execute_block
 from platform_app.blocks.processing import AcceptanceResult, ProcessingBlocks
-from platform_app.config import UNIT
-from platform_app.executor.env import Env
-from platform_app.state.staker import Staker
+from platform_app.config import UNIT, Env
+from platform_app.state.stakers import Staker
 from platform_app.txs.base import Tx
 from platform_app.txs.staking import AddValidatorTx
 from primitives.ids import ID

@@ -8,9 +8,8 @@ import pytest
 from platform_app.blocks.block import Block, genesis_block
 from platform_app.blocks.builder import build
 from platform_app.blocks.executor import ProposalOptions, execute_block
-from platform_app.state.diff import Diff
-from platform_app.txs.base import TxStatus
-from platform_app.txs.components import inner_output
+from platform_app.state.chain import Diff
+from platform_app.txs.base import TxStatus, inner_output
 from platform_app.txs.staking import RewardValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID
 from tests.builders.platform_random import History, burned, everything, funded, promised

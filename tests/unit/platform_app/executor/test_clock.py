@@ -11,9 +11,9 @@ from platform_app.executor.clock import (
 )
 from platform_app.executor.errors import moment
 from platform_app.executor.proposal import potential_reward
-from platform_app.state.clock import FeeState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
+from platform_app.state.chain import Diff
+from platform_app.state.facets import FeeState
+from platform_app.state.stakers import Priority
 from primitives.hashing import sha256
 from primitives.ids import PRIMARY_NETWORK_ID, NodeID
 from tests.builders import platform

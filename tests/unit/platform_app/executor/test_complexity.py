@@ -5,8 +5,7 @@ import pytest
 from platform_app.config import UNIT
 from platform_app.executor.complexity import Complexity, complexity_of
 from platform_app.txs import l1, staking
-from platform_app.txs.base import BaseTx, UnsignedTx
-from platform_app.txs.components import AuthInput
+from platform_app.txs.base import AuthInput, BaseTx, UnsignedTx
 from platform_app.txs.errors import UnsupportedTxType
 from platform_app.txs.subnets import AddSubnetValidatorTx, CreateChainTx, TransformSubnetTx
 from tests.builders.platform import (

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from platform_app.executor.delegation import greatest_weight
-from platform_app.state.staker import Priority, Staker
+from platform_app.executor.staking import greatest_weight
+from platform_app.state.stakers import Priority, Staker
 from tests.builders import platform
 from tests.builders.platform_state import staker, stakers, state
 

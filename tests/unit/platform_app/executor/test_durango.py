@@ -9,8 +9,8 @@ from platform_app.blocks.executor import execute_block
 from platform_app.config import DAY, REFERENCE_UNIT, reference_config
 from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.executor.proposal import potential_reward
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.chain import Diff
+from platform_app.state.stakers import Priority, Staker
 from platform_app.txs.base import BaseTx, Tx
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking import (

@@ -16,10 +16,9 @@ from platform_app.executor.fees import (
     required_fee,
     static_fee,
 )
-from platform_app.state.clock import FeeState
+from platform_app.state.facets import FeeState
 from platform_app.txs import l1, staking, subnets
-from platform_app.txs.base import BaseTx, UnsignedTx
-from platform_app.txs.components import EmptySigner
+from platform_app.txs.base import BaseTx, EmptySigner, UnsignedTx
 from platform_app.txs.errors import TxSyntaxReason, UnsupportedTxType
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from tests.builders.platform import CONFIG, SUBNET_ID, every_type, unsigned

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from platform_app.config import UNIT
 from platform_app.executor.errors import TxStateReason
-from platform_app.txs.base import BaseTx, TxStatus
+from platform_app.txs.base import BaseTx, LockOut, TxStatus
 from platform_app.txs.codec import build
-from platform_app.txs.components import LockOut
 from primitives.hashing import sha256
 from primitives.ids import ID
 from primitives.secp256k1 import ORDER
@@ -366,15 +365,15 @@ def test_the_second_form_of_a_signature_is_invalid() -> None:
 
 def test_a_signature_that_opens_many_outputs_is_recovered_once(monkeypatch) -> None:
     recovered = []
-    from utxo import credentials
+    from utxo import spending
 
-    genuine = credentials._recover.__wrapped__
+    genuine = spending._recover.__wrapped__
 
     def counting(digest: bytes, signature: bytes):
         recovered.append(signature)
         return genuine(digest, signature)
 
-    monkeypatch.setattr(credentials, "_recover", counting)
+    monkeypatch.setattr(spending, "_recover", counting)
     held = [platform.utxo(UNIT, number=number) for number in range(10)]
     tx = platform.signed(inputs=platform.spend_all(*held))
 

@@ -5,8 +5,8 @@ import pytest
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import StakerReason, TxStateReason
 from platform_app.executor.proposal import potential_reward
-from platform_app.state.staker import Priority, Staker
-from platform_app.txs.components import EmptySigner
+from platform_app.state.stakers import Priority, Staker
+from platform_app.txs.base import EmptySigner
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.staking import AddPermissionlessDelegatorTx, AddPermissionlessValidatorTx
 from primitives.ids import PRIMARY_NETWORK_ID

@@ -6,8 +6,8 @@ import pytest
 
 from platform_app.config import DAY, UNIT
 from platform_app.executor.errors import StakerReason, TxStateReason
-from platform_app.state.staker import Priority, Staker
-from platform_app.txs.components import AuthInput
+from platform_app.state.stakers import Priority, Staker
+from platform_app.txs.base import AuthInput
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.subnets import (
     AddSubnetValidatorTx,

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from platform_app.config import UNIT, PlatformConfig, reference_config, specification_config
-from platform_app.genesis.building import build_genesis
-from platform_app.genesis.built_in import Founder, own_network, read_genesis_config
+from platform_app.genesis.building import Founder, build_genesis, own_network, read_genesis_config
 from platform_app.genesis.config import format_genesis_config
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.genesis.genesis import GenesisBody, initial_stakers, parse_genesis

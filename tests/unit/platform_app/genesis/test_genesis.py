@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from platform_app.config import RewardConfig
-from platform_app.genesis.asset import CreateAsset, GenesisAsset, XChainGenesis, asset_of
 from platform_app.genesis.building import build_genesis
 from platform_app.genesis.config import (
     Allocation,
@@ -16,11 +15,19 @@ from platform_app.genesis.config import (
     parse_genesis_config,
 )
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
-from platform_app.genesis.genesis import Genesis, GenesisBody, initial_stakers, parse_genesis
-from platform_app.state.staker import Priority
-from platform_app.txs.base import SignedBody
+from platform_app.genesis.genesis import (
+    CreateAsset,
+    Genesis,
+    GenesisAsset,
+    GenesisBody,
+    XChainGenesis,
+    asset_of,
+    initial_stakers,
+    parse_genesis,
+)
+from platform_app.state.stakers import Priority
+from platform_app.txs.base import LockOut, SignedBody
 from platform_app.txs.codec import GENESIS_CODEC
-from platform_app.txs.components import LockOut
 from platform_app.txs.staking import AddPermissionlessValidatorTx, AddValidatorTx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.codec_errors import CodecError, CodecReason

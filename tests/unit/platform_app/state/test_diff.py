@@ -1,9 +1,8 @@
 """The changes that a diff reports."""
 
-from platform_app.state.clock import ClockChanges, FeeState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority
-from platform_app.state.stakers import StakerDiff
+from platform_app.state.chain import Diff
+from platform_app.state.facets import ClockChanges, FeeState
+from platform_app.state.stakers import Priority, StakerDiff
 from platform_app.txs.base import TxStatus
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import PRIMARY_NETWORK_ID

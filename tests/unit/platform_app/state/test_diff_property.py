@@ -7,10 +7,9 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from platform_app.state.chain import ChainState
-from platform_app.state.clock import FeeState
-from platform_app.state.diff import Diff
-from platform_app.state.staker import Priority, Staker
+from platform_app.state.chain import ChainState, Diff
+from platform_app.state.facets import FeeState
+from platform_app.state.stakers import Priority, Staker
 from platform_app.txs.base import TxStatus
 from platform_app.txs.subnets import CreateChainTx
 from primitives.hashing import sha256

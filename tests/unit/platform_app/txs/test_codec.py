@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
+from platform_app.txs.base import BaseTx, LockOut, Tx, UnsignedTx
 from platform_app.txs.codec import (
     GENESIS_CODEC,
     TYPES,
@@ -14,7 +14,6 @@ from platform_app.txs.codec import (
     parse_embedded,
     sign_bytes,
 )
-from platform_app.txs.components import LockOut
 from platform_app.txs.subnets import CreateChainTx, CreateSubnetTx
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256

@@ -8,8 +8,7 @@ from hypothesis import given, settings
 
 from platform_app.config import UNIT
 from platform_app.txs import l1, staking, subnets
-from platform_app.txs.base import Tx, UnsignedTx
-from platform_app.txs.components import EmptySigner
+from platform_app.txs.base import EmptySigner, Tx, UnsignedTx
 from platform_app.txs.render import render, render_tx
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import ShortID

@@ -8,8 +8,7 @@ import pytest
 
 from platform_app.config import UNIT
 from platform_app.txs import l1, staking, subnets
-from platform_app.txs.base import BaseTx, Tx, UnsignedTx
-from platform_app.txs.components import EmptySigner, LockIn, LockOut
+from platform_app.txs.base import BaseTx, EmptySigner, LockIn, LockOut, Tx, UnsignedTx
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.subnets import CreateChainTx, ExportTx, ImportTx
 from platform_app.txs.syntax import verify_syntax

@@ -3,7 +3,7 @@
 import pytest
 
 from platform_app.txs import l1, staking, subnets
-from platform_app.txs.components import AuthInput, EmptySigner
+from platform_app.txs.base import AuthInput, EmptySigner
 from platform_app.txs.errors import TxSyntaxReason
 from platform_app.txs.subnets import CreateChainTx
 from primitives.ids import EMPTY_ID, EMPTY_NODE_ID, PRIMARY_NETWORK_ID

@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from platform_app.config import DAY, UNIT
 from platform_app.executor.standard import execute
-from platform_app.state.diff import Diff
-from platform_app.txs.base import Tx
-from platform_app.txs.components import inner_output
+from platform_app.state.chain import Diff
+from platform_app.txs.base import Tx, inner_output
 from platform_app.wallet import moving, transactions
 from platform_app.wallet.errors import NotBuilt, WalletReason
 from platform_app.wallet.wallet import PlatformWallet

@@ -2,10 +2,9 @@
 
 import pytest
 
-from platform_app.wallet import backup
-from platform_app.wallet.backup import MAX_KEYS, VERSION, read_backup, write_backup
+from platform_app.wallet import sealing
 from platform_app.wallet.errors import WalletError, WalletReason, WrongPassword
-from platform_app.wallet.sealing import Cost
+from platform_app.wallet.sealing import MAX_KEYS, VERSION, Cost, read_backup, write_backup
 from tests.builders.platform import KEYS
 from tests.builders.reasons import raises
 
@@ -14,7 +13,7 @@ PASSWORD = "some password"
 
 @pytest.fixture
 def _cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backup, "VERSION_1", Cost(passes=1, memory=64, lanes=1))
+    monkeypatch.setattr(sealing, "VERSION_1", Cost(passes=1, memory=64, lanes=1))
 
 
 def test_keys_come_back_in_their_order() -> None:
@@ -73,7 +72,7 @@ def test_half_a_backup_is_none(cut: int) -> None:
 def test_something_else_is_refused_before_a_key_is_derived(
     data: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(backup, "unlock")
+    monkeypatch.delattr(sealing, "unlock")
 
     with raises(WalletReason.UNREADABLE_EXPORT, kind=WalletError):
         read_backup(data, PASSWORD)

@@ -3,9 +3,9 @@
 import pytest
 
 from platform_app.config import UNIT
-from platform_app.txs.components import LockIn, LockOut, inner_output
-from platform_app.wallet.coins import Spend, choose
+from platform_app.txs.base import LockIn, LockOut, inner_output
 from platform_app.wallet.errors import NotBuilt, WalletReason
+from platform_app.wallet.wallet import Spend, choose
 from tests.builders import platform
 from tests.builders.reasons import raises
 from tests.builders.wallet import CHANGE, wallet

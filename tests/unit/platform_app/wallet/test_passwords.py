@@ -2,9 +2,9 @@
 
 import pytest
 
-from platform_app.wallet import passwords
+from platform_app.wallet import requirements
 from platform_app.wallet.errors import WalletError, WalletReason
-from platform_app.wallet.passwords import JUDGED, MAX_READINGS, verify_password
+from platform_app.wallet.requirements import JUDGED, MAX_READINGS, verify_password
 from tests.builders.reasons import raises
 
 EVERY_SYMBOL = "4@8({[<369&#!1/|0$5+7%2"
@@ -55,7 +55,7 @@ def judged(password: str, monkeypatch: pytest.MonkeyPatch) -> str:
         seen.append(text)
         return 4
 
-    monkeypatch.setattr(passwords, "_score", score)
+    monkeypatch.setattr(requirements, "_score", score)
     verify_password(password)
     return seen[0]
 
@@ -70,7 +70,7 @@ def test_symbols_with_too_many_readings_are_not_judged_whole(
     part = judged(EVERY_SYMBOL * 3, monkeypatch)
 
     assert EVERY_SYMBOL.startswith(part)
-    assert passwords._readings(part) <= MAX_READINGS < passwords._readings(part + "1")
+    assert requirements._readings(part) <= MAX_READINGS < requirements._readings(part + "1")
 
 
 @pytest.mark.parametrize("password", [EVERY_SYMBOL, EVERY_SYMBOL[::-1], "|7+5$0%" + EVERY_SYMBOL])

@@ -4,7 +4,7 @@ import pytest
 
 from platform_app.config import DAY, reference_config
 from platform_app.wallet.errors import WalletError, WalletReason
-from platform_app.wallet.terms import shares_of, verify_start
+from platform_app.wallet.requirements import shares_of, verify_start
 from tests.builders.platform import CONFIG, NOW
 from tests.builders.reasons import raises
 

@@ -1,10 +1,15 @@
-"""Verification of signers against owners: the spend rule (pchain.md 1.6, 5.2)."""
+"""Checks of a spend: signers against owners (pchain.md 1.6, 5.2), and consumed against produced amounts.
 
-from collections.abc import Sequence
+Fees count as produced. The remainder is burned.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from primitives.ids import ShortID
+from primitives.ids import ID, ShortID
 from primitives.secp256k1 import SignatureError, recover_address
+from primitives.uint64 import MAX
 from utxo.components import (
     Credential,
     OutputOwners,
@@ -12,7 +17,7 @@ from utxo.components import (
     TransferInput,
     TransferOutput,
 )
-from utxo.errors import CredentialReason, RefusedCredential
+from utxo.errors import CredentialReason, InvalidTx, RefusedCredential, UtxoReason
 
 _REMEMBERED = 16_384
 """Signatures whose signer a process caches: each is recovered at admission and again in the block."""
@@ -108,3 +113,53 @@ def verify_signer_count(
         raise RefusedCredential(CredentialReason.TOO_FEW_SIGNERS)
     if len(indices) != len(signatures):
         raise RefusedCredential(CredentialReason.SIGNERS_DIFFER_FROM_SIGNATURES)
+
+
+class AssetFlow:
+    """The amounts of each asset that a transaction consumes and produces."""
+
+    def __init__(self, produced: Mapping[ID, int] | None = None) -> None:
+        """Start with amounts that are produced in any case: the fee."""
+        self.consumed: dict[ID, int] = defaultdict(int)
+        self.produced: dict[ID, int] = defaultdict(int, produced or {})
+
+    def consume(self, asset_id: ID, amount: int) -> None:
+        """Add the amount of an input."""
+        self.consumed[asset_id] += amount
+
+    def produce(self, asset_id: ID, amount: int) -> None:
+        """Add the amount of an output."""
+        self.produced[asset_id] += amount
+
+    def verify(self) -> None:
+        """Check that enough of each asset is consumed.
+
+        Raises:
+            InvalidTx: A sum does not fit into 64 bits; more of an asset is produced than
+                consumed.
+        """
+        self.verify_sums()
+        for asset_id, missing in self.shortages():
+            raise InvalidTx(UtxoReason.INSUFFICIENT_INPUTS, missing=missing, asset_id=asset_id)
+
+    def verify_sums(self) -> None:
+        """Check the size of all sums. Raises as the function `verify_sums`."""
+        verify_sums(self.consumed.values())
+        verify_sums(self.produced.values())
+
+    def shortages(self) -> Iterator[tuple[ID, int]]:
+        """Yield each asset of which too little is consumed, and the missing amount."""
+        for asset_id, needed in self.produced.items():
+            consumed = self.consumed.get(asset_id, 0)
+            if needed > consumed:
+                yield asset_id, needed - consumed
+
+
+def verify_sums(sums: Iterable[int]) -> None:
+    """Check that sums of amounts fit into 64 bits.
+
+    Raises:
+        InvalidTx: One of them does not.
+    """
+    if any(total > MAX for total in sums):
+        raise InvalidTx(UtxoReason.SUM_OVERFLOW)

@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from platform_app import models
+from platform_app import models, renewal
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY, UNIT
-from platform_app.local import renewal
-from platform_app.local.renewal import MAX_COINS, PAUSE
 from platform_app.memory.stakers import ValidatorRecord
+from platform_app.renewal import MAX_COINS, PAUSE
 from platform_app.selectors import accepted, coins, own_stake, stakers
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.services.vm import OwnTxs
 from platform_app.store import mempool
-from platform_app.txs.base import BaseTx, Tx
-from platform_app.txs.components import inner_output
+from platform_app.txs.base import BaseTx, Tx, inner_output
 from platform_app.txs.staking import AddPermissionlessValidatorTx
 from platform_app.wallet.moving import build_transfer
 from platform_app.wallet.transactions import build_add_validator
@@ -30,7 +28,7 @@ from primitives.keys import EWOQ_KEY, VMRQ_KEY, address_of
 from tests.builders import own_node, platform
 from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import EWOQ, PChain
-from utxo.keychain import Keychain
+from utxo.coins import Keychain
 
 VMRQ = address_of(VMRQ_KEY)
 CONFIG = platform.CONFIG

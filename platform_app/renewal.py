@@ -11,8 +11,7 @@ from platform_app.selectors.own_stake import Terms
 from platform_app.services.errors import IssueReason, TransactionTooLarge
 from platform_app.services.mempool import LARGEST_TX
 from platform_app.store.state import DatabaseState
-from platform_app.txs.base import Tx
-from platform_app.txs.components import StakingPeriod, inner_output
+from platform_app.txs.base import StakingPeriod, Tx, inner_output
 from platform_app.wallet.errors import NotBuilt
 from platform_app.wallet.transactions import build_add_permissionless_validator
 from platform_app.wallet.wallet import PlatformWallet
@@ -20,8 +19,8 @@ from primitives.codec_errors import CodecError
 from primitives.ids import ID, NodeID
 from primitives.keys import VMRQ_KEY
 from primitives.node_identity import NoCertificate
+from utxo.coins import Keychain
 from utxo.errors import InvalidTx
-from utxo.keychain import Keychain
 
 MAX_COINS = 200
 """The maximum number of coins to stake: each takes about 250 bytes of the transaction."""
