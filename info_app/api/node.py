@@ -13,7 +13,7 @@ from info_app import selectors
 from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL
 from jsonrpc.errors import JsonRpcError
 from network_app.apps import node_network
-from platform_app.api import chain_names, errors
+from platform_app.api import errors, params
 from platform_app.api.errors import refused, shortened
 from platform_app.api.wire import Json
 from platform_app.apps import platform_chain
@@ -132,7 +132,7 @@ def get_blockchain_id(alias: str) -> Json:
 
     Unspecified: chains that this node does not take part in have one too, as in the reference's partial sync.
     """
-    blockchain_id = chain_names.find(platform_chain(), alias)
+    blockchain_id = params.find_chain_id(platform_chain(), alias)
     if blockchain_id is None and (further := _further_chain(alias)) is not None:
         blockchain_id = further.blockchain_id
     if blockchain_id is None:
@@ -156,7 +156,7 @@ def is_bootstrapped(chain_name: str) -> Json:
 
 def _name_of(text: str) -> str | None:
     """Return the name of the chain with an alias or ID, or None."""
-    blockchain_id = chain_names.find(platform_chain(), text)
+    blockchain_id = params.find_chain_id(platform_chain(), text)
     if blockchain_id is None:
         further = _further_chain(text)
         return None if further is None else further.name

@@ -7,7 +7,7 @@ import msgspec
 
 from chaindb import clock
 from chaindb.chains import C_CHAIN, is_left_out
-from platform_app.api import chain_names
+from platform_app.api import params
 from platform_app.api.errors import NOT_FOUND, refused, saying, shortened
 from platform_app.api.params import quoted
 from platform_app.api.presence import own_node_id
@@ -83,7 +83,7 @@ def get_blockchain_status(rpc: PlatformRpc, blockchain_id: str) -> Json:
     """
     if not blockchain_id:
         raise refused("argument 'blockchainID' not given")
-    known = chain_names.find(rpc.chain, blockchain_id)
+    known = params.find_chain_id(rpc.chain, blockchain_id)
     if known is not None and known == rpc.chain.network().c_chain_id and is_left_out(C_CHAIN):
         return {"status": "Created"}
     if known is not None:

@@ -1,4 +1,7 @@
-"""Readers of single arguments, with the rules of Go's JSON decoder (pchain.md 8.1).
+"""Readers of single arguments, with the rules of Go's JSON decoder (pchain.md 8.1), and the aliases of chains.
+
+Unspecified: chains of other subnets run elsewhere, so this node has no alias for them, not even
+their IDs.
 
 Each reader takes a decoded JSON value, never null, and raises `InvalidParam` for an invalid value; the
 caller then gets the same message for every argument. A list that is too long has a message of its own.
@@ -12,13 +15,38 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from jsonrpc.errors import InvalidParam
-from platform_app.api.chain_names import chain_id_of
 from platform_app.api.errors import refused, saying, shortened, too_many
 from platform_app.chain import PlatformChain
 from primitives.addresses import parse_address
 from primitives.cb58 import Cb58Error
 from primitives.checksummed import EncodingError, TextEncoding
 from primitives.ids import ID, PRIMARY_NETWORK_ID, FixedId, IdError, NodeID, ShortID, WrongIdLength
+from primitives.networks import CCHAIN_ALIASES, XCHAIN_ALIASES
+
+
+def chain_id_of(chain: PlatformChain, alias: str) -> ID:
+    """Return the ID of a chain of the Primary Network.
+
+    Raises:
+        JsonRpcError: -32000, no chain has this alias.
+    """
+    found = find_chain_id(chain, alias)
+    if found is None:
+        raise refused(f"there is no ID with alias: {shortened(alias)}")
+    return found
+
+
+def find_chain_id(chain: PlatformChain, alias: str) -> ID | None:
+    """Return the ID of a chain of the Primary Network, or None for an unknown alias."""
+    if chain.is_named(alias):
+        return chain.blockchain_id
+    network = chain.network()
+    if alias in {*XCHAIN_ALIASES, str(network.x_chain_id)}:
+        return network.x_chain_id
+    if alias in {*CCHAIN_ALIASES, str(network.c_chain_id)}:
+        return network.c_chain_id
+    return None
+
 
 T = TypeVar("T")
 AnyId = TypeVar("AnyId", bound=FixedId)

@@ -5,7 +5,7 @@ from math import inf
 from typing import Final
 
 from chaindb import clock
-from platform_app.api import chain_names, params
+from platform_app.api import params
 from platform_app.api.answers import Passing
 from platform_app.api.errors import refused, saying, too_many
 from platform_app.api.params import StartIndex
@@ -103,7 +103,7 @@ def _source(rpc: PlatformRpc, alias: str) -> ID | None:
     if not alias:
         return None
     with saying(f"problem parsing source chainID {params.quoted(alias)}"):
-        chain_id = chain_names.chain_id_of(rpc.chain, alias)
+        chain_id = params.chain_id_of(rpc.chain, alias)
     return None if chain_id == PRIMARY_NETWORK_ID else chain_id
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from chaindb import clock
 from jsonrpc.dispatch.params import Param
 from jsonrpc.errors import JsonRpcError
-from platform_app.api import chain_names, params
+from platform_app.api import params
 from platform_app.api.chains import fx_id_of, vm_id_of
 from platform_app.api.errors import refused, saying
 from platform_app.api.params import ChainAddress
@@ -202,7 +202,7 @@ def export_avax(
 def import_avax(rpc: PlatformRpc, spender: Spender, source_chain: str, to: str) -> Json:
     """platform.importAVAX: import the outputs that another chain has exported to a user."""
     with saying(f"problem parsing chainID {params.quoted(source_chain)}"):
-        chain_id = chain_names.chain_id_of(rpc.chain, source_chain)
+        chain_id = params.chain_id_of(rpc.chain, source_chain)
     with saying("couldn't parse argument 'to' to an address"):
         short_id = params.read(rpc.chain, to)
     try:
@@ -264,7 +264,7 @@ def _destination(rpc: PlatformRpc, to: str, target_chain: str) -> ChainAddress:
     try:
         return params.read_with_chain(rpc.chain, to)
     except (AddressError, JsonRpcError):
-        return ChainAddress(chain_names.chain_id_of(rpc.chain, target_chain), ShortID.parse(to))
+        return ChainAddress(params.chain_id_of(rpc.chain, target_chain), ShortID.parse(to))
 
 
 def _issued(rpc: PlatformRpc, issued: IssueResult) -> Json:
