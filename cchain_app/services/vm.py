@@ -371,8 +371,10 @@ class EvmVM:
         if not raws:
             return
         try:
-            outcomes = read_envelopes(self._chain, raws, gossiped=True)
-            add_to_pool(self._chain, [item for item in outcomes if isinstance(item, Newcomer)])
+            read = read_envelopes(self._chain, raws, gossiped=True)
+            newcomers = [item for item in read if isinstance(item, Newcomer)]
+            if newcomers:
+                add_to_pool(self._chain, newcomers)
         except Exception:
             _log.exception("%d transactions of rejected blocks are not in the pool", len(raws))
 

@@ -261,6 +261,18 @@ def test_transactions_for_which_a_block_has_no_room_are_mined_in_several(mining:
     assert mined(first, second)
 
 
+def test_while_a_call_makes_the_blocks_itself_new_transactions_wait_in_the_pool(
+    mining: Chain,
+) -> None:
+    with mining.evm.vm_lock, mining.runtime.only_to_pool():
+        submit(first := mining.make())
+        assert (height(), waiting()) == (0, 1)
+
+    submit(second := mining.make())
+    assert waiting() == 0
+    assert mined(first, second)
+
+
 class BusyLock(AbstractContextManager[None]):
     """A lock held by another thread, which releases it soon or not at all."""
 
