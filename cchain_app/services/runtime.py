@@ -1,4 +1,4 @@
-"""A running EVM chain: what a process needs to build, verify and accept its blocks, besides the chain itself."""
+"""A running EVM chain: the objects with which a process builds, verifies and accepts its blocks."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

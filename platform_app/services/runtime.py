@@ -1,4 +1,4 @@
-"""A running P-Chain: what a process needs to build, verify and accept its blocks, besides the chain itself."""
+"""A running P-Chain: the objects with which a process builds, verifies and accepts its blocks."""
 
 from chainvm.consensus import Consensus, SoleConsensus
 from platform_app.blocks.block import Block
