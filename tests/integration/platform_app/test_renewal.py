@@ -84,7 +84,7 @@ def into_block_alone(pchain: PChain, tx: Tx) -> None:
     """Put a transaction into a block without a preceding renewal."""
     pchain.issue(tx)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(platform_chain(), "own", None)
+        patched.setattr(platform_runtime().vm, "own", None)
         platform_runtime().consensus.produce(now=pchain.now)
 
 
