@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from cchain_app.config import at_least
-from cchain_app.pool import errors
 from cchain_app.pool.delegation import Delegation, check_delegation
 from cchain_app.pool.entry import PoolEntry
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import make_room, slots_of
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import AccountQueue, extend, split
@@ -26,8 +26,9 @@ from cchain_app.txs.transaction import (
     intrinsic_gas,
 )
 from primitives.evm import Hash
+from primitives.hexadecimal import checksum_address
 
-Outcome = Hash | errors.PoolRejection | InvalidTransaction
+Outcome = Hash | PoolRejection | InvalidTransaction
 """The hash of an admitted transaction, or the reason why it was not admitted."""
 
 MAX_INITCODE_SIZE = 49_152
@@ -38,6 +39,8 @@ MAX_TX_GAS = 2**24
 
 MAXIMUM_NONCE = 2**64 - 1
 """The first nonce that no transaction may have (EIP-2681)."""
+
+_ETHER = 10**18
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +82,14 @@ def check_before_sender(
     """Run the checks that go-ethereum runs before that of the signature.
 
     Raises:
-        PoolRejection: The subclass of the failed check.
+        PoolRejection: A check fails.
     """
     check_endpoint(transaction, rules.limits)
     check_size(len(transaction.raw), rules.limits)
     _check_type(transaction, rules.fork)
     _check_gas_limits(transaction, rules)
     if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
-        raise errors.TipAboveFeeCap
+        raise PoolRejection(PoolReason.TIP_ABOVE_FEE_CAP)
 
 
 def check_after_sender(
@@ -95,72 +98,78 @@ def check_after_sender(
     """Run go-ethereum's checks that follow the recovery of the sender and do not need its account.
 
     Raises:
-        PoolRejection: The subclass of the failed check.
+        PoolRejection: A check fails.
     """
     if transaction.nonce >= MAXIMUM_NONCE:
-        raise errors.NonceAtMaximum
+        raise PoolRejection(PoolReason.NONCE_AT_MAXIMUM)
     _check_gas_needed(transaction, rules.fork)
     tip, minimum_tip = transaction.max_priority_fee_per_gas, rules.limits.minimum_tip
     if tip < minimum_tip:
-        raise errors.TipBelowMinimum(tip, minimum_tip)
+        raise PoolRejection(PoolReason.TIP_BELOW_MINIMUM, tip=tip, minimum=minimum_tip)
     if transaction.type == SET_CODE and not transaction.authorizations:
-        raise errors.NoAuthorizations
+        raise PoolRejection(PoolReason.NO_AUTHORIZATIONS)
 
 
 def check_endpoint(transaction: Transaction | DecodedTransaction, limits: PoolLimits) -> None:
     """Check the rules for transactions that arrive over RPC.
 
     Raises:
-        FeeAboveCap: Its gas may cost more than the cap.
-        NotReplayProtected: It is legacy and names no chain.
+        PoolRejection: Its gas may cost more than the cap, or it is legacy and names no chain.
     """
     fee = transaction.gas * transaction.max_fee_per_gas
     if limits.fee_cap is not None and fee > limits.fee_cap:
-        raise errors.FeeAboveCap(fee, limits.fee_cap)
+        raise PoolRejection(PoolReason.FEE_ABOVE_CAP, fee=fee / _ETHER, cap=limits.fee_cap / _ETHER)
     if (
         transaction.type == LEGACY
         and transaction.chain_id is None
         and not limits.unprotected_allowed
     ):
-        raise errors.NotReplayProtected
+        raise PoolRejection(PoolReason.NOT_REPLAY_PROTECTED)
 
 
 def check_size(size: int, limits: PoolLimits) -> None:
     """Check the size of an envelope in bytes; best done before the envelope is decoded.
 
     Raises:
-        OversizedTransaction: It is too large.
+        PoolRejection: It is too large.
     """
     if size > limits.transaction_bytes:
-        raise errors.OversizedTransaction(size, limits.transaction_bytes)
+        raise PoolRejection(
+            PoolReason.OVERSIZED_TRANSACTION, size=size, limit=limits.transaction_bytes
+        )
 
 
 def _check_type(transaction: Transaction | DecodedTransaction, fork: str) -> None:
-    if transaction.type != LEGACY and not at_least(fork, "berlin"):
-        raise errors.TypeNotActive(transaction.type, "berlin")
-    if transaction.type == DYNAMIC_FEE and not at_least(fork, "london"):
-        raise errors.TypeNotActive(transaction.type, "london")
-    if transaction.type == SET_CODE and not at_least(fork, "prague"):
-        raise errors.TypeNotActive(transaction.type, "prague")
+    for applies, required in (
+        (transaction.type != LEGACY, "berlin"),
+        (transaction.type == DYNAMIC_FEE, "london"),
+        (transaction.type == SET_CODE, "prague"),
+    ):
+        if applies and not at_least(fork, required):
+            raise PoolRejection(
+                PoolReason.TYPE_NOT_ACTIVE, type=transaction.type, fork=required.title()
+            )
 
 
 def _check_gas_limits(transaction: Transaction | DecodedTransaction, rules: AdmissionRules) -> None:
     size = len(transaction.data)
     if transaction.to is None and size > MAX_INITCODE_SIZE and at_least(rules.fork, "shanghai"):
-        raise errors.InitCodeTooLarge(size, MAX_INITCODE_SIZE)
+        raise PoolRejection(PoolReason.INIT_CODE_TOO_LARGE, size=size, limit=MAX_INITCODE_SIZE)
     if transaction.gas > MAX_TX_GAS and at_least(rules.fork, "osaka"):
-        raise errors.GasAboveTransactionCap(transaction.gas, MAX_TX_GAS)
+        raise PoolRejection(
+            PoolReason.GAS_ABOVE_TRANSACTION_CAP, gas=transaction.gas, cap=MAX_TX_GAS
+        )
     if transaction.gas > rules.block_gas_limit:
-        raise errors.GasAboveBlockLimit
+        raise PoolRejection(PoolReason.GAS_ABOVE_BLOCK_LIMIT)
 
 
 def _check_gas_needed(transaction: Transaction | DecodedTransaction, fork: str) -> None:
     minimum = intrinsic_gas(transaction, fork)
     if transaction.gas < minimum:
-        raise errors.IntrinsicGasTooLow(transaction.gas, minimum)
+        raise PoolRejection(PoolReason.INTRINSIC_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
     minimum = floor_gas(transaction.data, fork)
     if transaction.gas < minimum:
-        raise errors.FloorGasTooLow(transaction.gas, minimum)
+        raise PoolRejection(PoolReason.FLOOR_GAS_TOO_LOW, gas=transaction.gas, minimum=minimum)
 
 
 def check_against(
@@ -189,32 +198,26 @@ def check_against(
         base_fee: Base fee of the next block, in wei.
 
     Raises:
-        AlreadyKnown: It is in the pool already.
-        FeeCapBelowMinimum: Its fee cap is below the pool's minimum.
-        NonceTooLow: The account has used its nonce.
-        FundsBelowCost: It costs more than the balance.
-        FundsBelowQueuedCost: It costs more than the balance together with the pending ones.
-        FundsBelowReplacementCost: The same, for a replacement.
-        InFlightLimitReached: The sender may have only one pending transaction.
-        GappedNonceOfDelegated: The same, and this one would not be pending.
-        AuthorityReserved: An account to which it gives code has several transactions in the pool.
-        ReplacementUnderpriced: Its fees do not exceed those of the replaced transaction by enough.
-        AccountLimitExceeded: The sender has reached the limit of queued transactions.
-        Underpriced: The pool is full of better ones.
-        PoolFull: The pool is full, and there is no other sender's transaction to evict.
-        FutureReplacesPending: The pool is full, and only pending ones could be evicted.
+        PoolRejection: In this order: it is known, its fee cap is too low, its nonce is used, the sender cannot pay
+            it, it breaks a limit of delegated accounts, it replaces another one without paying enough more, the sender
+            has too many queued ones, or the pool is full of better ones.
     """
     replaces = queue.at(entry.nonce)
     if replaces is not None and replaces.hash == entry.hash:
-        raise errors.AlreadyKnown
+        raise PoolRejection(PoolReason.ALREADY_KNOWN)
     if entry.max_fee_per_gas < limits.minimum_fee:
-        raise errors.FeeCapBelowMinimum(entry.sender, entry.max_fee_per_gas, limits.minimum_fee)
+        raise PoolRejection(
+            PoolReason.FEE_CAP_BELOW_MINIMUM,
+            sender=checksum_address(entry.sender),
+            fee_cap=entry.max_fee_per_gas,
+            minimum=limits.minimum_fee,
+        )
     if entry.nonce < nonce:
-        raise errors.NonceTooLow(nonce, entry.nonce)
+        raise PoolRejection(PoolReason.NONCE_TOO_LOW, next_nonce=nonce, nonce=entry.nonce)
     _check_funds(entry, balance, queue)
     check_delegation(entry, delegation, queue, nonce)
     if replaces is not None and not _outbids(entry, replaces, limits.price_bump):
-        raise errors.ReplacementUnderpriced
+        raise PoolRejection(PoolReason.REPLACEMENT_UNDERPRICED)
     kept = queue if replaces is None else _without(queue, replaces, nonce, balance)
     after, evicted = _cap_queue(extend(kept, entry, nonce, balance), entry, limits)
     if counts is not None and _is_too_full(counts, queue, after, limits):
@@ -249,14 +252,31 @@ def _promoted(
 
 def _check_funds(entry: PoolEntry, balance: int, queue: AccountQueue) -> None:
     if entry.cost > balance:
-        raise errors.FundsBelowCost(balance, entry.cost)
+        raise PoolRejection(
+            PoolReason.FUNDS_BELOW_COST,
+            balance=balance,
+            cost=entry.cost,
+            overshot=entry.cost - balance,
+        )
     spent = queue.spent
     previous = queue.at(entry.nonce)
     if previous is None or previous in queue.queued:
         if spent + entry.cost > balance:
-            raise errors.FundsBelowQueuedCost(balance, spent, entry.cost)
+            raise PoolRejection(
+                PoolReason.FUNDS_BELOW_QUEUED_COST,
+                balance=balance,
+                queued=spent,
+                cost=entry.cost,
+                overshot=spent + entry.cost - balance,
+            )
     elif spent - previous.cost + entry.cost > balance:
-        raise errors.FundsBelowReplacementCost(balance, spent, entry.cost - previous.cost)
+        raise PoolRejection(
+            PoolReason.FUNDS_BELOW_REPLACEMENT_COST,
+            balance=balance,
+            queued=spent,
+            bump=entry.cost - previous.cost,
+            overshot=spent - previous.cost + entry.cost - balance,
+        )
 
 
 def _outbids(entry: PoolEntry, previous: PoolEntry, price_bump: int) -> bool:
@@ -278,7 +298,7 @@ def _cap_queue(
     if not surplus or entry not in queue.queued:
         return queue, ()
     if entry in surplus:
-        raise errors.AccountLimitExceeded(len(queue.queued) - 1)
+        raise PoolRejection(PoolReason.ACCOUNT_LIMIT_EXCEEDED, pooled=len(queue.queued) - 1)
     return queue._replace(queued=queue.queued[: limits.account_queued]), surplus
 
 

@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from cchain_app.pool import errors
 from cchain_app.pool.entry import PoolEntry
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.ordering import AccountQueue
 from primitives.evm import Address
 
@@ -60,19 +60,18 @@ def check_delegation(
     from before the delegation stays, and any code counts as a delegation.
 
     Raises:
-        InFlightLimitReached: The sender is delegated and has a pending one with another nonce.
-        GappedNonceOfDelegated: It is delegated, has no pending transaction, and this one would be queued.
-        AuthorityReserved: One of the authorities has too many transactions in the pool.
+        PoolRejection: The sender is delegated and has a pending one with another nonce; it is delegated, has no
+            pending transaction, and this one would be queued; or an authority has too many transactions in the pool.
     """
     if delegation.delegated:
         _check_alone(entry, queue, nonce)
     if delegation.busiest > MAX_OF_AN_AUTHORITY:
-        raise errors.AuthorityReserved
+        raise PoolRejection(PoolReason.AUTHORITY_RESERVED)
 
 
 def _check_alone(entry: PoolEntry, queue: AccountQueue, nonce: int) -> None:
     if not queue.pending:
         if entry.nonce != nonce:
-            raise errors.GappedNonceOfDelegated
+            raise PoolRejection(PoolReason.GAPPED_NONCE_OF_DELEGATED)
     elif not nonce <= entry.nonce < nonce + len(queue.pending):
-        raise errors.InFlightLimitReached
+        raise PoolRejection(PoolReason.IN_FLIGHT_LIMIT_REACHED)

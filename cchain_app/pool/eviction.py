@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from heapq import heapify, heappop, heappush
 
 from cchain_app.pool.entry import PoolEntry
-from cchain_app.pool.errors import FutureReplacesPending, PoolFull, PoolRejection, Underpriced
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import AccountQueue
 
@@ -37,9 +37,8 @@ def make_room(
     """Return the transactions to evict so that the newcomer, which is in its own queue already, can stay.
 
     Raises:
-        Underpriced: The newcomer itself would be evicted.
-        FutureReplacesPending: The same, because it is queued, although it pays more than pending ones.
-        PoolFull: The same, and no other sender has a transaction to evict.
+        PoolRejection: The newcomer itself would be evicted; the reason says whether it pays too little, is queued
+            (although it pays more than pending ones), or no other sender has a transaction to evict.
     """
     rest = list(others)
     leaving = trim((own, *rest), limits, base_fee)
@@ -123,7 +122,7 @@ def _refusal(
     base_fee: int,
 ) -> PoolRejection:
     if not any(queue.pending or queue.queued for queue in others):
-        return PoolFull()
+        return PoolRejection(PoolReason.POOL_FULL)
     worth = rank(newcomer, base_fee)
     slots = sum(slots_of(queue.pending) + slots_of(queue.queued) for queue in (own, *others))
     if (
@@ -131,8 +130,8 @@ def _refusal(
         and slots > limits.slots
         and any(queue.pending and rank(queue.pending[-1], base_fee) < worth for queue in others)
     ):
-        return FutureReplacesPending()
-    return Underpriced()
+        return PoolRejection(PoolReason.FUTURE_REPLACES_PENDING)
+    return PoolRejection(PoolReason.UNDERPRICED)
 
 
 def slots_of(entries: Iterable[PoolEntry]) -> int:

@@ -13,7 +13,7 @@ from cchain_app.evm.engine import AccountState
 from cchain_app.pool.admission import Admission, Outcome, PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN, Authorities, Delegation
 from cchain_app.pool.entry import SLOT_BYTES, Newcomer, PoolEntry, make_entry
-from cchain_app.pool.errors import AlreadyKnown, PoolRejection
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, settle
 from cchain_app.selectors import blocks, development, pool, state
@@ -131,7 +131,7 @@ class Admissions:
             # It was validated before anvil_setChainId changed the chain ID.
             return InvalidTransaction(TransactionReason.WRONG_CHAIN_ID, have=have, want=want)
         if self._is_mined(newcomer):
-            return AlreadyKnown()
+            return PoolRejection(PoolReason.ALREADY_KNOWN)
         self._arrivals += 1
         entry = make_entry(newcomer, arrival=_NOT_YET_STORED + self._arrivals, received_at=self.now)
         sender = entry.sender

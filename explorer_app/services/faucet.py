@@ -11,7 +11,7 @@ from typing import Final
 
 from adminkit.identifier_terms import read_term
 from adminkit.terms import parse_term
-from cchain_app.pool.errors import AlreadyKnown, NonceTooLow, ReplacementUnderpriced
+from cchain_app.pool.errors import is_nonce_taken
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import state_at
 from cchain_app.services import transactions
@@ -51,7 +51,6 @@ HOUR: Final = timedelta(hours=1)
 """Time for which a payment counts towards the limits."""
 _ATTEMPTS: Final = 5
 """Number of further nonces that are tried if other processes send from the same account."""
-_TAKEN: Final = (AlreadyKnown, NonceTooLow, ReplacementUnderpriced)
 _MAX_COINS: Final = 1024
 """Limit of outputs that are read for a payment: the largest ones."""
 
@@ -189,7 +188,7 @@ class Faucet:
         )
         (outcome,) = transactions.submit(self._evm, [sign_transaction(sent, self._key)])
         for _ in range(_ATTEMPTS):
-            if not isinstance(outcome, _TAKEN):
+            if not is_nonce_taken(outcome):
                 break
             own = secp256k1.address_of_private_key(self._key)
             sent = replace(sent, nonce=pool.next_nonce(chain, own))

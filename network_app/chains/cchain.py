@@ -4,13 +4,7 @@ from collections.abc import Sequence
 
 from cchain_app.blocks.errors import InvalidBlock
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
-from cchain_app.pool.errors import (
-    AccountLimitExceeded,
-    FutureReplacesPending,
-    InFlightLimitReached,
-    PoolFull,
-    Underpriced,
-)
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.selectors import blocks as accepted
 from cchain_app.selectors import pool
 from cchain_app.services import transactions
@@ -22,9 +16,15 @@ from primitives.evm import Hash
 from primitives.hashing import keccak256
 from primitives.ids import ID
 
-_LACK_OF_ROOM = (
-    AccountLimitExceeded, FutureReplacesPending, InFlightLimitReached, PoolFull, Underpriced,
-)  # fmt: skip
+_LACK_OF_ROOM = frozenset(
+    {
+        PoolReason.ACCOUNT_LIMIT_EXCEEDED,
+        PoolReason.FUTURE_REPLACES_PENDING,
+        PoolReason.IN_FLIGHT_LIMIT_REACHED,
+        PoolReason.POOL_FULL,
+        PoolReason.UNDERPRICED,
+    }
+)
 
 
 class EvmBackend:
@@ -89,6 +89,6 @@ class EvmBackend:
 
 
 def _outcome(outcome: Hash | Exception) -> ID | Exception:
-    if isinstance(outcome, _LACK_OF_ROOM):
+    if isinstance(outcome, PoolRejection) and outcome.reason in _LACK_OF_ROOM:
         return NoRoom(str(outcome))
     return outcome if isinstance(outcome, Exception) else ID(outcome)

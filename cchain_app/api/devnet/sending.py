@@ -15,8 +15,8 @@ from cchain_app.api.eth import transactions as eth_transactions
 from cchain_app.api.eth.transactions import receipt_in_turn, wait_for_receipt
 from cchain_app.api.params.accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.pool import errors as pool_errors
 from cchain_app.pool.admission import Outcome
+from cchain_app.pool.errors import is_nonce_taken
 from cchain_app.selectors import blocks, development, impersonation, pool, signers
 from cchain_app.services import transactions
 from cchain_app.txs.request import CallRequest, to_be_signed
@@ -44,13 +44,6 @@ MORE_ATTEMPTS: Final = 8
 
 PATIENCE: Final = 1.0
 """Seconds that an answer waits for the transaction's block."""
-
-_TAKEN: Final = (
-    pool_errors.AlreadyKnown,
-    pool_errors.NonceTooLow,
-    pool_errors.ReplacementUnderpriced,
-)
-"""The pool's errors for a nonce that another transaction has used meanwhile."""
 
 
 def send_transaction(rpc: EvmRpc, request: TransactionRequest) -> str:
@@ -195,7 +188,7 @@ def _send(rpc: EvmRpc, request: CallRequest) -> Hash:
     with rpc.sending.held(QUEUE_SECONDS):
         outcome = _submit(rpc, request, _unsigned(rpc, priced, gas))
         for _ in range(MORE_ATTEMPTS if request.nonce is None else 0):
-            if not isinstance(outcome, _TAKEN):
+            if not is_nonce_taken(outcome):
                 break
             outcome = _submit(rpc, request, _unsigned(rpc, priced, gas))
     if isinstance(outcome, Exception):

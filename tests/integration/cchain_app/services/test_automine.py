@@ -14,7 +14,7 @@ from cchain_app.blocks import receipt
 from cchain_app.chain import EvmChain
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import Log
-from cchain_app.pool import errors
+from cchain_app.pool.errors import PoolReason
 from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import acceptance, transactions
@@ -24,6 +24,7 @@ from cchain_app.txs.transaction import Transaction
 from chaindb.events import ChainEvents, Message
 from tests.builders import bytecode
 from tests.builders.node_settings import updated
+from tests.builders.reasons import reason_of
 from tests.builders.transactions import SENDER, signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain, Rpc
@@ -152,8 +153,8 @@ def test_refusals_are_those_of_the_pool(mining: Chain) -> None:
 
     (used, poor) = submit(signed(nonce=0), signed(nonce=1, value=10**30))
 
-    assert isinstance(used, errors.NonceTooLow)
-    assert isinstance(poor, errors.FundsBelowCost)
+    assert reason_of(used) is PoolReason.NONCE_TOO_LOW
+    assert reason_of(poor) is PoolReason.FUNDS_BELOW_COST
     assert (height(), waiting()) == (1, 0)
 
 
@@ -168,7 +169,7 @@ def test_a_transaction_beside_a_refused_one_is_mined_by_way_of_the_pool(mining: 
     outcomes = submit(good, poor)
 
     assert outcomes[0] == good.hash
-    assert isinstance(outcomes[1], errors.FundsBelowCost)
+    assert reason_of(outcomes[1]) is PoolReason.FUNDS_BELOW_COST
     assert mined(good)
     assert waiting() == 0
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from cchain_app import models
-from cchain_app.pool import errors
+from cchain_app.pool.errors import PoolReason
 from cchain_app.selectors import blocks, development
 from cchain_app.services import acceptance, manual_mining, transactions, vm
 from cchain_app.services.runtime import Arrivals
@@ -17,6 +17,7 @@ from cchain_app.txs.transaction import Transaction
 from chaindb.locks import Lock
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.node_settings import updated
+from tests.builders.reasons import reason_of
 from tests.builders.transactions import signed
 from tests.integration.cchain_app.services.test_submit import OTHER_KEY
 from tests.integration.conftest import Chain
@@ -172,7 +173,7 @@ def test_what_comes_into_the_pool_meanwhile_has_its_turn_first(two: Processes) -
 
     (outcome,) = transactions.submit(two.web, [second.raw])
 
-    assert isinstance(outcome, errors.ReplacementUnderpriced)
+    assert reason_of(outcome) is PoolReason.REPLACEMENT_UNDERPRICED
     assert two.counts() == (0, 1)
     assert list(two.produce()) == [first]
 

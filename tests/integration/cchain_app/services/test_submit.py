@@ -10,7 +10,7 @@ from django.db import connections
 
 from cchain_app import models
 from cchain_app.apps import evm_chain, evm_runtime
-from cchain_app.pool import errors
+from cchain_app.pool.errors import PoolReason
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import admissions, transactions
 from cchain_app.services.admissions import expire
@@ -19,6 +19,7 @@ from cchain_app.txs.transaction import TransactionReason
 from primitives.evm import Address
 from primitives.keys import DEV_KEYS
 from primitives.secp256k1 import SignedDigest
+from tests.builders.reasons import reason_of
 from tests.builders.transactions import KEY, SENDER, signed, unsigned
 from tests.integration.conftest import Chain
 from tests.unit.cchain_app.txs.test_codec import resign
@@ -42,8 +43,8 @@ def test_a_batch_has_an_outcome_for_each_in_order(chain: Chain) -> None:
     assert outcomes[0] == good.hash
     assert outcomes[1].reason is TransactionReason.TOO_SHORT
     assert outcomes[2] == gap.hash
-    assert isinstance(outcomes[3], errors.FundsBelowCost)
-    assert isinstance(outcomes[4], errors.AlreadyKnown)
+    assert reason_of(outcomes[3]) is PoolReason.FUNDS_BELOW_COST
+    assert reason_of(outcomes[4]) is PoolReason.ALREADY_KNOWN
     assert models.PoolTransaction.objects.count() == 2
 
 
@@ -81,7 +82,7 @@ def test_a_replacement_that_pays_too_little_is_refused(chain: Chain) -> None:
 
     (outcome,) = transactions.submit(evm_runtime(), [cheap.raw])
 
-    assert isinstance(outcome, errors.ReplacementUnderpriced)
+    assert reason_of(outcome) is PoolReason.REPLACEMENT_UNDERPRICED
 
 
 def test_what_was_mined_is_not_taken_again(chain: Chain) -> None:
@@ -89,7 +90,7 @@ def test_what_was_mined_is_not_taken_again(chain: Chain) -> None:
 
     (outcome,) = transactions.submit(evm_runtime(), [made.raw])
 
-    assert isinstance(outcome, errors.NonceTooLow)
+    assert reason_of(outcome) is PoolReason.NONCE_TOO_LOW
     assert not models.PoolTransaction.objects.exists()
 
 
@@ -115,7 +116,7 @@ def test_a_full_pool_refuses_what_pays_less(chain: Chain) -> None:
 
     outcomes = transactions.submit(evm_runtime(), [signed(nonce=3).raw, cheap.raw])
 
-    assert isinstance(outcomes[0], errors.PoolFull)
+    assert reason_of(outcomes[0]) is PoolReason.POOL_FULL
     assert outcomes[1] == cheap.hash  # queued: the queue has two slots
 
 
@@ -217,28 +218,28 @@ def test_a_pending_nonce_is_remembered_until_something_changes(
 
 @pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
 @pytest.mark.parametrize(
-    ("changes", "error"),
+    ("changes", "reason"),
     [
-        ({"chain_id": 1, "max_priority_fee_per_gas": 60 * 10**9}, errors.TipAboveFeeCap),
-        ({"chain_id": 1, "gas": 40_000_000}, errors.GasAboveBlockLimit),
-        ({"chain_id": 1, "max_fee_per_gas": 10**16}, errors.FeeAboveCap),
+        ({"chain_id": 1, "max_priority_fee_per_gas": 60 * 10**9}, PoolReason.TIP_ABOVE_FEE_CAP),
+        ({"chain_id": 1, "gas": 40_000_000}, PoolReason.GAS_ABOVE_BLOCK_LIMIT),
+        ({"chain_id": 1, "max_fee_per_gas": 10**16}, PoolReason.FEE_ABOVE_CAP),
     ],
 )
 def test_of_several_faults_the_one_is_told_that_geth_finds_first(
-    chain: Chain, changes: dict[str, int], error: type[Exception]
+    chain: Chain, changes: dict[str, int], reason: PoolReason
 ) -> None:
     raw = sign_transaction(unsigned(**changes), KEY)
 
     (outcome,) = transactions.submit(evm_runtime(), [raw])
 
-    assert isinstance(outcome, error)
+    assert reason_of(outcome) is reason
 
 
 @pytest.mark.node_settings(rpc_tx_fee_cap=100.0)
 def test_another_chain_id_is_found_before_too_little_gas(chain: Chain) -> None:
     raw = sign_transaction(unsigned(chain_id=1, gas=20_000), KEY)
 
-    (outcome,) = transactions.submit(evm_chain(), [raw])
+    (outcome,) = transactions.submit(evm_runtime(), [raw])
 
     assert outcome.reason is TransactionReason.WRONG_CHAIN_ID
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from cchain_app.apps import evm_runtime
-from cchain_app.pool.errors import FeeAboveCap
+from cchain_app.pool.errors import PoolReason
 from cchain_app.services import transactions
 from network_app.chains import chain as network_chain
 from network_app.chains.chain import NetworkChain
@@ -18,7 +18,7 @@ from platform_app.services import mempool
 from platform_app.services.errors import IssueReason, RefusedIssue
 from primitives.hashing import keccak256, sha256
 from primitives.ids import ID
-from tests.builders.reasons import raises
+from tests.builders.reasons import raises, reason_of
 from tests.integration.network_app.world import Past, World, raws, tip
 from tests.integration.platform_app.made import export, rival
 
@@ -181,7 +181,7 @@ def test_what_only_guards_a_nodes_own_clients_is_not_asked_of_what_others_acknow
 ) -> None:
     dear = world.c.make(max_fee_per_gas=10**16)
     (refused,) = transactions.submit(evm_runtime(), [dear.raw])
-    assert isinstance(refused, FeeAboveCap)
+    assert reason_of(refused) is PoolReason.FEE_ABOVE_CAP
 
     assert world.maker.c.issue([dear.raw]) == [ID(dear.hash)]
 

@@ -11,7 +11,7 @@ from cchain_app.evm.overrides import BadOverride
 from cchain_app.evm.tracing import TraceTimedOut
 from cchain_app.feemarket import InvalidPercentiles
 from cchain_app.forking.errors import ForkRefused, NoForkedProof, UpstreamError
-from cchain_app.pool.errors import NonceTooLow, PoolRejection
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.selectors.logs import TooManyLogs
 from cchain_app.selectors.state_ranges import RangeTimedOut
 from cchain_app.selectors.tracing import (
@@ -63,7 +63,7 @@ def test_no_row_is_for_something_else():
 
 
 def test_a_rejection_is_told_in_its_own_words():
-    error = errors.to_error_object(NonceTooLow(5, 3))
+    error = errors.to_error_object(PoolRejection(PoolReason.NONCE_TOO_LOW, next_nonce=5, nonce=3))
     assert (error.code, error.message) == (-32000, "nonce too low: next nonce 5, tx nonce 3")
 
 

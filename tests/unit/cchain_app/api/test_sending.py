@@ -8,7 +8,7 @@ import pytest
 
 from cchain_app.api import registry
 from cchain_app.api.eth import transactions as eth_transactions
-from cchain_app.pool.errors import NonceTooLow
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.services import transactions
 from cchain_app.txs.transaction import InvalidTransaction, TransactionReason
 from jsonrpc.dispatch.dispatcher import Dispatcher
@@ -30,7 +30,7 @@ def submitted(monkeypatch):
         seen.append(list(raws))
         fates = {
             b"short": InvalidTransaction(TransactionReason.TOO_SHORT),
-            b"low": NonceTooLow(5, 3),
+            b"low": PoolRejection(PoolReason.NONCE_TOO_LOW, next_nonce=5, nonce=3),
         }
         return [fates.get(raw, bytes(31) + raw[-1:]) for raw in raws]
 

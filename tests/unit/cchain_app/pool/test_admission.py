@@ -2,13 +2,14 @@
 
 import pytest
 
-from cchain_app.pool import errors
 from cchain_app.pool.admission import PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import slots_of
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import EMPTY_ACCOUNT_QUEUE, AccountQueue, split
 from tests.builders.pool import ALICE, BOB, entry, paying
+from tests.builders.reasons import raises
 
 RICH = 10**30
 
@@ -42,8 +43,8 @@ def admit(
     )
 
 
-def refusal(error, *arguments, **options):
-    with pytest.raises(error) as caught:
+def refusal(reason, *arguments, **options):
+    with raises(reason, kind=PoolRejection) as caught:
         admit(*arguments, **options)
     return str(caught.value)
 
@@ -78,16 +79,16 @@ def test_a_filled_gap_promotes_what_waited_behind_it():
 
 def test_the_same_transaction_is_known():
     first = entry(0)
-    assert refusal(errors.AlreadyKnown, first, [first]) == "already known"
+    assert refusal(PoolReason.ALREADY_KNOWN, first, [first]) == "already known"
 
 
 def test_a_used_nonce_is_too_low():
-    message = refusal(errors.NonceTooLow, entry(4), nonce=7)
+    message = refusal(PoolReason.NONCE_TOO_LOW, entry(4), nonce=7)
     assert message == "nonce too low: next nonce 7, tx nonce 4"
 
 
 def test_a_fee_cap_that_no_block_takes_is_refused():
-    message = refusal(errors.FeeCapBelowMinimum, entry(0), minimum_fee=101)
+    message = refusal(PoolReason.FEE_CAP_BELOW_MINIMUM, entry(0), minimum_fee=101)
     assert message == (
         "transaction underpriced: address 0xA1A1a1a1A1A1A1A1A1a1a1a1a1a1A1A1a1A1a1a1 "
         "have gas fee cap (100) < pool minimum fee cap (101)"
@@ -95,7 +96,7 @@ def test_a_fee_cap_that_no_block_takes_is_refused():
 
 
 def test_a_transaction_must_be_affordable_alone():
-    message = refusal(errors.FundsBelowCost, entry(0, value=5), balance=2_100_004)
+    message = refusal(PoolReason.FUNDS_BELOW_COST, entry(0, value=5), balance=2_100_004)
     assert message == (
         "insufficient funds for gas * price + value: balance 2100004, tx cost 2100005, overshot 1"
     )
@@ -103,7 +104,7 @@ def test_a_transaction_must_be_affordable_alone():
 
 
 def test_a_transaction_must_be_affordable_with_the_executable_ones():
-    message = refusal(errors.FundsBelowQueuedCost, entry(1), [entry(0)], balance=4_000_000)
+    message = refusal(PoolReason.FUNDS_BELOW_QUEUED_COST, entry(1), [entry(0)], balance=4_000_000)
     assert message == (
         "insufficient funds for gas * price + value: "
         "balance 4000000, queued cost 2100000, tx cost 2100000, overshot 200000"
@@ -117,7 +118,7 @@ def test_what_is_queued_does_not_count_against_the_funds():
 def test_a_replacement_must_be_affordable_in_place_of_the_other():
     waiting = [entry(0), entry(1)]
     dearer = entry(0, max_fee_per_gas=200, max_priority_fee_per_gas=20)
-    message = refusal(errors.FundsBelowReplacementCost, dearer, waiting, balance=6_000_000)
+    message = refusal(PoolReason.FUNDS_BELOW_REPLACEMENT_COST, dearer, waiting, balance=6_000_000)
     assert message == (
         "insufficient funds for gas * price + value: "
         "balance 6000000, queued cost 4200000, tx bumped 2100000, overshot 300000"
@@ -130,7 +131,7 @@ def test_a_replacement_needs_ten_percent_on_both_fees_executable_or_queued(nonce
     old = entry(nonce)
     for fee, tip in ((109, 11), (110, 10), (1_000, 10), (109, 100)):
         too_low = entry(nonce, max_fee_per_gas=fee, max_priority_fee_per_gas=tip)
-        message = refusal(errors.ReplacementUnderpriced, too_low, [old])
+        message = refusal(PoolReason.REPLACEMENT_UNDERPRICED, too_low, [old])
         assert message == "replacement transaction underpriced"
     admission = admit(entry(nonce, max_fee_per_gas=110, max_priority_fee_per_gas=11), [old])
     assert admission.replaces == old
@@ -140,14 +141,14 @@ def test_a_replacement_needs_ten_percent_on_both_fees_executable_or_queued(nonce
 def test_a_replacement_of_the_smallest_fees_still_needs_more():
     old = entry(0, max_fee_per_gas=1, max_priority_fee_per_gas=0)
     same = entry(0, max_fee_per_gas=2, max_priority_fee_per_gas=0)
-    refusal(errors.ReplacementUnderpriced, same, [old])
+    refusal(PoolReason.REPLACEMENT_UNDERPRICED, same, [old])
     more = same._replace(max_priority_fee_per_gas=1)
     assert admit(more, [old]).replaces == old
 
 
 def test_a_sender_cannot_queue_more_than_its_share():
     waiting = [entry(nonce) for nonce in range(1, 65)]
-    message = refusal(errors.AccountLimitExceeded, entry(65), waiting)
+    message = refusal(PoolReason.ACCOUNT_LIMIT_EXCEEDED, entry(65), waiting)
     assert message == "account limit exceeded: pooled 64 txs"
 
 
@@ -208,30 +209,30 @@ def test_a_queued_one_takes_the_room_of_a_cheaper_queued_one():
 
 def test_a_queued_one_that_pays_no_more_than_the_cheapest_is_underpriced():
     others = [queued_of_bob(20, 10)]
-    message = refusal(errors.Underpriced, paying(10, nonce=3), others=others, **FULL)
+    message = refusal(PoolReason.UNDERPRICED, paying(10, nonce=3), others=others, **FULL)
     assert message == "transaction underpriced"
 
 
 def test_an_executable_one_that_pays_least_of_all_is_underpriced():
     limits = {"pending_slots": 1, "queued_slots": 0, "account_pending_slots": 1}
     others = [of_bob(10)]
-    refusal(errors.Underpriced, paying(10), others=others, **limits)
+    refusal(PoolReason.UNDERPRICED, paying(10), others=others, **limits)
     assert admit(paying(11), others=others, **limits).pending
 
 
 def test_a_future_transaction_does_not_displace_executable_ones():
     limits = {"pending_slots": 1, "queued_slots": 0, "account_pending_slots": 1}
     message = refusal(
-        errors.FutureReplacesPending, paying(99, nonce=3), others=[of_bob(10)], **limits
+        PoolReason.FUTURE_REPLACES_PENDING, paying(99, nonce=3), others=[of_bob(10)], **limits
     )
     assert message == "future transaction tries to replace pending"
-    refusal(errors.Underpriced, paying(9, nonce=3), others=[of_bob(10)], **limits)
+    refusal(PoolReason.UNDERPRICED, paying(9, nonce=3), others=[of_bob(10)], **limits)
 
 
 def test_a_sender_that_fills_the_pool_alone_is_told_that_it_is_full():
     limits = {"pending_slots": 2, "queued_slots": 0, "account_pending_slots": 1}
     waiting = [paying(10, nonce=0), paying(10, nonce=1)]
-    assert refusal(errors.PoolFull, paying(99, nonce=2), waiting, **limits) == "txpool is full"
+    assert refusal(PoolReason.POOL_FULL, paying(99, nonce=2), waiting, **limits) == "txpool is full"
 
 
 def test_what_a_filled_gap_promotes_beyond_the_limit_leaves_from_the_end():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cchain_app.pool import errors
 from cchain_app.pool.delegation import Authorities, Delegation
+from cchain_app.pool.errors import PoolReason
 from tests.builders.pool import ALICE, BOB, entry
 from tests.unit.cchain_app.pool.test_admission import admit, refusal
 
@@ -21,14 +21,18 @@ def test_a_delegated_account_may_send_its_next_nonce():
 
 @pytest.mark.parametrize("nonce", [8, 9, 100])
 def test_a_delegated_account_may_not_leave_a_gap(nonce):
-    message = refusal(errors.GappedNonceOfDelegated, entry(nonce), nonce=7, delegation=DELEGATED)
+    message = refusal(
+        PoolReason.GAPPED_NONCE_OF_DELEGATED, entry(nonce), nonce=7, delegation=DELEGATED
+    )
     assert message == "gapped-nonce tx from delegated accounts"
 
 
 @pytest.mark.parametrize("nonce", [8, 9, 100])
 def test_a_delegated_account_has_one_executable_transaction(nonce):
     newcomer, waiting = entry(nonce), [entry(7)]
-    message = refusal(errors.InFlightLimitReached, newcomer, waiting, nonce=7, delegation=DELEGATED)
+    message = refusal(
+        PoolReason.IN_FLIGHT_LIMIT_REACHED, newcomer, waiting, nonce=7, delegation=DELEGATED
+    )
     assert message == IN_FLIGHT
     assert admit(newcomer, waiting, nonce=7).replaces is None
 
@@ -36,18 +40,18 @@ def test_a_delegated_account_has_one_executable_transaction(nonce):
 def test_the_one_in_flight_may_be_replaced():
     waiting = [entry(7)]
     assert admit(dearer(7), waiting, nonce=7, delegation=DELEGATED).replaces == waiting[0]
-    refusal(errors.ReplacementUnderpriced, entry(7), waiting, nonce=7, delegation=DELEGATED)
+    refusal(PoolReason.REPLACEMENT_UNDERPRICED, entry(7), waiting, nonce=7, delegation=DELEGATED)
 
 
 def test_what_waited_before_the_delegation_stays_and_may_be_replaced_too():
     waiting = [entry(0), entry(1), entry(2)]
     assert admit(dearer(2), waiting, delegation=DELEGATED).replaces == waiting[2]
-    refusal(errors.InFlightLimitReached, entry(3), waiting, delegation=DELEGATED)
+    refusal(PoolReason.IN_FLIGHT_LIMIT_REACHED, entry(3), waiting, delegation=DELEGATED)
 
 
 def test_a_queue_from_before_the_delegation_is_no_hindrance():
     waiting = [entry(1), entry(5)]
-    refusal(errors.GappedNonceOfDelegated, dearer(5), waiting, delegation=DELEGATED)
+    refusal(PoolReason.GAPPED_NONCE_OF_DELEGATED, dearer(5), waiting, delegation=DELEGATED)
     assert admit(entry(0), waiting, delegation=DELEGATED).promoted == (waiting[0],)
 
 
@@ -57,16 +61,16 @@ def test_an_authority_of_whom_one_transaction_waits_may_be_named():
 
 def test_an_authority_of_whom_two_transactions_wait_is_reserved():
     message = refusal(
-        errors.AuthorityReserved, entry(0), delegation=Delegation(delegated=False, busiest=2)
+        PoolReason.AUTHORITY_RESERVED, entry(0), delegation=Delegation(delegated=False, busiest=2)
     )
     assert message == "authority already reserved"
 
 
 def test_money_comes_before_delegation_and_delegation_before_the_price():
     both = Delegation(delegated=True, busiest=2)
-    refusal(errors.FundsBelowCost, entry(1), [entry(0)], balance=2_099_999, delegation=both)
-    refusal(errors.InFlightLimitReached, entry(1), [entry(0)], delegation=both)
-    refusal(errors.AuthorityReserved, entry(0), [entry(0)], delegation=both)
+    refusal(PoolReason.FUNDS_BELOW_COST, entry(1), [entry(0)], balance=2_099_999, delegation=both)
+    refusal(PoolReason.IN_FLIGHT_LIMIT_REACHED, entry(1), [entry(0)], delegation=both)
+    refusal(PoolReason.AUTHORITY_RESERVED, entry(0), [entry(0)], delegation=both)
 
 
 def test_an_authority_is_free_when_nothing_that_names_it_waits():

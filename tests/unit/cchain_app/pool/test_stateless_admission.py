@@ -1,19 +1,20 @@
-"""Checks that need no account: each has its own class and go-ethereum's message."""
+"""Checks that need no account: each has its own reason and go-ethereum's message."""
 
 from dataclasses import replace
 
 import pytest
 
-from cchain_app.pool import errors
 from cchain_app.pool.admission import (
     AdmissionRules,
     check_after_sender,
     check_before_sender,
     check_size,
 )
+from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.limits import PoolLimits
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.signing import sign_authorization
+from tests.builders.reasons import raises
 from tests.builders.transactions import KEY, RECIPIENT, legacy, signed
 
 RULES = AdmissionRules(fork="prague", block_gas_limit=30_000_000)
@@ -56,126 +57,126 @@ def test_a_valid_transaction_passes_before_and_after_its_sender_is_known(transac
 
 
 @pytest.mark.parametrize(
-    ("transaction", "rules", "error", "message"),
+    ("transaction", "rules", "reason", "message"),
     [
         (
             signed(gas=30_000_000, max_fee_per_gas=5_000 * GWEI),
             RULES,
-            errors.FeeAboveCap,
+            PoolReason.FEE_ABOVE_CAP,
             "tx fee (150.00 ether) exceeds the configured cap (100.00 ether)",
         ),
         (
             signed(max_fee_per_gas=GWEI),
             under("prague", fee_cap=1),
-            errors.FeeAboveCap,
+            PoolReason.FEE_ABOVE_CAP,
             "tx fee (0.00 ether) exceeds the configured cap (0.00 ether)",
         ),
         (
             legacy(chain_id=None),
             RULES,
-            errors.NotReplayProtected,
+            PoolReason.NOT_REPLAY_PROTECTED,
             "only replay-protected (EIP-155) transactions allowed over RPC",
         ),
         (
             signed(data=bytes(131_072)),
             RULES,
-            errors.OversizedTransaction,
+            PoolReason.OVERSIZED_TRANSACTION,
             "oversized data: transaction size 131189, limit 131072",
         ),
         (
             signed(type=1),
             under("istanbul"),
-            errors.TypeNotActive,
+            PoolReason.TYPE_NOT_ACTIVE,
             "transaction type not supported: type 1 rejected, pool not yet in Berlin",
         ),
         (
             signed(),
             under("berlin"),
-            errors.TypeNotActive,
+            PoolReason.TYPE_NOT_ACTIVE,
             "transaction type not supported: type 2 rejected, pool not yet in London",
         ),
         (
             set_code(),
             under("cancun"),
-            errors.TypeNotActive,
+            PoolReason.TYPE_NOT_ACTIVE,
             "transaction type not supported: type 4 rejected, pool not yet in Prague",
         ),
         (
             signed(to=None, data=bytes(49_153), gas=900_000),
             RULES,
-            errors.InitCodeTooLarge,
+            PoolReason.INIT_CODE_TOO_LARGE,
             "max initcode size exceeded: code size 49153, limit 49152",
         ),
         (
             signed(gas=2**24 + 1, max_fee_per_gas=GWEI),
             under("osaka"),
-            errors.GasAboveTransactionCap,
+            PoolReason.GAS_ABOVE_TRANSACTION_CAP,
             "transaction gas limit too high (cap: 16777216, tx: 16777217)",
         ),
         (
             signed(gas=30_000_001),
             RULES,
-            errors.GasAboveBlockLimit,
+            PoolReason.GAS_ABOVE_BLOCK_LIMIT,
             "exceeds block gas limit",
         ),
         (
             signed(max_priority_fee_per_gas=50 * GWEI + 1),
             RULES,
-            errors.TipAboveFeeCap,
+            PoolReason.TIP_ABOVE_FEE_CAP,
             "max priority fee per gas higher than max fee per gas",
         ),
         (
             signed(nonce=2**64 - 1),
             RULES,
-            errors.NonceAtMaximum,
+            PoolReason.NONCE_AT_MAXIMUM,
             "nonce has max value",
         ),
         (
             signed(gas=20_999),
             RULES,
-            errors.IntrinsicGasTooLow,
+            PoolReason.INTRINSIC_GAS_TOO_LOW,
             "intrinsic gas too low: gas 20999, minimum needed 21000",
         ),
         (
             signed(to=None, data=b"\x00", gas=53_005),
             RULES,
-            errors.IntrinsicGasTooLow,
+            PoolReason.INTRINSIC_GAS_TOO_LOW,
             "intrinsic gas too low: gas 53005, minimum needed 53006",
         ),
         (
             signed(type=1, gas=25_299, access_list=((RECIPIENT, (bytes(32),)),)),
             RULES,
-            errors.IntrinsicGasTooLow,
+            PoolReason.INTRINSIC_GAS_TOO_LOW,
             "intrinsic gas too low: gas 25299, minimum needed 25300",
         ),
         (
             set_code(gas=45_999),
             RULES,
-            errors.IntrinsicGasTooLow,
+            PoolReason.INTRINSIC_GAS_TOO_LOW,
             "intrinsic gas too low: gas 45999, minimum needed 46000",
         ),
         (
             signed(data=b"\x01" * 100, gas=24_999),
             RULES,
-            errors.FloorGasTooLow,
+            PoolReason.FLOOR_GAS_TOO_LOW,
             "insufficient gas for floor data gas cost: gas 24999, minimum needed 25000",
         ),
         (
             signed(max_priority_fee_per_gas=6),
             under("prague", minimum_tip=7),
-            errors.TipBelowMinimum,
+            PoolReason.TIP_BELOW_MINIMUM,
             "transaction gas price below minimum: gas tip cap 6, minimum needed 7",
         ),
         (
             set_code(authorizations=()),
             RULES,
-            errors.NoAuthorizations,
+            PoolReason.NO_AUTHORIZATIONS,
             "set code tx must have at least one authorization tuple",
         ),
     ],
 )
-def test_a_transaction_is_refused_in_the_words_of_its_fault(transaction, rules, error, message):
-    with pytest.raises(error) as caught:
+def test_a_transaction_is_refused_in_the_words_of_its_fault(transaction, rules, reason, message):
+    with raises(reason, kind=PoolRejection) as caught:
         check_stateless(transaction, rules)
     assert str(caught.value) == message
 
@@ -193,7 +194,7 @@ def test_settings_loosen_what_only_the_endpoint_asks():
 
 def test_the_size_can_be_checked_before_decoding():
     check_size(131_072, RULES.limits)
-    with pytest.raises(errors.OversizedTransaction):
+    with raises(PoolReason.OVERSIZED_TRANSACTION, kind=PoolRejection):
         check_size(131_073, RULES.limits)
 
 
@@ -205,12 +206,12 @@ def test_of_several_faults_the_first_in_geths_order_is_named():
         worst = replace(worst, **repair, raw=bytes(200) if repair else worst.raw)
         try:
             check_stateless(worst, RULES)
-        except errors.PoolRejection as error:
-            faults.append(type(error))
+        except PoolRejection as error:
+            faults.append(error.reason)
     assert faults == [
-        errors.OversizedTransaction,
-        errors.InitCodeTooLarge,
-        errors.TipAboveFeeCap,
-        errors.NonceAtMaximum,
-        errors.IntrinsicGasTooLow,
+        PoolReason.OVERSIZED_TRANSACTION,
+        PoolReason.INIT_CODE_TOO_LARGE,
+        PoolReason.TIP_ABOVE_FEE_CAP,
+        PoolReason.NONCE_AT_MAXIMUM,
+        PoolReason.INTRINSIC_GAS_TOO_LOW,
     ]
