@@ -2,17 +2,14 @@
 
 Arithmetic only: blocks are passed in as values. EIP-1559 is the rule, with a floor from the settings. The rules of a
 chain (`rules.port.ChainRules`) apply the formulas to its blocks.
-
-InvalidPercentiles
-├── TooManyPercentiles      more than 100
-├── PercentileOutOfRange    below 0 or above 100
-└── PercentilesNotAscending not above the percentile before it
 """
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 from primitives.evm import Address
+from primitives.reasons import ErrorWithReason
 
 INITIAL_BASE_FEE = 1_000_000_000
 """Wei: the base fee of the first block with EIP-1559."""
@@ -43,32 +40,19 @@ _TIP_PERCENTILE = 60
 _IGNORED_BELOW = 2
 
 
-class InvalidPercentiles(Exception):
+class PercentileReason(StrEnum):
+    """Why a fee history cannot be computed with some percentiles."""
+
+    TOO_MANY = "invalid reward percentile: over the query limit {limit}"
+    # Below 0, above 100 or not a number.
+    OUT_OF_RANGE = "invalid reward percentile: {percentile:f}"
+    NOT_ASCENDING = (
+        "invalid reward percentile: #{before_index}:{before:f} >= #{index}:{percentile:f}"
+    )
+
+
+class InvalidPercentiles(ErrorWithReason):
     """Percentiles with which a fee history cannot be computed."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"invalid reward percentile: {reason}")
-
-
-class TooManyPercentiles(InvalidPercentiles):
-    """More percentiles than one call may request."""
-
-    def __init__(self) -> None:
-        super().__init__(f"over the query limit {MAXIMUM_PERCENTILES}")
-
-
-class PercentileOutOfRange(InvalidPercentiles):
-    """A percentile that is below 0, above 100 or not a number."""
-
-    def __init__(self, percentile: float) -> None:
-        super().__init__(f"{percentile:f}")
-
-
-class PercentilesNotAscending(InvalidPercentiles):
-    """A percentile that is not above the one before it."""
-
-    def __init__(self, index: int, before: float, percentile: float) -> None:
-        super().__init__(f"#{index - 1}:{before:f} >= #{index}:{percentile:f}")
 
 
 class PaidGas(NamedTuple):
@@ -164,17 +148,21 @@ def check_percentiles(percentiles: Sequence[float]) -> None:
     """Check the percentiles of a fee history.
 
     Raises:
-        TooManyPercentiles: There are more than 100.
-        PercentileOutOfRange: One is not from 0 to 100.
-        PercentilesNotAscending: One is not above the percentile before it.
+        InvalidPercentiles: There are more than 100, or one is not from 0 to 100 or not above the one before it.
     """
     if len(percentiles) > MAXIMUM_PERCENTILES:
-        raise TooManyPercentiles
+        raise InvalidPercentiles(PercentileReason.TOO_MANY, limit=MAXIMUM_PERCENTILES)
     for index, percentile in enumerate(percentiles):
         if not 0 <= percentile <= 100:
-            raise PercentileOutOfRange(percentile)
+            raise InvalidPercentiles(PercentileReason.OUT_OF_RANGE, percentile=percentile)
         if index and percentile <= percentiles[index - 1]:
-            raise PercentilesNotAscending(index, percentiles[index - 1], percentile)
+            raise InvalidPercentiles(
+                PercentileReason.NOT_ASCENDING,
+                before_index=index - 1,
+                before=percentiles[index - 1],
+                index=index,
+                percentile=percentile,
+            )
 
 
 def fee_history(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import ExecutionRefused, TransactionRefused, UnknownParent
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.receipt import EncodeLogs
 from cchain_app.blocks.verification import verify_body
 from cchain_app.evm.engine import (
@@ -88,12 +88,12 @@ class BlockExecutor:
         """Execute transactions on a state as `Engine.execute_block` does.
 
         Raises:
-            ExecutionRefused: A transaction cannot run at its place, or a system call fails.
+            BlockRefused: A transaction cannot run at its place, or a system call fails.
         """
         try:
             return self.engine.execute_block(env, transactions, state, skip_invalid=skip_invalid)
         except ExecutionInvalid as refusal:
-            raise ExecutionRefused(str(refusal)) from refusal
+            raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure=str(refusal)) from refusal
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from cchain_app.admin import display, pages
 from cchain_app.admin.pages import objects
 from cchain_app.apps import evm_chain, evm_chains
 from cchain_app.chain import EvmChain
-from cchain_app.development.errors import DevelopmentError, HasPeers
+from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.models import Block, Transaction
 from cchain_app.selectors import development, figures, rates
@@ -45,7 +45,7 @@ def _stands_before(chain: EvmChain) -> str:
             "(NODE_DEVELOPMENT), without NODE_BOOTSTRAP and without votes. To end this node's part in it, stop the "
             "process that makes the blocks."
         )
-    return f"{HasPeers()}." if chain.has_peers() else ""
+    return f"{DevelopmentReason.HAS_PEERS}." if chain.has_peers() else ""
 
 
 def _cannot_pause(chain: EvmChain) -> str:

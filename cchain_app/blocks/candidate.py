@@ -10,17 +10,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from cchain_app.blocks.body import Withdrawal, decode_ommers, decode_withdrawals
-from cchain_app.blocks.errors import (
-    BlockEncoding,
-    BlockTooLarge,
-    TooManyTransactions,
-    TransactionRefused,
-    TransactionTooShort,
-    UnclesNotEmpty,
-    WithdrawalsMissing,
-    WithdrawalsNotEmpty,
-    WithdrawalsUnexpected,
-)
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused
 from cchain_app.blocks.header import Header, MalformedHeader, decode_header
 from cchain_app.txs.transaction import TX_BASE_COST, InvalidTransaction, TransactionReason
 from primitives import rlp
@@ -74,8 +64,8 @@ def parse_header(raw: bytes) -> CandidateHeader:
     """Read the header of a block, without the rest.
 
     Raises:
-        BlockTooLarge: It has more bytes than a message between nodes can have.
-        BlockEncoding: It does not begin as the canonical RLP of a block does.
+        BlockRefused: It has more bytes than a message between nodes can have, or does not begin as the canonical RLP
+            of a block does.
     """
     _check_size(raw)
     with _reading():
@@ -93,15 +83,10 @@ def parse_block(raw: bytes, *, may_have_payload: bool = False) -> CandidateBlock
         may_have_payload: Whether its body may have a fifth item: a payload.
 
     Raises:
-        BlockTooLarge: It has more bytes than a message between nodes can have.
-        BlockEncoding: It is not the canonical RLP of a block.
-        TransactionTooShort: One of its transactions is shorter than the shortest possible one.
-        TooManyTransactions: It has more transactions than its gas limit allows.
+        BlockRefused: It has more bytes than a message between nodes can have, is not the canonical RLP of a block, has
+            a transaction that is too short or more transactions than its gas limit allows, has uncles or withdrawals,
+            or only one of a list of withdrawals and its root.
         TransactionRefused: One of its transactions has an unknown type.
-        UnclesNotEmpty: It has uncles.
-        WithdrawalsNotEmpty: It has withdrawals.
-        WithdrawalsMissing: It has no list of withdrawals, but its header has their root.
-        WithdrawalsUnexpected: It has a list of withdrawals, but its header has no root.
     """
     _check_size(raw)
     with _reading():
@@ -116,7 +101,8 @@ def parse_foreign_block(raw: bytes) -> CandidateBlock:
     """Read a block of a chain that other clients made: of any size, with uncles and withdrawals.
 
     Raises:
-        MalformedBlock: As `parse_block`, except for the size, uncles and withdrawals.
+        BlockRefused: As `parse_block`, except for the size, uncles and withdrawals.
+        TransactionRefused: One of its transactions has an unknown type.
     """
     with _reading():
         parts, _ = _parts(raw)
@@ -130,18 +116,20 @@ def parse_foreign_block(raw: bytes) -> CandidateBlock:
 
 @contextmanager
 def _reading() -> Iterator[None]:
-    """Raise `BlockEncoding` for bytes that cannot be read in the body."""
+    """Raise `BlockRefused` for bytes that cannot be read in the body."""
     try:
         yield
     except rlp.RlpError as error:
-        raise BlockEncoding(f"rlp: {error.reason} for types.Block") from error
+        raise BlockRefused(
+            BlockReason.BLOCK_ENCODING, problem=f"rlp: {error.reason} for types.Block"
+        ) from error
     except MalformedHeader as error:
-        raise BlockEncoding(str(error)) from error
+        raise BlockRefused(BlockReason.BLOCK_ENCODING, problem=str(error)) from error
 
 
 def _check_size(raw: bytes) -> None:
     if len(raw) > MAX_BYTES:
-        raise BlockTooLarge(len(raw), MAX_BYTES)
+        raise BlockRefused(BlockReason.BLOCK_TOO_LARGE, size=len(raw), most=MAX_BYTES)
 
 
 def _parts(raw: bytes, *, may_have_payload: bool = False) -> tuple[list[bytes], bytes | None]:
@@ -174,10 +162,10 @@ def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
     index, position, end = 0, 0, len(payload)
     while position < end:
         if index == most:
-            raise TooManyTransactions(most)
+            raise BlockRefused(BlockReason.TOO_MANY_TRANSACTIONS, most=most)
         item, stop = rlp.read_item(payload, position, end)
         if stop - position < MIN_TRANSACTION:
-            raise TransactionTooShort(index, stop - position)
+            raise BlockRefused(BlockReason.TRANSACTION_TOO_SHORT, index=index, size=stop - position)
         if type(item) is rlp.RlpList:
             yield bytes(payload[position:stop])
         elif item[:1] < _NO_TYPE:
@@ -192,15 +180,15 @@ def _envelopes(payload: bytes, most: int) -> Iterator[bytes]:
 
 def _check_empty(parts: list[bytes], header: Header) -> None:
     if parts[2]:
-        raise UnclesNotEmpty
+        raise BlockRefused(BlockReason.UNCLES_NOT_EMPTY)
     _check_withdrawals(parts, header)
     if len(parts) == _WITH_WITHDRAWALS and parts[3]:
-        raise WithdrawalsNotEmpty
+        raise BlockRefused(BlockReason.WITHDRAWALS_NOT_EMPTY)
 
 
 def _check_withdrawals(parts: list[bytes], header: Header) -> None:
     if len(parts) < _WITH_WITHDRAWALS:
         if header.withdrawals_root is not None:
-            raise WithdrawalsMissing
+            raise BlockRefused(BlockReason.WITHDRAWALS_MISSING)
     elif header.withdrawals_root is None:
-        raise WithdrawalsUnexpected
+        raise BlockRefused(BlockReason.WITHDRAWALS_UNEXPECTED)

@@ -1,32 +1,17 @@
-"""Reasons to refuse a block from another node, one class for each reason.
+"""Reasons to refuse a block from another node, and classes for those that callers tell apart.
 
 InvalidBlock (`evm.engine`)
-├── MalformedBlock                  bytes that are not a block
-│   ├── BlockTooLarge
-│   ├── BlockEncoding               not the canonical RLP of a block ("rlp: …")
-│   ├── TransactionTooShort, TooManyTransactions    found before any transaction is read
-│   ├── UnclesNotEmpty, WithdrawalsNotEmpty
-│   └── WithdrawalsMissing, WithdrawalsUnexpected   body and header are of different forks
-├── WrongPlace                      its place in the chain
-│   ├── UnknownParent
-│   └── BlockBeforeParent, BlockInFuture
-├── WrongField                      a field that does not follow from the parent, the rules or the body
-│   ├── WrongNumber, WrongGasLimit, WrongBaseFee, WrongCoinbase, WrongDifficulty, WrongMixHash,
-│   │   WrongNonce, WrongUnclesHash, WrongWithdrawalsRoot, WrongExcessBlobGas, WrongBeaconRoot
-│   ├── WrongTransactionsRoot
-│   ├── WrongGasUsed, WrongBlobGasUsed, WrongStateRoot, WrongReceiptsRoot, WrongBloom,
-│   │   WrongRequestsHash
-│   └── WrongHash
-├── ExtraDataTooLong
-├── TransactionRefused              not a transaction of this chain; the cause says why
-└── ExecutionRefused                the engine cannot execute it; the cause says why
+├── BlockRefused         for a reason of `BlockReason`
+├── UnknownParent
+└── TransactionRefused   not a transaction of this chain; the cause says why
 """
 
-from typing import ClassVar
+from enum import StrEnum
 
 from cchain_app.evm import engine
 from primitives.evm import Hash
 from primitives.hexadecimal import encode_data
+from primitives.reasons import ErrorWithReason
 
 InvalidBlock = engine.ExecutionInvalid
 """The root class; it is defined with the engines' port, since engines raise it."""
@@ -34,106 +19,60 @@ InvalidBlock = engine.ExecutionInvalid
 _SHOWN = 32
 
 
-class MalformedBlock(InvalidBlock):
-    """The bytes are not a block."""
+class BlockReason(StrEnum):
+    """Why a block is invalid."""
+
+    BLOCK_TOO_LARGE = "block too large: {size} bytes, at most {most}"
+    # Not the canonical RLP of a block; the cause says where.
+    BLOCK_ENCODING = "{problem}"
+    TRANSACTION_TOO_SHORT = "transaction {index} has {size} bytes, which none has"
+    TOO_MANY_TRANSACTIONS = "more than {most} transactions, for which there is no gas in the block"
+    UNCLES_NOT_EMPTY = "uncles not allowed"
+    WITHDRAWALS_NOT_EMPTY = "withdrawals not allowed"
+    # The header has a root of withdrawals, but the body has no list of them; and the reverse.
+    WITHDRAWALS_MISSING = "missing withdrawals in block body"
+    WITHDRAWALS_UNEXPECTED = "withdrawals present in block body"
+
+    BLOCK_BEFORE_PARENT = "timestamp {time} older than parent's {parent}"
+    BLOCK_IN_FUTURE = "block in the future: timestamp {time}, at most {latest} now"
+    EXTRA_DATA_TOO_LONG = "extra-data too long: {size} > {most}"
+    # A transaction cannot run at its place, or a system call fails; the engine says why.
+    EXECUTION_REFUSED = "{failure}"
+
+    # A field of the header, by its name in JSON, differs from the value that follows from the parent, the rules or the
+    # body; `compare` in `blocks.verification` raises these.
+    WRONG_NUMBER = "invalid number: have {have}, want {want}"
+    WRONG_GAS_LIMIT = "invalid gasLimit: have {have}, want {want}"
+    WRONG_BASE_FEE = "invalid baseFeePerGas: have {have}, want {want}"
+    WRONG_COINBASE = "invalid miner: have {have}, want {want}"
+    WRONG_DIFFICULTY = "invalid difficulty: have {have}, want {want}"
+    WRONG_MIX_HASH = "invalid mixHash: have {have}, want {want}"
+    WRONG_NONCE = "invalid nonce: have {have}, want {want}"
+    WRONG_UNCLES_HASH = "invalid sha3Uncles: have {have}, want {want}"
+    WRONG_WITHDRAWALS_ROOT = "invalid withdrawalsRoot: have {have}, want {want}"
+    WRONG_EXCESS_BLOB_GAS = "invalid excessBlobGas: have {have}, want {want}"
+    WRONG_BEACON_ROOT = "invalid parentBeaconBlockRoot: have {have}, want {want}"
+    WRONG_TRANSACTIONS_ROOT = "invalid transactionsRoot: have {have}, want {want}"
+    WRONG_GAS_USED = "invalid gasUsed: have {have}, want {want}"
+    WRONG_BLOB_GAS_USED = "invalid blobGasUsed: have {have}, want {want}"
+    WRONG_STATE_ROOT = "invalid stateRoot: have {have}, want {want}"
+    WRONG_RECEIPTS_ROOT = "invalid receiptsRoot: have {have}, want {want}"
+    WRONG_BLOOM = "invalid logsBloom: have {have}, want {want}"
+    WRONG_REQUESTS_HASH = "invalid requestsHash: have {have}, want {want}"
+    WRONG_HASH = "invalid hash: have {have}, want {want}"
 
 
-class BlockTooLarge(MalformedBlock):
-    """The block has more bytes than a message between nodes can hold."""
-
-    def __init__(self, size: int, most: int) -> None:
-        super().__init__(f"block too large: {size} bytes, at most {most}")
-        self.size = size
-        self.most = most
+class BlockRefused(ErrorWithReason, InvalidBlock):
+    """A block that is not valid by itself, or does not follow from its parent and the rules."""
 
 
-class BlockEncoding(MalformedBlock):
-    """The bytes are not the canonical RLP of a block; the cause says where."""
-
-
-class TransactionTooShort(MalformedBlock):
-    """A transaction has fewer bytes than the shortest possible one."""
-
-    def __init__(self, index: int, size: int) -> None:
-        super().__init__(f"transaction {index} has {size} bytes, which none has")
-        self.index = index
-        self.size = size
-
-
-class TooManyTransactions(MalformedBlock):
-    """The block has more transactions than its gas limit allows."""
-
-    def __init__(self, most: int) -> None:
-        super().__init__(f"more than {most} transactions, for which there is no gas in the block")
-        self.most = most
-
-
-class UnclesNotEmpty(MalformedBlock):
-    """The block has uncles, but the chain has no proof of work."""
-
-    def __init__(self) -> None:
-        super().__init__("uncles not allowed")
-
-
-class WithdrawalsNotEmpty(MalformedBlock):
-    """The block has withdrawals, but there is no beacon chain to withdraw from."""
-
-    def __init__(self) -> None:
-        super().__init__("withdrawals not allowed")
-
-
-class WithdrawalsMissing(MalformedBlock):
-    """The header has a root of withdrawals, but the body has no list of them."""
-
-    def __init__(self) -> None:
-        super().__init__("missing withdrawals in block body")
-
-
-class WithdrawalsUnexpected(MalformedBlock):
-    """The body has a list of withdrawals, but the header has no root of them."""
-
-    def __init__(self) -> None:
-        super().__init__("withdrawals present in block body")
-
-
-class WrongPlace(InvalidBlock):
-    """A block that does not belong at its place in the chain."""
-
-
-class UnknownParent(WrongPlace):
+class UnknownParent(InvalidBlock):
     """A block that does not follow the head."""
 
     def __init__(self, parent: Hash, head: Hash) -> None:
         super().__init__(f"unknown parent {encode_data(parent)}: the head is {encode_data(head)}")
         self.parent = parent
         self.head = head
-
-
-class BlockBeforeParent(WrongPlace):
-    """The block is older than its parent."""
-
-    def __init__(self, time: int, parent: int) -> None:
-        super().__init__(f"timestamp {time} older than parent's {parent}")
-        self.time = time
-        self.parent = parent
-
-
-class BlockInFuture(WrongPlace):
-    """The block is further ahead of this node's clock than clocks may differ."""
-
-    def __init__(self, time: int, latest: int) -> None:
-        super().__init__(f"block in the future: timestamp {time}, at most {latest} now")
-        self.time = time
-        self.latest = latest
-
-
-class ExtraDataTooLong(InvalidBlock):
-    """The header has more than 32 bytes of extra data."""
-
-    def __init__(self, size: int, most: int) -> None:
-        super().__init__(f"extra-data too long: {size} > {most}")
-        self.size = size
-        self.most = most
 
 
 class TransactionRefused(InvalidBlock):
@@ -145,134 +84,11 @@ class TransactionRefused(InvalidBlock):
         self.__cause__ = reason
 
 
-class ExecutionRefused(InvalidBlock):
-    """A transaction cannot run at its place, or a system call fails; the cause says why."""
-
-
-class WrongField(InvalidBlock):
-    """A field of the header differs from its required value."""
-
-    field: ClassVar[str]
-    """Its name as clients see it."""
-
-    def __init__(self, have: int | bytes | None, want: int | bytes | None) -> None:
-        super().__init__(f"invalid {self.field}: have {_text(have)}, want {_text(want)}")
-        self.have = have
-        self.want = want
-
-
-class WrongNumber(WrongField):
-    """The number is not the parent's plus one."""
-
-    field = "number"
-
-
-class WrongGasLimit(WrongField):
-    """The gas limit is not the parent's, moved towards the network's."""
-
-    field = "gasLimit"
-
-
-class WrongBaseFee(WrongField):
-    """The base fee does not follow from the parent's gas, or is present before London."""
-
-    field = "baseFeePerGas"
-
-
-class WrongCoinbase(WrongField):
-    """The coinbase is not the address that gets all tips of this chain."""
-
-    field = "miner"
-
-
-class WrongDifficulty(WrongField):
-    """The difficulty is not zero, though there is no proof of work."""
-
-    field = "difficulty"
-
-
-class WrongMixHash(WrongField):
-    """The mixHash is not the PREVRANDAO by the chain's rules: zero, or a fresh value with `freshPrevRandao`."""
-
-    field = "mixHash"
-
-
-class WrongNonce(WrongField):
-    """The nonce is not zero, though there is no proof of work."""
-
-    field = "nonce"
-
-
-class WrongUnclesHash(WrongField):
-    """The sha3Uncles is not the hash of the body's uncles; this node's own blocks have no uncles."""
-
-    field = "sha3Uncles"
-
-
-class WrongWithdrawalsRoot(WrongField):
-    """The withdrawals root does not match the body's withdrawals, or is present before Shanghai."""
-
-    field = "withdrawalsRoot"
-
-
-class WrongExcessBlobGas(WrongField):
-    """The excess blob gas does not follow from the parent's, or is present before Cancun."""
-
-    field = "excessBlobGas"
-
-
-class WrongBeaconRoot(WrongField):
-    """The parent beacon block root has a wrong value, or is missing since Cancun."""
-
-    field = "parentBeaconBlockRoot"
-
-
-class WrongTransactionsRoot(WrongField):
-    """The transactions root does not match the body's transactions."""
-
-    field = "transactionsRoot"
-
-
-class WrongGasUsed(WrongField):
-    """The gas used differs from the gas that the transactions use."""
-
-    field = "gasUsed"
-
-
-class WrongBlobGasUsed(WrongField):
-    """The blob gas used differs from that of the body's blobs, or is present before Cancun."""
-
-    field = "blobGasUsed"
-
-
-class WrongStateRoot(WrongField):
-    """The state root is not that of the state after the block."""
-
-    field = "stateRoot"
-
-
-class WrongReceiptsRoot(WrongField):
-    """The receipts root does not match the transactions' receipts."""
-
-    field = "receiptsRoot"
-
-
-class WrongBloom(WrongField):
-    """The bloom does not match the transactions' logs."""
-
-    field = "logsBloom"
-
-
-class WrongRequestsHash(WrongField):
-    """The requests hash does not match the block's requests, or is present before Prague."""
-
-    field = "requestsHash"
-
-
-class WrongHash(WrongField):
-    """The hash is not that of the header that results from executing the block."""
-
-    field = "hash"
+def wrong_field(
+    reason: BlockReason, have: int | bytes | None, want: int | bytes | None
+) -> BlockRefused:
+    """Return the error for a field of the header that differs from its required value."""
+    return BlockRefused(reason, have=_text(have), want=_text(want))
 
 
 def _text(value: int | bytes | None) -> str:

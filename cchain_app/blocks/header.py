@@ -2,20 +2,18 @@
 
 The first 15 fields always exist; each fork since London appended one or more, so the number of
 fields identifies the fork. (coreth has another order and its own fields, which are not supported here.)
-
-MalformedHeader
-├── HeaderGap        a later fork's field without an earlier one's
-└── HeaderEncoding   not the canonical RLP of a header
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from enum import StrEnum
 from itertools import islice
 from typing import Any
 
 from primitives import rlp
 from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import keccak256
+from primitives.reasons import ErrorWithReason
 
 EMPTY_OMMERS_HASH = Hash(
     bytes.fromhex("1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347")
@@ -30,20 +28,17 @@ EMPTY_REQUESTS_HASH = Hash(
 _FIRST_OPTIONAL = 15
 
 
-class MalformedHeader(Exception):
+class HeaderReason(StrEnum):
+    """Why something is not a valid header."""
+
+    # A field of a later fork is present, but one of an earlier fork is missing.
+    HEADER_GAP = "header has later fields, but no {missing}"
+    # Not the canonical RLP of a header; the cause is the `RlpError`.
+    HEADER_ENCODING = "rlp: {problem} for types.Header"
+
+
+class MalformedHeader(ErrorWithReason):
     """Something that is not a valid header."""
-
-
-class HeaderGap(MalformedHeader):
-    """A field of a later fork is present, but one of an earlier fork is missing."""
-
-    def __init__(self, missing: str) -> None:
-        super().__init__(f"header has later fields, but no {missing}")
-        self.missing = missing
-
-
-class HeaderEncoding(MalformedHeader):
-    """Bytes that are not the canonical RLP of a header; the cause is the `RlpError`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +46,7 @@ class Header:
     """A block's header; its fields are in the order in which they are hashed.
 
     Raises:
-        HeaderGap: A fork's field is None although a later fork's is not.
+        MalformedHeader: A fork's field is None although a later fork's is not.
     """
 
     parent_hash: Hash
@@ -93,7 +88,7 @@ class Header:
             if getattr(self, field) is None:
                 missing = missing or field
             elif missing:
-                raise HeaderGap(missing)
+                raise MalformedHeader(HeaderReason.HEADER_GAP, missing=missing)
 
     @property
     def raw(self) -> bytes:
@@ -124,13 +119,13 @@ def decode_header(data: bytes) -> Header:
     """Read a header.
 
     Raises:
-        HeaderEncoding: The bytes are not the canonical RLP of a header of any fork.
-        HeaderGap: The number of fields fits no fork.
+        MalformedHeader: The bytes are not the canonical RLP of a header of any fork, or the number of fields fits no
+            fork.
     """
     try:
         return Header(**_read_fields(data))
     except rlp.RlpError as error:
-        raise HeaderEncoding(f"rlp: {error.reason} for types.Header") from error
+        raise MalformedHeader(HeaderReason.HEADER_ENCODING, problem=error.reason) from error
 
 
 def _read_fields(data: bytes) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.development.errors import DumpNotReadable
+from cchain_app.development.errors import DevelopmentReason, InvalidDevelopmentRequest
 from primitives import json_limits
 from primitives.evm import Address, Slot, Word
 from primitives.hexadecimal import encode_data, encode_quantity
@@ -107,23 +107,27 @@ def unpack(raw: bytes) -> dict[Address, DumpedAccount]:
     """Return the accounts of a dump, which is gzip or plain JSON; all other members are optional.
 
     Raises:
-        DumpNotReadable: It is neither gzip nor JSON, it is too large, or one of its accounts is malformed.
+        InvalidDevelopmentRequest: It is neither gzip nor JSON, it is too large, or one of its accounts is malformed.
     """
     text = _unzipped(raw)
     try:
         json_limits.verify(text, values=FILE_VALUES)
         accounts = _documents.decode(text).accounts
     except TooManyValues as error:
-        raise DumpNotReadable(f"it has more than {FILE_VALUES} values") from error
+        raise _not_readable(f"it has more than {FILE_VALUES} values") from error
     except TooDeep as error:
-        raise DumpNotReadable(f"it is nested deeper than {json_limits.MAX_DEPTH}") from error
+        raise _not_readable(f"it is nested deeper than {json_limits.MAX_DEPTH}") from error
     except msgspec.ValidationError as error:
-        raise DumpNotReadable("it has no accounts") from error
+        raise _not_readable("it has no accounts") from error
     except (ValueError, RecursionError) as error:
-        raise DumpNotReadable("it is neither gzip nor JSON") from error
+        raise _not_readable("it is neither gzip nor JSON") from error
     if accounts is None:
-        raise DumpNotReadable("it has no accounts")
+        raise _not_readable("it has no accounts")
     return dict(_account(name, members) for name, members in accounts.items())
+
+
+def _not_readable(problem: str) -> InvalidDevelopmentRequest:
+    return InvalidDevelopmentRequest(DevelopmentReason.DUMP_NOT_READABLE, problem=problem)
 
 
 def _unzipped(raw: bytes) -> bytes:
@@ -133,9 +137,9 @@ def _unzipped(raw: bytes) -> bytes:
     try:
         found = reader.decompress(raw, MAX_BYTES)
     except zlib.error as error:
-        raise DumpNotReadable("it is damaged gzip") from error
+        raise _not_readable("it is damaged gzip") from error
     if reader.unconsumed_tail:
-        raise DumpNotReadable(f"it has more than {MAX_BYTES} bytes")
+        raise _not_readable(f"it has more than {MAX_BYTES} bytes")
     return found
 
 
@@ -155,7 +159,7 @@ def _account(name: str, members: Raw) -> tuple[Address, DumpedAccount]:
             },
         )
     except (ValueError, msgspec.DecodeError) as error:
-        raise DumpNotReadable(f"account {name[:80]} cannot be read") from error
+        raise _not_readable(f"account {name[:80]} cannot be read") from error
 
 
 def _bytes(text: str) -> bytes:

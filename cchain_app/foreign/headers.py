@@ -13,12 +13,11 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.blobs import excess_after
 from cchain_app.blocks.body import EMPTY_LIST, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock
-from cchain_app.blocks.errors import InvalidBlock
+from cchain_app.blocks.errors import BlockReason, InvalidBlock, wrong_field
 from cchain_app.blocks.verification import (
     EMPTY_NONCE,
     compare,
@@ -83,8 +82,8 @@ def verify_header(candidate: CandidateBlock, parent: AcceptedBlock, rules: Chain
     if at_least(fork, "paris"):
         compare(
             [
-                (errors.WrongDifficulty, header.difficulty, 0),
-                (errors.WrongNonce, header.nonce, EMPTY_NONCE),
+                (BlockReason.WRONG_DIFFICULTY, header.difficulty, 0),
+                (BlockReason.WRONG_NONCE, header.nonce, EMPTY_NONCE),
             ]
         )
 
@@ -115,8 +114,8 @@ def _verify_fees(
     base_fee = rules.base_fee_after(parent, header.timestamp)
     compare(
         [
-            (errors.WrongBaseFee, header.base_fee, base_fee),
-            (errors.WrongExcessBlobGas, header.excess_blob_gas, excess),
+            (BlockReason.WRONG_BASE_FEE, header.base_fee, base_fee),
+            (BlockReason.WRONG_EXCESS_BLOB_GAS, header.excess_blob_gas, excess),
         ]
     )
 
@@ -125,7 +124,7 @@ def _verify_beacon_root(candidate: CandidateBlock, fork: str) -> None:
     """Check that there is a beacon root since Cancun; its value cannot be verified here."""
     have = candidate.header.parent_beacon_block_root
     want = (have or ZERO_HASH) if at_least(fork, "cancun") else None
-    compare([(errors.WrongBeaconRoot, have, want)])
+    compare([(BlockReason.WRONG_BEACON_ROOT, have, want)])
 
 
 MAX_UNCLES: Final = 2
@@ -143,13 +142,13 @@ def verify_ommers(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock],
         fork: The block's rule set.
 
     Raises:
-        WrongUnclesHash: The header has another hash, or there are uncles after the Merge.
+        BlockRefused: The header has another hash, or there are uncles after the Merge.
         InvalidForeignBlock: An uncle is not allowed in this block.
     """
     want = keccak256(encode_ommers(candidate.ommers))
     if candidate.ommers and at_least(fork, "paris"):
-        raise errors.WrongUnclesHash(want, keccak256(EMPTY_LIST))
-    compare([(errors.WrongUnclesHash, candidate.header.ommers_hash, want)])
+        raise wrong_field(BlockReason.WRONG_UNCLES_HASH, want, keccak256(EMPTY_LIST))
+    compare([(BlockReason.WRONG_UNCLES_HASH, candidate.header.ommers_hash, want)])
     if len(candidate.ommers) > MAX_UNCLES:
         raise InvalidForeignBlock(
             ForeignBlockReason.TOO_MANY_UNCLES, have=len(candidate.ommers), limit=MAX_UNCLES
@@ -176,4 +175,4 @@ def _verify_places(candidate: CandidateBlock, ancestors: Sequence[AcceptedBlock]
                 uncle=encode_data(uncle),
                 parent=encode_data(ommer.parent_hash),
             )
-        compare([(errors.WrongNumber, ommer.number, of.number + 1)])
+        compare([(BlockReason.WRONG_NUMBER, ommer.number, of.number + 1)])

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.body import encode_withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.receipt import make_receipts
 from cchain_app.blocks.verification import compare, verify_body
 from cchain_app.config import at_least
@@ -127,7 +127,7 @@ class ForeignReplay:
             withdrawals = self._trie.ordered_root(
                 [encode_withdrawal(withdrawal) for withdrawal in candidate.withdrawals]
             )
-        compare([(errors.WrongWithdrawalsRoot, header.withdrawals_root, withdrawals)])
+        compare([(BlockReason.WRONG_WITHDRAWALS_ROOT, header.withdrawals_root, withdrawals)])
         if not at_least(env.fork, "spurious_dragon"):
             _verify_unprotected(transactions)
         self._verify_blobs(candidate, transactions)
@@ -137,7 +137,7 @@ class ForeignReplay:
         used = sum(transaction.blob_gas for transaction in transactions)
         blobs = self._rules.config.blob_params_at(header.number, header.timestamp)
         want = None if blobs is None else used
-        compare([(errors.WrongBlobGasUsed, header.blob_gas_used, want)])
+        compare([(BlockReason.WRONG_BLOB_GAS_USED, header.blob_gas_used, want)])
         if blobs is not None and used > blobs.maximum * GAS_PER_BLOB:
             raise InvalidForeignBlock(
                 ForeignBlockReason.TOO_MANY_BLOBS, have=used // GAS_PER_BLOB, limit=blobs.maximum
@@ -166,8 +166,9 @@ class ForeignReplay:
         gas_used = 0
         for index, transaction in enumerate(transactions):
             if gas_used + transaction.gas > env.gas_limit:
-                raise errors.ExecutionRefused(
-                    f"could not apply tx {index} [0x{transaction.hash.hex()}]: gas limit reached"
+                raise BlockRefused(
+                    BlockReason.EXECUTION_REFUSED,
+                    failure=f"could not apply tx {index} [0x{transaction.hash.hex()}]: gas limit reached",
                 )
             one = self._run(env, [transaction], state)
             results += one.results

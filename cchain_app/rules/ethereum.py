@@ -153,8 +153,8 @@ class EthereumRules:
         """Verify a header against its parent; return the environment of the block.
 
         Raises:
-            WrongPlace: By a subclass: the block does not belong there.
-            WrongField: By a subclass: a field has another value than it must have.
+            UnknownParent: It follows another block.
+            BlockRefused: It does not belong there, or a field has another value than it must have.
             ExtraDataTooLong: By `NoExtension`.
         """
         given = candidate.header
@@ -168,7 +168,7 @@ class EthereumRules:
         """Check that executing a candidate's transactions makes exactly the block that the candidate claims.
 
         Raises:
-            WrongField: By the subclass of the first field that differs.
+            BlockRefused: The reason names the first field that differs.
         """
         verification.verify_outcome(candidate, made)
 

@@ -127,7 +127,7 @@ class ChainRules(Protocol):
         """Check that executing a candidate's transactions makes exactly the block that the candidate claims.
 
         Raises:
-            WrongField: By the subclass of the first field that differs.
+            BlockRefused: The reason names the first field that differs.
         """
 
     def assemble(

@@ -2,14 +2,10 @@
 
 It uses neither the stored nodes nor the memory of the process. The trie may be larger than memory: it is built in a
 temporary file.
-
-StateDiffers
-├── RootDiffers     accounts and slots have another state root than the head
-├── NodesDiffer     the stored nodes are not the trie's
-└── CodeMissing     an account's code is not stored
 """
 
 from collections.abc import Iterator, Sequence
+from enum import StrEnum
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Final
@@ -23,6 +19,7 @@ from cchain_app.store.scratch import ScratchNodes, scratch_nodes
 from chaindb.database import Database
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
+from primitives.reasons import ErrorWithReason
 
 _PART: Final = 5_000
 """Accounts and slots that are added to the trie in one update."""
@@ -40,35 +37,17 @@ LIMIT 1
 """
 
 
-class StateDiffers(Exception):
+class StateDifference(StrEnum):
+    """How the rows differ from the state of the head."""
+
+    ROOT_DIFFERS = "accounts and storage make the state root {root}, block {number} has 0x{wanted}"
+    # Missing, superfluous or different.
+    NODES_DIFFER = "the stored node {key} of the state trie is not the trie's"
+    CODE_MISSING = "the code of 0x{address} is missing"
+
+
+class StateDiffers(ErrorWithReason):
     """The rows are not the state of the head."""
-
-
-class RootDiffers(StateDiffers):
-    """The root of accounts and slots differs from that in the head's header."""
-
-    def __init__(self, number: int, wanted: Hash, found: Hash | str) -> None:
-        shown = found if isinstance(found, str) else f"0x{found.hex()}"
-        super().__init__(
-            f"accounts and storage make the state root {shown}, block {number} has 0x{wanted.hex()}"
-        )
-        self.number = number
-
-
-class NodesDiffer(StateDiffers):
-    """A stored node is missing, superfluous or different."""
-
-    def __init__(self, key: bytes) -> None:
-        super().__init__(f"the stored node {key.hex()} of the state trie is not the trie's")
-        self.key = key
-
-
-class CodeMissing(StateDiffers):
-    """An account's code is not stored."""
-
-    def __init__(self, address: Address) -> None:
-        super().__init__(f"the code of 0x{address.hex()} is missing")
-        self.address = address
 
 
 def verify_state(db: Database, trie: StateTrie, directory: Path) -> Hash | None:
@@ -94,13 +73,17 @@ def verify_state(db: Database, trie: StateTrie, directory: Path) -> Hash | None:
         try:
             found = _build(db, trie, nodes, number, is_fork=fork is not None)
         except TrieError as error:
-            raise RootDiffers(number, wanted, f"of no trie ({error})") from error
+            raise _other_root(number, wanted, f"of no trie ({error})") from error
         if found != wanted:
-            raise RootDiffers(number, wanted, found)
+            raise _other_root(number, wanted, f"0x{found.hex()}")
         _compare(db, nodes)
     if missing := db.row(_NO_CODE, [EMPTY_HASH]):
-        raise CodeMissing(Address(bytes(missing[0])))
+        raise StateDiffers(StateDifference.CODE_MISSING, address=bytes(missing[0]).hex())
     return wanted
+
+
+def _other_root(number: int, wanted: Hash, root: str) -> StateDiffers:
+    return StateDiffers(StateDifference.ROOT_DIFFERS, root=root, number=number, wanted=wanted.hex())
 
 
 def _build(
@@ -195,4 +178,4 @@ def _compare(db: Database, nodes: ScratchNodes) -> None:
             different = min(
                 (value for value in (made, there) if value is not None), default=(b"", b"")
             )
-            raise NodesDiffer(different[0])
+            raise StateDiffers(StateDifference.NODES_DIFFER, key=different[0].hex())

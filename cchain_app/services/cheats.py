@@ -25,12 +25,7 @@ from cchain_app.development.changes import (
     value_of,
     with_value,
 )
-from cchain_app.development.errors import (
-    ChainHasBlocks,
-    ForkHasChainId,
-    HasPeers,
-    TransactionsWait,
-)
+from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import AccountState, StateChanges
 from cchain_app.selectors import blocks, forked
@@ -87,11 +82,11 @@ def exclusively(chain: EvmChain) -> Iterator[AcceptedBlock]:
     """Lock the chain within one database transaction, and yield its head.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
         WaitedTooLong: Another thread has worked on the chain for `BUSY_SECONDS`.
     """
     if chain.has_peers():
-        raise HasPeers
+        raise DevelopmentError(DevelopmentReason.HAS_PEERS)
     # Block producers of this process wait; a command that makes a block detects that the state has changed.
     with chain.vm_lock.held(BUSY_SECONDS), chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN)
@@ -114,7 +109,7 @@ def change_state(
         wanted: The edits, or a function that returns them for the current state.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
         UpstreamError: The chain is a fork, and the upstream does not return the current values.
     """
 
@@ -259,7 +254,7 @@ def change_conditions(
     """Change the overrides for future blocks, and return the new ones.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
         DevelopmentError: Raised by `change`.
     """
     with exclusively(chain) as head:
@@ -283,20 +278,20 @@ def set_chain_id(chain: EvmChain, chain_id: int) -> None:
         chain_id: From 1 on, at most 63 bits; the current ID changes nothing.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
-        ForkHasChainId: It is a fork.
-        ChainHasBlocks: It has blocks above the first.
-        TransactionsWait: Its pool is not empty.
+        DevelopmentError: Other nodes follow the chain, it is a fork, it has blocks above the first, or its pool is not
+            empty.
     """
     with exclusively(chain) as head:
         if chain_id == chain.config.chain_id:
             return
         if chain.fork is not None:
-            raise ForkHasChainId(chain.config.chain_id)
+            raise DevelopmentError(
+                DevelopmentReason.FORK_HAS_CHAIN_ID, chain_id=chain.config.chain_id
+            )
         if head.number > chain.first_number:
-            raise ChainHasBlocks(head.number)
+            raise DevelopmentError(DevelopmentReason.CHAIN_HAS_BLOCKS, height=head.number)
         if waiting := len(pool_rows.stored(chain.db)):
-            raise TransactionsWait(waiting)
+            raise DevelopmentError(DevelopmentReason.TRANSACTIONS_WAIT, count=waiting)
         stored.set_chain_id(chain.db, chain_id)
     with chain.memory.moving:
         chain.go_by(chain_id)

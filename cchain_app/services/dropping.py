@@ -1,7 +1,7 @@
 """Removes transactions from the pool, on request (devnet.md 6) or by this node's operator."""
 
 from cchain_app.chain import EvmChain
-from cchain_app.development.errors import AlreadyMined
+from cchain_app.development.errors import AlreadyMined, DevelopmentReason
 from cchain_app.selectors import blocks
 from cchain_app.services.cheats import exclusively
 from cchain_app.store import pool as rows
@@ -13,7 +13,7 @@ def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
     """Remove a transaction from the pool and return whether it was there. Later nonces wait behind the gap.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
         AlreadyMined: It is in a block.
     """
     with exclusively(chain):
@@ -21,7 +21,7 @@ def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
         rows.remove(chain.db, [transaction])
     chain.memory.pool.changed()
     if not waited and blocks.find_transaction(chain, transaction) is not None:
-        raise AlreadyMined(transaction)
+        raise AlreadyMined(DevelopmentReason.ALREADY_MINED, transaction=transaction.hex())
     return waited
 
 
@@ -42,7 +42,7 @@ def drop_all(chain: EvmChain, sender: Address | None = None) -> None:
     """Remove all transactions from the pool, or all of one sender.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     with exclusively(chain):
         if sender is None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.errors import HasPeers
+from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.forking import questions
 from cchain_app.forking.client import Upstream, upstream_at
@@ -217,7 +217,7 @@ def reset(runtime: EvmRuntime, wanted: ForkPoint | None) -> None:
 
     Raises:
         ForkRefused: A fork is requested, but the chain has a genesis of its own.
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
         UpstreamError: The upstream does not return the data with which a fork starts; nothing has changed.
     """
     chain = runtime.chain
@@ -252,7 +252,7 @@ def _back_to_beginning(chain: EvmChain, fork: ForkOrigin) -> None:
 def _begin_anew(runtime: EvmRuntime, beginning: _Beginning, upstream: Upstream) -> None:
     chain = runtime.chain
     if chain.has_peers():
-        raise HasPeers
+        raise DevelopmentError(DevelopmentReason.HAS_PEERS)
     with chain.vm_lock.held(BUSY_SECONDS):
         with staying(chain), chain.db.atomic(durable=True):
             chain.db.acquire(Lock.CCHAIN)

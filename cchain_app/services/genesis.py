@@ -1,5 +1,7 @@
 """The first block of a chain: written once, verified at every start."""
 
+from enum import StrEnum
+
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
 from cchain_app.first_block import first_block
@@ -11,45 +13,31 @@ from cchain_app.services.forking import load_fork
 from cchain_app.store import chain as stored
 from chaindb import clock
 from chaindb.locks import Lock
-from primitives.evm import Hash
+from primitives.reasons import ErrorWithReason
 from primitives.whole_files import write_whole
 
 REFERENCE_LOCAL_TIME = 0x5FCB13D0
 """Unix seconds of block 0 of the C-Chain in the reference's local network."""
 
 
-class WrongChainInDatabase(Exception):
-    """The database contains another chain than the settings name.
+class StoredGenesisReason(StrEnum):
+    """How the database's chain differs from that of the settings."""
 
-    GenesisMismatch
-    ├── OtherGenesis
-    └── OtherChainId
-    """
-
-
-class GenesisFileMismatch(WrongChainInDatabase):
-    """The genesis file gives another first block."""
-
-    def __init__(self, stored: Hash, wanted: Hash) -> None:
-        super().__init__(
-            f"the database's genesis block is 0x{stored.hex()}, but the settings' genesis file "
-            f"gives 0x{wanted.hex()}: choose another data directory, or the genesis file that this "
-            "one was made with"
-        )
-        self.stored = stored
-        self.wanted = wanted
+    # The genesis file gives another first block.
+    GENESIS_FILE_MISMATCH = (
+        "the database's genesis block is 0x{stored}, but the settings' genesis file "
+        "gives 0x{wanted}: choose another data directory, or the genesis file that this "
+        "one was made with"
+    )
+    # The transactions of the stored chain are signed for another chain ID.
+    OTHER_CHAIN_ID = (
+        "the database's chain has chain ID {stored}, but the settings give {wanted}: choose "
+        "another data directory, or the chain ID that this one was made with"
+    )
 
 
-class OtherChainId(WrongChainInDatabase):
-    """The transactions of the stored chain are signed for another chain ID."""
-
-    def __init__(self, stored: int, wanted: int) -> None:
-        super().__init__(
-            f"the database's chain has chain ID {stored}, but the settings give {wanted}: choose "
-            "another data directory, or the chain ID that this one was made with"
-        )
-        self.stored = stored
-        self.wanted = wanted
+class WrongChainInDatabase(ErrorWithReason):
+    """The database contains another chain than the settings name."""
 
 
 def load_genesis(chain: EvmChain) -> AcceptedBlock:
@@ -64,8 +52,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
     directories keep their block 0.
 
     Raises:
-        GenesisFileMismatch: The database has another chain's genesis block.
-        OtherChainId: The stored chain has another chain ID.
+        WrongChainInDatabase: The database has another chain's genesis block, or the stored chain has another chain ID.
         GenesisFileError: The genesis file cannot be used.
         KeyringError: The settings give no keys of accounts to fund.
         OSError: The file cannot be kept.
@@ -92,7 +79,7 @@ def load_genesis(chain: EvmChain) -> AcceptedBlock:
             genesis = genesis.with_timestamp(first.header.timestamp)
         block, _ = first_block(chain.trie, genesis, chain.format)
         if block.hash != first.hash:
-            raise GenesisFileMismatch(first.hash, block.hash)
+            raise _other_block(first, block)
         _verify_chain_id(chain)
         return first
 
@@ -101,11 +88,13 @@ def _verify_chain_id(chain: EvmChain) -> None:
     """Check that the settings have the chain ID with which the chain started, or its ID after anvil_setChainId.
 
     Raises:
-        OtherChainId: They have another one.
+        WrongChainInDatabase: They have another one.
     """
     wanted, stored_id = chain.own_genesis.config.chain_id, stored.chain_id(chain.db)
     if wanted not in (stored_id, stored.first_chain_id(chain.db)):
-        raise OtherChainId(stored_id or 0, wanted)
+        raise WrongChainInDatabase(
+            StoredGenesisReason.OTHER_CHAIN_ID, stored=stored_id or 0, wanted=wanted
+        )
 
 
 def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
@@ -119,8 +108,7 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
         text: The genesis file, in geth's JSON format.
 
     Raises:
-        GenesisFileMismatch: The database has another chain's genesis block.
-        OtherChainId: The settings have another chain ID than the file.
+        WrongChainInDatabase: The database has another chain's genesis block, or the settings have another chain ID than the file.
         GenesisFileError: The file cannot be used, or requires unsupported rules.
         OSError: It cannot be kept.
     """
@@ -131,12 +119,16 @@ def begin_import(chain: EvmChain, text: bytes) -> AcceptedBlock:
         if stored.head_number(chain.db) is None:
             _keep(chain, complete_text(text, timestamp=given.timestamp, config=given.config))
             if chain.config.chain_id != given.config.chain_id:
-                raise OtherChainId(given.config.chain_id, chain.config.chain_id)
+                raise WrongChainInDatabase(
+                    StoredGenesisReason.OTHER_CHAIN_ID,
+                    stored=given.config.chain_id,
+                    wanted=chain.config.chain_id,
+                )
             return _begin(chain, chain.genesis, makes_blocks=False)
     first = load_genesis(chain)
     block, _ = first_block(chain.trie, given, chain.format)
     if block.hash != first.hash:
-        raise GenesisFileMismatch(first.hash, block.hash)
+        raise _other_block(first, block)
     return first
 
 
@@ -214,3 +206,11 @@ def _begin(chain: EvmChain, genesis: Genesis, *, makes_blocks: bool) -> Accepted
     stored.begin(chain.db, block, genesis.config.chain_id, makes_blocks=makes_blocks)
     stored.commit_state(chain.db, [(0, genesis.state_changes())], [update])
     return block
+
+
+def _other_block(stored_block: AcceptedBlock, wanted: AcceptedBlock) -> WrongChainInDatabase:
+    return WrongChainInDatabase(
+        StoredGenesisReason.GENESIS_FILE_MISMATCH,
+        stored=stored_block.hash.hex(),
+        wanted=wanted.hash.hex(),
+    )

@@ -4,7 +4,7 @@ The rules are devnet.md 4.
 """
 
 from cchain_app.chain import EvmChain
-from cchain_app.development.errors import TooManySignatures
+from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.development.signatures import MAX_SIGNATURES, ImpersonatedSignature, signers_at
 from cchain_app.services.cheats import exclusively
 from cchain_app.store import impersonation as rows
@@ -39,15 +39,15 @@ def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) ->
         signer: The account.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
-        TooManySignatures: The limit is reached.
+        DevelopmentError: Other nodes follow the chain.
+        DevelopmentError: The limit is reached.
     """
     with exclusively(chain) as head:
         found = rows.signatures(chain.db)
         if dict(signers_at(found)).get(signature) == signer:
             return
         if len(found) >= MAX_SIGNATURES:
-            raise TooManySignatures(MAX_SIGNATURES)
+            raise DevelopmentError(DevelopmentReason.TOO_MANY_SIGNATURES, most=MAX_SIGNATURES)
         rows.set_signature(chain.db, ImpersonatedSignature(head.number + 1, signature, signer))
     chain.memory.conditions.reset()
     chain.memory.on_change()

@@ -6,7 +6,11 @@ from typing import Final
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.errors import HasPeers, TimeBeforeHead, TimeTooLate
+from cchain_app.development.errors import (
+    DevelopmentError,
+    DevelopmentReason,
+    InvalidDevelopmentRequest,
+)
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, development
 from cchain_app.services.cheats import change_conditions
@@ -46,13 +50,13 @@ def mine(
         time: Time of the first block in Unix seconds; the clock continues from there.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
-        TimeBeforeHead: `time` is below the head's.
+        DevelopmentError: Other nodes follow the chain.
+        InvalidDevelopmentRequest: `time` is below the head's.
         WaitedTooLong: Another thread has worked on the chain for `BUSY_SECONDS`; the blocks made so far stay.
     """
     chain = runtime.chain
     if chain.has_peers():
-        raise HasPeers
+        raise DevelopmentError(DevelopmentReason.HAS_PEERS)
     made: list[int] = []
     while len(made) < count:
         with chain.vm_lock.held(BUSY_SECONDS):
@@ -90,13 +94,15 @@ def set_next_timestamp(chain: EvmChain, time: int) -> None:
     """Set the exact time of the next block (Unix seconds), however it is made.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
-        TimeBeforeHead: The time is below the head's.
+        DevelopmentError: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The time is below the head's.
     """
 
     def change(found: NextBlockOverrides, head: AcceptedBlock) -> NextBlockOverrides:
         if time < head.header.timestamp:
-            raise TimeBeforeHead(time, head.header.timestamp)
+            raise InvalidDevelopmentRequest(
+                DevelopmentReason.TIME_BEFORE_HEAD, time=time, head=head.header.timestamp
+            )
         return replace(found, next_timestamp=time)
 
     change_conditions(chain, change)
@@ -109,7 +115,7 @@ def set_automine(chain: EvmChain, *, on: bool) -> None:
     the pause, and is the mode to which `resume` returns.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
 
     def change(found: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
@@ -129,7 +135,7 @@ def pause(chain: EvmChain) -> None:
     all other overrides.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     change_conditions(chain, lambda found, _: replace(found, paused=True))
 
@@ -138,7 +144,7 @@ def resume(chain: EvmChain) -> None:
     """Make blocks again as before the pause, or in the mode that was set over RPC meanwhile.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     change_conditions(chain, lambda found, _: replace(found, paused=False))
     if development.mining(chain) == "auto":
@@ -151,7 +157,7 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
     Unspecified: an interval ends a pause, 0 keeps it (`set_automine`).
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
 
     def change(found: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
@@ -168,17 +174,19 @@ def increase_time(chain: EvmChain, seconds: int) -> int:
     """Move the clock of both chains forward; return the seconds by which the C-Chain's is then ahead of wall time.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
-        TimeTooLate: The clock would show a time after the year 9998.
+        DevelopmentError: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The clock would show a time after the year 9998.
     """
     if chain.has_peers():
-        raise HasPeers
+        raise DevelopmentError(DevelopmentReason.HAS_PEERS)
     try:
         with chain.db.atomic(durable=True):
             clock.move(seconds)
             return clock.cchain_offset()
     except clock.ClockTooLate as error:
-        raise TimeTooLate(str(error)) from error
+        raise InvalidDevelopmentRequest(
+            DevelopmentReason.TIME_TOO_LATE, problem=str(error)
+        ) from error
 
 
 def set_time(chain: EvmChain, time: int) -> int:
@@ -187,10 +195,10 @@ def set_time(chain: EvmChain, time: int) -> int:
     The P-Chain's time does not go below its last block, and no block is older than its parent.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     if chain.has_peers():
-        raise HasPeers
+        raise DevelopmentError(DevelopmentReason.HAS_PEERS)
     with chain.db.atomic(durable=True):
         before = clock.cchain_now()
         clock.show(time, minimum=chain.least_time())

@@ -12,7 +12,7 @@ from functools import partial
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
-from cchain_app.development.errors import DepthTooLarge
+from cchain_app.development.errors import DevelopmentReason, InvalidDevelopmentRequest
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.pool.entry import Newcomer
 from cchain_app.services.cheats import exclusively
@@ -33,7 +33,7 @@ def take_snapshot(chain: EvmChain) -> int:
     """Record a snapshot, and return the number with which `revert` restores it.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     with exclusively(chain) as head:
         found = rows.conditions(chain.db)
@@ -71,7 +71,7 @@ def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
         keep: Whether the snapshot itself stays.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     if rows.snapshot(chain.db, number) is None:
         return False
@@ -93,12 +93,14 @@ def rollback(chain: EvmChain, depth: int, what: str = "Rollback") -> None:
     """Drop the last blocks; their transactions are lost, pending ones stay.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
-        DepthTooLarge: The chain has fewer blocks.
+        DevelopmentError: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The chain has fewer blocks.
     """
     with _going_back(chain) as head:
         if depth > head.number - chain.begun_number:
-            raise DepthTooLarge(what, head.number, depth)
+            raise InvalidDevelopmentRequest(
+                DevelopmentReason.DEPTH_TOO_LARGE, what=what, height=head.number, depth=depth
+            )
         rewind(chain, head, head.number - depth, NextBlockOverrides.used)
 
 
@@ -114,7 +116,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
             block, or of the replayed block.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     with _going_back(chain) as head:
         first = chain.begun_number

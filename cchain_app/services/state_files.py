@@ -23,8 +23,8 @@ def load_state(chain: EvmChain, dump: bytes) -> None:
     those were made by other rules.
 
     Raises:
-        DumpNotReadable: The bytes are not a dump.
-        HasPeers: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The bytes are not a dump.
+        DevelopmentError: Other nodes follow the chain.
     """
     wanted: list[cheats.AccountEdit] = []
     for address, account in unpack(dump).items():

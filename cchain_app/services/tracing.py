@@ -1,13 +1,9 @@
 """Executes and traces a block that a client submits, on its parent's state; nothing is stored.
 
 Blocks of the chain are traced in `selectors.tracing`.
-
-    BlockNotTraceable
-    ├── BlockNotReadable     the bytes are not a block, or one of its transactions is malformed
-    ├── ParentNotFound       the chain does not have its parent
-    ├── HeightDoesNotFollow  its height is not the parent's plus one
-    └── GasLimitTooHigh      its transactions might use more gas than a call may
 """
+
+from enum import StrEnum
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
@@ -20,50 +16,34 @@ from cchain_app.selectors.development import env_of_block
 from cchain_app.selectors.state import state_at
 from cchain_app.services.reading import read_transactions
 from cchain_app.txs.transaction import Transaction
+from primitives.reasons import ErrorWithReason
 
 
-class BlockNotTraceable(Exception):
+class UntraceableReason(StrEnum):
+    """Why a submitted block cannot be executed."""
+
+    # The bytes are not a block, or one of its transactions is malformed.
+    NOT_READABLE = "could not decode block: {problem}"
+    PARENT_NOT_FOUND = "parent 0x{parent} not found"
+    HEIGHT_DOES_NOT_FOLLOW = "block number {number} does not follow its parent's {parent}"
+    # Its transactions might use more gas than a call may, and than its parent allows.
+    GAS_LIMIT_TOO_HIGH = "gas limit of block too high: {limit}, at most {most}"
+
+
+class BlockNotTraceable(ErrorWithReason):
     """The submitted block cannot be executed."""
-
-
-class BlockNotReadable(BlockNotTraceable):
-    """The bytes are not a block, or one of its transactions is malformed."""
-
-    def __init__(self, reason: ExecutionInvalid) -> None:
-        super().__init__(f"could not decode block: {reason}")
-
-
-class ParentNotFound(BlockNotTraceable):
-    """The chain does not have the block's parent."""
-
-    def __init__(self, block: CandidateBlock) -> None:
-        super().__init__(f"parent 0x{block.header.parent_hash.hex()} not found")
-
-
-class HeightDoesNotFollow(BlockNotTraceable):
-    """The block's height is not its parent's plus one."""
-
-    def __init__(self, number: int, parent: int) -> None:
-        super().__init__(f"block number {number} does not follow its parent's {parent}")
-
-
-class GasLimitTooHigh(BlockNotTraceable):
-    """The block's transactions might use more gas than a call may, and than its parent allows."""
-
-    def __init__(self, limit: int, most: int) -> None:
-        super().__init__(f"gas limit of block too high: {limit}, at most {most}")
 
 
 def read_block(raw: bytes) -> CandidateBlock:
     """Parse a block that a client submits, which may belong to another implementation's chain.
 
     Raises:
-        BlockNotReadable: The bytes are not a block.
+        BlockNotTraceable: The bytes are not a block.
     """
     try:
         return parse_foreign_block(raw)
     except ExecutionInvalid as error:
-        raise BlockNotReadable(error) from error
+        raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=error) from error
 
 
 def trace_candidate(
@@ -80,7 +60,7 @@ def trace_candidate(
         time_limit: Seconds for each transaction.
 
     Raises:
-        BlockNotTraceable: By a subclass, for its position, its gas limit or its transactions.
+        BlockNotTraceable: For its position, its gas limit or its transactions.
         ExecutionInvalid: A transaction cannot be in it.
         TraceTooLarge: More would be recorded than the recording allows.
         TraceTimedOut: A transaction took too long.
@@ -88,7 +68,7 @@ def trace_candidate(
     _check_place(chain, block)
     (body,) = read_transactions(chain, [block], blobs=True)
     if isinstance(body, TransactionRefused):
-        raise BlockNotReadable(body)
+        raise BlockNotTraceable(UntraceableReason.NOT_READABLE, problem=body)
     traced = chain.engine.trace_block(
         env_of_block(chain, block),
         body,
@@ -105,12 +85,16 @@ def _check_place(chain: EvmChain, block: CandidateBlock) -> None:
         raise tracing.GenesisNotTraceable
     parent = blocks.by_hash(chain, header.parent_hash)
     if parent is None:
-        raise ParentNotFound(block)
+        raise BlockNotTraceable(UntraceableReason.PARENT_NOT_FOUND, parent=header.parent_hash.hex())
     if header.number != parent.number + 1:
-        raise HeightDoesNotFollow(header.number, parent.number)
+        raise BlockNotTraceable(
+            UntraceableReason.HEIGHT_DOES_NOT_FOLLOW, number=header.number, parent=parent.number
+        )
     most = _most_gas(chain, parent)
     if most and header.gas_limit > most:
-        raise GasLimitTooHigh(header.gas_limit, most)
+        raise BlockNotTraceable(
+            UntraceableReason.GAS_LIMIT_TOO_HIGH, limit=header.gas_limit, most=most
+        )
 
 
 def _most_gas(chain: EvmChain, parent: AcceptedBlock) -> int:

@@ -127,8 +127,8 @@ def impersonate_signature(rpc: EvmRpc, signed_by: SignedBy, signer: Address | No
 
     Raises:
         JsonRpcError: -32602, no account is given, or two are.
-        HasPeers: Other nodes follow the chain.
-        TooManySignatures: The limit on overridden signatures is reached.
+        DevelopmentError: Other nodes follow the chain.
+        DevelopmentError: The limit on overridden signatures is reached.
     """
     if signed_by.signer is not None and signer is not None:
         raise invalid_params("too many arguments, want at most 1")

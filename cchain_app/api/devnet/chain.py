@@ -11,7 +11,7 @@ from cchain_app.api.params.accounts import TransactionRequest, transaction
 from cchain_app.api.params.development import amount64
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.development.dump import packed
-from cchain_app.development.errors import AlreadyMined, ReorgBlockTooHigh
+from cchain_app.development.errors import AlreadyMined, DevelopmentReason, InvalidDevelopmentRequest
 from cchain_app.forking.origin import ForkPoint, read_wanted
 from cchain_app.selectors import blocks, pool
 from cchain_app.services import (
@@ -39,7 +39,7 @@ def evm_snapshot(rpc: EvmRpc) -> str:
     """evm_snapshot: take a snapshot, and return its number.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     return encode_quantity(snapshots.take_snapshot(rpc.chain))
 
@@ -64,7 +64,7 @@ def reset(rpc: EvmRpc, options: dict[str, Any]) -> None:
         ForkRefused: The options name a fork, but this chain has its own genesis.
         MalformedForkSetting: The value is not a URL.
         UpstreamError: The remote node does not return that block.
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
         JsonRpcError: -32602, the options cannot be read.
     """
     forking.reset(rpc.runtime, _wanted(options.get("forking")))
@@ -101,8 +101,8 @@ def rollback(rpc: EvmRpc, depth: int) -> None:
     """anvil_rollback: drop the last blocks.
 
     Raises:
-        DepthTooLarge: The chain does not have that many blocks.
-        HasPeers: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The chain does not have that many blocks.
+        DevelopmentError: Other nodes follow the chain.
     """
     snapshots.rollback(rpc.chain, depth)
 
@@ -117,9 +117,9 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
             any sender, as with eth_sendUnsignedTransaction.
 
     Raises:
-        DepthTooLarge: The chain does not have that many blocks.
-        ReorgBlockTooHigh: A transaction is for a block beyond the last.
-        HasPeers: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The chain does not have that many blocks.
+        InvalidDevelopmentRequest: A transaction is for a block beyond the last.
+        DevelopmentError: Other nodes follow the chain.
         JsonRpcError: -32602, there are too many blocks.
     """
     chain = rpc.chain
@@ -127,7 +127,9 @@ def reorg(rpc: EvmRpc, depth: int, pairs: list[tuple[ReorgTransaction, int]]) ->
         raise invalid_params(f"a reorganisation of more than {_MAX_DEPTH} blocks is too much")
     beyond = [place for _, place in pairs if place >= depth]
     if beyond:
-        raise ReorgBlockTooHigh(beyond[0], depth - 1)
+        raise InvalidDevelopmentRequest(
+            DevelopmentReason.REORG_BLOCK_TOO_HIGH, block=beyond[0], last=depth - 1
+        )
     places = sorted({0, depth, *(place for _, place in pairs)})
     with chain.vm_lock.held(BUSY_SECONDS), rpc.runtime.only_to_pool():
         snapshots.rollback(chain, depth, "Reorg")
@@ -196,8 +198,8 @@ def load_state(rpc: EvmRpc, dump: bytes) -> bool:
     """anvil_loadState: set accounts to their values in a state dump.
 
     Raises:
-        DumpNotReadable: The data is not a state dump.
-        HasPeers: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The data is not a state dump.
+        DevelopmentError: Other nodes follow the chain.
     """
     state_files.load_state(rpc.chain, dump)
     return True

@@ -20,8 +20,8 @@ def evm_mine(rpc: EvmRpc, asked: Mining) -> str:
     """evm_mine: make one or more blocks with the pool's transactions; returns "0x0".
 
     Raises:
-        TimeBeforeHead: The time is before the head's.
-        HasPeers: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The time is before the head's.
+        DevelopmentError: Other nodes follow the chain.
         JsonRpcError: -32602, there are too many blocks; -32000, the chain makes no blocks.
     """
     _mine(rpc, asked.blocks, 0, asked.time)
@@ -72,7 +72,7 @@ def set_automine(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes 
     """evm_setAutomine: make a block whenever a transaction arrives, or only on request.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     manual_mining.set_automine(rpc.chain, on=on)
 
@@ -113,8 +113,8 @@ def set_next_block_timestamp(rpc: EvmRpc, moment: int) -> None:
     """evm_setNextBlockTimestamp: set the time of the next block; the clock continues from there.
 
     Raises:
-        TimeBeforeHead: The time is before the head's.
-        HasPeers: Other nodes follow the chain.
+        InvalidDevelopmentRequest: The time is before the head's.
+        DevelopmentError: Other nodes follow the chain.
     """
     manual_mining.set_next_timestamp(rpc.chain, moment)
 
@@ -161,7 +161,7 @@ def set_block_gas_limit(rpc: EvmRpc, gas: int) -> bool:
 
     Raises:
         JsonRpcError: -32602, it is 0.
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     if not gas:
         raise invalid_params("Block gas limit must be greater than 0")
@@ -191,9 +191,9 @@ def set_chain_id(rpc: EvmRpc, chain_id: int) -> None:
     are signed for it. anvil_reset restores the original ID. In Anvil neither of them changes the ID.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
-        ForkHasChainId: The ID is another one, and the chain is a fork.
-        ChainHasBlocks: The ID is another one, and there are blocks.
-        TransactionsWait: The ID is another one, and the pool is not empty.
+        DevelopmentError: Other nodes follow the chain.
+        DevelopmentError: The ID is another one, and the chain is a fork.
+        DevelopmentError: The ID is another one, and there are blocks.
+        DevelopmentError: The ID is another one, and the pool is not empty.
     """
     cheats.set_chain_id(rpc.chain, chain_id)

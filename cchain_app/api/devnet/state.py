@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from cchain_app.api.eth import execution
 from cchain_app.api.params.values import Tag
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.development.errors import NoBalanceSlot
+from cchain_app.development.errors import DevelopmentReason, NoBalanceSlot
 from cchain_app.evm.engine import CallMessage
 from cchain_app.evm.overrides import AccountOverride
 from cchain_app.selectors.state import StateAt
@@ -21,7 +21,7 @@ def set_balance(rpc: EvmRpc, address: Address, wei: int) -> None:
     """anvil_setBalance, hardhat_setBalance: set an account's balance.
 
     Raises:
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     cheats.change_state(rpc.chain, [cheats.balance(address, wei)])
 
@@ -79,7 +79,7 @@ def set_erc20_balance(rpc: EvmRpc, holder: Address, token: Address, amount: int)
 
     Raises:
         NoBalanceSlot: The answer of `balanceOf` depends on none of these slots.
-        HasPeers: Other nodes follow the chain.
+        DevelopmentError: Other nodes follow the chain.
     """
     question = _question("balanceOf(address)", holder)
     _set_slot(rpc, token, question, amount, "balance")
@@ -119,4 +119,4 @@ def _set_slot(rpc: EvmRpc, token: Address, question: bytes, amount: int, what: s
             if answer.error is None and answer.output[:32] == value:
                 cheats.change_state(rpc.chain, [cheats.storage(address, slot, value)])
                 return
-    raise NoBalanceSlot(what)
+    raise NoBalanceSlot(DevelopmentReason.NO_BALANCE_SLOT, what=what)

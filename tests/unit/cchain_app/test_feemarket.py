@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from cchain_app.feemarket import (
     INITIAL_BASE_FEE,
     BlockFees,
+    InvalidPercentiles,
     PaidGas,
-    PercentileOutOfRange,
-    PercentilesNotAscending,
-    TooManyPercentiles,
+    PercentileReason,
     check_percentiles,
     fee_history,
     next_base_fee,
@@ -22,6 +21,7 @@ from cchain_app.feemarket import (
 )
 from primitives.evm import Address
 from primitives.recursion import recursion_limit_kept
+from tests.builders.reasons import raises
 
 with recursion_limit_kept():
     from ethereum.forks.prague.fork import calculate_base_fee_per_gas
@@ -140,25 +140,29 @@ def test_a_fee_history_begins_before_london():
 
 
 @pytest.mark.parametrize(
-    ("percentiles", "error", "message"),
+    ("percentiles", "reason", "message"),
     [
-        ([101.0], PercentileOutOfRange, "invalid reward percentile: 101.000000"),
-        ([-1], PercentileOutOfRange, "invalid reward percentile: -1.000000"),
-        ([nan], PercentileOutOfRange, "invalid reward percentile: nan"),
+        ([101.0], PercentileReason.OUT_OF_RANGE, "invalid reward percentile: 101.000000"),
+        ([-1], PercentileReason.OUT_OF_RANGE, "invalid reward percentile: -1.000000"),
+        ([nan], PercentileReason.OUT_OF_RANGE, "invalid reward percentile: nan"),
         (
             [50.0, 10.0],
-            PercentilesNotAscending,
+            PercentileReason.NOT_ASCENDING,
             "invalid reward percentile: #0:50.000000 >= #1:10.000000",
         ),
-        ([5, 5], PercentilesNotAscending, "invalid reward percentile: #0:5.000000 >= #1:5.000000"),
+        (
+            [5, 5],
+            PercentileReason.NOT_ASCENDING,
+            "invalid reward percentile: #0:5.000000 >= #1:5.000000",
+        ),
         (
             list(range(101)),
-            TooManyPercentiles,
+            PercentileReason.TOO_MANY,
             "invalid reward percentile: over the query limit 100",
         ),
     ],
 )
-def test_percentiles_must_ascend_between_0_and_100(percentiles, error, message):
-    with pytest.raises(error) as caught:
+def test_percentiles_must_ascend_between_0_and_100(percentiles, reason, message):
+    with raises(reason, kind=InvalidPercentiles) as caught:
         check_percentiles(percentiles)
     assert str(caught.value) == message

@@ -8,13 +8,7 @@ import pytest
 
 from cchain_app.blocks.accepted import AcceptedBlock, encode_block, make_block
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
-from cchain_app.blocks.errors import (
-    ExtraDataTooLong,
-    TransactionRefused,
-    UnknownParent,
-    WrongGasUsed,
-    WrongTransactionsRoot,
-)
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused, UnknownParent
 from cchain_app.blocks.receipt import encode_logs
 from cchain_app.evm.engine import StateChanges
 from cchain_app.evm.pending_state import MAX_LEVELS
@@ -33,6 +27,7 @@ from primitives.ids import ID
 from tests.builders.accepted import header
 from tests.builders.bytecode import COUNTER, DESTROYER, STORE, created, deploy_code, words
 from tests.builders.cchain import COIN, SENDERS, MemoryState, transaction
+from tests.builders.reasons import raises
 from tests.builders.tries import MemoryNodes, state_from_scratch
 
 pytestmark = pytest.mark.skipif(not has_native(), reason="the native engine was not built")
@@ -167,7 +162,7 @@ def test_a_header_that_lies_is_refused_and_not_processing() -> None:
     block = _built(_processing(), transaction(0))
     lie = replace(block, header=replace(block.header, gas_used=1))
     there = _processing()
-    with pytest.raises(WrongGasUsed):
+    with raises(BlockReason.WRONG_GAS_USED, kind=BlockRefused):
         there.verify(_candidate(lie), block.transactions, BlockContext(NOW))
     assert len(there) == 0
 
@@ -179,7 +174,7 @@ def test_transactions_that_cannot_be_read_are_told_after_the_header() -> None:
     with pytest.raises(TransactionRefused):
         there.verify(_candidate(block), refusal, BlockContext(NOW))
     foreign = replace(block, transactions=(transaction(1),))
-    with pytest.raises(WrongTransactionsRoot):
+    with raises(BlockReason.WRONG_TRANSACTIONS_ROOT, kind=BlockRefused):
         there.verify(_candidate(foreign), refusal, BlockContext(NOW))
 
 
@@ -388,7 +383,9 @@ class _WithPayload(NoExtension):
 
     def verify(self, candidate: CandidateBlock, context: BlockContext) -> None:
         if candidate.header.extra_data != keccak256(candidate.payload or b""):
-            raise ExtraDataTooLong(context.p_chain_height or 0, 0)
+            raise BlockRefused(
+                BlockReason.EXTRA_DATA_TOO_LONG, size=context.p_chain_height or 0, most=0
+            )
 
 
 def test_a_payload_is_kept_with_the_block_and_verified_in_its_context() -> None:
@@ -400,5 +397,5 @@ def test_a_payload_is_kept_with_the_block_and_verified_in_its_context() -> None:
     found = there.get(ID(given.hash))
     assert found is not None
     assert (found.block.payload, found.block.raw) == (payload, given.raw)
-    with pytest.raises(ExtraDataTooLong, match="9 > 0"):
+    with raises(BlockReason.EXTRA_DATA_TOO_LONG, kind=BlockRefused, match="9 > 0"):
         there.verify(_candidate(block), block.transactions, BlockContext(NOW, 9))

@@ -11,7 +11,7 @@ import pytest
 from cchain_app.api import registry
 from cchain_app.api.params.tracing import height
 from cchain_app.api.params.values import block_number, block_param
-from cchain_app.blocks.errors import ExecutionRefused
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.chain import EvmChain
 from cchain_app.services import pending
 from cchain_app.services.pending import PendingBlocks
@@ -399,7 +399,7 @@ def test_a_block_that_the_engine_refuses_is_an_error_with_its_reason(
     waiting: Chain, rpc: Rpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_vm: EvmVM, _context: BlockContext, **_: Any) -> None:
-        raise ExecutionRefused("system call failed")
+        raise BlockRefused(BlockReason.EXECUTION_REFUSED, failure="system call failed")
 
     monkeypatch.setattr(EvmVM, "build", refuse)
 

@@ -14,7 +14,12 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.services import transactions
 from cchain_app.services.cheats import set_chain_id
-from cchain_app.services.genesis import OtherChainId, genesis_text, load_genesis
+from cchain_app.services.genesis import (
+    StoredGenesisReason,
+    WrongChainInDatabase,
+    genesis_text,
+    load_genesis,
+)
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.store import chain as stored
 from cchain_app.txs.codec import decode_transaction
@@ -41,6 +46,7 @@ from tests.builders.cchain import SENDERS, authorization
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
+from tests.builders.reasons import raises
 from tests.builders.transactions import CHAIN_ID, KEY, RECIPIENT, unsigned
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.patience import SECONDS
@@ -288,7 +294,11 @@ def test_a_start_may_name_the_first_one_or_this_one_and_no_other(rpc: Rpc, chain
 
     for named in (CHAIN_ID, NEW):
         assert restart(chain_id=named).config.chain_id == NEW
-    with pytest.raises(OtherChainId, match="has chain ID 31337, but the settings give 7"):
+    with raises(
+        StoredGenesisReason.OTHER_CHAIN_ID,
+        kind=WrongChainInDatabase,
+        match="has chain ID 31337, but the settings give 7",
+    ):
         restart(chain_id=7)
 
 
@@ -335,7 +345,11 @@ def test_a_reset_brings_back_the_first_one(rpc: Rpc, chain: Chain) -> None:
     chain.nonce = 0
     chain.do()
     assert restart().config.chain_id == CHAIN_ID
-    with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 31337"):
+    with raises(
+        StoredGenesisReason.OTHER_CHAIN_ID,
+        kind=WrongChainInDatabase,
+        match="has chain ID 43112, but the settings give 31337",
+    ):
         restart(chain_id=NEW)
 
 

@@ -10,13 +10,14 @@ from django.conf import settings
 from cchain_app import models
 from cchain_app.evm.select import select_trie
 from cchain_app.selectors import rebuilding
-from cchain_app.selectors.rebuilding import CodeMissing, NodesDiffer, RootDiffers, verify_state
+from cchain_app.selectors.rebuilding import StateDifference, StateDiffers, verify_state
 from cchain_app.services import cheats
 from cchain_app.store import scratch
 from cchain_app.store.scratch import ScratchUnusable, scratch_nodes
 from chaindb.database import Database
 from primitives.evm import Address, Hash, Slot, Word
 from tests.builders import bytecode
+from tests.builders.reasons import raises
 from tests.builders.transactions import SENDER
 
 CONTRACT = bytecode.created(SENDER, 0)
@@ -73,7 +74,11 @@ def test_what_was_changed_by_hand_on_the_head_is_not_in_its_root(with_storage: A
 def test_an_account_that_is_another_one_makes_another_root(with_storage: Any) -> None:
     row = models.Account.objects.get(address=SENDER)
     models.Account.objects.filter(address=SENDER).update(balance=row.balance + 1)
-    with pytest.raises(RootDiffers, match=r"^accounts and storage make the state root 0x"):
+    with raises(
+        StateDifference.ROOT_DIFFERS,
+        kind=StateDiffers,
+        match=r"^accounts and storage make the state root 0x",
+    ):
         verified(with_storage)
     models.Account.objects.filter(address=SENDER).update(balance=row.balance)
     assert verified(with_storage) is not None
@@ -82,7 +87,7 @@ def test_an_account_that_is_another_one_makes_another_root(with_storage: Any) ->
 def test_storage_of_nobody_is_found(with_storage: Any) -> None:
     key = b"\x01" * 20 + bytes(32)
     models.StorageSlot.objects.create(key=key, value=b"\x01" * 32)
-    with pytest.raises(RootDiffers, match="of no trie"):
+    with raises(StateDifference.ROOT_DIFFERS, kind=StateDiffers, match="of no trie"):
         verified(with_storage)
     models.StorageSlot.objects.filter(key=key).delete()
 
@@ -94,10 +99,10 @@ def test_a_stored_node_that_is_missing_or_another_one_is_found(
     rows = list(models.TrieNode.objects.order_by("key"))
     chosen = rows[place]
     models.TrieNode.objects.filter(key=chosen.key).delete()
-    with pytest.raises(NodesDiffer, match=bytes(chosen.key).hex()):
+    with raises(StateDifference.NODES_DIFFER, kind=StateDiffers, match=bytes(chosen.key).hex()):
         verified(with_storage)
     models.TrieNode.objects.create(key=chosen.key, rlp=b"\xc0")
-    with pytest.raises(NodesDiffer):
+    with raises(StateDifference.NODES_DIFFER, kind=StateDiffers):
         verified(with_storage)
     models.TrieNode.objects.filter(key=chosen.key).update(rlp=chosen.rlp)
     assert verified(with_storage) is not None
@@ -107,7 +112,11 @@ def test_code_that_is_missing_is_found(with_storage: Any) -> None:
     account = models.Account.objects.get(address=CONTRACT)
     code = models.Code.objects.get(hash=account.code_hash)
     code.delete()
-    with pytest.raises(CodeMissing, match=f"the code of 0x{CONTRACT.hex()} is missing"):
+    with raises(
+        StateDifference.CODE_MISSING,
+        kind=StateDiffers,
+        match=f"the code of 0x{CONTRACT.hex()} is missing",
+    ):
         verified(with_storage)
     models.Code.objects.create(hash=account.code_hash, code=code.code)
 

@@ -13,12 +13,13 @@ from cchain_app.processing import ProcessingBlocks
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import state_at
 from cchain_app.services import choosing, vm
-from cchain_app.services.genesis import GenesisFileMismatch, OtherChainId, load_genesis
+from cchain_app.services.genesis import StoredGenesisReason, WrongChainInDatabase, load_genesis
 from cchain_app.store import chain as rows
 from primitives.evm import Address
 from primitives.hexadecimal import encode_data
 from tests.builders.deciding import deciding
 from tests.builders.evm_chains import another_process, produce
+from tests.builders.reasons import raises
 from tests.builders.transactions import RECIPIENT, SENDER, signed
 from tests.integration.conftest import Chain, Rpc
 
@@ -124,7 +125,11 @@ def test_the_genesis_is_written_once(chain: Chain) -> None:
 def test_another_genesis_is_refused(chain: Chain) -> None:
     models.Block.objects.update(hash=bytes(32))  # the hash from another genesis file
 
-    with pytest.raises(GenesisFileMismatch, match="choose another data directory"):
+    with raises(
+        StoredGenesisReason.GENESIS_FILE_MISMATCH,
+        kind=WrongChainInDatabase,
+        match="choose another data directory",
+    ):
         load_genesis(evm_chain())
 
     models.Block.objects.update(hash=chain.genesis.hash)
@@ -161,7 +166,11 @@ def test_another_chain_id_on_the_same_chain_is_refused(
 ) -> None:
     monkeypatch.setattr(evm_chain(), "own_genesis", evm_chain().genesis.with_chain_id(777))
 
-    with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 777"):
+    with raises(
+        StoredGenesisReason.OTHER_CHAIN_ID,
+        kind=WrongChainInDatabase,
+        match="has chain ID 43112, but the settings give 777",
+    ):
         load_genesis(evm_chain())
 
 

@@ -8,8 +8,14 @@ import pytest
 
 from cchain_app import models, notifications
 from cchain_app.apps import evm_chain
-from cchain_app.blocks import errors
 from cchain_app.blocks.candidate import CandidateBlock
+from cchain_app.blocks.errors import (
+    BlockReason,
+    BlockRefused,
+    InvalidBlock,
+    TransactionRefused,
+    UnknownParent,
+)
 from cchain_app.evm.select import select_engine, select_trie
 from cchain_app.selectors import blocks
 from cchain_app.txs import transaction as tx_errors
@@ -19,6 +25,7 @@ from primitives.evm import Address, Hash
 from tests.builders import bytecode
 from tests.builders.cchain import JUNK_KEYS, authorization
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises, reason_of
 from tests.builders.transactions import KEY, SENDER, legacy, signed, unsigned
 from tests.integration.cchain_app.followed import dump, follow, forged, genesis_without, rewind
 from tests.integration.conftest import Chain
@@ -47,21 +54,19 @@ def candidates(chain: Chain, monkeypatch: pytest.MonkeyPatch) -> Iterator[Candid
 @pytest.fixture
 def refused(
     candidates: Candidates, chain: Chain, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., errors.InvalidBlock]:
+) -> Callable[..., InvalidBlock]:
     """Return a function that offers invalid blocks, and asserts that nothing has changed."""
     chain.send(signed(nonce=7), legacy(key=JUNK_KEYS[1]))
 
-    def offer(
-        refusal: type[errors.InvalidBlock], *offered: CandidateBlock, **given: Any
-    ) -> errors.InvalidBlock:
+    def offer(reason: BlockReason | type, *offered: CandidateBlock, **given: Any) -> InvalidBlock:
         told: list[int] = []
         monkeypatch.setattr(
             notifications, "head_accepted", lambda _, number, __: told.append(number)
         )
         before, state = dump(), evm_chain().memory.state.number
-        with pytest.raises(refusal) as caught:
+        with pytest.raises(InvalidBlock) as caught:
             follow(*offered, **given)
-        assert type(caught.value) is refusal
+        assert reason_of(caught.value) is reason
         assert dump() == before
         assert (evm_chain().memory.state.number, blocks.head(evm_chain()).number, told) == (
             state,
@@ -75,83 +80,83 @@ def refused(
 
 
 @pytest.mark.parametrize(
-    ("changes", "refusal", "words"),
+    ("changes", "reason", "words"),
     [
-        ({"parent_hash": OTHER}, errors.UnknownParent, "unknown parent 0x9999"),
-        ({"number": 3}, errors.WrongNumber, "invalid number: have 3, want 2"),
-        ({"timestamp": 5}, errors.BlockBeforeParent, "timestamp 5 older than parent's "),
-        ({"timestamp": 2**33 + 11}, errors.BlockInFuture,
+        ({"parent_hash": OTHER}, UnknownParent, "unknown parent 0x9999"),
+        ({"number": 3}, BlockReason.WRONG_NUMBER, "invalid number: have 3, want 2"),
+        ({"timestamp": 5}, BlockReason.BLOCK_BEFORE_PARENT, "timestamp 5 older than parent's "),
+        ({"timestamp": 2**33 + 11}, BlockReason.BLOCK_IN_FUTURE,
          "block in the future: timestamp 8589934603, at most 8589934602 now"),
-        ({"gas_limit": 29_999_999}, errors.WrongGasLimit,
+        ({"gas_limit": 29_999_999}, BlockReason.WRONG_GAS_LIMIT,
          "invalid gasLimit: have 29999999, want 30000000"),
-        ({"base_fee": 10**9 + 1}, errors.WrongBaseFee,
+        ({"base_fee": 10**9 + 1}, BlockReason.WRONG_BASE_FEE,
          "invalid baseFeePerGas: have 1000000001, want 1000000000"),
-        ({"coinbase": Address(bytes(20))}, errors.WrongCoinbase, "invalid miner: have 0x00"),
-        ({"difficulty": 1}, errors.WrongDifficulty, "invalid difficulty: have 1, want 0"),
-        ({"mix_hash": OTHER}, errors.WrongMixHash, "invalid mixHash: have 0x9999"),
-        ({"nonce": b"\1" * 8}, errors.WrongNonce, "invalid nonce: have 0x0101010101010101, want "),
-        ({"extra_data": bytes(33)}, errors.ExtraDataTooLong, "extra-data too long: 33 > 32"),
-        ({"ommers_hash": OTHER}, errors.WrongUnclesHash, "invalid sha3Uncles: have 0x9999"),
-        ({"withdrawals_root": OTHER}, errors.WrongWithdrawalsRoot,
+        ({"coinbase": Address(bytes(20))}, BlockReason.WRONG_COINBASE, "invalid miner: have 0x00"),
+        ({"difficulty": 1}, BlockReason.WRONG_DIFFICULTY, "invalid difficulty: have 1, want 0"),
+        ({"mix_hash": OTHER}, BlockReason.WRONG_MIX_HASH, "invalid mixHash: have 0x9999"),
+        ({"nonce": b"\1" * 8}, BlockReason.WRONG_NONCE, "invalid nonce: have 0x0101010101010101, want "),
+        ({"extra_data": bytes(33)}, BlockReason.EXTRA_DATA_TOO_LONG, "extra-data too long: 33 > 32"),
+        ({"ommers_hash": OTHER}, BlockReason.WRONG_UNCLES_HASH, "invalid sha3Uncles: have 0x9999"),
+        ({"withdrawals_root": OTHER}, BlockReason.WRONG_WITHDRAWALS_ROOT,
          "invalid withdrawalsRoot: have 0x9999"),
-        ({"excess_blob_gas": 1}, errors.WrongExcessBlobGas,
+        ({"excess_blob_gas": 1}, BlockReason.WRONG_EXCESS_BLOB_GAS,
          "invalid excessBlobGas: have 1, want 0"),
-        ({"parent_beacon_block_root": OTHER}, errors.WrongBeaconRoot,
+        ({"parent_beacon_block_root": OTHER}, BlockReason.WRONG_BEACON_ROOT,
          "invalid parentBeaconBlockRoot: have 0x9999"),
-        ({"transactions_root": OTHER}, errors.WrongTransactionsRoot,
+        ({"transactions_root": OTHER}, BlockReason.WRONG_TRANSACTIONS_ROOT,
          "invalid transactionsRoot: have 0x9999"),
-        ({"gas_used": 42_001}, errors.WrongGasUsed, "invalid gasUsed: have 42001, want "),
-        ({"gas_used": 2**64 - 1}, errors.WrongGasUsed, "invalid gasUsed: have 18446744073709551615"),
-        ({"blob_gas_used": 1}, errors.WrongBlobGasUsed, "invalid blobGasUsed: have 1, want 0"),
-        ({"state_root": OTHER}, errors.WrongStateRoot, "invalid stateRoot: have 0x9999"),
-        ({"receipts_root": OTHER}, errors.WrongReceiptsRoot, "invalid receiptsRoot: have 0x9999"),
-        ({"logs_bloom": bytes(256)}, errors.WrongBloom, "invalid logsBloom: have 0x0000"),
-        ({"requests_hash": OTHER}, errors.WrongRequestsHash,
+        ({"gas_used": 42_001}, BlockReason.WRONG_GAS_USED, "invalid gasUsed: have 42001, want "),
+        ({"gas_used": 2**64 - 1}, BlockReason.WRONG_GAS_USED, "invalid gasUsed: have 18446744073709551615"),
+        ({"blob_gas_used": 1}, BlockReason.WRONG_BLOB_GAS_USED, "invalid blobGasUsed: have 1, want 0"),
+        ({"state_root": OTHER}, BlockReason.WRONG_STATE_ROOT, "invalid stateRoot: have 0x9999"),
+        ({"receipts_root": OTHER}, BlockReason.WRONG_RECEIPTS_ROOT, "invalid receiptsRoot: have 0x9999"),
+        ({"logs_bloom": bytes(256)}, BlockReason.WRONG_BLOOM, "invalid logsBloom: have 0x0000"),
+        ({"requests_hash": OTHER}, BlockReason.WRONG_REQUESTS_HASH,
          "invalid requestsHash: have 0x9999"),
-        ({"requests_hash": None}, errors.WrongRequestsHash,
+        ({"requests_hash": None}, BlockReason.WRONG_REQUESTS_HASH,
          "invalid requestsHash: have none, want 0x"),
-        ({"requests_hash": None, "parent_beacon_block_root": None}, errors.WrongBeaconRoot,
+        ({"requests_hash": None, "parent_beacon_block_root": None}, BlockReason.WRONG_BEACON_ROOT,
          "invalid parentBeaconBlockRoot: have none, want 0x"),
     ],
 )  # fmt: skip
 def test_a_header_with_one_other_field_is_refused(
-    refused: Callable[..., errors.InvalidBlock],
+    refused: Callable[..., InvalidBlock],
     candidates: Candidates,
     changes: dict[str, Any],
-    refusal: type[errors.InvalidBlock],
+    reason: BlockReason | type,
     words: str,
 ) -> None:
     other = forged(candidates[1], **changes)
 
-    caught = refused(refusal, other)
+    caught = refused(reason, other)
 
     assert str(caught).startswith(words)
     assert (caught.number, caught.hash) == (other.header.number, other.hash)
 
 
 def test_one_bad_block_takes_the_good_ones_of_its_call_with_it(
-    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+    refused: Callable[..., InvalidBlock], candidates: Candidates
 ) -> None:
     bad = forged(candidates[2], state_root=OTHER)
 
-    caught = refused(errors.WrongStateRoot, candidates[1], bad)
+    caught = refused(BlockReason.WRONG_STATE_ROOT, candidates[1], bad)
 
     assert (caught.number, caught.hash) == (3, bad.hash)
 
 
 def test_blocks_of_a_call_follow_each_other(
-    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+    refused: Callable[..., InvalidBlock], candidates: Candidates
 ) -> None:
-    assert refused(errors.UnknownParent, candidates[2]).number == 3
-    assert refused(errors.UnknownParent, candidates[1], candidates[1]).number == 2
+    assert refused(UnknownParent, candidates[2]).number == 3
+    assert refused(UnknownParent, candidates[1], candidates[1]).number == 2
 
 
 def test_a_block_may_be_ten_seconds_ahead(
-    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+    refused: Callable[..., InvalidBlock], candidates: Candidates
 ) -> None:
     time = candidates[1].header.timestamp
 
-    refused(errors.BlockInFuture, candidates[1], now=time - 11)
+    refused(BlockReason.BLOCK_IN_FUTURE, candidates[1], now=time - 11)
     follow(candidates[1], now=time - 10)
 
     candidates.pop(1)
@@ -179,7 +184,7 @@ LATE = signed(nonce=2).raw
     ],
 )  # fmt: skip
 def test_what_is_no_transaction_of_this_chain_is_refused(
-    refused: Callable[..., errors.InvalidBlock],
+    refused: Callable[..., InvalidBlock],
     candidates: Candidates,
     envelope: bytes,
     cause: tx_errors.TransactionReason,
@@ -188,9 +193,7 @@ def test_what_is_no_transaction_of_this_chain_is_refused(
     envelopes = (signed(nonce=1).raw, envelope)
     root = evm_chain().trie.ordered_root(envelopes)
 
-    caught = refused(
-        errors.TransactionRefused, forged(candidates[1], *envelopes, transactions_root=root)
-    )
+    caught = refused(TransactionRefused, forged(candidates[1], *envelopes, transactions_root=root))
 
     assert str(caught) == f"transaction 1: {words}"
     assert caught.__cause__.reason is cause
@@ -222,7 +225,7 @@ def each_engine(
     ],
 )  # fmt: skip
 def test_what_cannot_run_where_it_stands_is_refused(
-    refused: Callable[..., errors.InvalidBlock],
+    refused: Callable[..., InvalidBlock],
     candidates: Candidates,
     changes: dict[str, Any],
     words: str,
@@ -231,7 +234,7 @@ def test_what_cannot_run_where_it_stands_is_refused(
     root = evm_chain().trie.ordered_root(envelopes)
 
     caught = refused(
-        errors.ExecutionRefused, forged(candidates[1], *envelopes, transactions_root=root)
+        BlockReason.EXECUTION_REFUSED, forged(candidates[1], *envelopes, transactions_root=root)
     )
 
     assert words in str(caught)
@@ -239,14 +242,14 @@ def test_what_cannot_run_where_it_stands_is_refused(
 
 
 def test_more_gas_than_a_block_has_is_refused(
-    refused: Callable[..., errors.InvalidBlock], candidates: Candidates
+    refused: Callable[..., InvalidBlock], candidates: Candidates
 ) -> None:
     glutton = signed(nonce=1, to=None, data=bytecode.LOOP, gas=29_990_000, value=0)
     envelopes = (glutton.raw, signed(nonce=2).raw)
     root = evm_chain().trie.ordered_root(envelopes)
 
     caught = refused(
-        errors.ExecutionRefused, forged(candidates[1], *envelopes, transactions_root=root)
+        BlockReason.EXECUTION_REFUSED, forged(candidates[1], *envelopes, transactions_root=root)
     )
 
     assert str(caught).startswith("could not apply tx 1 [0x")
@@ -271,5 +274,5 @@ def test_a_type_of_a_later_fork_is_refused(
     (block,) = rewind(monkeypatch)
     root = evm_chain().trie.ordered_root([envelope])
 
-    with pytest.raises(errors.ExecutionRefused, match="could not apply tx 0"):
+    with raises(BlockReason.EXECUTION_REFUSED, kind=BlockRefused, match="could not apply tx 0"):
         follow(forged(block, envelope, transactions_root=root))

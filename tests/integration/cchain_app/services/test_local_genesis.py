@@ -16,8 +16,8 @@ from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import LocalChoices, local_text, without_coins_of_zero
 from cchain_app.services.genesis import (
-    GenesisFileMismatch,
-    OtherChainId,
+    StoredGenesisReason,
+    WrongChainInDatabase,
     genesis_text,
     load_genesis,
     remarks,
@@ -29,6 +29,7 @@ from primitives.hashing import EMPTY_ROOT
 from tests.builders.node_settings import updated
 from tests.builders.platform import NOW
 from tests.builders.process import begin_anew
+from tests.builders.reasons import raises
 from tests.integration.conftest import Chain, Rpc
 from tests.integration.recomputed import assert_recomputes
 
@@ -144,7 +145,7 @@ def test_without_the_kept_file_the_settings_that_it_began_with_are_needed(begin:
     begin(hardfork="osaka")
     assert load_genesis(evm_chain()).hash == first.hash
     begin(hardfork="")
-    with pytest.raises(GenesisFileMismatch):
+    with raises(StoredGenesisReason.GENESIS_FILE_MISMATCH, kind=WrongChainInDatabase):
         load_genesis(evm_chain())
 
 
@@ -160,7 +161,11 @@ def test_a_kept_file_that_makes_no_chain_is_passed_over(text: bytes) -> None:
 def test_another_chain_id_is_refused(begin: Begin) -> None:
     begin(chain_id=31337)
 
-    with pytest.raises(OtherChainId, match="has chain ID 43112, but the settings give 31337"):
+    with raises(
+        StoredGenesisReason.OTHER_CHAIN_ID,
+        kind=WrongChainInDatabase,
+        match="has chain ID 43112, but the settings give 31337",
+    ):
         load_genesis(evm_chain())
 
 
@@ -236,7 +241,7 @@ def test_another_chain_than_that_of_a_file_with_timestamp_0_is_refused(
     load_genesis(evm_chain())
     begin_at_zero(genesis=str(evm_chain().genesis_source.kept.with_name("mine.json")))
 
-    with pytest.raises(GenesisFileMismatch):
+    with raises(StoredGenesisReason.GENESIS_FILE_MISMATCH, kind=WrongChainInDatabase):
         load_genesis(evm_chain())
 
 

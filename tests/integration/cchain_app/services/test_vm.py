@@ -17,7 +17,7 @@ from django.db import OperationalError, connections
 
 from cchain_app import models
 from cchain_app.blocks.candidate import parse_block
-from cchain_app.blocks.errors import BlockEncoding, InvalidBlock, UnknownParent, WrongGasUsed
+from cchain_app.blocks.errors import BlockReason, BlockRefused, InvalidBlock, UnknownParent
 from cchain_app.blocks.evm_block import EvmBlock, evm_block
 from cchain_app.chain import EvmChain
 from cchain_app.evm.trie import TrieError
@@ -35,6 +35,7 @@ from primitives.ids import ID
 from tests.builders.decided import accept_evm
 from tests.builders.evm_chains import another_process, produce
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.builders.transactions import RECIPIENT, signed
 from tests.integration.cchain_app.followed import forged
 from tests.integration.recomputed import assert_recomputes
@@ -297,7 +298,7 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     )
     monkeypatch.setattr(transactions, "submit", lambda *given, **_: submitted.append(given))
 
-    with pytest.raises(WrongGasUsed) as refused:
+    with raises(BlockReason.WRONG_GAS_USED, kind=BlockRefused) as refused:
         side.vm.verify_all([*good[:2], bad], [BlockContext(side.now + 5)] * 3)
     assert (refused.value.number, refused.value.hash) == (3, bad.hash)
     assert not any(is_processing(side.vm, value) for value in [*good, bad])
@@ -307,7 +308,7 @@ def test_a_line_is_verified_as_a_whole_or_not_at_all(
     assert not is_processing(side.vm, good[0])
 
     side.vm.verify(good[0], BlockContext(side.now + 5))
-    with pytest.raises(WrongGasUsed):
+    with raises(BlockReason.WRONG_GAS_USED, kind=BlockRefused):
         side.vm.verify_all([*good[:2], bad], [BlockContext(side.now + 5)] * 3)
     assert [is_processing(side.vm, item) for item in good] == [True, False, False]
     side.vm.verify_all(good, [BlockContext(side.now + 5)] * len(good))
@@ -399,7 +400,7 @@ def test_a_block_that_breaks_a_rule_is_not_processing(sides: tuple[Side, Side]) 
     side, other = sides
     other.send()
     good = other.built()
-    with pytest.raises(BlockEncoding):
+    with raises(BlockReason.BLOCK_ENCODING, kind=BlockRefused):
         side.vm.parse(good.raw[:-1])
     orphan = side.vm.parse(good.raw.replace(good.header.parent_hash, bytes(31) + b"\x01", 1))
     with pytest.raises(InvalidBlock):

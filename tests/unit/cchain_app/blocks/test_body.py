@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.body import (
     Withdrawal,
@@ -15,9 +14,11 @@ from cchain_app.blocks.body import (
     encode_withdrawals,
 )
 from cchain_app.blocks.candidate import parse_block, parse_foreign_block
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from primitives import rlp
 from primitives.evm import Address
 from tests.builders.accepted import header
+from tests.builders.reasons import raises
 from tests.builders.roots import fork_module
 from tests.builders.transactions import signed
 
@@ -72,7 +73,7 @@ def test_uncles_read_back() -> None:
     raw = encode_block(LONDON, (), uncles)
 
     assert parse_foreign_block(raw).ommers == uncles
-    with pytest.raises(errors.UnclesNotEmpty):
+    with raises(BlockReason.UNCLES_NOT_EMPTY, kind=BlockRefused):
         parse_block(raw)
 
 
@@ -87,12 +88,12 @@ def test_uncles_read_back() -> None:
 )
 def test_what_is_no_withdrawal_is_no_block(raw: bytes) -> None:
     block = rlp.read_only_item(encode_block(header(), ()))[:-1] + raw
-    with pytest.raises(errors.BlockEncoding):
+    with raises(BlockReason.BLOCK_ENCODING, kind=BlockRefused):
         parse_foreign_block(rlp.list_prefix(len(block)) + block)
 
 
 def test_a_block_without_the_list_that_its_header_names_is_refused() -> None:
     block = rlp.read_only_item(encode_block(header(), ()))[:-1]
 
-    with pytest.raises(errors.WithdrawalsMissing):
+    with raises(BlockReason.WITHDRAWALS_MISSING, kind=BlockRefused):
         parse_foreign_block(rlp.list_prefix(len(block)) + block)

@@ -9,7 +9,6 @@ import rlp as library
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.candidate import (
     MAX_BYTES,
@@ -20,6 +19,7 @@ from cchain_app.blocks.candidate import (
     parse_block,
     parse_header,
 )
+from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused
 from cchain_app.blocks.header import Header, encode_header
 from cchain_app.evm.engine import ExecutionInvalid
 from cchain_app.txs.transaction import Transaction, TransactionReason
@@ -27,6 +27,7 @@ from primitives import rlp
 from primitives.hashing import keccak256
 from primitives.hexadecimal import encode_data
 from tests.builders.accepted import header
+from tests.builders.reasons import raises, reason_of
 from tests.builders.transactions import legacy, signed
 
 HEADER = header()
@@ -71,38 +72,39 @@ def test_any_block_reads_back_as_it_was_written(
 
 
 @pytest.mark.parametrize(
-    ("raw", "refusal", "words"),
+    ("raw", "reason", "words"),
     [
-        (b"", errors.BlockEncoding, "rlp: value size exceeds available input length for types.Block"),
-        (b"\x80", errors.BlockEncoding, "rlp: expected input list for types.Block"),
-        (b"\xc0", errors.BlockEncoding, "rlp: element is larger than containing list for types.Block"),
-        (body(fields()), errors.BlockEncoding, "rlp: too few elements for types.Block"),
-        (body(fields(), [], [], [], []), errors.BlockEncoding,
+        (b"", BlockReason.BLOCK_ENCODING, "rlp: value size exceeds available input length for types.Block"),
+        (b"\x80", BlockReason.BLOCK_ENCODING, "rlp: expected input list for types.Block"),
+        (b"\xc0", BlockReason.BLOCK_ENCODING, "rlp: element is larger than containing list for types.Block"),
+        (body(fields()), BlockReason.BLOCK_ENCODING, "rlp: too few elements for types.Block"),
+        (body(fields(), [], [], [], []), BlockReason.BLOCK_ENCODING,
          "rlp: input list has too many elements for types.Block"),
-        (body(fields(), b"", [], []), errors.BlockEncoding,
+        (body(fields(), b"", [], []), BlockReason.BLOCK_ENCODING,
          "rlp: expected input list for types.Block"),
-        (body(fields(), [], b"", []), errors.BlockEncoding,
+        (body(fields(), [], b"", []), BlockReason.BLOCK_ENCODING,
          "rlp: expected input list for types.Block"),
-        (body(fields(), [], [], []) + b"\x00", errors.BlockEncoding,
+        (body(fields(), [], [], []) + b"\x00", BlockReason.BLOCK_ENCODING,
          "rlp: input contains more than one value for types.Block"),
-        (body(b"header", [], [], []), errors.BlockEncoding,
+        (body(b"header", [], [], []), BlockReason.BLOCK_ENCODING,
          "rlp: expected input list for types.Header"),
-        (body(fields()[:14], [], [], []), errors.BlockEncoding,
+        (body(fields()[:14], [], [], []), BlockReason.BLOCK_ENCODING,
          "rlp: too few elements for types.Header"),
-        (body(fields(), [], [fields()], []), errors.UnclesNotEmpty, "uncles not allowed"),
-        (body(fields(), [], [], [b"\x01"]), errors.WithdrawalsNotEmpty, "withdrawals not allowed"),
-        (body(fields(), [], []), errors.WithdrawalsMissing, "missing withdrawals in block body"),
-        (body(fields(LONDON), [], [], []), errors.WithdrawalsUnexpected,
+        (body(fields(), [], [fields()], []), BlockReason.UNCLES_NOT_EMPTY, "uncles not allowed"),
+        (body(fields(), [], [], [b"\x01"]), BlockReason.WITHDRAWALS_NOT_EMPTY, "withdrawals not allowed"),
+        (body(fields(), [], []), BlockReason.WITHDRAWALS_MISSING, "missing withdrawals in block body"),
+        (body(fields(LONDON), [], [], []), BlockReason.WITHDRAWALS_UNEXPECTED,
          "withdrawals present in block body"),
-        (body(fields(), [legacy().raw], [], []), errors.TransactionRefused,
+        (body(fields(), [legacy().raw], [], []), TransactionRefused,
          "transaction 0: transaction type not supported"),
     ],
 )  # fmt: skip
 def test_bytes_that_are_no_block_are_refused(
-    raw: bytes, refusal: type[ExecutionInvalid], words: str
+    raw: bytes, reason: BlockReason | type, words: str
 ) -> None:
-    with pytest.raises(refusal) as caught:
+    with pytest.raises(ExecutionInvalid) as caught:
         parse_block(raw)
+    assert reason_of(caught.value) is reason
     assert str(caught.value) == words
 
 
@@ -119,34 +121,34 @@ def few_items(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("parts", "refusal"),
+    ("parts", "reason"),
     [
-        ([fields(), [b"\x01"] * 10_000, [], []], errors.TransactionTooShort),
+        ([fields(), [b"\x01"] * 10_000, [], []], BlockReason.TRANSACTION_TOO_SHORT),
         ([fields(replace(HEADER, gas_limit=3 * MIN_GAS)), [b"\x02" * 50] * 10_000, [], []],
-         errors.TooManyTransactions),
-        ([[b"\x01"] * 10_000, [], [], []], errors.BlockEncoding),
-        ([fields(), *[[]] * 10_000], errors.BlockEncoding),
+         BlockReason.TOO_MANY_TRANSACTIONS),
+        ([[b"\x01"] * 10_000, [], [], []], BlockReason.BLOCK_ENCODING),
+        ([fields(), *[[]] * 10_000], BlockReason.BLOCK_ENCODING),
     ],
     ids=["short transactions", "many transactions", "long header", "many lists"],
 )  # fmt: skip
 def test_a_bomb_is_refused_at_its_first_items(
-    few_items: None, parts: list[Any], refusal: type[ExecutionInvalid]
+    few_items: None, parts: list[Any], reason: BlockReason
 ) -> None:
-    with pytest.raises(refusal):
+    with raises(reason, kind=BlockRefused):
         parse_block(body(*parts))
 
 
 def test_what_no_transaction_is_says_so() -> None:
-    with pytest.raises(errors.TransactionTooShort) as short:
+    with raises(BlockReason.TRANSACTION_TOO_SHORT, kind=BlockRefused) as short:
         parse_block(body(fields(), [signed().raw, b"\x01"], [], []))
     assert str(short.value) == "transaction 1 has 1 bytes, which none has"
-    assert (short.value.index, short.value.size) == (1, 1)
+    assert short.value.values == {"index": 1, "size": 1}
     one = replace(HEADER, gas_limit=MIN_GAS)
     assert len(parse_block(encode_block(one, [signed().raw])).transactions) == 1
-    with pytest.raises(errors.TooManyTransactions) as many:
+    with raises(BlockReason.TOO_MANY_TRANSACTIONS, kind=BlockRefused) as many:
         parse_block(encode_block(one, [signed().raw] * 2))
     assert str(many.value) == "more than 1 transactions, for which there is no gas in the block"
-    assert many.value.most == 1
+    assert many.value.values == {"most": 1}
 
 
 def test_the_shortest_transaction_is_long_enough() -> None:
@@ -161,35 +163,33 @@ def test_a_header_is_read_alone(few_items: None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("raw", "refusal"),
+    ("raw", "reason"),
     [
-        (bytes(MAX_BYTES + 1), errors.BlockTooLarge),
-        (body(), errors.BlockEncoding),
-        (body(b"header"), errors.BlockEncoding),
-        (body(fields()) + b"\x00", errors.BlockEncoding),
+        (bytes(MAX_BYTES + 1), BlockReason.BLOCK_TOO_LARGE),
+        (body(), BlockReason.BLOCK_ENCODING),
+        (body(b"header"), BlockReason.BLOCK_ENCODING),
+        (body(fields()) + b"\x00", BlockReason.BLOCK_ENCODING),
     ],
 )
-def test_bytes_that_begin_no_block_have_no_header(
-    raw: bytes, refusal: type[ExecutionInvalid]
-) -> None:
-    with pytest.raises(refusal):
+def test_bytes_that_begin_no_block_have_no_header(raw: bytes, reason: BlockReason) -> None:
+    with raises(reason, kind=BlockRefused):
         parse_header(raw)
 
 
 def test_a_legacy_transaction_in_a_string_is_another_block_with_the_same_hash() -> None:
     first = signed().raw
     raw = body(fields(), [first, legacy().raw], [], [])
-    with pytest.raises(errors.TransactionRefused, match=r"^transaction 1: ") as caught:
+    with pytest.raises(TransactionRefused, match=r"^transaction 1: ") as caught:
         parse_block(raw)
     assert caught.value.__cause__.reason is TransactionReason.TYPE_NOT_SUPPORTED
 
 
 def test_a_block_is_not_larger_than_a_message_between_nodes() -> None:
     raw = bytes(MAX_BYTES + 1)
-    with pytest.raises(errors.BlockTooLarge) as caught:
+    with raises(BlockReason.BLOCK_TOO_LARGE, kind=BlockRefused) as caught:
         parse_block(raw)
     assert str(caught.value) == "block too large: 2097153 bytes, at most 2097152"
-    assert (caught.value.size, caught.value.most) == (2_097_153, 2_097_152)
+    assert caught.value.values == {"size": 2_097_153, "most": 2_097_152}
 
 
 @given(st.binary(max_size=200))

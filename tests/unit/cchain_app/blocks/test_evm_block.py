@@ -1,14 +1,13 @@
 """The block that consensus sees: it is the same for every way in which it was made."""
 
-import pytest
-
 from cchain_app.blocks import accepted as module
 from cchain_app.blocks.accepted import encode_block
 from cchain_app.blocks.candidate import parse_block, parse_header
-from cchain_app.blocks.errors import BlockEncoding
+from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.evm_block import evm_block, unparsed_block
 from chainvm.port import Block
 from tests.builders.accepted import accepted
+from tests.builders.reasons import raises
 from tests.builders.transactions import legacy, signed
 
 EXECUTED = accepted(7, [signed(), legacy(nonce=1)])
@@ -45,5 +44,5 @@ def test_what_stands_behind_the_header_is_read_when_it_is_asked_for():
     cut = encode_block(EXECUTED.header, [b"\x02" + bytes(11), b"\xff"])
     block = unparsed_block(parse_header(cut), cut)
     assert block.hash == EXECUTED.hash
-    with pytest.raises(BlockEncoding):
+    with raises(BlockReason.BLOCK_ENCODING, kind=BlockRefused):
         block.candidate(parse_block)

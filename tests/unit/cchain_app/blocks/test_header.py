@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from cchain_app.blocks.header import (
     EMPTY_REQUESTS_HASH,
     Header,
-    HeaderEncoding,
-    HeaderGap,
+    HeaderReason,
     MalformedHeader,
     decode_header,
     encode_header,
@@ -18,6 +17,7 @@ from cchain_app.blocks.header import (
 from primitives.evm import ZERO_HASH, Address, Hash
 from primitives.hashing import EMPTY_ROOT
 from primitives.recursion import recursion_limit_kept
+from tests.builders.reasons import raises
 
 with recursion_limit_kept():
     import ethereum_rlp
@@ -132,7 +132,7 @@ def test_every_fork_has_its_own_number_of_fields(header):
 
 
 def test_a_later_forks_field_needs_the_earlier_ones():
-    with pytest.raises(HeaderGap) as caught:
+    with raises(HeaderReason.HEADER_GAP, kind=MalformedHeader) as caught:
         replace(LONDON, requests_hash=EMPTY_REQUESTS_HASH)
     assert str(caught.value) == "header has later fields, but no withdrawals_root"
 
@@ -150,7 +150,7 @@ def test_a_later_forks_field_needs_the_earlier_ones():
     ],
 )  # fmt: skip
 def test_bytes_that_are_no_header_are_refused(data, message):
-    with pytest.raises(HeaderEncoding) as caught:
+    with raises(HeaderReason.HEADER_ENCODING, kind=MalformedHeader) as caught:
         decode_header(data)
     assert str(caught.value) == message
 

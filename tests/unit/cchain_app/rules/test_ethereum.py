@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from cchain_app.blocks import errors
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock, parse_block
-from cchain_app.blocks.errors import InvalidBlock
+from cchain_app.blocks.errors import BlockReason, BlockRefused, InvalidBlock, UnknownParent
 from cchain_app.blocks.receipt import encode_logs
 from cchain_app.config import parse_config
 from cchain_app.evm.engine import ExecutedBlock, StateChanges
@@ -21,6 +20,7 @@ from primitives import rlp
 from primitives.evm import Hash
 from primitives.hashing import EMPTY_ROOT, keccak256
 from tests.builders.accepted import accepted
+from tests.builders.reasons import raises, reason_of
 
 CONFIG = load_genesis(built_in_text("local")).config
 RULES = EthereumRules(CONFIG, 30_000_000)
@@ -101,22 +101,25 @@ def test_a_header_is_verified_in_order() -> None:
     block = child()
     assert RULES.verify_header(candidate(block), PARENT, CONTEXT) == RULES.env_of(block)
     wrong: dict[str, Any] = {}
-    for field, value, refusal in (  # from the last check to the first
-        ("base_fee", 1, errors.WrongBaseFee),
-        ("gas_limit", 1, errors.WrongGasLimit),
-        ("extra_data", bytes(33), errors.ExtraDataTooLong),
-        ("timestamp", TIME + 11, errors.BlockInFuture),
-        ("number", 6, errors.WrongNumber),
-        ("parent_hash", Hash(bytes(32)), errors.UnknownParent),
+    for field, value, reason in (  # from the last check to the first
+        ("base_fee", 1, BlockReason.WRONG_BASE_FEE),
+        ("gas_limit", 1, BlockReason.WRONG_GAS_LIMIT),
+        ("extra_data", bytes(33), BlockReason.EXTRA_DATA_TOO_LONG),
+        ("timestamp", TIME + 11, BlockReason.BLOCK_IN_FUTURE),
+        ("number", 6, BlockReason.WRONG_NUMBER),
+        ("parent_hash", Hash(bytes(32)), UnknownParent),
     ):
         wrong[field] = value
-        with pytest.raises(refusal):
+        with pytest.raises(InvalidBlock) as caught:
             RULES.verify_header(candidate(block, **wrong), PARENT, CONTEXT)
+        assert reason_of(caught.value) is reason
 
 
 def test_without_an_extension_a_body_has_four_items() -> None:
     block = replace(child(), payload=b"payload")
-    with pytest.raises(errors.BlockEncoding, match=r"expected input list for types\.Block"):
+    with raises(
+        BlockReason.BLOCK_ENCODING, kind=BlockRefused, match=r"expected input list for types\.Block"
+    ):
         ETHEREUM_FORMAT.parse_block(block.raw)
     assert NO_EXTENSION.extra_data(None) == b""
 
@@ -180,7 +183,7 @@ def test_a_payload_is_one_string_behind_the_withdrawals() -> None:
     whole = block.raw
     assert whole.endswith(b"\xc0\xc0\xc0\x87payload")
     for changed in (whole[:-8] + b"\xc7payload", _with_item(whole, b"\x01")):
-        with pytest.raises(errors.BlockEncoding):
+        with raises(BlockReason.BLOCK_ENCODING, kind=BlockRefused):
             WITH_PAYLOAD.format.parse_block(changed)
 
 

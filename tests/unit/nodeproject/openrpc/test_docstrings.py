@@ -21,7 +21,7 @@ def whole() -> None:
     Raises:
         JsonRpcError: -32000, there is no such block; 3, it
             reverts.
-        HasPeers: Others follow the chain.
+        DevelopmentError: Others follow the chain.
     """
 
 
@@ -52,7 +52,7 @@ def test_errors_have_codes_or_names() -> None:
     assert read(whole).failures == (
         DocumentedError("JsonRpcError", -32000, "There is no such block"),
         DocumentedError("JsonRpcError", 3, "It reverts"),
-        DocumentedError("HasPeers", None, "Others follow the chain"),
+        DocumentedError("DevelopmentError", None, "Others follow the chain"),
     )
 
 
