@@ -28,7 +28,7 @@ from cchain_app.genesis import Genesis, fund_accounts, load_genesis
 from cchain_app.genesis_source import GenesisSource
 from cchain_app.local_genesis import local_text
 from cchain_app.memory import FEW, Memory, make_memory
-from cchain_app.pool.limits import PoolLimits
+from cchain_app.pool.entry import PoolLimits
 from cchain_app.processing import BlockExecutor
 from cchain_app.rules.ethereum import ETHEREUM_FORMAT, EthereumRules
 from cchain_app.rules.port import BlockFormat, ChainRules

@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cchain_app.blocks.bloom import may_contain
+from cchain_app.blocks.receipt import may_contain
 from cchain_app.evm.engine import Log
 from primitives.evm import Address, Word
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final, NamedTuple, Protocol
 
 from cchain_app.chain import EvmChain
-from cchain_app.transaction_log.known import KnownSignatures
+from cchain_app.transaction_log.declarations import KnownSignatures
 from explorer_app.names.book import NameBook
 from explorer_app.settings import ExplorerSettings
 from explorer_app.verification.port import Compilers

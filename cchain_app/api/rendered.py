@@ -15,7 +15,7 @@ from msgspec import Raw
 
 from cchain_app.api import wire
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.pending import PendingBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.evm.engine import Log
 from cchain_app.filters import LogFilter
 from cchain_app.selectors.logs import FoundLog

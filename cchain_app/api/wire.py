@@ -9,11 +9,9 @@ from typing import Any
 
 from msgspec import Raw
 
-from cchain_app.blocks import bloom
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.body import Withdrawal
-from cchain_app.blocks.pending import PendingBlock
-from cchain_app.blocks.receipt import Receipt
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, make_block
+from cchain_app.blocks.assembly import PendingBlock
+from cchain_app.blocks.receipt import Receipt, bloom_to_bytes
 from cchain_app.selectors.logs import FoundLog
 from cchain_app.txs.transaction import (
     ACCESS_LIST,
@@ -227,7 +225,7 @@ def receipt(
         "effectiveGasPrice": hex(transaction.effective_gas_price(accepted.header.base_fee or 0)),
         **_paid_for_blobs(transaction, blob_price),
         "logs": logs,
-        "logsBloom": hexed(bloom.to_bytes(outcome.bloom)),
+        "logsBloom": hexed(bloom_to_bytes(outcome.bloom)),
     }
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
-from cchain_app.blocks.body import Withdrawal, decode_ommers, decode_withdrawals
+from cchain_app.blocks.accepted import Withdrawal, decode_ommers, decode_withdrawals
 from cchain_app.blocks.errors import BlockReason, BlockRefused, TransactionRefused
 from cchain_app.blocks.header import Header, MalformedHeader, decode_header
 from cchain_app.txs.transaction import TX_BASE_COST, InvalidTransaction, TransactionReason

@@ -63,7 +63,7 @@ class BlockReason(StrEnum):
 
 
 class BlockRefused(ErrorWithReason, InvalidBlock):
-    """A block that is not valid by itself, or does not follow from its parent and the rules."""
+    """A block that breaks a rule, or whose fields do not follow from its parent."""
 
 
 class UnknownParent(InvalidBlock):

@@ -57,7 +57,7 @@ class Header:
     transactions_root: Hash
     receipts_root: Hash
     logs_bloom: bytes
-    """256 bytes; see `bloom`."""
+    """256 bytes; see `receipt.bloom_of`."""
     difficulty: int = 0
     number: int
     gas_limit: int

@@ -13,9 +13,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.blobs import excess_after
-from cchain_app.blocks.body import EMPTY_LIST, encode_ommers
+from cchain_app.blocks.accepted import EMPTY_LIST, AcceptedBlock, encode_ommers
+from cchain_app.blocks.assembly import excess_after
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import BlockReason, InvalidBlock, wrong_field
 from cchain_app.blocks.verification import (

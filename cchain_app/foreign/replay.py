@@ -9,8 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
-from cchain_app.blocks.body import encode_withdrawal
+from cchain_app.blocks.accepted import AcceptedBlock, encode_withdrawal, make_block
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.errors import BlockReason, BlockRefused
 from cchain_app.blocks.receipt import make_receipts

@@ -4,25 +4,35 @@ The primary keys of rows that a block creates consist of the block's number and 
 (`row_id`). A range of blocks is a range of keys, and inserts append to the end of the index.
 """
 
-from cchain_app.models.accounts import CreatedAccount
 from cchain_app.models.calls import Call, CallProgress, CallType, ContractCreation
-from cchain_app.models.chain import Block, Chain, Log, Receipt, Transaction
+from cchain_app.models.chain import (
+    Block,
+    Chain,
+    KeptHistory,
+    Log,
+    PoolTransaction,
+    Receipt,
+    Transaction,
+)
 from cchain_app.models.development import (
     ChangeKind,
+    CreatedAccount,
     DevelopmentChange,
     DevelopmentSettings,
+    ImpersonatedSignature,
+    Impersonation,
     Rewind,
     Snapshot,
 )
-from cchain_app.models.forked import ForkedAccount, ForkedHash, ForkedLeaf, ForkedSlot
-from cchain_app.models.history import KeptHistory
-from cchain_app.models.impersonation import ImpersonatedSignature, Impersonation
-from cchain_app.models.pool import PoolTransaction
 from cchain_app.models.state import (
     Account,
     AccountChange,
     Code,
     Contract,
+    ForkedAccount,
+    ForkedHash,
+    ForkedLeaf,
+    ForkedSlot,
     StorageChange,
     StorageSlot,
     TrieNode,

@@ -1,6 +1,7 @@
-"""Accepted blocks with their transactions, receipts and logs."""
+"""Accepted blocks with their transactions, receipts and logs; pending transactions; and the extent of the history."""
 
 from django.db import models
+from django.db.models import Q
 from typing_extensions import override
 
 from chaindb.fields import (
@@ -167,3 +168,51 @@ class Log(models.Model):
     @override
     def __str__(self) -> str:
         return f"log {self.index} of #{self.block_id}"
+
+
+class PoolTransaction(models.Model):
+    """An acknowledged transaction that is in no block yet; keys increase in order of arrival."""
+
+    id = models.BigAutoField(primary_key=True)
+    hash = HashField(unique=True)
+    sender = AddressField()
+    nonce = UInt64Field()
+    gas = models.BigIntegerField()
+    max_fee_per_gas = UInt256Field()
+    max_priority_fee_per_gas = UInt256Field()
+    value = UInt256Field()
+    size = models.IntegerField(help_text="Bytes of the envelope")
+    received_at = models.BigIntegerField(help_text="Unix seconds of wall time")
+    authorities = BytesField(null=True, help_text="Signers of its authorizations, 20 bytes each")
+    raw = BytesField(help_text="The signed envelope")
+
+    class Meta:
+        ordering = ["id"]
+        verbose_name = "waiting transaction"
+        constraints = [
+            models.UniqueConstraint(fields=["sender", "nonce"], name="cchain_pool_nonce_once"),
+        ]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.hash)
+
+
+class KeptHistory(models.Model):
+    """The extent of the history that was kept; a single row. Without it the history is complete."""
+
+    id = models.SmallIntegerField(primary_key=True, default=1)
+    first_state = models.BigIntegerField(
+        default=0, help_text="The first block whose state can be read (NODE_HISTORY_STATE)"
+    )
+    first_call = models.BigIntegerField(
+        default=0, help_text="The first block whose calls are rows (NODE_HISTORY_CALLS)"
+    )
+
+    class Meta:
+        verbose_name_plural = "kept history"
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="cchain_one_kept_history")]
+
+    @override
+    def __str__(self) -> str:
+        return f"states from #{self.first_state}, calls from #{self.first_call}"

@@ -1,13 +1,13 @@
-"""Models of local networks only: manual changes of the state, overrides for future blocks, and snapshots.
+"""Models of local networks only: manual changes of the state, overrides for future blocks, snapshots, accounts.
 
 The rules are devnet.md 10: a development change belongs to the block that it precedes, and is part of the
-state at the height at which it was made.
+state at the height at which it was made. Accounts are created on request, or can send without a key (impersonation).
 """
 
 from django.db import models
 from typing_extensions import override
 
-from chaindb.fields import AddressField, HashField, RowIdField, UInt256Field, WordField
+from chaindb.fields import AddressField, BytesField, HashField, RowIdField, UInt256Field, WordField
 
 
 class ChangeKind(models.IntegerChoices):
@@ -128,3 +128,50 @@ class Snapshot(models.Model):
     @override
     def __str__(self) -> str:
         return f"snapshot {self.id}"
+
+
+class Impersonation(models.Model):
+    """An account that needs no key, or the setting that no account needs one; keys increase in order of creation."""
+
+    id = models.BigAutoField(primary_key=True)
+    address = AddressField(null=True, unique=True, help_text="Null: every account")
+
+    class Meta:
+        ordering = ["id"]
+
+    @override
+    def __str__(self) -> str:
+        return "every account" if self.address is None else str(self.address)
+
+
+class ImpersonatedSignature(models.Model):
+    """A signature with the signer that ecrecover returns for it from a block on; keys increase in order of creation."""
+
+    id = models.BigAutoField(primary_key=True)
+    number = models.BigIntegerField(help_text="The first block that it is so in", db_index=True)
+    signature = BytesField(help_text="r, s and v: 65 bytes")
+    signer = AddressField()
+
+    class Meta:
+        ordering = ["id"]
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.signature} by {self.signer}"
+
+
+class CreatedAccount(models.Model):
+    """An account that personal_newAccount created; its key is derived from NODE_MNEMONIC and is not stored."""
+
+    number = RowIdField(
+        primary_key=True, help_text="Of the mnemonic's account, at the end of NODE_DERIVATION_PATH"
+    )
+    address = AddressField(unique=True)
+
+    class Meta:
+        ordering = ["number"]
+        verbose_name = "created account"
+
+    @override
+    def __str__(self) -> str:
+        return str(self.address)

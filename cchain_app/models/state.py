@@ -1,6 +1,7 @@
 """The state: its current values, the values before each block, and the nodes of its trie.
 
-A value at height N is in the oldest change after N; without such a change it is the current row.
+A value at height N is in the oldest change after N; without such a change it is the current row. Data fetched from the
+chain that this one was forked from (devnet.md 13) is as of the fork block and never changes.
 """
 
 from django.db import models
@@ -129,6 +130,74 @@ class TrieNode(models.Model):
 
     class Meta:
         ordering = ["key"]
+
+    @override
+    def __str__(self) -> str:
+        return str(self.key)
+
+
+class ForkedAccount(models.Model):
+    """A requested account as of the fork block; null values: it did not exist there."""
+
+    address = AddressField(primary_key=True)
+    nonce = UInt64Field(null=True)
+    balance = UInt256Field(null=True, help_text="Wei")
+    code_hash = HashField(null=True)
+
+    class Meta:
+        ordering = ["address"]
+        verbose_name = "fetched account"
+
+    @override
+    def __str__(self) -> str:
+        return str(self.address)
+
+
+class ForkedSlot(models.Model):
+    """A requested storage slot as of the fork block."""
+
+    key = BytesField(primary_key=True, help_text="Address (20 bytes) and slot (32 bytes)")
+    value = WordField(help_text="Zero when it was not set")
+
+    class Meta:
+        ordering = ["key"]
+        verbose_name = "fetched slot"
+
+    @override
+    def __str__(self) -> str:
+        return str(self.key)
+
+
+class ForkedHash(models.Model):
+    """The hash of a block before the fork block that BLOCKHASH requested."""
+
+    number = RowIdField(primary_key=True)
+    hash = HashField()
+
+    class Meta:
+        ordering = ["-number"]
+        verbose_name = "fetched block hash"
+        verbose_name_plural = "fetched block hashes"
+
+    @override
+    def __str__(self) -> str:
+        return f"#{self.number}"
+
+
+class ForkedLeaf(models.Model):
+    """An account or slot that is part of a fork's state roots because it has changed since the fork block."""
+
+    key = BytesField(
+        primary_key=True, help_text="Address (20 bytes), of a slot with that (32 bytes)"
+    )
+    number = models.BigIntegerField(
+        db_index=True, help_text="The first block whose state root has it"
+    )
+
+    class Meta:
+        ordering = ["key"]
+        verbose_name = "leaf of a fork's trie"
+        verbose_name_plural = "leaves of a fork's trie"
 
     @override
     def __str__(self) -> str:

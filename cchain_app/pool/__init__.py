@@ -1,5 +1,5 @@
 """The rules of the transaction pool: which transactions are admitted, evicted, and mined next. Pure.
 
-Start reading with `entry` and `limits`, then `ordering` (pending and queued), `delegation`, `admission`,
+Start reading with `entry`, then `ordering` (pending and queued), `delegation`, `admission`,
 `eviction`.
 """

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 from cchain_app.config import at_least
 from cchain_app.pool.delegation import Delegation, check_delegation
-from cchain_app.pool.entry import PoolEntry
+from cchain_app.pool.entry import PoolEntry, PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
 from cchain_app.pool.eviction import make_room, slots_of
-from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import AccountQueue, extend, split
 from cchain_app.txs.codec import DecodedTransaction
 from cchain_app.txs.transaction import (

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from cchain_app.pool.entry import PoolEntry
-from cchain_app.pool.limits import PoolLimits
+from cchain_app.pool.entry import PoolEntry, PoolLimits
 
 _ANY_SIZE = 1 << 62
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from cchain_app.blocks import blobs, candidate, header, verification
+from cchain_app.blocks import assembly, candidate, header, verification
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.assembly import OrderedRoot, assemble, env_of, next_env
 from cchain_app.blocks.candidate import CandidateBlock, CandidateHeader
@@ -122,16 +122,16 @@ class EthereumRules:
         number, config = parent.number + 1, self.config
         params = config.blob_params_at(number, timestamp)
         if params is None:
-            return blobs.MIN_BASE_FEE_PER_BLOB_GAS
-        excess = blobs.excess_after(parent.header, params, config.fork_at(number, timestamp))
-        return blobs.blob_base_fee(excess, params.update_fraction)
+            return assembly.MIN_BASE_FEE_PER_BLOB_GAS
+        excess = assembly.excess_after(parent.header, params, config.fork_at(number, timestamp))
+        return assembly.blob_base_fee(excess, params.update_fraction)
 
     def blob_base_fee(self, block: AcceptedBlock) -> int:
         """Return the price of blob gas in a block, in wei; 1 before Cancun."""
         params = self.config.blob_params_at(block.number, block.header.timestamp)
         if params is None:
-            return blobs.MIN_BASE_FEE_PER_BLOB_GAS
-        return blobs.blob_base_fee(block.header.excess_blob_gas or 0, params.update_fraction)
+            return assembly.MIN_BASE_FEE_PER_BLOB_GAS
+        return assembly.blob_base_fee(block.header.excess_blob_gas or 0, params.update_fraction)
 
     def env_after(self, parent: AcceptedBlock, timestamp: int) -> BlockEnv:
         """Return the environment of the block after `parent`; it is the same for every builder."""

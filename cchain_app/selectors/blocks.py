@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 from cchain_app import models
-from cchain_app.blocks.accepted import AcceptedBlock, join_block
-from cchain_app.blocks.body import EMPTY_LIST
+from cchain_app.blocks.accepted import EMPTY_LIST, AcceptedBlock, join_block
 from cchain_app.chain import EvmChain
 from cchain_app.feemarket import BlockFees
 from cchain_app.foreign.credits import Reward, rewards_of

@@ -7,8 +7,7 @@ from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
-from cchain_app.development.overrides import NextBlockOverrides
-from cchain_app.development.signatures import signers_at
+from cchain_app.development.overrides import NextBlockOverrides, signers_at
 from cchain_app.evm.engine import AccountState, BlockEnv, StateChanges
 from cchain_app.store import development as rows
 from cchain_app.store import evm_state

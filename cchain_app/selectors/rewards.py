@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Set
 from typing import Final, NamedTuple
 
-from cchain_app.blocks.body import decode_ommers
+from cchain_app.blocks.accepted import decode_ommers
 from cchain_app.chain import EvmChain
 from cchain_app.foreign.credits import Reward, rewards_of
 from cchain_app.selectors import blocks

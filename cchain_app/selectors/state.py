@@ -6,7 +6,7 @@ from typing import Final
 from typing_extensions import override
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.pending import PendingBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState, NativeMemory, StateReader
 from cchain_app.memory import MISSING, Missing

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, TypeVar
 
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.pending import PendingBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.engine import AccountState
 from cchain_app.evm.pending_state import PendingState

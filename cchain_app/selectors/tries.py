@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 
 from cchain_app import models
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.pending import PendingBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.development.changes import STORAGE, StateEdit, as_state_changes, before
 from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, StateChanges, StateReader

@@ -5,7 +5,7 @@ The rules are devnet.md 4.
 
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError, DevelopmentReason
-from cchain_app.development.signatures import MAX_SIGNATURES, ImpersonatedSignature, signers_at
+from cchain_app.development.overrides import MAX_SIGNATURES, ImpersonatedSignature, signers_at
 from cchain_app.services.cheats import exclusively
 from cchain_app.store import impersonation as rows
 from chaindb.locks import Lock

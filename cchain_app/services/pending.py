@@ -9,8 +9,8 @@ import time
 from collections.abc import Hashable
 from typing import Final, NamedTuple
 
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.blocks.errors import InvalidBlock
-from cchain_app.blocks.pending import PendingBlock
 from cchain_app.config import ChainConfig
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.selectors import blocks, development, pool

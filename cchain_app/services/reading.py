@@ -16,9 +16,8 @@ from cchain_app.pool.admission import (
     check_before_sender,
     check_size,
 )
-from cchain_app.pool.entry import Newcomer
+from cchain_app.pool.entry import Newcomer, PoolLimits
 from cchain_app.pool.errors import PoolRejection
-from cchain_app.pool.limits import PoolLimits
 from cchain_app.selectors import blocks
 from cchain_app.selectors.blocks import fork_of_next
 from cchain_app.txs.codec import (

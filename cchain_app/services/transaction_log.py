@@ -17,11 +17,11 @@ from cchain_app.evm.engine import CallRejected
 from cchain_app.evm.tracing import Recording, TraceTimedOut, TraceTooLarge, TransactionTrace
 from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import TraceDiffers
-from cchain_app.transaction_log.allowance import EntryAllowance
-from cchain_app.transaction_log.collapse import Collapse
+from cchain_app.transaction_log.declarations import KnownSignatures
 from cchain_app.transaction_log.entries import (
     NOTHING,
     CallEntry,
+    Collapse,
     Entry,
     ExecutionDetails,
     entries_of,
@@ -29,10 +29,15 @@ from cchain_app.transaction_log.entries import (
     shown_messages,
     to_record,
 )
-from cchain_app.transaction_log.known import KnownSignatures
-from cchain_app.transaction_log.methods import acts
 from cchain_app.transaction_log.text import write
-from cchain_app.transaction_log.waiting import RepeatCount, WaitingBlock, WaitingCall, WaitingLine
+from cchain_app.transaction_log.waiting import (
+    EntryAllowance,
+    RepeatCount,
+    WaitingBlock,
+    WaitingCall,
+    WaitingLine,
+    acts,
+)
 from chaindb.connections import release
 
 TRANSACTIONS: Final = logging.getLogger("node.transactions")
@@ -132,7 +137,7 @@ class TransactionLog:
             self._wake_up()
 
     def takes_calls(self, *, that_act: bool) -> bool:
-        """Return whether calls are written now, those with effects (`methods.acts`) or those that only read."""
+        """Return whether calls are written now, those with effects (`waiting.acts`) or those that only read."""
         return self.is_on and CALLS.isEnabledFor(logging.INFO if that_act else logging.DEBUG)
 
     def called(

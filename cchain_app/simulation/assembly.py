@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, Protocol
 
-from cchain_app.blocks.accepted import AcceptedBlock, make_block
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal, encode_withdrawal, make_block
 from cchain_app.blocks.assembly import assemble
-from cchain_app.blocks.body import Withdrawal, encode_withdrawal
 from cchain_app.evm.engine import BlockEnv, ExecutedBlock, Log, StateChanges, TransactionResult
 from cchain_app.evm.tracing import Frame, FrameLog, TransactionTrace
 from cchain_app.simulation.calls import PreparedCall

@@ -6,7 +6,7 @@ Omitted fields are chosen, and calls that could not be executed are rejected, in
 
 from typing import Final, NamedTuple
 
-from cchain_app.blocks.blobs import blob_base_fee
+from cchain_app.blocks.assembly import blob_base_fee
 from cchain_app.evm import failures
 from cchain_app.evm.engine import AccountState, BlockEnv, CallMessage
 from cchain_app.simulation.plan import SimulationReason, SimulationRefused, not_applied

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.body import Withdrawal
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.config import at_least
 from cchain_app.evm.engine import (
     AccountChange,

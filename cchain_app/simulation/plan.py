@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.body import Withdrawal
+from cchain_app.blocks.accepted import AcceptedBlock, Withdrawal
 from cchain_app.evm.overrides import AccountOverride, BlockOverride
 from cchain_app.txs.request import CallRequest
 from primitives.evm import Address, Hash

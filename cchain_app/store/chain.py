@@ -7,15 +7,14 @@ from typing import Any, Final, NamedTuple, TypeVar
 from django.db.models.functions import Coalesce
 
 from cchain_app import models
-from cchain_app.blocks import bloom
-from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.body import (
+from cchain_app.blocks.accepted import (
+    AcceptedBlock,
     decode_ommers,
     decode_withdrawals,
     encode_ommers,
     encode_withdrawals,
 )
-from cchain_app.blocks.receipt import Receipt
+from cchain_app.blocks.receipt import Receipt, bloom_of
 from cchain_app.evm.engine import ExecutedBlock, Log, StateChanges
 from cchain_app.evm.trie import TrieUpdate
 from cchain_app.processing import VerifiedBlock
@@ -331,7 +330,7 @@ def _receipt(sent: _Sent, logs: tuple[Log, ...]) -> Receipt:
         type=sent.type,
         succeeded=bool(sent.succeeded),
         cumulative_gas_used=sent.cumulative_gas_used,
-        bloom=bloom.bloom_of(logs),
+        bloom=bloom_of(logs),
         logs=logs,
         state_root=None if sent.state_root is None else Hash(bytes(sent.state_root)),
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from cchain_app import models
-from cchain_app.development.signatures import ImpersonatedSignature
+from cchain_app.development.overrides import ImpersonatedSignature
 from chaindb.database import Database, Question
 from primitives.evm import Address
 

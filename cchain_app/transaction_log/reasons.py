@@ -7,7 +7,7 @@ from cchain_app.evm import failures
 from cchain_app.evm.failures import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.evm.tracing import Frame
 from cchain_app.transaction_log.abi import SELECTOR_BYTES
-from cchain_app.transaction_log.known import KnownSignatures
+from cchain_app.transaction_log.declarations import KnownSignatures
 from primitives.hexadecimal import checksum_address
 
 _PANIC_BYTES: Final = 36

@@ -1,6 +1,12 @@
-"""The queue of blocks and calls to be logged: bounded, ordered, and quick to add to. Pure."""
+"""A bounded, ordered queue of blocks and calls to be logged, which is quick to add to, and a rate limit. Pure.
 
+The rate limit keeps the log readable, and its cost for the node small. `acts` says which RPC methods the log always
+names.
+"""
+
+import re
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -135,3 +141,58 @@ class WaitingLine:
             last = RepeatCount()
             self._line.append(last)
         return last
+
+
+_ACTS: Final = re.compile(
+    r"(evm|anvil|hardhat|personal|trace)_"
+    r"|eth_(send|sign|call$|estimateGas$|createAccessList$|simulate)"
+    r"|debug_(trace|set)"
+)
+
+
+def acts(method: str) -> bool:
+    """Return whether a method changes or executes something; all others read, which clients do all the time.
+
+    Unspecified: Anvil names all methods. Here the methods that only read are named at level DEBUG, since wallets
+    and pages call them several times a second.
+    """
+    return _ACTS.match(method) is not None
+
+
+AT_ONCE: Final = 500
+"""Entries after a pause, enough for each transaction of a whole test suite."""
+
+A_SECOND: Final = 100
+"""Sustained entries per second: at a tenth of a millisecond each they take a hundredth of the time."""
+
+
+class EntryAllowance:
+    """The number of entries that may be written; it grows with time, up to `at_once`.
+
+    Args:
+        at_once: The highest number.
+        a_second: Growth per second.
+        clock: Returns increasing seconds.
+    """
+
+    def __init__(
+        self,
+        at_once: int = AT_ONCE,
+        a_second: float = A_SECOND,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._most = at_once
+        self._a_second = a_second
+        self._clock = clock
+        self._left = float(at_once)
+        self._seen = clock()
+
+    def take(self, entries: int) -> bool:
+        """Take this many entries, or none if there are not as many; return whether they were taken."""
+        now = self._clock()
+        self._left = min(self._most, self._left + (now - self._seen) * self._a_second)
+        self._seen = now
+        if entries > self._left:
+            return False
+        self._left -= entries
+        return True

@@ -93,7 +93,7 @@ class RepeatFilter(logging.Filter):
     """Drops records that one place in the code logs more often than `REPEATS` times a minute.
 
     The next record of the place shows how many were dropped (`record.omitted`). Records below INFO pass, and so do
-    entries, which have their own limit (`cchain_app.transaction_log.allowance`).
+    entries, which have their own limit (`cchain_app.transaction_log.waiting`).
 
     Args:
         clock: Returns rising seconds.

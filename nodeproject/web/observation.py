@@ -8,7 +8,7 @@ from django.core.cache import caches
 from prometheus_client.core import Metric
 
 from cchain_app.api import EvmRpc
-from cchain_app.blocks.bloom import bloom_bits
+from cchain_app.blocks.receipt import bloom_bits
 from cchain_app.chain import EvmChain
 from chaindb import servers
 from chaindb.chains import C_CHAIN, is_left_out

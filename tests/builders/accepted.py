@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock, make_block
 from cchain_app.blocks.header import EMPTY_REQUESTS_HASH, Header
-from cchain_app.blocks.receipt import Receipt
+from cchain_app.blocks.receipt import Receipt, bloom_of, bloom_to_bytes, merged_bloom
 from cchain_app.config import BLACKHOLE
 from cchain_app.evm.engine import Log
 from cchain_app.txs.transaction import Transaction
@@ -63,14 +62,14 @@ def accepted(
             type=transaction.type,
             succeeded=index not in failed,
             cumulative_gas_used=21_000 * (index + 1),
-            bloom=bloom.bloom_of(emitted[index]),
+            bloom=bloom_of(emitted[index]),
             logs=emitted[index],
         )
         for index, transaction in enumerate(transactions)
     )
-    union = bloom.merge(receipt.bloom for receipt in receipts)
+    union = merged_bloom(receipt.bloom for receipt in receipts)
     values = {
-        "logs_bloom": bloom.to_bytes(union),
+        "logs_bloom": bloom_to_bytes(union),
         "gas_used": 21_000 * len(receipts),
         # There are no tries, but different contents give a different hash, as caches by hash expect.
         "transactions_root": keccak256(b"".join(item.hash for item in transactions)),

@@ -13,7 +13,7 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam, Tag
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.pending import PendingBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.chain import EvmChain
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.selectors import blocks, state_ranges, tries

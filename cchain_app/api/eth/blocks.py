@@ -7,7 +7,7 @@ from cchain_app.api.errors import server_error
 from cchain_app.api.params.values import BlockHash, BlockNumber, BlockParam
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.blocks.pending import PendingBlock
+from cchain_app.blocks.assembly import PendingBlock
 from cchain_app.blocks.receipt import encode_receipt
 from cchain_app.selectors import blocks
 from primitives.evm import Hash

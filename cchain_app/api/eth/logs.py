@@ -15,8 +15,8 @@ from cchain_app.api.params.logs import LogCriteria
 from cchain_app.api.params.values import BlockNumber, Tag
 from cchain_app.api.rendered import NO_LOGS, LoopBudget, RenderedLogs, join, render_log
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.blocks import bloom
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.receipt import bloom_from_bytes
 from cchain_app.filters import LogFilter
 from cchain_app.selectors import blocks, logs, pool
 from cchain_app.services import poll_filters
@@ -118,7 +118,7 @@ def matching(rpc: EvmRpc, block: AcceptedBlock, log_filter: LogFilter) -> Render
     Raises:
         WouldBlock: The block has too many logs for the event loop.
     """
-    if not log_filter.may_match(bloom.from_bytes(block.header.logs_bloom)):
+    if not log_filter.may_match(bloom_from_bytes(block.header.logs_bloom)):
         return NO_LOGS
     return rpc.rendered.of(block).matching(log_filter)
 

@@ -10,7 +10,7 @@ from cchain_app.api.params import call as params_call
 from cchain_app.api.params import values as params
 from cchain_app.api.params.values import address as parse_address
 from cchain_app.api.params.values import cannot_unmarshal, hash32, kind_of, list_of
-from cchain_app.development.signatures import SIGNATURE_BYTES
+from cchain_app.development.overrides import SIGNATURE_BYTES
 from cchain_app.txs.request import CallRequest
 from cchain_app.txs.transaction import ACCESS_LIST, DYNAMIC_FEE, SET_CODE
 from jsonrpc.errors import InvalidParam

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from cchain_app.api.params import values as params
-from cchain_app.blocks.body import Withdrawal
+from cchain_app.blocks.accepted import Withdrawal
 from cchain_app.evm.overrides import AccountOverride, BlockOverride
 from cchain_app.simulation.execution import SimulationOptions
 from cchain_app.simulation.plan import BlockRequest

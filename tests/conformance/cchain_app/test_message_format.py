@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from cchain_app.transaction_log.formatting import format_message
+from cchain_app.transaction_log.console import format_message
 
 NUMBERS = (
     "", " 12 ", "0x1f", "0b101", "0o17", "1e21", "123456789012345680000", "1e-7", "0.000001", "12.50", ".5", "5.",

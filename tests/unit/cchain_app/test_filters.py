@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.blocks.bloom import bloom_of
+from cchain_app.blocks.receipt import bloom_of
 from cchain_app.evm.engine import Log
 from cchain_app.filters import LogFilter
 from primitives.evm import Address, Word

@@ -1,7 +1,6 @@
 """Signatures with an overridden signer, and the blocks in which they are valid."""
 
-from cchain_app.development.overrides import NextBlockOverrides
-from cchain_app.development.signatures import ImpersonatedSignature, signers_at
+from cchain_app.development.overrides import ImpersonatedSignature, NextBlockOverrides, signers_at
 from cchain_app.evm.overrides import BlockOverride
 from primitives.evm import Address
 from tests.builders.cchain import block_env

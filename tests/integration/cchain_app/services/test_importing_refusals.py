@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from cchain_app.apps import evm_chain
-from cchain_app.blocks.accepted import encode_block
-from cchain_app.blocks.body import Withdrawal, encode_ommers
+from cchain_app.blocks.accepted import Withdrawal, encode_block, encode_ommers
 from cchain_app.blocks.candidate import CandidateBlock, parse_foreign_block
 from cchain_app.blocks.errors import BlockReason, BlockRefused, InvalidBlock
 from cchain_app.foreign.files import ChainFileError, ChainFileReason

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.blocks.blobs import blob_base_fee, excess_after
+from cchain_app.blocks.assembly import blob_base_fee, excess_after
 from cchain_app.config import BlobParameters
 from cchain_app.txs.transaction import GAS_PER_BLOB
 from tests.builders.accepted import header

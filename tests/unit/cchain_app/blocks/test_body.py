@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.blocks.accepted import encode_block
-from cchain_app.blocks.body import (
+from cchain_app.blocks.accepted import (
     Withdrawal,
     decode_withdrawals,
+    encode_block,
     encode_withdrawal,
     encode_withdrawals,
 )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from cchain_app.blocks.body import Withdrawal
+from cchain_app.blocks.accepted import Withdrawal
 from cchain_app.blocks.candidate import CandidateBlock
 from cchain_app.blocks.header import Header
 from cchain_app.evm.engine import AccountChange, AccountState, StateChanges

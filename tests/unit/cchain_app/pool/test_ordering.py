@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cchain_app.pool.limits import PoolLimits
+from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.ordering import next_nonce, select, settle, split
 from tests.builders.pool import BOB, entry, paying
 

@@ -6,9 +6,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from cchain_app.pool.admission import PoolCounts, check_against
 from cchain_app.pool.delegation import PLAIN
+from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolRejection
 from cchain_app.pool.eviction import slots_of, trim
-from cchain_app.pool.limits import PoolLimits
 from cchain_app.pool.ordering import next_nonce, select, settle, split
 from primitives.evm import Address
 from tests.builders.pool import entry

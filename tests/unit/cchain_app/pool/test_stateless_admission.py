@@ -10,8 +10,8 @@ from cchain_app.pool.admission import (
     check_before_sender,
     check_size,
 )
+from cchain_app.pool.entry import PoolLimits
 from cchain_app.pool.errors import PoolReason, PoolRejection
-from cchain_app.pool.limits import PoolLimits
 from cchain_app.txs.codec import decode_unsigned
 from cchain_app.txs.signing import sign_authorization
 from tests.builders.reasons import raises

@@ -7,7 +7,13 @@ import pytest
 
 from cchain_app.evm.engine import AccountState
 from cchain_app.transaction_log.abi import MAX_BYTES
-from cchain_app.transaction_log.console import CONSOLE, WatchedState, message_of, messages_of
+from cchain_app.transaction_log.console import (
+    CONSOLE,
+    WatchedState,
+    format_message,
+    message_of,
+    messages_of,
+)
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH, keccak256
 from tests.builders.cchain import MemoryState
@@ -195,3 +201,21 @@ def test_a_watched_state_knows_the_console_with_coins_too() -> None:
 
     assert watched.account(bytes(CONSOLE)) == AccountState(0, 1, EMPTY_HASH)
     assert watched.console_was_called
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ((), ""),
+        (("%d of %s", 3), "3 of %s"),
+        (("%s and %d", 2**256 - 1, -(2**255)), f"{2**256 - 1} and {-(2**255)}"),
+        (("%i", 2**200), str(2**200)),
+        (("%j %o", 2**200, 2**70), f"{2**200} {2**70}"),
+        (("%x %x %x", 255, -255, "0xAb"), "0xff -0xff 0xAb"),
+        (("%x", True), "true"),
+        ((2**90, True, "text"), f"{2**90} true text"),
+        (((1, "two", (False,)), "x"), "[1, two, [false]] x"),
+    ],
+)
+def test_integers_keep_all_their_digits(values, text) -> None:
+    assert format_message(values) == text

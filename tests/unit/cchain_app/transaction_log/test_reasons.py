@@ -4,7 +4,7 @@ import eth_abi
 import pytest
 
 from cchain_app.evm.failures import OUT_OF_GAS, REVERTED
-from cchain_app.transaction_log.known import KnownSignatures
+from cchain_app.transaction_log.declarations import KnownSignatures
 from cchain_app.transaction_log.reasons import FailureText, failure_of
 from primitives.hashing import keccak256
 from primitives.hexadecimal import checksum_address

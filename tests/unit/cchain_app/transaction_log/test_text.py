@@ -2,6 +2,7 @@
 
 import pytest
 
+from cchain_app.transaction_log.declarations import KnownSignatures
 from cchain_app.transaction_log.entries import (
     NOTHING,
     CallEntry,
@@ -13,7 +14,6 @@ from cchain_app.transaction_log.entries import (
     shown_messages,
     to_record,
 )
-from cchain_app.transaction_log.known import KnownSignatures
 from cchain_app.transaction_log.reasons import FailureText
 from cchain_app.transaction_log.text import RED, coins, write
 from primitives.evm import Address

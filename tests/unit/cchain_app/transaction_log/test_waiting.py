@@ -1,10 +1,14 @@
 """The log queue is bounded, repeated calls are merged, and the number of logged entries is limited."""
 
-from cchain_app.transaction_log.allowance import EntryAllowance
-from cchain_app.transaction_log.collapse import Collapse
-from cchain_app.transaction_log.entries import CallEntry, EmptyBlockEntry, SummaryEntry
-from cchain_app.transaction_log.methods import acts
-from cchain_app.transaction_log.waiting import RepeatCount, WaitingBlock, WaitingCall, WaitingLine
+from cchain_app.transaction_log.entries import CallEntry, Collapse, EmptyBlockEntry, SummaryEntry
+from cchain_app.transaction_log.waiting import (
+    EntryAllowance,
+    RepeatCount,
+    WaitingBlock,
+    WaitingCall,
+    WaitingLine,
+    acts,
+)
 from primitives.evm import ZERO_HASH
 from tests.builders.accepted import accepted
 from tests.builders.transactions import signed
