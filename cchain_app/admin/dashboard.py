@@ -20,7 +20,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError, DevelopmentReason
 from cchain_app.forking.origin import ForkOrigin
 from cchain_app.models import Block, Transaction
-from cchain_app.selectors import development, figures, rates
+from cchain_app.selectors import development, figures
 from cchain_app.services import manual_mining
 from chaindb import clock
 from chaindb.chains import title
@@ -195,7 +195,7 @@ def _rate_card(recent: list[Block]) -> Card:
 
 
 def _rates() -> SafeString:
-    found = rates.minutes(evm_chain(), clock.cchain_now())
+    found = figures.minutes(evm_chain(), clock.cchain_now())
     return charts.beside(
         charts.rate("Transactions", [entry.transactions for entry in found]),
         charts.rate("Gas", [other.gas_used for other in found]),

@@ -1,18 +1,26 @@
-"""Calls inside transactions that are stored as rows: searches by address, and the progress of writing them."""
+"""Calls inside transactions that are stored as rows: searches by address, and the progress of writing them.
 
-from collections.abc import Iterator, Sequence
+Proof-of-work rewards of a range of blocks, which trace_filter returns beside calls, come from the blocks themselves;
+`blocks.rewards_in` has those of one block.
+"""
+
+from collections.abc import Iterator, Sequence, Set
 from typing import Final, NamedTuple
 
-from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.blocks.accepted import AcceptedBlock, decode_ommers
 from cchain_app.chain import EvmChain
 from cchain_app.evm import failures
+from cchain_app.foreign.credits import Reward, rewards_of
+from cchain_app.selectors import blocks
 from cchain_app.store import calls as rows
 from cchain_app.store import chain as stored
 from cchain_app.store import history
 from cchain_app.store.calls import CallIndexProgress
 from cchain_app.tracing.calls import CallFilter
+from cchain_app.tracing.output import Deadline
 from chaindb.fields import height_of, row_id
-from primitives.evm import Address
+from primitives import rlp
+from primitives.evm import Address, Hash
 
 _NEXT: Final = """
 SELECT number FROM cchain_app_block
@@ -217,3 +225,64 @@ def creation_of(chain: EvmChain, created: Address) -> Creation | None:
     """Return the last creation of a contract; None if no row contains it."""
     found = chain.db.row(_CREATION, [created])
     return None if found is None else Creation(found[0], Address(bytes(found[1])))
+
+
+HEIGHTS_AT_ONCE: Final = 2_000
+"""Blocks that are searched between two checks of the deadline."""
+
+_ROWS: Final = """
+SELECT number, hash, header, ommers FROM cchain_app_block
+WHERE number >= %s AND number < %s {condition} ORDER BY number
+"""
+_MINED_BY: Final = "AND (miner IN ({marks}) OR ommers IS NOT NULL)"
+
+
+class PaidReward(NamedTuple):
+    """A reward, and its block."""
+
+    number: int
+    block: Hash
+    reward: Reward
+
+
+def rewards_between(
+    chain: EvmChain, heights: range, authors: Set[Address] | None, deadline: Deadline
+) -> Iterator[PaidReward]:
+    """Yield the proof-of-work rewards of blocks, in the order of the chain; blocks since the Merge have none.
+
+    Args:
+        chain: The chain.
+        heights: The heights of the blocks, none above the head.
+        authors: The recipients to search for; None for any.
+        deadline: When to stop.
+
+    Raises:
+        TraceTimedOut: The deadline has passed.
+    """
+    if not heights or (authors is not None and not authors):
+        return
+    first = blocks.by_number(chain, max(heights.start, 1))
+    if first is None or not blocks.rewards_in(chain, first):
+        return
+    known = sorted(authors or ())
+    condition = _MINED_BY.format(marks=", ".join(["%s"] * len(known))) if known else ""
+    statement = _ROWS.format(condition=condition)
+    for start in range(first.number, heights.stop, HEIGHTS_AT_ONCE):
+        deadline.left()
+        stop = min(start + HEIGHTS_AT_ONCE, heights.stop)
+        for number, block_hash, header, ommers in chain.db.rows(statement, [start, stop, *known]):
+            found = _rewards(chain, bytes(header), ommers)
+            if not found:
+                return
+            for reward in found:
+                if authors is None or reward.author in authors:
+                    yield PaidReward(number, Hash(bytes(block_hash)), reward)
+
+
+def _rewards(chain: EvmChain, encoded: bytes, ommers: bytes | None) -> list[Reward]:
+    header = chain.format.decode_header(encoded)
+    if not header.difficulty:
+        return []
+    fork = chain.config.fork_at(header.number, header.timestamp, header.difficulty)
+    uncles = () if ommers is None else decode_ommers(rlp.read_only_item(bytes(ommers)))
+    return rewards_of(header, uncles, fork)

@@ -1,4 +1,4 @@
-"""Cheap database queries that monitoring and health make every few seconds."""
+"""Cheap database queries that monitoring and health make every few seconds, and totals of blocks per minute."""
 
 from typing import NamedTuple
 
@@ -9,6 +9,7 @@ from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.store import pool as rows
 from chaindb import clock
+from chaindb.minutes import Blocks, per_minute
 
 _HEAD = """
 SELECT number, timestamp, base_fee, gas_used, gas_limit, size, transaction_count
@@ -126,3 +127,19 @@ def _can_run(chain: EvmChain, queue: AccountQueue, base_fee: int) -> bool:
     if not queue.pending:
         return False
     return queue.pending[0].effective_tip(base_fee) >= chain.settings.pool.min_tip
+
+
+_BLOCKS = Blocks("cchain_app_block", "number", "timestamp", ("transaction_count", "gas_used"))
+
+
+class EvmMinute(NamedTuple):
+    """Totals of the blocks of a minute."""
+
+    blocks: int
+    transactions: int
+    gas_used: int
+
+
+def minutes(chain: EvmChain, now: int) -> list[EvmMinute]:
+    """Return the last minutes up to `now` (Unix seconds), the oldest first, as far as `per_minute` has them."""
+    return [EvmMinute(*sums) for sums in per_minute(chain.db, _BLOCKS, now)]

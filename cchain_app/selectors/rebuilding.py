@@ -1,10 +1,14 @@
 """Rebuilds the state trie from the rows of accounts and slots, to verify that they are the head's state.
 
 It uses neither the stored nodes nor the memory of the process. The trie may be larger than memory: it is built in a
-temporary file.
+private temporary file.
 """
 
-from collections.abc import Iterator, Sequence
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from itertools import islice, zip_longest
 from pathlib import Path
@@ -15,7 +19,6 @@ from cchain_app.evm.engine import AccountChange, AccountState, SlotChange, State
 from cchain_app.evm.trie import StateTrie, TrieError
 from cchain_app.store import chain as stored
 from cchain_app.store import development, evm_state, forked
-from cchain_app.store.scratch import ScratchNodes, scratch_nodes
 from chaindb.database import Database
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import EMPTY_HASH, EMPTY_ROOT
@@ -35,6 +38,73 @@ SELECT address FROM cchain_app_account AS account
 WHERE code_hash <> %s AND NOT EXISTS (SELECT 1 FROM cchain_app_code WHERE hash = account.code_hash)
 LIMIT 1
 """
+
+
+_AT_ONCE = 500
+"""Number of keys in one statement."""
+
+
+class ScratchUnusable(Exception):
+    """The file cannot be written or read."""
+
+    def __init__(self, directory: Path, reason: object) -> None:
+        super().__init__(f"a file in {directory} cannot be written or read ({reason})")
+        self.directory = directory
+
+
+class ScratchNodes:
+    """Nodes by their keys (a `NodeReader`); see `scratch_nodes`."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA synchronous = OFF")
+        connection.execute("CREATE TABLE nodes (key BLOB PRIMARY KEY, rlp BLOB) WITHOUT ROWID")
+
+    def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the nodes with these keys, in the same order; None for those that do not exist."""
+        found: dict[bytes, bytes] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            part = keys[start : start + _AT_ONCE]
+            marks = ", ".join("?" * len(part))
+            statement = f"SELECT key, rlp FROM nodes WHERE key IN ({marks})"  # noqa: S608  # marks alone
+            found.update(self._connection.execute(statement, part))
+        return [found.get(key) for key in keys]
+
+    def write(self, nodes: Mapping[bytes, bytes | None]) -> None:
+        """Write new and changed nodes, and delete those that are None."""
+        there = [(key, rlp) for key, rlp in nodes.items() if rlp is not None]
+        self._connection.executemany("INSERT OR REPLACE INTO nodes VALUES (?, ?)", there)
+        gone = [(key,) for key, rlp in nodes.items() if rlp is None]
+        self._connection.executemany("DELETE FROM nodes WHERE key = ?", gone)
+
+    def in_order(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield all nodes with their keys, ordered by key."""
+        yield from self._connection.execute("SELECT key, rlp FROM nodes ORDER BY key")
+
+
+@contextmanager
+def scratch_nodes(directory: Path) -> Iterator[ScratchNodes]:
+    """Yield an empty store of nodes in a file that disappears with the process, however it ends.
+
+    Args:
+        directory: A directory with enough space.
+
+    Raises:
+        ScratchUnusable: The file cannot be written or read.
+        OSError: It cannot be created.
+    """
+    descriptor, name = tempfile.mkstemp(prefix=".trie-", dir=directory)
+    os.close(descriptor)
+    try:
+        with closing(sqlite3.connect(name, isolation_level=None)) as connection:
+            nodes = ScratchNodes(connection)
+            Path(name).unlink()  # the file stays open without a name
+            yield nodes
+    except sqlite3.Error as error:
+        raise ScratchUnusable(directory, error) from error
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 class StateDifference(StrEnum):

@@ -1,10 +1,13 @@
-"""Accounts whose keys the node has: those of the keyring in the settings, and those that the node created."""
+"""Accounts whose keys the node has: those of the keyring in the settings, and those that the node created.
+
+Impersonated accounts can send without a key.
+"""
 
 from collections.abc import Iterable
 
 from cchain_app.accounts.keyring import UnknownAccount
 from cchain_app.chain import EvmChain
-from cchain_app.store import accounts as rows
+from cchain_app.store import accounts as account_rows
 from primitives.evm import Address
 
 
@@ -16,7 +19,7 @@ def key_of(chain: EvmChain, account: Address) -> bytes:
     """
     if account in chain.keyring:
         return chain.keyring.key_of(account)
-    number = rows.numbers_of(chain.db, [account]).get(account)
+    number = account_rows.account_numbers_of(chain.db, [account]).get(account)
     if number is None or chain.derivation.address(number) != account:
         raise UnknownAccount
     return chain.derivation.key(number)
@@ -32,7 +35,7 @@ def with_keys(chain: EvmChain, accounts: Iterable[Address]) -> set[Address]:
     wanted = set(accounts)
     given = {account for account in wanted if account in chain.keyring}
     others = wanted - given
-    made = rows.numbers_of(chain.db, others) if others else {}
+    made = account_rows.account_numbers_of(chain.db, others) if others else {}
     return given | {one for one, number in made.items() if chain.derivation.address(number) == one}
 
 
@@ -40,7 +43,22 @@ def addresses(chain: EvmChain) -> tuple[Address, ...]:
     """Return the accounts whose keys the node has: the settings' first, then created ones in order of creation."""
     made = [
         account
-        for number, account in rows.numbers(chain.db)
+        for number, account in account_rows.account_numbers(chain.db)
         if account not in chain.keyring and chain.derivation.address(number) == account
     ]
     return (*chain.keyring, *made)
+
+
+def is_impersonated(chain: EvmChain, account: Address) -> bool:
+    """Return whether an account is impersonated, so that every caller may send for it."""
+    return account_rows.is_impersonated(chain.db, account)
+
+
+def accounts(chain: EvmChain) -> tuple[Address, ...]:
+    """Return the accounts that can send here: those with a key in this node, then the impersonated ones.
+
+    If all accounts are impersonated, the list does not contain them.
+    """
+    with_key = addresses(chain)
+    named = (address for address in account_rows.impersonated(chain.db) if address not in with_key)
+    return (*with_key, *named)

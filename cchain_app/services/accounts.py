@@ -1,10 +1,16 @@
-"""Creates accounts that the node signs for, only on a development chain (devnet.md 4)."""
+"""Accounts of a development chain (devnet.md 4): creates those that the node signs for, and impersonates others.
+
+An impersonated account sends without its key; an impersonated signature has a given signer.
+"""
 
 from typing import Final
 
 from cchain_app.accounts.keyring import TooManyAccounts
 from cchain_app.chain import EvmChain
-from cchain_app.store import accounts as rows
+from cchain_app.development.errors import DevelopmentError, DevelopmentReason
+from cchain_app.development.overrides import MAX_SIGNATURES, ImpersonatedSignature, signers_at
+from cchain_app.services.cheats import exclusively
+from cchain_app.store import accounts as account_rows
 from chaindb.locks import Lock
 from primitives.evm import Address
 
@@ -22,12 +28,55 @@ def create(chain: EvmChain) -> Address:
     """
     least = chain.settings.local.accounts
     # Deriving imports slow modules. Do that before acquiring the lock.
-    chain.derivation.key(rows.next_number(chain.db, least))
+    chain.derivation.key(account_rows.next_account_number(chain.db, least))
     with chain.db.atomic(durable=True):
         chain.db.acquire(Lock.CCHAIN_POOL)
-        if rows.count(chain.db) >= MAX_ACCOUNTS:
+        if account_rows.count_created(chain.db) >= MAX_ACCOUNTS:
             raise TooManyAccounts(MAX_ACCOUNTS)
-        number = rows.next_number(chain.db, least)
+        number = account_rows.next_account_number(chain.db, least)
         address = chain.derivation.address(number)
-        rows.add(chain.db, number, address)
+        account_rows.add_created(chain.db, number, address)
     return address
+
+
+def impersonate(chain: EvmChain, account: Address | None) -> None:
+    """Allow an account, or all accounts if it is None, to send without a key; this survives restarts."""
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        account_rows.add_impersonated(chain.db, account)
+
+
+def stop_impersonating(chain: EvmChain, account: Address | None) -> bool:
+    """Require the key of an account again, or of all accounts; return whether it was not required before."""
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        return account_rows.remove_impersonated(chain.db, account)
+
+
+def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) -> None:
+    """Make ecrecover return an account for a signature of any message, in calls immediately and from the next block on.
+
+    Unspecified: it applies to calls at all heights, but not to blocks that exist already. It survives rewinds
+    and ends with `snapshots.reset`. The recovered signers of transactions and authorizations (EIP-7702) do not
+    change.
+
+    Args:
+        chain: The chain.
+        signature: r, s and v as passed to ecrecover, 65 bytes; v is the last byte of its word.
+        signer: The account.
+
+    Raises:
+        DevelopmentError: Other nodes follow the chain.
+        DevelopmentError: The limit is reached.
+    """
+    with exclusively(chain) as head:
+        found = account_rows.signatures(chain.db)
+        if dict(signers_at(found)).get(signature) == signer:
+            return
+        if len(found) >= MAX_SIGNATURES:
+            raise DevelopmentError(DevelopmentReason.TOO_MANY_SIGNATURES, most=MAX_SIGNATURES)
+        account_rows.set_signature(
+            chain.db, ImpersonatedSignature(head.number + 1, signature, signer)
+        )
+    chain.memory.conditions.reset()
+    chain.memory.on_change()

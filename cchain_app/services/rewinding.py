@@ -20,9 +20,10 @@ from cchain_app.evm.select import select_trie
 from cchain_app.evm.trie import TrieError
 from cchain_app.selectors import blocks
 from cchain_app.selectors.tries import changes_back, root_after
+from cchain_app.store import accounts as account_rows
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
-from cchain_app.store import evm_state, forked, impersonation, state
+from cchain_app.store import evm_state, forked, state
 from primitives.evm import Address
 
 
@@ -58,7 +59,7 @@ def rewind(
     found = rows.conditions(chain.db)
     if number < head.number:
         stored.forget_above(chain.db, number)
-        impersonation.keep_signatures(chain.db, found.signatures, number + 1)
+        account_rows.keep_signatures(chain.db, found.signatures, number + 1)
         for listener in chain.on_rewinding:
             listener(number)
         found = replace(found, rewinds=found.rewinds + 1)

@@ -1,4 +1,4 @@
-"""evm_snapshot and evm_revert, and rewinds by depth or to the beginning (devnet.md 5 and 8).
+"""evm_snapshot and evm_revert, rewinds by depth or to the beginning, and state dumps (devnet.md 5 and 8).
 
 A snapshot consists of a height, the number of manual changes on it, the clock and the pool; the state is not
 copied. The cost of a rewind depends on the changes since then.
@@ -12,14 +12,17 @@ from functools import partial
 
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.chain import EvmChain
+from cchain_app.development.dump import document_of, unpack
 from cchain_app.development.errors import DevelopmentReason, InvalidDevelopmentRequest
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.pool.entry import Newcomer
+from cchain_app.services import cheats
 from cchain_app.services.cheats import exclusively
 from cchain_app.services.rewinding import moved, rewind, staying
+from cchain_app.store import accounts as account_rows
 from cchain_app.store import chain as stored
 from cchain_app.store import development as rows
-from cchain_app.store import impersonation
+from cchain_app.store import evm_state
 from cchain_app.store import pool as pool_rows
 from cchain_app.store.development import RestorableState
 from cchain_app.txs.codec import decode_unsigned, with_sender
@@ -123,7 +126,7 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
         rewind(chain, head, first, _anew, 0)
         pool_rows.remove_all(chain.db)
         rows.forget_snapshots(chain.db, 0)
-        impersonation.forget_signatures(chain.db)
+        account_rows.forget_signatures(chain.db)
         stored.bring_back_chain_id(chain.db)
         if fund is None:
             clock.restore(0, minimum=chain.least_time())
@@ -184,3 +187,31 @@ def _restore_pool(chain: EvmChain, snapshot: RestorableState) -> None:
         transactions, recovered, snapshot.pool, strict=True
     ):
         pool_rows.add(chain.db, [Newcomer(transaction, authorities)], arrival)
+
+
+def dump_state(chain: EvmChain) -> bytes:
+    """Return the state at the head, with all development changes, as JSON. It does not block writers."""
+    with chain.db.as_of_one_moment():
+        number = stored.head_number(chain.db)
+        assert number is not None, "the process has begun the chain"
+        head = stored.load_block(chain.db, number, chain.format)
+        return document_of(head, evm_state.all_accounts(chain.db))
+
+
+def load_state(chain: EvmChain, dump: bytes) -> None:
+    """Set accounts to their values in a dump; accounts and slots that are not in it keep their values.
+
+    Unspecified: blocks and transactions of a dump are not imported: every block here can be computed again, while
+    those were made by other rules.
+
+    Raises:
+        InvalidDevelopmentRequest: The bytes are not a dump.
+        DevelopmentError: Other nodes follow the chain.
+    """
+    wanted: list[cheats.AccountEdit] = []
+    for address, account in unpack(dump).items():
+        wanted.append(cheats.balance(address, account.balance))
+        wanted.append(cheats.nonce(address, account.nonce))
+        wanted.append(cheats.code(address, account.code))
+        wanted += (cheats.storage(address, slot, word) for slot, word in account.storage.items())
+    cheats.change_state(chain, wanted)

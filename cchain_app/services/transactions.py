@@ -17,6 +17,8 @@ it goes through the pool, because clients ask for the receipt immediately.
 
 Unspecified: the design's "one writer for each chain, whoever holds that chain's lock" (docs/protocol/design.md, "Who writes")
 can be any process. In the production profile web processes write such blocks, in addition to the producer.
+
+Transactions are removed from the pool on request (devnet.md 6), or by this node's operator.
 """
 
 import logging
@@ -29,6 +31,8 @@ from typing import Final
 from django.db import DatabaseError
 
 from cchain_app.blocks.accepted import AcceptedBlock
+from cchain_app.chain import EvmChain
+from cchain_app.development.errors import AlreadyMined, DevelopmentReason
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.entry import Newcomer
 from cchain_app.pool.ordering import select
@@ -36,6 +40,7 @@ from cchain_app.selectors import blocks, development
 from cchain_app.selectors.blocks import base_fee_after
 from cchain_app.services.acceptance import DirectBlockRefused
 from cchain_app.services.admissions import Admissions, add_to_pool
+from cchain_app.services.cheats import exclusively
 from cchain_app.services.production import produce
 from cchain_app.services.reading import read_envelopes, read_impersonated
 from cchain_app.services.runtime import EvmRuntime
@@ -43,7 +48,8 @@ from cchain_app.store import pool as rows
 from cchain_app.store import questions
 from cchain_app.txs.transaction import Transaction
 from chaindb import clock
-from primitives.evm import Hash
+from chaindb.locks import Lock
+from primitives.evm import Address, Hash
 
 _log: Final = logging.getLogger(__name__)
 
@@ -239,3 +245,46 @@ def _ordered(
     if len(chosen) < len(admissions.added):
         return None
     return [admissions.added[item.hash].transaction for item in chosen]
+
+
+def drop_transaction(chain: EvmChain, transaction: Hash) -> bool:
+    """Remove a transaction from the pool and return whether it was there. Later nonces wait behind the gap.
+
+    Raises:
+        DevelopmentError: Other nodes follow the chain.
+        AlreadyMined: It is in a block.
+    """
+    with exclusively(chain):
+        waited = bool(rows.envelopes(chain.db, [transaction]))
+        rows.remove(chain.db, [transaction])
+    chain.memory.pool.changed()
+    if not waited and blocks.find_transaction(chain, transaction) is not None:
+        raise AlreadyMined(DevelopmentReason.ALREADY_MINED, transaction=transaction.hex())
+    return waited
+
+
+def withdraw(chain: EvmChain, transaction: Hash) -> bool:
+    """Remove a transaction from this node's own pool, even if other nodes follow the chain; return whether it was there.
+
+    For the operator: a peer that has it may mine it or send it again. Later nonces wait behind the gap.
+    """
+    with chain.db.atomic(durable=True):
+        chain.db.acquire(Lock.CCHAIN_POOL)
+        waited = bool(rows.envelopes(chain.db, [transaction]))
+        rows.remove(chain.db, [transaction])
+    chain.memory.pool.changed()
+    return waited
+
+
+def drop_all(chain: EvmChain, sender: Address | None = None) -> None:
+    """Remove all transactions from the pool, or all of one sender.
+
+    Raises:
+        DevelopmentError: Other nodes follow the chain.
+    """
+    with exclusively(chain):
+        if sender is None:
+            rows.remove_all(chain.db)
+        else:
+            rows.remove(chain.db, [entry.hash for entry in rows.entries_of(chain.db, [sender])])
+    chain.memory.pool.changed()

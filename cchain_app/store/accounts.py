@@ -1,37 +1,115 @@
-"""Rows of the accounts that the node created on request. They survive restarts and contain no keys."""
+"""Rows of the accounts that the node created on request, and of impersonated accounts and signatures.
+
+They survive restarts and contain no keys.
+"""
 
 from collections.abc import Iterable
+from typing import Any, Final
 
 from django.db.models import Max
 
 from cchain_app import models
-from chaindb.database import Database
+from cchain_app.development.overrides import ImpersonatedSignature
+from chaindb.database import Database, Question
 from primitives.evm import Address
 
 
-def add(db: Database, number: int, address: Address) -> None:
+def add_created(db: Database, number: int, address: Address) -> None:
     """Add a created account. The caller holds the lock and the transaction."""
     db.objects(models.CreatedAccount).create(number=number, address=address)
 
 
-def count(db: Database) -> int:
+def count_created(db: Database) -> int:
     """Return the number of created accounts."""
     return db.objects(models.CreatedAccount).count()
 
 
-def next_number(db: Database, least: int) -> int:
+def next_account_number(db: Database, least: int) -> int:
     """Return the next unused number: above those of all rows, and at least `least`."""
     last = db.objects(models.CreatedAccount).aggregate(last=Max("number"))["last"]
     return least if last is None else max(least, int(last) + 1)
 
 
-def numbers_of(db: Database, addresses: Iterable[Address]) -> dict[Address, int]:
+def account_numbers_of(db: Database, addresses: Iterable[Address]) -> dict[Address, int]:
     """Return the numbers of those of the accounts that this node created."""
     found = db.objects(models.CreatedAccount).filter(address__in=list(addresses)).order_by()
     return {Address(bytes(address)): one for address, one in found.values_list("address", "number")}
 
 
-def numbers(db: Database) -> list[tuple[int, Address]]:
+def account_numbers(db: Database) -> list[tuple[int, Address]]:
     """Return number and address of all of them, in order of creation."""
     found = db.objects(models.CreatedAccount).order_by("number").values_list("number", "address")
     return [(number, Address(bytes(address))) for number, address in found]
+
+
+EVERYBODY: Final = None
+"""Used in place of an address: all accounts."""
+_SIGNATURES: Final = "SELECT number, signature, signer FROM cchain_app_impersonatedsignature"
+SIGNATURES_QUESTION: Final[Question] = (f"{_SIGNATURES} ORDER BY id", ())
+
+
+def add_impersonated(db: Database, account: Address | None) -> None:
+    """Add an account that needs no key, unless it was added before. The caller holds the lock and the transaction."""
+    if not db.objects(models.Impersonation).filter(**_is(account)).exists():
+        db.objects(models.Impersonation).create(address=account)
+
+
+def remove_impersonated(db: Database, account: Address | None) -> bool:
+    """Remove an account that needs no key; return whether it existed. The caller holds the lock and the transaction."""
+    deleted, _ = db.objects(models.Impersonation).filter(**_is(account)).delete()
+    return bool(deleted)
+
+
+def impersonated(db: Database) -> list[Address]:
+    """Return the individually added accounts, in order of addition."""
+    named = db.objects(models.Impersonation).exclude(**_is(EVERYBODY)).order_by("id")
+    return [Address(bytes(found)) for found in named.values_list("address", flat=True) if found]
+
+
+def is_impersonated(db: Database, account: Address) -> bool:
+    """Return whether an account needs no key, because it was added or all accounts were."""
+    wanted = db.objects(models.Impersonation).filter(**_is(account))
+    return wanted.exists() or db.objects(models.Impersonation).filter(**_is(EVERYBODY)).exists()
+
+
+def signatures(db: Database) -> tuple[ImpersonatedSignature, ...]:
+    """Return all impersonated signatures, in order."""
+    return tuple(map(_signature, db.rows(*SIGNATURES_QUESTION)))
+
+
+def _signature(row: tuple[Any, ...]) -> ImpersonatedSignature:
+    number, signature, signer = row
+    return ImpersonatedSignature(number, bytes(signature), Address(bytes(signer)))
+
+
+def set_signature(db: Database, one: ImpersonatedSignature) -> None:
+    """Write a signer, replacing an entry of this signature for the same block. The caller holds lock and transaction."""
+    rows = db.objects(models.ImpersonatedSignature)
+    rows.filter(number=one.number, signature=one.signature).delete()
+    rows.create(**one._asdict())
+
+
+def keep_signatures(db: Database, found: Iterable[ImpersonatedSignature], number: int) -> None:
+    """Let signatures that were set for later blocks apply from this one on, because it is the next one after a rewind.
+
+    The caller holds the lock and the transaction.
+
+    Args:
+        db: The chain's database.
+        found: All impersonated signatures.
+        number: Height of the block.
+    """
+    later = [item for item in found if item.number > number]
+    for other in later:
+        set_signature(db, other._replace(number=number))
+    if later:
+        db.objects(models.ImpersonatedSignature).filter(number__gt=number).delete()
+
+
+def forget_signatures(db: Database) -> None:
+    """Delete all impersonated signatures. The caller holds the lock and the transaction."""
+    db.objects(models.ImpersonatedSignature).all().delete()
+
+
+def _is(account: Address | None) -> dict[str, object]:
+    return {"address__isnull": True} if account is None else {"address": account}

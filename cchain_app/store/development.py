@@ -11,7 +11,8 @@ from cchain_app import models
 from cchain_app.development.changes import STORAGE, StateEdit
 from cchain_app.development.overrides import NextBlockOverrides
 from cchain_app.evm.engine import StateChanges
-from cchain_app.store import impersonation, state
+from cchain_app.store import accounts as account_rows
+from cchain_app.store import state
 from chaindb.database import Database, Question, Row
 from primitives.evm import Address, Hash, Slot, Word
 
@@ -78,13 +79,13 @@ SELECT {columns} FROM cchain_app_snapshot WHERE id = %s
 
 def conditions_questions() -> list[Question]:
     """Return the queries of `conditions`."""
-    return [_SETTINGS_QUESTION, impersonation.SIGNATURES_QUESTION]
+    return [_SETTINGS_QUESTION, account_rows.SIGNATURES_QUESTION]
 
 
 def conditions(db: Database) -> NextBlockOverrides:
     """Return the overrides for future blocks."""
     row = db.row(*_SETTINGS_QUESTION)
-    signatures = impersonation.signatures(db)
+    signatures = account_rows.signatures(db)
     if row is None:
         return NextBlockOverrides(signatures=signatures)
     values: dict[str, Any] = dict(zip(_CONDITIONS, row, strict=True))

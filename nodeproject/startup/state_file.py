@@ -10,7 +10,7 @@ from django.db import DatabaseError
 from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.selectors import blocks
-from cchain_app.services.state_files import dump_state, load_state
+from cchain_app.services.snapshots import dump_state, load_state
 from nodeproject.startup.process import CannotStart
 from primitives.whole_files import write_whole
 

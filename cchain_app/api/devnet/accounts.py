@@ -13,10 +13,8 @@ from cchain_app.api.params import accounts as params_accounts
 from cchain_app.api.params import values as params
 from cchain_app.api.params.accounts import SignedBy
 from cchain_app.api.rpc import EvmRpc
-from cchain_app.selectors import impersonation as impersonated
 from cchain_app.selectors import signers
 from cchain_app.services import accounts as services
-from cchain_app.services import impersonation
 from jsonrpc.dispatch.params import Param
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import invalid_params
@@ -26,7 +24,7 @@ from primitives.hexadecimal import encode_data
 
 def accounts(rpc: EvmRpc) -> list[str]:
     """eth_accounts: the mnemonic's accounts, "ewoq", those of personal_newAccount, then impersonated addresses."""
-    return [encode_data(address) for address in impersonated.accounts(rpc.chain)]
+    return [encode_data(address) for address in signers.accounts(rpc.chain)]
 
 
 def request_accounts(rpc: EvmRpc) -> list[str]:
@@ -77,12 +75,12 @@ def sign_typed_data(rpc: EvmRpc, address: Address, document: dict[str, Any]) -> 
 
 def impersonate_account(rpc: EvmRpc, address: Address) -> None:
     """anvil_impersonateAccount: let an account, which may be a contract, send without its key."""
-    impersonation.impersonate(rpc.chain, address)
+    services.impersonate(rpc.chain, address)
 
 
 def hardhat_impersonate_account(rpc: EvmRpc, address: Address) -> bool:
     """hardhat_impersonateAccount: let an account, which may be a contract, send without its key; returns true."""
-    impersonation.impersonate(rpc.chain, address)
+    services.impersonate(rpc.chain, address)
     return True
 
 
@@ -93,25 +91,25 @@ def unlock_unknown_account(rpc: EvmRpc, address: Address) -> bool:
 
 def stop_impersonating_account(rpc: EvmRpc, address: Address) -> None:
     """anvil_stopImpersonatingAccount: require an account's key again."""
-    impersonation.stop(rpc.chain, address)
+    services.stop_impersonating(rpc.chain, address)
 
 
 def hardhat_stop_impersonating_account(rpc: EvmRpc, address: Address) -> bool:
-    """hardhat_stopImpersonatingAccount: require an account's key again; returns whether it was impersonated."""
-    return impersonation.stop(rpc.chain, address)
+    """hardhat_stopImpersonatingAccount: require an account's key again; returns whether it was signers."""
+    return services.stop_impersonating(rpc.chain, address)
 
 
 def lock_unknown_account(rpc: EvmRpc, address: Address) -> bool:
     """evm_lockUnknownAccount: as hardhat_stopImpersonatingAccount, for clients of old Ganache."""
-    return impersonation.stop(rpc.chain, address)
+    return services.stop_impersonating(rpc.chain, address)
 
 
 def auto_impersonate_account(rpc: EvmRpc, on: bool) -> None:  # noqa: FBT001  # as it comes
     """anvil_autoImpersonateAccount: set whether every account may send without its key; eth_accounts lists none of them."""
     if on:
-        impersonation.impersonate(rpc.chain, None)
+        services.impersonate(rpc.chain, None)
     else:
-        impersonation.stop(rpc.chain, None)
+        services.stop_impersonating(rpc.chain, None)
 
 
 def hardhat_auto_impersonate_account(rpc: EvmRpc, on: bool) -> bool:  # noqa: FBT001  # as it comes
@@ -135,21 +133,21 @@ def impersonate_signature(rpc: EvmRpc, signed_by: SignedBy, signer: Address | No
     signer = signed_by.signer or signer
     if signer is None:
         raise invalid_params("missing value for required argument 1")
-    impersonation.impersonate_signature(rpc.chain, signed_by.signature, signer)
+    services.impersonate_signature(rpc.chain, signed_by.signature, signer)
 
 
 def add_account(rpc: EvmRpc, address: Address, _password: object) -> bool:
     """evm_addAccount: as hardhat_impersonateAccount, for Ganache's clients; false if the account could already send."""
     chain = rpc.chain
-    if signers.has_key(chain, address) or impersonated.is_impersonated(chain, address):
+    if signers.has_key(chain, address) or signers.is_impersonated(chain, address):
         return False
-    impersonation.impersonate(chain, address)
+    services.impersonate(chain, address)
     return True
 
 
 def remove_account(rpc: EvmRpc, address: Address, _password: object) -> bool:
     """evm_removeAccount: as hardhat_stopImpersonatingAccount, for Ganache's clients."""
-    return impersonation.stop(rpc.chain, address)
+    return services.stop_impersonating(rpc.chain, address)
 
 
 def unlock_account(rpc: EvmRpc, address: Address, _password: object, _seconds: object) -> bool:
@@ -159,7 +157,7 @@ def unlock_account(rpc: EvmRpc, address: Address, _password: object, _seconds: o
         UnknownAccount: The account cannot send.
     """
     chain = rpc.chain
-    if not (signers.has_key(chain, address) or impersonated.is_impersonated(chain, address)):
+    if not (signers.has_key(chain, address) or signers.is_impersonated(chain, address)):
         raise UnknownAccount
     return True
 

@@ -14,14 +14,7 @@ from cchain_app.development.dump import packed
 from cchain_app.development.errors import AlreadyMined, DevelopmentReason, InvalidDevelopmentRequest
 from cchain_app.forking.origin import ForkPoint, read_wanted
 from cchain_app.selectors import blocks, pool
-from cchain_app.services import (
-    dropping,
-    forking,
-    manual_mining,
-    snapshots,
-    state_files,
-    transactions,
-)
+from cchain_app.services import forking, manual_mining, snapshots, transactions
 from cchain_app.store import development as rows
 from chaindb.locks import BUSY_SECONDS
 from jsonrpc.errors import InvalidParam, JsonRpcError, invalid_params
@@ -154,7 +147,9 @@ def drop_transaction(rpc: EvmRpc, transaction: Hash) -> str | None:
     """anvil_dropTransaction: remove a transaction from the pool; null if it is not pending."""
     try:
         return (
-            encode_data(transaction) if dropping.drop_transaction(rpc.chain, transaction) else None
+            encode_data(transaction)
+            if transactions.drop_transaction(rpc.chain, transaction)
+            else None
         )
     except AlreadyMined:
         return None
@@ -166,17 +161,17 @@ def hardhat_drop_transaction(rpc: EvmRpc, transaction: Hash) -> bool:
     Raises:
         AlreadyMined: It is in a block.
     """
-    return dropping.drop_transaction(rpc.chain, transaction)
+    return transactions.drop_transaction(rpc.chain, transaction)
 
 
 def drop_all_transactions(rpc: EvmRpc) -> None:
     """anvil_dropAllTransactions: remove all transactions from the pool."""
-    dropping.drop_all(rpc.chain)
+    transactions.drop_all(rpc.chain)
 
 
 def remove_pool_transactions(rpc: EvmRpc, sender: Address) -> None:
     """anvil_removePoolTransactions: remove all transactions of a sender from the pool."""
-    dropping.drop_all(rpc.chain, sender)
+    transactions.drop_all(rpc.chain, sender)
 
 
 def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
@@ -191,7 +186,7 @@ def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it 
 
     Unspecified: historical states are not included.
     """
-    return encode_data(packed(state_files.dump_state(rpc.chain)))
+    return encode_data(packed(snapshots.dump_state(rpc.chain)))
 
 
 def load_state(rpc: EvmRpc, dump: bytes) -> bool:
@@ -201,7 +196,7 @@ def load_state(rpc: EvmRpc, dump: bytes) -> bool:
         InvalidDevelopmentRequest: The data is not a state dump.
         DevelopmentError: Other nodes follow the chain.
     """
-    state_files.load_state(rpc.chain, dump)
+    snapshots.load_state(rpc.chain, dump)
     return True
 
 

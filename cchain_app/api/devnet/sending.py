@@ -17,7 +17,7 @@ from cchain_app.api.params.accounts import TransactionRequest
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.pool.admission import Outcome
 from cchain_app.pool.errors import is_nonce_taken
-from cchain_app.selectors import blocks, development, impersonation, pool, signers
+from cchain_app.selectors import blocks, development, pool, signers
 from cchain_app.services import transactions
 from cchain_app.txs.request import CallRequest, to_be_signed
 from cchain_app.txs.signing import (
@@ -169,7 +169,7 @@ def _with_sender(rpc: EvmRpc, request: TransactionRequest, *, anybody: bool) -> 
     if not request.names_sender:
         return fields._replace(sender=_first(rpc))
     sender = fields.sender
-    if anybody or signers.has_key(chain, sender) or impersonation.is_impersonated(chain, sender):
+    if anybody or signers.has_key(chain, sender) or signers.is_impersonated(chain, sender):
         return fields
     raise UnknownAccount
 

@@ -13,7 +13,7 @@ from cchain_app.api.eth.fees import next_base_fee, suggested_tip
 from cchain_app.api.params.values import BlockHash, BlockNumber
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.selectors import blocks, nonces, pool
+from cchain_app.selectors import blocks, pool, state_search
 from cchain_app.services import transactions
 from cchain_app.txs.request import CallRequest, unsigned
 from cchain_app.txs.transaction import ACCESS_LIST, LEGACY, Transaction
@@ -47,7 +47,7 @@ def get_transaction_by_sender_and_nonce(
     rpc: EvmRpc, sender: Address, nonce: int
 ) -> Raw | wire.Json | None:
     """eth_getTransactionBySenderAndNonce: a sender's transaction in a block or in the pool, else null."""
-    place = nonces.find_by_nonce(rpc.chain, sender, nonce)
+    place = state_search.find_by_nonce(rpc.chain, sender, nonce)
     if place is not None:
         block, index = place
         return rpc.rendered.of(block).transaction(index)

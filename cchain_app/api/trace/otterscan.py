@@ -14,7 +14,7 @@ from cchain_app.api.params.values import BlockHash, BlockNumber
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.tracing import Frame
-from cchain_app.selectors import blocks, nonces, state
+from cchain_app.selectors import blocks, state, state_search
 from cchain_app.selectors.blocks import rewards_in
 from cchain_app.tracing import otterscan
 from primitives.evm import Address, Hash
@@ -195,7 +195,7 @@ def _find(rpc: EvmRpc, transaction_hash: Hash) -> blocks.Place:
 
 def by_sender_and_nonce(rpc: EvmRpc, sender: Address, nonce: int) -> str | None:
     """ots_getTransactionBySenderAndNonce: the hash of a sender's transaction, null if it is in no block."""
-    found = nonces.find_by_nonce(rpc.chain, sender, nonce)
+    found = state_search.find_by_nonce(rpc.chain, sender, nonce)
     if found is None:
         return None
     block, index = found

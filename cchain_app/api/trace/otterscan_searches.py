@@ -7,7 +7,7 @@ from cchain_app.api import tracing, wire
 from cchain_app.api.rpc import EvmRpc
 from cchain_app.api.trace import otterscan
 from cchain_app.blocks.accepted import AcceptedBlock
-from cchain_app.selectors import blocks, calls, creations
+from cchain_app.selectors import blocks, calls, state_search
 from cchain_app.selectors import tracing as traced
 from cchain_app.selectors.blocks import Place
 from cchain_app.tracing.calls import creator_of
@@ -108,7 +108,7 @@ def contract_creator(rpc: EvmRpc, address: Address) -> wire.Json | None:
 
     Unspecified: the result is null for contracts of the genesis block too.
     """
-    height = creations.height_of_code(rpc.chain, address)
+    height = state_search.height_of_code(rpc.chain, address)
     if not height:
         return None
     found = None

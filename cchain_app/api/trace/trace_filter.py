@@ -22,8 +22,7 @@ from cchain_app.api.trace import parity_traces
 from cchain_app.blocks.accepted import AcceptedBlock
 from cchain_app.evm.tracing import TraceTimedOut, TraceTooLarge
 from cchain_app.selectors import blocks, calls
-from cchain_app.selectors.calls import FoundCall
-from cchain_app.selectors.rewards import PaidReward, rewards_between
+from cchain_app.selectors.calls import FoundCall, PaidReward, rewards_between
 from cchain_app.selectors.tracing import BlockReplay
 from cchain_app.tracing.calls import CallFilter
 from cchain_app.tracing.output import Deadline

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from cchain_app.evm.select import select_trie
-from cchain_app.selectors.rebuilding import StateDiffers, verify_state
-from cchain_app.store.scratch import ScratchUnusable
+from cchain_app.selectors.rebuilding import ScratchUnusable, StateDiffers, verify_state
 from chaindb.database import Database
 from nodeproject.copies import tables
 from nodeproject.copies.backups.errors import NotTheSame, NotVerified

@@ -19,8 +19,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from cchain_app.selectors import blocks
-from cchain_app.store import scratch
+from cchain_app.selectors import blocks, rebuilding
 from chaindb.connections import release
 from chaindb.database import Database
 from explorer_app.models import (
@@ -340,7 +339,7 @@ def test_what_cannot_be_verified_is_not_kept(
     def full(*_: object) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr(scratch.ScratchNodes, "write", full)
+    monkeypatch.setattr(rebuilding.ScratchNodes, "write", full)
     words = rf"nothing was kept: a file in {settings_of_second.common.directory} cannot be .*disk is full"
     with pytest.raises(NotVerified, match=words):
         service.restore(settings_of_second, SECOND, saved)

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from cchain_app import models
 from cchain_app.selectors import blocks
-from cchain_app.services import impersonation
+from cchain_app.services import accounts
 from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError
 from primitives.evm import Address, Hash
@@ -254,7 +254,7 @@ def test_bad_arguments_are_refused_by_words(
 
 
 def test_there_is_room_for_so_many(rpc: Rpc, chain: Chain, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(impersonation, "MAX_SIGNATURES", 1)
+    monkeypatch.setattr(accounts, "MAX_SIGNATURES", 1)
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
     rpc("anvil_impersonateSignature", [NONSENSE, STRANGER])
     assert refused(rpc, "anvil_impersonateSignature", [NONSENSE[:-2] + "1c", STRANGER]) == (

@@ -4,7 +4,7 @@ import pytest
 
 from cchain_app.apps import evm_chain
 from cchain_app.evm.tracing import TraceTimedOut
-from cchain_app.selectors import blocks, rewards
+from cchain_app.selectors import blocks, calls
 from cchain_app.services.calls import index_calls
 from cchain_app.tracing.output import Deadline
 from tests.builders.spec_history import LAST, UNCLE, WITH_UNCLES, history
@@ -34,8 +34,6 @@ def imported(directory, request):
 
 
 def rows_up_to():
-    from cchain_app.selectors import calls
-
     return calls.indexed_height(evm_chain())
 
 
@@ -94,10 +92,10 @@ def test_after_and_count_take_rewards_for_entries(rpc, imported):
 def test_rewards_are_read_in_parts_until_the_deadline(directory, monkeypatch):
     bring(history().genesis, history().file)
     chain = evm_chain()
-    monkeypatch.setattr(rewards, "HEIGHTS_AT_ONCE", 3)
+    monkeypatch.setattr(calls, "HEIGHTS_AT_ONCE", 3)
 
     def found(deadline):
-        return list(rewards.rewards_between(chain, range(1, LAST + 1), None, deadline))
+        return list(calls.rewards_between(chain, range(1, LAST + 1), None, deadline))
 
     expected = [
         (number, reward)

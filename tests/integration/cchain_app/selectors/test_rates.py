@@ -4,8 +4,8 @@ import pytest
 
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block
-from cchain_app.selectors import rates
-from cchain_app.selectors.rates import EvmMinute
+from cchain_app.selectors import figures
+from cchain_app.selectors.figures import EvmMinute
 from chaindb import minutes as module
 from tests.builders import rows
 
@@ -31,7 +31,7 @@ def _summed(newest: int, oldest: int) -> EvmMinute:
 
 
 def test_each_minute_has_its_blocks_the_oldest_first() -> None:
-    found = rates.minutes(evm_chain(), HEAD)
+    found = figures.minutes(evm_chain(), HEAD)
     assert len(found) == module.WINDOW
     assert found[-1] == _summed(0, 59)
     assert found[-1].blocks == 30
@@ -41,19 +41,19 @@ def test_each_minute_has_its_blocks_the_oldest_first() -> None:
 
 
 def test_time_goes_on_where_no_block_comes() -> None:
-    found = rates.minutes(evm_chain(), HEAD + 90)
+    found = figures.minutes(evm_chain(), HEAD + 90)
     assert (found[-1].blocks, found[-2].blocks) == (0, 15)
-    assert rates.minutes(evm_chain(), HEAD + 86_400) == [EvmMinute(0, 0, 0)] * module.WINDOW
+    assert figures.minutes(evm_chain(), HEAD + 86_400) == [EvmMinute(0, 0, 0)] * module.WINDOW
 
 
 def test_blocks_ahead_of_the_clock_are_of_now() -> None:
-    assert rates.minutes(evm_chain(), HEAD - 60)[-1].blocks == 60
+    assert figures.minutes(evm_chain(), HEAD - 60)[-1].blocks == 60
 
 
 def test_a_minute_that_is_not_wholly_looked_at_is_left_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MAX_BLOCKS", 70)
-    assert [minute.blocks for minute in rates.minutes(evm_chain(), HEAD)] == [30, 30]
+    assert [minute.blocks for minute in figures.minutes(evm_chain(), HEAD)] == [30, 30]
     monkeypatch.setattr(module, "MAX_BLOCKS", 20)
-    assert rates.minutes(evm_chain(), HEAD) == []
+    assert figures.minutes(evm_chain(), HEAD) == []

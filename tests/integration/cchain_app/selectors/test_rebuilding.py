@@ -10,10 +10,14 @@ from django.conf import settings
 from cchain_app import models
 from cchain_app.evm.select import select_trie
 from cchain_app.selectors import rebuilding
-from cchain_app.selectors.rebuilding import StateDifference, StateDiffers, verify_state
+from cchain_app.selectors.rebuilding import (
+    ScratchUnusable,
+    StateDifference,
+    StateDiffers,
+    scratch_nodes,
+    verify_state,
+)
 from cchain_app.services import cheats
-from cchain_app.store import scratch
-from cchain_app.store.scratch import ScratchUnusable, scratch_nodes
 from chaindb.database import Database
 from primitives.evm import Address, Hash, Slot, Word
 from tests.builders import bytecode
@@ -146,7 +150,7 @@ def test_without_room_for_the_trie_nothing_is_said_of_the_rows(
         made.execute("PRAGMA max_page_count = 2")  # like a full disk
         return made
 
-    monkeypatch.setattr(scratch.sqlite3, "connect", small)
+    monkeypatch.setattr(rebuilding.sqlite3, "connect", small)
     trie = select_trie(engine, cached=False)
     with pytest.raises(ScratchUnusable, match=rf"in {tmp_path} cannot be written .*disk is full"):
         verify_state(with_storage.evm.db, trie, tmp_path)
