@@ -26,19 +26,19 @@ class LogFilter:
         Topics beyond the filter's positions are free. Unspecified: as in go-ethereum a filter with more positions than
         the log has topics never matches, even if the further positions are empty.
         """
-        found = [not self.addresses or log.address in self.addresses for log in logs]
+        matching = [not self.addresses or log.address in self.addresses for log in logs]
         if self.topics:
-            found = [
-                one and len(log.topics) >= len(self.topics)
-                for one, log in zip(found, logs, strict=True)
+            matching = [
+                is_match and len(log.topics) >= len(self.topics)
+                for is_match, log in zip(matching, logs, strict=True)
             ]
-        for place, wanted in enumerate(self.topics):
+        for position, wanted in enumerate(self.topics):
             if wanted:
-                found = [
-                    one and log.topics[place] in wanted
-                    for one, log in zip(found, logs, strict=True)
+                matching = [
+                    is_match and log.topics[position] in wanted
+                    for is_match, log in zip(matching, logs, strict=True)
                 ]
-        return found
+        return matching
 
     def may_match(self, bloom: int) -> bool:
         """Return whether a block or receipt with this bloom may have a matching log; False is certain."""
@@ -47,5 +47,5 @@ class LogFilter:
         return all(not wanted or _any_in(bloom, wanted) for wanted in self.topics)
 
 
-def _any_in(bloom: int, items: frozenset[Address] | frozenset[Word]) -> bool:
-    return any(may_contain(bloom, item) for item in items)
+def _any_in(bloom: int, wanted: frozenset[Address] | frozenset[Word]) -> bool:
+    return any(may_contain(bloom, value) for value in wanted)

@@ -81,8 +81,8 @@ def predeployed() -> dict[str, Any]:
     They are Multicall3 and the deterministic CREATE2 deployer, with the same code as on other chains.
     """
     text = files("cchain_app").joinpath("genesis_files", "predeployed.json").read_bytes()
-    found: dict[str, Any] = json.loads(text)
-    return found
+    contracts: dict[str, Any] = json.loads(text)
+    return contracts
 
 
 def _fingerprint(config: dict[str, Any]) -> bytes:

@@ -51,15 +51,15 @@ def before(
         changes: The changes, in order.
         accounts: The changed accounts after the last change.
     """
-    found = BeforeEdits({}, {})
+    values = BeforeEdits({}, {})
     for change in reversed(changes):
         if change.kind == STORAGE:
             assert change.slot is not None
-            found.slots[change.address, change.slot] = change.old or ZERO_WORD
+            values.slots[change.address, change.slot] = change.old or ZERO_WORD
             continue
-        known = found.accounts.get(change.address, accounts.get(change.address))
-        found.accounts[change.address] = _undone(known or NOBODY, change)
-    return found
+        known = values.accounts.get(change.address, accounts.get(change.address))
+        values.accounts[change.address] = _undone(known or NOBODY, change)
+    return values
 
 
 def _undone(account: AccountState, change: StateEdit) -> AccountState | None:

@@ -135,12 +135,12 @@ def _unzipped(raw: bytes) -> bytes:
         return raw
     reader = zlib.decompressobj(wbits=31)
     try:
-        found = reader.decompress(raw, MAX_BYTES)
+        text = reader.decompress(raw, MAX_BYTES)
     except zlib.error as error:
         raise _not_readable("it is damaged gzip") from error
     if reader.unconsumed_tail:
         raise _not_readable(f"it has more than {MAX_BYTES} bytes")
-    return found
+    return text
 
 
 def _account(name: str, members: Raw) -> tuple[Address, DumpedAccount]:
@@ -167,10 +167,10 @@ def _bytes(text: str) -> bytes:
 
 
 def _number(value: int | str, bits: int) -> int:
-    found = int(value, 16 if value[:2] == "0x" else 10) if isinstance(value, str) else value
-    if not 0 <= found < 1 << bits:
+    number = int(value, 16 if value[:2] == "0x" else 10) if isinstance(value, str) else value
+    if not 0 <= number < 1 << bits:
         raise ValueError(value)
-    return found
+    return number
 
 
 def _word(text: Any, kind: Any) -> Any:

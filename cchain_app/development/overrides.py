@@ -27,16 +27,16 @@ class ImpersonatedSignature(NamedTuple):
 
 
 def signers_at(
-    found: Iterable[ImpersonatedSignature], number: int | None = None
+    signatures: Iterable[ImpersonatedSignature], number: int | None = None
 ) -> tuple[tuple[bytes, Address], ...]:
     """Return pairs of a signature and the signer that ecrecover returns for it, in the form that engines take.
 
     Args:
-        found: The impersonated signatures, in order; the last entry of a signature applies.
+        signatures: The impersonated signatures, in order; the last entry of a signature applies.
         number: The block that is executed; None: use all entries.
     """
-    held = (other for other in found if number is None or other.number <= number)
-    return tuple({item.signature: item.signer for item in held}.items())
+    held = (signature for signature in signatures if number is None or signature.number <= number)
+    return tuple({signature.signature: signature.signer for signature in held}.items())
 
 
 @dataclass(frozen=True, slots=True)

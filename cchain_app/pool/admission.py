@@ -231,7 +231,7 @@ def check_against(
 
 
 def _without(queue: AccountQueue, entry: PoolEntry, nonce: int, balance: int) -> AccountQueue:
-    return split((other for other in queue.waiting if other is not entry), nonce, balance)
+    return split((pooled for pooled in queue.waiting if pooled is not entry), nonce, balance)
 
 
 def _less(queue: AccountQueue, gone: Sequence[PoolEntry], nonce: int, balance: int) -> AccountQueue:
@@ -245,8 +245,8 @@ def _promoted(
     """Return the other transactions that the entry made pending; only queued ones can be."""
     if not before.queued:
         return ()
-    staying = {other.hash for other in before.queued} - {other.hash for other in evicted}
-    return tuple(other for other in after.pending if other.hash in staying)
+    staying = {queued.hash for queued in before.queued} - {leaving.hash for leaving in evicted}
+    return tuple(pending for pending in after.pending if pending.hash in staying)
 
 
 def _check_funds(entry: PoolEntry, balance: int, queue: AccountQueue) -> None:

@@ -139,11 +139,11 @@ def next_blocks(chain: EvmChain, first: int, last: int) -> Sequence[AcceptedBloc
 
 
 def _next_heights(chain: EvmChain, first: int, last: int) -> list[int]:
-    found = chain.db.row(_NEXT, [first, last])
-    if found is None:
+    row = chain.db.row(_NEXT, [first, last])
+    if row is None:
         return []
     heights: list[int] = []
-    gas, first = 0, found[0]
+    gas, first = 0, row[0]
     last = min(last, first + BLOCKS_AT_ONCE - 1)
     for number, gas_used in chain.db.rows(_GAS_USED, [first, last]):
         gas += gas_used
@@ -169,15 +169,15 @@ def find(chain: EvmChain, wanted: CallFilter, first: int, last: int) -> Iterator
         params = [
             param for _, own in conditions for param in (*own, before, *after, _PAGE)
         ]  # fmt: skip
-        found = chain.db.rows(statement, [*params, _PAGE])
+        matches = chain.db.rows(statement, [*params, _PAGE])
         if first < history.first_call(chain.db):
             raise history.CallsPruned(first)
-        for key, index in found:
+        for key, index in matches:
             number = height_of(key)
             yield FoundCall(number, key - row_id(number), index)
-        if len(found) < _PAGE:
+        if len(matches) < _PAGE:
             return
-        after = found[-1]
+        after = matches[-1]
 
 
 def _conditions(wanted: CallFilter) -> Iterator[tuple[str, list[Address]]]:
@@ -223,8 +223,8 @@ def transactions_of(
 
 def creation_of(chain: EvmChain, created: Address) -> Creation | None:
     """Return the last creation of a contract; None if no row contains it."""
-    found = chain.db.row(_CREATION, [created])
-    return None if found is None else Creation(found[0], Address(bytes(found[1])))
+    row = chain.db.row(_CREATION, [created])
+    return None if row is None else Creation(row[0], Address(bytes(row[1])))
 
 
 HEIGHTS_AT_ONCE: Final = 2_000

@@ -35,9 +35,11 @@ def _conditions(chain: EvmChain) -> NextBlockOverrides:
     Unspecified: without development methods a mining mode from an older version has no effect, because no method could
     change it. Overrides of the content of blocks (coinbase, gas limit, times) stay in effect.
     """
-    found = rows.conditions(chain.db)
+    overrides = rows.conditions(chain.db)
     return (
-        found if chain.has_development_methods else replace(found, mining=None, block_interval=None)
+        overrides
+        if chain.has_development_methods
+        else replace(overrides, mining=None, block_interval=None)
     )
 
 
@@ -67,8 +69,8 @@ def signers(chain: EvmChain) -> tuple[tuple[bytes, Address], ...]:
 def env_of_block(chain: EvmChain, block: AcceptedBlock | CandidateBlock) -> BlockEnv:
     """Return the environment in which a block of the chain was executed, with the signers that were set before it."""
     env = chain.rules.env_of(block)
-    found = signers_at(conditions(chain).signatures, block.header.number)
-    return replace(env, signers=found) if found else env
+    signers_now = signers_at(conditions(chain).signatures, block.header.number)
+    return replace(env, signers=signers_now) if signers_now else env
 
 
 def effect_of(chain: EvmChain, changes: Sequence[StateEdit]) -> StateChanges:

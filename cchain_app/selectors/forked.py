@@ -58,11 +58,11 @@ def accounts(
     """Return several such accounts, fetched at the same time. Raises as `account`."""
     known = rows.known_accounts(chain.db, addresses)
     missing = [address for address in addresses if address not in known]
-    found: dict[Address, AccountState | None] = dict.fromkeys(known)
+    states: dict[Address, AccountState | None] = dict.fromkeys(known)
     if missing:
         _verify_outside(chain, NotKept(accounts=tuple(missing)))
-        found.update(_fetch_accounts(chain, fork, missing))
-    return found
+        states.update(_fetch_accounts(chain, fork, missing))
+    return states
 
 
 def slot(chain: EvmChain, fork: ForkOrigin, address: Address, key: Slot) -> Word:
@@ -94,11 +94,11 @@ def slot(chain: EvmChain, fork: ForkOrigin, address: Address, key: Slot) -> Word
 
 def block_hash(chain: EvmChain, number: int) -> Hash:
     """Return the hash of a block before the fork block. Raises as `account`."""
-    found = rows.known_hash(chain.db, number)
-    if found is None:
-        found = questions.block_hash(upstream_of(chain), number)
-        rows.keep_hash(chain.db, number, found)
-    return found
+    known = rows.known_hash(chain.db, number)
+    if known is None:
+        known = questions.block_hash(upstream_of(chain), number)
+        rows.keep_hash(chain.db, number, known)
+    return known
 
 
 def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
@@ -115,7 +115,7 @@ def supplied(chain: EvmChain, work: Callable[[], T]) -> T:
             if fork is None or chain.db.connection.in_atomic_block:
                 raise
             if missing.accounts:
-                accounts(chain, fork, [Address(item) for item in missing.accounts])
+                accounts(chain, fork, [Address(address) for address in missing.accounts])
             for owner, key in missing.slots:
                 slot(chain, fork, Address(owner), Slot(key))
 
@@ -134,9 +134,9 @@ def fetch_accounts(
 def _fetch_accounts(
     chain: EvmChain, fork: ForkOrigin, addresses: Sequence[Address]
 ) -> dict[Address, AccountState | None]:
-    found = fetch_accounts(upstream_of(chain), addresses, fork.number)
-    rows.keep(chain.db, found, {})
-    return {address: one.state for address, one in found.items()}
+    fetched = fetch_accounts(upstream_of(chain), addresses, fork.number)
+    rows.keep(chain.db, fetched, {})
+    return {address: account.state for address, account in fetched.items()}
 
 
 def _has_nothing(at_pin: AccountState | None) -> bool:

@@ -77,11 +77,11 @@ def transactions(chain: EvmChain, hashes: Iterable[Hash]) -> dict[Hash, Transact
     """Return the transactions that are in the pool, by hash."""
     memory = chain.memory.transactions
     wanted = list(hashes)
-    found = {
+    waiting = {
         tx_hash: memory.get(tx_hash) or with_sender(decode_unsigned(raw), sender)
         for tx_hash, (sender, raw) in rows.envelopes(chain.db, wanted).items()
     }
-    return {tx_hash: found[tx_hash] for tx_hash in wanted if tx_hash in found}
+    return {tx_hash: waiting[tx_hash] for tx_hash in wanted if tx_hash in waiting}
 
 
 def next_nonce(chain: EvmChain, address: Address) -> int:

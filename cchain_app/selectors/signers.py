@@ -33,20 +33,24 @@ def has_key(chain: EvmChain, account: Address) -> bool:
 def with_keys(chain: EvmChain, accounts: Iterable[Address]) -> set[Address]:
     """Return the accounts that the node can sign for."""
     wanted = set(accounts)
-    given = {account for account in wanted if account in chain.keyring}
-    others = wanted - given
-    made = account_rows.account_numbers_of(chain.db, others) if others else {}
-    return given | {one for one, number in made.items() if chain.derivation.address(number) == one}
+    in_keyring = {account for account in wanted if account in chain.keyring}
+    others = wanted - in_keyring
+    numbers = account_rows.account_numbers_of(chain.db, others) if others else {}
+    return in_keyring | {
+        created
+        for created, number in numbers.items()
+        if chain.derivation.address(number) == created
+    }
 
 
 def addresses(chain: EvmChain) -> tuple[Address, ...]:
     """Return the accounts whose keys the node has: the settings' first, then created ones in order of creation."""
-    made = [
+    created = [
         account
         for number, account in account_rows.account_numbers(chain.db)
         if account not in chain.keyring and chain.derivation.address(number) == account
     ]
-    return (*chain.keyring, *made)
+    return (*chain.keyring, *created)
 
 
 def is_impersonated(chain: EvmChain, account: Address) -> bool:

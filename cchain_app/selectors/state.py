@@ -183,13 +183,13 @@ def prefetch_accounts(chain: EvmChain, addresses: Sequence[Address], number: int
     wanted = {a for a in addresses if isinstance(state.account(a, number), Missing)}
     if not wanted or blocks.head(chain).number != number:
         return
-    found = evm_state.accounts_now(chain.db, wanted)
-    if (fork := chain.fork) is not None and len(found) < len(wanted):
-        forked.accounts(chain, fork, [item for item in wanted if item not in found])
-        found = evm_state.accounts_now(chain.db, wanted)
+    accounts = evm_state.accounts_now(chain.db, wanted)
+    if (fork := chain.fork) is not None and len(accounts) < len(wanted):
+        forked.accounts(chain, fork, [address for address in wanted if address not in accounts])
+        accounts = evm_state.accounts_now(chain.db, wanted)
     # The rows are those of the database's head; if that has changed, the memory must follow first.
     if stored.head_number(chain.db) == number:
-        state.remember_accounts([(address, found.get(address)) for address in wanted], version)
+        state.remember_accounts([(address, accounts.get(address)) for address in wanted], version)
 
 
 def prefetch(

@@ -18,7 +18,7 @@ from cchain_app.evm.engine import AccountState
 from cchain_app.evm.pending_state import PendingState
 from cchain_app.evm.trie import NodeReader
 from cchain_app.selectors.tries import after_block
-from cchain_app.store import evm_state, state_ranges
+from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Hash, Slot, Word
 from primitives.hashing import keccak256
 
@@ -104,7 +104,7 @@ def _slots(
 ) -> Iterator[FoundSlot]:
     changed = {} if above is None else above.slots_of(address)
     if above is None or not above.is_cleared(address):
-        for slot, value in state_ranges.slots_at(chain.db, address, number):
+        for slot, value in evm_state.slots_at(chain.db, address, number):
             if slot not in changed:
                 yield FoundSlot(keccak256(slot), slot, value)
     for slot, value in changed.items():
@@ -131,28 +131,28 @@ def account_range(
     hashed = _within(
         ((keccak256(address), address) for address in _addresses(chain, block)), seconds
     )
-    found = heapq.nsmallest(most + 1, (item for item in hashed if item[0] >= start))
-    accounts = _with_roots(chain, block, found[:most])
-    return AccountRange(accounts, found[most][0] if len(found) > most else None)
+    lowest = heapq.nsmallest(most + 1, (entry for entry in hashed if entry[0] >= start))
+    accounts = _with_roots(chain, block, lowest[:most])
+    return AccountRange(accounts, lowest[most][0] if len(lowest) > most else None)
 
 
 def _addresses(chain: EvmChain, block: AcceptedBlock) -> Iterator[Address]:
     if not isinstance(block, PendingBlock):
-        yield from state_ranges.addresses_at(chain.db, block.number)
+        yield from evm_state.addresses_at(chain.db, block.number)
         return
     changed = block.state.accounts()
-    for address in state_ranges.addresses_at(chain.db, block.parent.number):
+    for address in evm_state.addresses_at(chain.db, block.parent.number):
         if address not in changed:
             yield address
     yield from (address for address, account in changed.items() if account is not None)
 
 
 def _with_roots(
-    chain: EvmChain, block: AcceptedBlock, found: list[tuple[Hash, Address]]
+    chain: EvmChain, block: AcceptedBlock, hashed: list[tuple[Hash, Address]]
 ) -> list[FoundAccount]:
     def read(root: Hash, nodes: NodeReader) -> list[FoundAccount]:
         accounts = []
-        for digest, address in found:
+        for digest, address in hashed:
             proof = chain.proof_trie.prove(root, address, (), nodes)
             assert proof.account is not None, "the rows and the trie are of one state"
             accounts.append(FoundAccount(digest, address, proof.account, proof.storage_root))
@@ -174,14 +174,14 @@ def modified_accounts(chain: EvmChain, start: int, end: int, *, seconds: float) 
         RangeTimedOut: It takes longer.
     """
     db, modified = chain.db, set()
-    accounts = state_ranges.changed_accounts(db, start + 1, end)
+    accounts = evm_state.changed_accounts(db, start + 1, end)
     for address, count in _within(accounts, seconds):
         # An account that a single block changed is different; several blocks may have restored the old value.
         if count == 1 or evm_state.account_at(db, address, start) != evm_state.account_at(
             db, address, end
         ):
             modified.add(address)
-    slots = state_ranges.changed_slots(db, start + 1, end)
+    slots = evm_state.changed_slots(db, start + 1, end)
     for address, slot, count in _within(slots, seconds):
         if address not in modified and (
             count == 1

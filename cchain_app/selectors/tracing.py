@@ -256,7 +256,7 @@ def state_before(
         raise GenesisNotTraceable
     if index >= max(len(block.transactions), 1):
         raise TransactionIndexOutOfRange(index, block.hash)
-    found = PendingState(state_at(chain, block.number - 1))
+    state = PendingState(state_at(chain, block.number - 1))
     for changes in changes_in(chain, block, index, time_limit=time_limit):
-        found.apply(block.number - 1, block.header.parent_hash, changes)
-    return found
+        state.apply(block.number - 1, block.header.parent_hash, changes)
+    return state

@@ -70,10 +70,10 @@ def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) ->
         DevelopmentError: The limit is reached.
     """
     with exclusively(chain) as head:
-        found = account_rows.signatures(chain.db)
-        if dict(signers_at(found)).get(signature) == signer:
+        signatures = account_rows.signatures(chain.db)
+        if dict(signers_at(signatures)).get(signature) == signer:
             return
-        if len(found) >= MAX_SIGNATURES:
+        if len(signatures) >= MAX_SIGNATURES:
             raise DevelopmentError(DevelopmentReason.TOO_MANY_SIGNATURES, most=MAX_SIGNATURES)
         account_rows.set_signature(
             chain.db, ImpersonatedSignature(head.number + 1, signature, signer)

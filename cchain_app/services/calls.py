@@ -77,14 +77,14 @@ class _Batch:
         Returns:
             The position after their last row.
         """
-        found = list(rows.rows_of(number, position, place, transactions))
+        call_rows = list(rows.rows_of(number, position, place, transactions))
         first = self._written.next_call
         incomplete = {
             row_id(number, index)
             for index, one in enumerate(transactions, position)
             if not one.whole
         }
-        for key, transaction, *others in found:
+        for key, transaction, *others in call_rows:
             if key >= first:
                 self._rows.append((key, transaction, *others))
                 if transaction in incomplete:
@@ -92,7 +92,7 @@ class _Batch:
         while len(self._rows) >= ROWS_AT_ONCE:
             part, self._rows = self._rows[:ROWS_AT_ONCE], self._rows[ROWS_AT_ONCE:]
             self._write(part, part[-1][0] + 1)
-        return place + len(found)
+        return place + len(call_rows)
 
     def reach(self, next_call: int) -> None:
         """Record that all rows below a key have been added."""
@@ -123,10 +123,10 @@ def index_calls(chain: EvmChain, *, seconds: float) -> int:
     first, last = batch.height, blocks.catch_up(chain).number
     try:
         while batch.height <= last:
-            found = calls.next_blocks(chain, batch.height, last)
-            if not found:
+            next_blocks = calls.next_blocks(chain, batch.height, last)
+            if not next_blocks:
                 batch.reach(row_id(last + 1))
-            elif not _record(chain, found, batch, until):
+            elif not _record(chain, next_blocks, batch, until):
                 break
         batch.write()
     except CallProgressMoved:
@@ -146,10 +146,10 @@ def _begin(chain: EvmChain) -> _Batch:
     return batch
 
 
-def _record(chain: EvmChain, found: Sequence[AcceptedBlock], batch: _Batch, until: float) -> bool:
+def _record(chain: EvmChain, blocks: Sequence[AcceptedBlock], batch: _Batch, until: float) -> bool:
     """Record consecutive blocks, at least a part of the first; return whether there is time left."""
-    states = states_before_blocks(chain, found[0].number, found[-1].number)
-    for block, state in zip(found, states, strict=True):
+    states = states_before_blocks(chain, blocks[0].number, blocks[-1].number)
+    for block, state in zip(blocks, states, strict=True):
         _BlockRecorder(chain, block, state, batch).run(until)
         if time.monotonic() >= until:
             return False

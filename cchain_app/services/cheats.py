@@ -222,8 +222,8 @@ class _AppliedEdits:
             else:
                 self._forget(address)
         was = before(self.changes, self._accounts)
-        found = as_state_changes(was, self._accounts, self._slots)
-        return StateChanges(found.accounts, found.storage, self._codes)
+        effect = as_state_changes(was, self._accounts, self._slots)
+        return StateChanges(effect.accounts, effect.storage, self._codes)
 
     def _forget(self, address: Address) -> None:
         """Delete an empty account, even if only its storage was edited."""
@@ -258,12 +258,12 @@ def change_conditions(
         DevelopmentError: Raised by `change`.
     """
     with exclusively(chain) as head:
-        found = change(rows.conditions(chain.db), head)
-        rows.set_conditions(chain.db, found)
+        overrides = change(rows.conditions(chain.db), head)
+        rows.set_conditions(chain.db, overrides)
     chain.memory.conditions.reset()
     chain.memory.pool.changed()
     chain.memory.on_change()
-    return found
+    return overrides
 
 
 def set_chain_id(chain: EvmChain, chain_id: int) -> None:

@@ -62,10 +62,10 @@ def invalid(
     transactions: Sequence[Transaction], skipped: Sequence[SkippedTransaction]
 ) -> tuple[Hash, ...]:
     """Return those of the selected transactions that the engine rejected for good."""
-    refused = [item for item in skipped if not item.retry]
+    refused = [refusal for refusal in skipped if not refusal.retry]
     for entry in refused:
         _log.info("dropped 0x%s: %s", transactions[entry.index].hash.hex(), entry.reason)
-    return tuple(transactions[other.index].hash for other in refused)
+    return tuple(transactions[refusal.index].hash for refusal in refused)
 
 
 def drop(chain: EvmChain, invalid: Sequence[Hash]) -> None:

@@ -98,12 +98,12 @@ def set_next_timestamp(chain: EvmChain, time: int) -> None:
         InvalidDevelopmentRequest: The time is below the head's.
     """
 
-    def change(found: NextBlockOverrides, head: AcceptedBlock) -> NextBlockOverrides:
+    def change(overrides: NextBlockOverrides, head: AcceptedBlock) -> NextBlockOverrides:
         if time < head.header.timestamp:
             raise InvalidDevelopmentRequest(
                 DevelopmentReason.TIME_BEFORE_HEAD, time=time, head=head.header.timestamp
             )
-        return replace(found, next_timestamp=time)
+        return replace(overrides, next_timestamp=time)
 
     change_conditions(chain, change)
 
@@ -118,8 +118,10 @@ def set_automine(chain: EvmChain, *, on: bool) -> None:
         DevelopmentError: Other nodes follow the chain.
     """
 
-    def change(found: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
-        return replace(found, mining="auto" if on else "manual", paused=found.paused and not on)
+    def change(overrides: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
+        return replace(
+            overrides, mining="auto" if on else "manual", paused=overrides.paused and not on
+        )
 
     change_conditions(chain, change)
     if on:
@@ -137,7 +139,7 @@ def pause(chain: EvmChain) -> None:
     Raises:
         DevelopmentError: Other nodes follow the chain.
     """
-    change_conditions(chain, lambda found, _: replace(found, paused=True))
+    change_conditions(chain, lambda overrides, _: replace(overrides, paused=True))
 
 
 def resume(chain: EvmChain) -> None:
@@ -146,7 +148,7 @@ def resume(chain: EvmChain) -> None:
     Raises:
         DevelopmentError: Other nodes follow the chain.
     """
-    change_conditions(chain, lambda found, _: replace(found, paused=False))
+    change_conditions(chain, lambda overrides, _: replace(overrides, paused=False))
     if development.mining(chain) == "auto":
         chain.producer.request()
 
@@ -160,12 +162,14 @@ def set_interval(chain: EvmChain, seconds: float) -> None:
         DevelopmentError: Other nodes follow the chain.
     """
 
-    def change(found: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
+    def change(overrides: NextBlockOverrides, _: AcceptedBlock) -> NextBlockOverrides:
         if seconds:
-            return replace(found, mining="interval", block_interval=seconds, paused=False)
+            return replace(overrides, mining="interval", block_interval=seconds, paused=False)
         # As in Anvil: the end of interval mining does not restore automine.
-        by_clock = (found.mining or chain.settings.mining) == "interval"
-        return replace(found, mining="manual" if by_clock else found.mining, block_interval=None)
+        by_clock = (overrides.mining or chain.settings.mining) == "interval"
+        return replace(
+            overrides, mining="manual" if by_clock else overrides.mining, block_interval=None
+        )
 
     change_conditions(chain, change)
 

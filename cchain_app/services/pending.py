@@ -111,12 +111,12 @@ class PendingBlocks:
             return None
         if on_event_loop():
             raise WouldBlock
-        found = self._kept(while_building=self._lock.locked())
-        if found is None:
+        built = self._kept(while_building=self._lock.locked())
+        if built is None:
             with self._lock:
-                found = self._kept() or self._build()
-                self._built = found
-        return found.block
+                built = self._kept() or self._build()
+                self._built = built
+        return built.block
 
     def _kept(self, *, while_building: bool = False) -> _Built | None:
         built = self._built

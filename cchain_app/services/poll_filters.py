@@ -94,7 +94,7 @@ def new_log_filter(
 ) -> int:
     """Create a filter that reports logs of blocks from now on, and return its ID."""
     rewinds, following = _begin(chain)
-    made = PollFilter(
+    poll_filter = PollFilter(
         FilterKind.LOGS,
         client,
         following,
@@ -103,7 +103,7 @@ def new_log_filter(
         last=last,
         rewinds=rewinds,
     )
-    return _add(chain, made)
+    return _add(chain, poll_filter)
 
 
 def new_block_filter(chain: EvmChain, client: str) -> int:
@@ -116,10 +116,10 @@ def new_pending_filter(chain: EvmChain, client: str, *, full: bool) -> int:
     """Create a filter that reports transactions that become pending, and return its ID."""
     rewinds, following = _begin(chain)
     waiting = _remembered(pool.pending_hashes(chain))
-    made = PollFilter(
+    poll_filter = PollFilter(
         FilterKind.PENDING, client, following, rewinds=rewinds, full=full, reported=waiting
     )
-    return _add(chain, made)
+    return _add(chain, poll_filter)
 
 
 def _begin(chain: EvmChain) -> tuple[int, int]:
@@ -137,13 +137,13 @@ def changes(chain: EvmChain, filter_id: int) -> Changes:
     Raises:
         FilterNotFound: There is no such filter.
     """
-    found = _followed_back(chain, get(chain, filter_id))
-    if found.kind is FilterKind.LOGS:
-        advanced, result = _log_changes(chain, found)
-    elif found.kind is FilterKind.BLOCKS:
-        advanced, result = _block_changes(chain, found)
+    poll_filter = _followed_back(chain, get(chain, filter_id))
+    if poll_filter.kind is FilterKind.LOGS:
+        advanced, result = _log_changes(chain, poll_filter)
+    elif poll_filter.kind is FilterKind.BLOCKS:
+        advanced, result = _block_changes(chain, poll_filter)
     else:
-        advanced, result = _pending_changes(chain, found)
+        advanced, result = _pending_changes(chain, poll_filter)
     if _cache().touch(
         _key(chain, filter_id), chain.settings.filter_lifetime
     ):  # unless it was uninstalled meanwhile
@@ -151,14 +151,16 @@ def changes(chain: EvmChain, filter_id: int) -> Changes:
     return result
 
 
-def _followed_back(chain: EvmChain, found: PollFilter) -> PollFilter:
+def _followed_back(chain: EvmChain, poll_filter: PollFilter) -> PollFilter:
     """Return a filter that continues at the block to which the chain was rewound since the last poll (devnet.md 5)."""
     rewinds = development.conditions(chain).rewinds
-    if rewinds == found.rewinds:
-        return found
-    lowest = rows.lowest_since(chain.db, found.rewinds)
-    following = found.next_number if lowest is None else min(found.next_number, lowest + 1)
-    return replace(found, next_number=following, rewinds=rewinds)
+    if rewinds == poll_filter.rewinds:
+        return poll_filter
+    lowest = rows.lowest_since(chain.db, poll_filter.rewinds)
+    following = (
+        poll_filter.next_number if lowest is None else min(poll_filter.next_number, lowest + 1)
+    )
+    return replace(poll_filter, next_number=following, rewinds=rewinds)
 
 
 def get(chain: EvmChain, filter_id: int) -> PollFilter:
@@ -167,40 +169,40 @@ def get(chain: EvmChain, filter_id: int) -> PollFilter:
     Raises:
         FilterNotFound: There is no such filter.
     """
-    found = _cache().get(_key(chain, filter_id))
-    if not isinstance(found, PollFilter):
+    poll_filter = _cache().get(_key(chain, filter_id))
+    if not isinstance(poll_filter, PollFilter):
         raise FilterNotFound
-    return found
+    return poll_filter
 
 
-def keep(chain: EvmChain, filter_id: int, found: PollFilter) -> None:
+def keep(chain: EvmChain, filter_id: int, poll_filter: PollFilter) -> None:
     """Restart a filter's lifetime."""
     if _cache().touch(_key(chain, filter_id), chain.settings.filter_lifetime):
-        _enter(chain, filter_id, found)
+        _enter(chain, filter_id, poll_filter)
 
 
 def remove(chain: EvmChain, filter_id: int) -> bool:
     """Delete a filter, and return whether it existed."""
-    found = _cache().get(_key(chain, filter_id))
-    if isinstance(found, PollFilter):
-        chain.filter_index.remove(found.client, filter_id)
+    poll_filter = _cache().get(_key(chain, filter_id))
+    if isinstance(poll_filter, PollFilter):
+        chain.filter_index.remove(poll_filter.client, filter_id)
     return bool(_cache().delete(_key(chain, filter_id)))
 
 
-def _log_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
-    assert found.log_filter is not None
+def _log_changes(chain: EvmChain, poll_filter: PollFilter) -> tuple[PollFilter, Changes]:
+    assert poll_filter.log_filter is not None
     head = blocks.head(chain).number
-    first = found.next_number
-    if isinstance(found.first, int):
-        first = max(first, found.first)
-    last = min(head, found.last) if isinstance(found.last, int) else head
+    first = poll_filter.next_number
+    if isinstance(poll_filter.first, int):
+        first = max(first, poll_filter.first)
+    last = min(head, poll_filter.last) if isinstance(poll_filter.last, int) else head
     matching: list[FoundLog] = []
     following = head + 1
     if first <= last:
-        matching, searched = _find_some(chain, found.log_filter, first, last)
+        matching, searched = _find_some(chain, poll_filter.log_filter, first, last)
         if searched < last:
             following = searched + 1
-    advanced = replace(found, next_number=max(found.next_number, following))
+    advanced = replace(poll_filter, next_number=max(poll_filter.next_number, following))
     return advanced, Changes(FilterKind.LOGS, full=False, logs=matching)
 
 
@@ -219,19 +221,19 @@ def _find_some(
             last = (first + last) // 2
 
 
-def _block_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
-    accepted = _unreported(chain, found)
-    advanced = replace(found, next_number=_after(found, accepted))
+def _block_changes(chain: EvmChain, poll_filter: PollFilter) -> tuple[PollFilter, Changes]:
+    accepted = _unreported(chain, poll_filter)
+    advanced = replace(poll_filter, next_number=_after(poll_filter, accepted))
     hashes = [block.hash for block in accepted]
     return advanced, Changes(FilterKind.BLOCKS, full=False, hashes=hashes)
 
 
-def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Changes]:
+def _pending_changes(chain: EvmChain, poll_filter: PollFilter) -> tuple[PollFilter, Changes]:
     """Report transactions that became pending, including those that were mined in the meantime."""
     waiting = pool.pending_hashes(chain)
-    accepted = _unreported(chain, found)
+    accepted = _unreported(chain, poll_filter)
     mined = [transaction.hash for block in accepted for transaction in block.transactions]
-    known = found.reported
+    known = poll_filter.reported
     reported = {known[place : place + REMEMBERED] for place in range(0, len(known), REMEMBERED)}
     # A transaction can be in both lists when its block was accepted in between.
     hashes = [
@@ -239,29 +241,29 @@ def _pending_changes(chain: EvmChain, found: PollFilter) -> tuple[PollFilter, Ch
         for fromkey in dict.fromkeys([*mined, *waiting])
         if fromkey[:REMEMBERED] not in reported
     ]
-    following = _after(found, accepted)
-    advanced = replace(found, next_number=following, reported=_remembered(waiting))
-    return advanced, Changes(FilterKind.PENDING, full=found.full, hashes=hashes)
+    following = _after(poll_filter, accepted)
+    advanced = replace(poll_filter, next_number=following, reported=_remembered(waiting))
+    return advanced, Changes(FilterKind.PENDING, full=poll_filter.full, hashes=hashes)
 
 
-def _unreported(chain: EvmChain, found: PollFilter) -> list[AcceptedBlock]:
+def _unreported(chain: EvmChain, poll_filter: PollFilter) -> list[AcceptedBlock]:
     """Return the blocks since the last poll; if there are too many, the first ones, and the next poll continues."""
-    last = min(blocks.head(chain).number, found.next_number + BLOCKS_A_POLL - 1)
-    numbers = range(found.next_number, last + 1)
+    last = min(blocks.head(chain).number, poll_filter.next_number + BLOCKS_A_POLL - 1)
+    numbers = range(poll_filter.next_number, last + 1)
     return [block for number in numbers if (block := blocks.by_number(chain, number)) is not None]
 
 
-def _after(found: PollFilter, accepted: Sequence[AcceptedBlock]) -> int:
-    return accepted[-1].number + 1 if accepted else found.next_number
+def _after(poll_filter: PollFilter, accepted: Sequence[AcceptedBlock]) -> int:
+    return accepted[-1].number + 1 if accepted else poll_filter.next_number
 
 
 def _remembered(hashes: Sequence[Hash]) -> bytes:
     return b"".join(block_hash[:REMEMBERED] for block_hash in hashes)
 
 
-def _add(chain: EvmChain, made: PollFilter) -> int:
+def _add(chain: EvmChain, poll_filter: PollFilter) -> int:
     filter_id = secrets.randbits(ID_BITS)
-    _store(chain, filter_id, made)
+    _store(chain, filter_id, poll_filter)
     return filter_id
 
 

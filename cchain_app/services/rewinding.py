@@ -56,15 +56,15 @@ def rewind(
     if undone or number < head.number:
         rows.forget_changes(chain.db, number + 1, kept, undone)
     rows.forget_snapshots_above(chain.db, number, kept_changes)
-    found = rows.conditions(chain.db)
+    overrides = rows.conditions(chain.db)
     if number < head.number:
         stored.forget_above(chain.db, number)
-        account_rows.keep_signatures(chain.db, found.signatures, number + 1)
+        account_rows.keep_signatures(chain.db, overrides.signatures, number + 1)
         for listener in chain.on_rewinding:
             listener(number)
-        found = replace(found, rewinds=found.rewinds + 1)
-        rows.add_rewind(chain.db, found.rewinds, number)
-    rows.set_conditions(chain.db, conditions(found))
+        overrides = replace(overrides, rewinds=overrides.rewinds + 1)
+        rows.add_rewind(chain.db, overrides.rewinds, number)
+    rows.set_conditions(chain.db, conditions(overrides))
 
 
 def _rewind_trie(

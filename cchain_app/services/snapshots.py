@@ -39,25 +39,25 @@ def take_snapshot(chain: EvmChain) -> int:
         DevelopmentError: Other nodes follow the chain.
     """
     with exclusively(chain) as head:
-        found = rows.conditions(chain.db)
+        overrides = rows.conditions(chain.db)
         rows.add_snapshot(
             chain.db,
             RestorableState(
-                found.next_snapshot,
+                overrides.next_snapshot,
                 head.number,
                 head.hash,
                 rows.count_before(chain.db, head.number + 1),
                 clock.cchain_offset(),
                 tuple(pool_rows.stored(chain.db)),
-                found.next_timestamp,
-                found.next_base_fee,
-                found.next_prev_randao,
+                overrides.next_timestamp,
+                overrides.next_base_fee,
+                overrides.next_prev_randao,
                 chain.config.chain_id,
             ),
         )
-        rows.set_conditions(chain.db, replace(found, next_snapshot=found.next_snapshot + 1))
+        rows.set_conditions(chain.db, replace(overrides, next_snapshot=overrides.next_snapshot + 1))
     chain.memory.conditions.reset()
-    return found.next_snapshot
+    return overrides.next_snapshot
 
 
 def revert(chain: EvmChain, number: int, *, keep: bool = False) -> bool:
@@ -139,31 +139,31 @@ def reset(chain: EvmChain, fund: Callable[[AcceptedBlock], object] | None = None
 
 def instance_id(chain: EvmChain) -> Hash:
     """Return the random ID that distinguishes this chain from chains before a reset; a reset replaces it."""
-    found = rows.conditions(chain.db)
-    if any(found.instance_id):
-        return found.instance_id
+    overrides = rows.conditions(chain.db)
+    if any(overrides.instance_id):
+        return overrides.instance_id
     with exclusively(chain):
-        found = rows.conditions(chain.db)
-        if not any(found.instance_id):
-            found = replace(found, instance_id=Hash(secrets.token_bytes(32)))
-            rows.set_conditions(chain.db, found)
-    return found.instance_id
+        overrides = rows.conditions(chain.db)
+        if not any(overrides.instance_id):
+            overrides = replace(overrides, instance_id=Hash(secrets.token_bytes(32)))
+            rows.set_conditions(chain.db, overrides)
+    return overrides.instance_id
 
 
-def _as_then(snapshot: RestorableState, found: NextBlockOverrides) -> NextBlockOverrides:
+def _as_then(snapshot: RestorableState, overrides: NextBlockOverrides) -> NextBlockOverrides:
     return replace(
-        found,
+        overrides,
         next_timestamp=snapshot.next_timestamp,
         next_base_fee=snapshot.next_base_fee,
         next_prev_randao=snapshot.next_prev_randao,
     )
 
 
-def _anew(found: NextBlockOverrides) -> NextBlockOverrides:
+def _anew(overrides: NextBlockOverrides) -> NextBlockOverrides:
     return NextBlockOverrides(
         instance_id=Hash(secrets.token_bytes(32)),
-        next_snapshot=found.next_snapshot,
-        rewinds=found.rewinds,
+        next_snapshot=overrides.next_snapshot,
+        rewinds=overrides.rewinds,
     )
 
 

@@ -32,14 +32,17 @@ def next_account_number(db: Database, least: int) -> int:
 
 def account_numbers_of(db: Database, addresses: Iterable[Address]) -> dict[Address, int]:
     """Return the numbers of those of the accounts that this node created."""
-    found = db.objects(models.CreatedAccount).filter(address__in=list(addresses)).order_by()
-    return {Address(bytes(address)): one for address, one in found.values_list("address", "number")}
+    accounts = db.objects(models.CreatedAccount).filter(address__in=list(addresses)).order_by()
+    return {
+        Address(bytes(address)): number
+        for address, number in accounts.values_list("address", "number")
+    }
 
 
 def account_numbers(db: Database) -> list[tuple[int, Address]]:
     """Return number and address of all of them, in order of creation."""
-    found = db.objects(models.CreatedAccount).order_by("number").values_list("number", "address")
-    return [(number, Address(bytes(address))) for number, address in found]
+    accounts = db.objects(models.CreatedAccount).order_by("number").values_list("number", "address")
+    return [(number, Address(bytes(address))) for number, address in accounts]
 
 
 EVERYBODY: Final = None
@@ -63,7 +66,9 @@ def remove_impersonated(db: Database, account: Address | None) -> bool:
 def impersonated(db: Database) -> list[Address]:
     """Return the individually added accounts, in order of addition."""
     named = db.objects(models.Impersonation).exclude(**_is(EVERYBODY)).order_by("id")
-    return [Address(bytes(found)) for found in named.values_list("address", flat=True) if found]
+    return [
+        Address(bytes(address)) for address in named.values_list("address", flat=True) if address
+    ]
 
 
 def is_impersonated(db: Database, account: Address) -> bool:
@@ -82,26 +87,26 @@ def _signature(row: tuple[Any, ...]) -> ImpersonatedSignature:
     return ImpersonatedSignature(number, bytes(signature), Address(bytes(signer)))
 
 
-def set_signature(db: Database, one: ImpersonatedSignature) -> None:
+def set_signature(db: Database, signature: ImpersonatedSignature) -> None:
     """Write a signer, replacing an entry of this signature for the same block. The caller holds lock and transaction."""
     rows = db.objects(models.ImpersonatedSignature)
-    rows.filter(number=one.number, signature=one.signature).delete()
-    rows.create(**one._asdict())
+    rows.filter(number=signature.number, signature=signature.signature).delete()
+    rows.create(**signature._asdict())
 
 
-def keep_signatures(db: Database, found: Iterable[ImpersonatedSignature], number: int) -> None:
+def keep_signatures(db: Database, signatures: Iterable[ImpersonatedSignature], number: int) -> None:
     """Let signatures that were set for later blocks apply from this one on, because it is the next one after a rewind.
 
     The caller holds the lock and the transaction.
 
     Args:
         db: The chain's database.
-        found: All impersonated signatures.
+        signatures: All impersonated signatures.
         number: Height of the block.
     """
-    later = [item for item in found if item.number > number]
-    for other in later:
-        set_signature(db, other._replace(number=number))
+    later = [signature for signature in signatures if signature.number > number]
+    for signature in later:
+        set_signature(db, signature._replace(number=number))
     if later:
         db.objects(models.ImpersonatedSignature).filter(number__gt=number).delete()
 

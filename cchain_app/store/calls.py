@@ -72,19 +72,19 @@ class CallProgressMoved(Exception):
 
 def progress(db: Database) -> CallIndexProgress | None:
     """Return the progress of writing calls, or None if it was never started."""
-    found = db.row(_READ, [_ONLY])
-    return None if found is None else CallIndexProgress(*found)
+    row = db.row(_READ, [_ONLY])
+    return None if row is None else CallIndexProgress(*row)
 
 
 def begin(db: Database) -> CallIndexProgress:
     """Start writing calls, unless that was done before; return the progress."""
-    found = progress(db)
-    if found is None:
+    written = progress(db)
+    if written is None:
         with db.atomic():
             db.execute(_BEGIN, (_ONLY, FIRST))
-            found = progress(db)
-            assert found is not None
-    return found
+            written = progress(db)
+            assert written is not None
+    return written
 
 
 def write(

@@ -86,22 +86,22 @@ class HeadRow(NamedTuple):
 
 def head_pointer(db: Database) -> tuple[int, Hash] | None:
     """Return height and hash of the last block, or None if there is no genesis block."""
-    found = db.row(*POINTER_QUESTION)
-    return None if found is None else (found[0], Hash(bytes(found[1])))
+    row = db.row(*POINTER_QUESTION)
+    return None if row is None else (row[0], Hash(bytes(row[1])))
 
 
 def first_block(db: Database) -> tuple[Hash, int] | None:
     """Return hash and time (Unix seconds) of block 0, or None if it, or the table, does not exist yet."""
     if not db.has_table("cchain_app_block"):
         return None
-    found = db.row("SELECT hash, timestamp FROM cchain_app_block WHERE number = 0")
-    return None if found is None else (Hash(bytes(found[0])), int(found[1]))
+    row = db.row("SELECT hash, timestamp FROM cchain_app_block WHERE number = 0")
+    return None if row is None else (Hash(bytes(row[0])), int(row[1]))
 
 
 def head_row(db: Database) -> HeadRow | None:
     """Return a consistent read of head, generation and chain ID, or None if there is no genesis block."""
-    found = db.row(HEAD_ROW.format(more=""))
-    return None if found is None else read_head(found)
+    row = db.row(HEAD_ROW.format(more=""))
+    return None if row is None else read_head(row)
 
 
 def read_head(row: Sequence[Any]) -> HeadRow:
@@ -149,14 +149,14 @@ def chain_id(db: Database) -> int | None:
     """Return the current chain ID, or None if the genesis block, or the table, does not exist yet."""
     if not db.has_table("cchain_app_chain"):
         return None
-    found = db.row("SELECT chain_id FROM cchain_app_chain")
-    return None if found is None else int(found[0])
+    row = db.row("SELECT chain_id FROM cchain_app_chain")
+    return None if row is None else int(row[0])
 
 
 def first_chain_id(db: Database) -> int | None:
     """Return the chain ID with which the database was created, or None before its genesis block."""
-    found = db.row("SELECT coalesce(first_chain_id, chain_id) FROM cchain_app_chain")
-    return None if found is None else int(found[0])
+    row = db.row("SELECT coalesce(first_chain_id, chain_id) FROM cchain_app_chain")
+    return None if row is None else int(row[0])
 
 
 def set_chain_id(db: Database, chain_id: int) -> None:
@@ -173,14 +173,14 @@ def bring_back_chain_id(db: Database) -> None:
 
 def genesis_hash(db: Database) -> Hash | None:
     """Return the hash of the genesis block with which the database was created, or None before that."""
-    found = db.row("SELECT genesis_hash FROM cchain_app_chain")
-    return None if found is None else Hash(bytes(found[0]))
+    row = db.row("SELECT genesis_hash FROM cchain_app_chain")
+    return None if row is None else Hash(bytes(row[0]))
 
 
 def makes_blocks(db: Database) -> bool:
     """Return whether this node makes blocks on the chain, which is not so on an imported one."""
-    found = db.row("SELECT makes_blocks FROM cchain_app_chain")
-    return found is None or bool(found[0])
+    row = db.row("SELECT makes_blocks FROM cchain_app_chain")
+    return row is None or bool(row[0])
 
 
 def set_makes_blocks(db: Database, *, makes: bool) -> None:
@@ -232,10 +232,10 @@ def load_block(db: Database, number: int, block_format: BlockFormat) -> Accepted
     Raises:
         Block.DoesNotExist: There is no block at this height.
     """
-    found = load_blocks(db, number, number, block_format)
-    if not found:
+    blocks = load_blocks(db, number, number, block_format)
+    if not blocks:
         raise models.Block.DoesNotExist(f"no block {number}")
-    return found[0]
+    return blocks[0]
 
 
 def load_blocks(

@@ -99,9 +99,9 @@ def conditions(db: Database) -> NextBlockOverrides:
     return NextBlockOverrides(**values, signatures=signatures)
 
 
-def set_conditions(db: Database, found: NextBlockOverrides) -> None:
+def set_conditions(db: Database, overrides: NextBlockOverrides) -> None:
     """Write the overrides for future blocks; signatures are written one by one (`impersonation`)."""
-    row = (_ONLY, *(getattr(found, name) for name in _CONDITIONS))
+    row = (_ONLY, *(getattr(overrides, name) for name in _CONDITIONS))
     db.upsert(models.DevelopmentSettings, ("id", *_CONDITIONS), [row])
 
 
@@ -129,9 +129,9 @@ def set_question(number: int) -> Question:
 
 def set_before(db: Database, number: int) -> tuple[int, dict[bytes, Address]]:
     """Return the number of development changes before a block, and the signers set for it, in one statement."""
-    found = db.rows(*set_question(number))
-    (changes,) = (int(item[0]) for item in found if item[0] is not None)
-    signers = {bytes(other[1]): Address(bytes(other[2])) for other in found if other[0] is None}
+    rows = db.rows(*set_question(number))
+    (changes,) = (int(row[0]) for row in rows if row[0] is not None)
+    signers = {bytes(row[1]): Address(bytes(row[2])) for row in rows if row[0] is None}
     return changes, signers
 
 
@@ -157,15 +157,15 @@ def apply(
     """
     new_accounts, new_slots = _write_history(db, head, effect) if head else (set(), set())
     rows: list[Row] = []
-    for place, one in enumerate(changes, first_place):
-        key = (one.address, one.slot)
-        fresh = new_slots if one.kind == STORAGE else new_accounts
-        wrote = (key if one.kind == STORAGE else one.address) in fresh
-        fresh.discard(key if one.kind == STORAGE else one.address)
+    for place, edit in enumerate(changes, first_place):
+        key = (edit.address, edit.slot)
+        fresh = new_slots if edit.kind == STORAGE else new_accounts
+        wrote = (key if edit.kind == STORAGE else edit.address) in fresh
+        fresh.discard(key if edit.kind == STORAGE else edit.address)
         rows.append(
             (
-                models.row_id(head + 1, place), head + 1, one.kind, one.address, one.slot, one.old,
-                one.new, wrote,
+                models.row_id(head + 1, place), head + 1, edit.kind, edit.address, edit.slot, edit.old,
+                edit.new, wrote,
             )
         )  # fmt: skip
     db.insert(models.DevelopmentChange, _CHANGE, rows)
@@ -259,8 +259,8 @@ def snapshot(db: Database, number: int) -> RestorableState | None:
 
 def snapshots(db: Database) -> list[tuple[int, int, Hash]]:
     """Return number, height and hash of each snapshot, in order."""
-    found = db.objects(models.Snapshot).order_by("id").values_list("id", "number", "hash")
-    return [(number, height, Hash(bytes(block))) for number, height, block in found]
+    rows = db.objects(models.Snapshot).order_by("id").values_list("id", "number", "hash")
+    return [(number, height, Hash(bytes(block))) for number, height, block in rows]
 
 
 def forget_snapshots(db: Database, first: int) -> None:
@@ -282,12 +282,12 @@ def forget_snapshots_above(db: Database, number: int, changes: int | None) -> No
 
 
 def _snapshot(row: Sequence[Any]) -> RestorableState:
-    found = RestorableState(*row)
-    randao = found.next_prev_randao
+    state = RestorableState(*row)
+    randao = state.next_prev_randao
     waited = json.loads(row[RestorableState._fields.index("pool")])
-    return found._replace(
-        hash=Hash(bytes(found.hash)),
-        next_base_fee=_amount(found.next_base_fee),
+    return state._replace(
+        hash=Hash(bytes(state.hash)),
+        next_base_fee=_amount(state.next_base_fee),
         next_prev_randao=None if randao is None else Hash(bytes(randao)),
         pool=tuple(
             (bytes.fromhex(raw), Address(bytes.fromhex(sender)), arrival)

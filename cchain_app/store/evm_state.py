@@ -3,11 +3,14 @@
 A value at height N is in the oldest change after N; without such a change it is the current row. Each read is a single
 SQL statement, so that it is correct while a writer commits the next block or prunes old states. A row of rank -1 means
 that the state was pruned. Reads that take several statements check that after the last one (`history`).
+
+All slots of an account and all accounts are yielded in parts, because an account may have millions of slots; after the
+last row each function checks whether the state is still kept, and raises `StatePruned` if it is not.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 from cchain_app import models
 from cchain_app.development.dump import DumpedAccount
@@ -100,9 +103,9 @@ def slot_at(db: Database, address: Address, slot: Slot, number: int) -> Word:
 def has_storage_at(db: Database, address: Address, number: int) -> bool:
     """Return whether an account had a nonzero slot as of block `number`. Raises as `account_at`."""
     first, last = address + bytes(32), address + b"\xff" * 32
-    found = db.row(_HAS_STORAGE, (first, last, number, first, last, number, ZERO_WORD, number))
+    row = db.row(_HAS_STORAGE, (first, last, number, first, last, number, ZERO_WORD, number))
     verify_state(db, number)
-    return found is not None
+    return row is not None
 
 
 def code(db: Database, code_hash: Hash) -> bytes:
@@ -124,19 +127,19 @@ def accounts_questions(db: Database, addresses: Iterable[Address]) -> list[Quest
 
 def accounts_now(db: Database, addresses: Iterable[Address]) -> dict[Address, AccountState]:
     """Return those of the accounts that exist at the head; one statement reads hundreds."""
-    found: dict[Address, AccountState] = {}
+    accounts: dict[Address, AccountState] = {}
     for address, nonce, balance, code_hash in db.rows_by_keys(_ACCOUNTS, sorted(addresses)):
         state = AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
-        found[Address(bytes(address))] = state
-    return found
+        accounts[Address(bytes(address))] = state
+    return accounts
 
 
 def slots_now(db: Database, keys: Iterable[bytes]) -> dict[bytes, Word]:
     """Return the values of slots at the head by key (address and slot); zero if not set."""
     wanted = list(keys)
     values = dict.fromkeys(wanted, ZERO_WORD)
-    found = db.rows_by_keys(_SLOTS, wanted)
-    values.update((bytes(key), Word(bytes(value))) for key, value in found)
+    rows = db.rows_by_keys(_SLOTS, wanted)
+    values.update((bytes(key), Word(bytes(value))) for key, value in rows)
     return values
 
 
@@ -150,18 +153,18 @@ def before_blocks(db: Database, first: int, last: int) -> dict[int, Values]:
     Raises as `account_at`, for the state before the first block.
     """
     keys = {"id__gte": models.row_id(first), "id__lt": models.row_id(last + 1)}
-    found: dict[int, Values] = {number: ({}, {}) for number in range(first, last + 1)}
+    values_before: dict[int, Values] = {number: ({}, {}) for number in range(first, last + 1)}
     accounts = db.objects(models.AccountChange).filter(**keys)
     for key, address, *values in accounts.values_list(
         "id", "address", "nonce", "balance", "code_hash"
     ):
-        found[models.height_of(key)][0][Address(bytes(address))] = account_of(*values)
+        values_before[models.height_of(key)][0][Address(bytes(address))] = account_of(*values)
     slots = db.objects(models.StorageChange).filter(**keys)
     for key, place, value in slots.values_list("id", "key", "value"):
         slot = Address(bytes(place[:20])), Slot(bytes(place[20:]))
-        found[models.height_of(key)][1][slot] = Word(bytes(value))
+        values_before[models.height_of(key)][1][slot] = Word(bytes(value))
     verify_state(db, max(first - 1, 0))
-    return found
+    return values_before
 
 
 def all_accounts(db: Database) -> Iterator[tuple[Address, DumpedAccount]]:
@@ -216,8 +219,10 @@ class NodeRows:
 
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the nodes with these keys, in the same order; None for those that do not exist."""
-        found = {bytes(key): bytes(rlp) for key, rlp in self._db.rows_by_keys(_NODES, list(keys))}
-        return [found.get(key) for key in keys]
+        rows_by_key = {
+            bytes(key): bytes(rlp) for key, rlp in self._db.rows_by_keys(_NODES, list(keys))
+        }
+        return [rows_by_key.get(key) for key in keys]
 
 
 def account_of(nonce: Any, balance: Any, code_hash: Any) -> AccountState | None:
@@ -225,3 +230,69 @@ def account_of(nonce: Any, balance: Any, code_hash: Any) -> AccountState | None:
     if nonce is None:
         return None
     return AccountState(int(nonce), int(balance), Hash(bytes(code_hash)))
+
+
+_SLOTS_OF_ACCOUNT: Final = """
+SELECT slot.key, slot.value FROM cchain_app_storageslot AS slot
+WHERE slot.key BETWEEN %s AND %s AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_storagechange AS later
+  WHERE later.key = slot.key AND later.number > %s)
+UNION ALL
+SELECT oldest.key, oldest.value FROM cchain_app_storagechange AS oldest
+WHERE oldest.key BETWEEN %s AND %s AND oldest.number > %s AND oldest.value <> %s AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_storagechange AS older
+  WHERE older.key = oldest.key AND older.number > %s AND older.number < oldest.number)
+"""
+
+_ALL_ADDRESSES: Final = """
+SELECT account.address FROM cchain_app_account AS account
+WHERE NOT EXISTS (
+  SELECT 1 FROM cchain_app_accountchange AS later
+  WHERE later.address = account.address AND later.number > %s)
+UNION ALL
+SELECT oldest.address FROM cchain_app_accountchange AS oldest
+WHERE oldest.id >= %s AND oldest.nonce IS NOT NULL AND NOT EXISTS (
+  SELECT 1 FROM cchain_app_accountchange AS older
+  WHERE older.address = oldest.address AND older.number > %s AND older.number < oldest.number)
+"""
+
+_CHANGED: Final = """
+SELECT {key}, COUNT(*) FROM {table} WHERE id >= %s AND id < %s GROUP BY {key}
+"""
+
+
+def slots_at(db: Database, address: Address, number: int) -> Iterator[tuple[Slot, Word]]:
+    """Yield the slots of an account that were nonzero as of block `number`, in no order."""
+    first, last = address + bytes(32), address + b"\xff" * 32
+    params = (first, last, number, first, last, number, ZERO_WORD, number)
+    for key, value in in_pieces(db, _SLOTS_OF_ACCOUNT, params):
+        yield Slot(bytes(key)[20:]), Word(bytes(value))
+    verify_state(db, number)
+
+
+def addresses_at(db: Database, number: int) -> Iterator[Address]:
+    """Yield the accounts that existed as of block `number`, in no order."""
+    params = (number, models.row_id(number + 1), number)
+    for (address,) in in_pieces(db, _ALL_ADDRESSES, params):
+        yield Address(bytes(address))
+    verify_state(db, number)
+
+
+def changed_accounts(db: Database, first: int, last: int) -> Iterator[tuple[Address, int]]:
+    """Yield the accounts that blocks `first` to `last` changed, and how many of these blocks did."""
+    sql = _CHANGED.format(key="address", table="cchain_app_accountchange")
+    for address, count in in_pieces(db, sql, _row_ids(first, last)):
+        yield Address(bytes(address)), count
+    verify_state(db, first - 1)
+
+
+def changed_slots(db: Database, first: int, last: int) -> Iterator[tuple[Address, Slot, int]]:
+    """Yield the slots that blocks `first` to `last` changed, and how many of these blocks did."""
+    sql = _CHANGED.format(key="key", table="cchain_app_storagechange")
+    for key, count in in_pieces(db, sql, _row_ids(first, last)):
+        yield Address(bytes(key)[:20]), Slot(bytes(key)[20:]), count
+    verify_state(db, first - 1)
+
+
+def _row_ids(first: int, last: int) -> tuple[int, int]:
+    return models.row_id(first), models.row_id(last + 1)

@@ -28,17 +28,17 @@ def read_fork(db: Database) -> ForkOrigin | None:
     if not db.has_table("cchain_app_forkedleaf"):
         return None
     # The database of an older version may not have all other columns.
-    found = db.objects(models.Chain).only(*_FORK).first()
-    if found is None or found.fork_number is None:
+    row = db.objects(models.Chain).only(*_FORK).first()
+    if row is None or row.fork_number is None:
         return None
     return ForkOrigin(
-        url=found.fork_url or "",
-        number=found.fork_number,
-        hash=Hash(bytes(found.genesis_hash)),
-        chain_id=found.chain_id,
-        gas_limit=db.objects(models.Block).get(number=found.fork_number).gas_limit,
-        block=found.fork_block or {},
-        transaction=None if found.fork_transaction is None else Hash(bytes(found.fork_transaction)),
+        url=row.fork_url or "",
+        number=row.fork_number,
+        hash=Hash(bytes(row.genesis_hash)),
+        chain_id=row.chain_id,
+        gas_limit=db.objects(models.Block).get(number=row.fork_number).gas_limit,
+        block=row.fork_block or {},
+        transaction=None if row.fork_transaction is None else Hash(bytes(row.fork_transaction)),
     )
 
 
@@ -67,8 +67,8 @@ def known_accounts(
     db: Database, addresses: Iterable[Address]
 ) -> dict[Address, AccountState | None]:
     """Return those of the accounts that were fetched, as of the fork block."""
-    found = db.rows_by_keys(_ACCOUNTS, list(addresses))
-    return {Address(bytes(row[0])): evm_state.account_of(*row[1:]) for row in found}
+    rows = db.rows_by_keys(_ACCOUNTS, list(addresses))
+    return {Address(bytes(row[0])): evm_state.account_of(*row[1:]) for row in rows}
 
 
 def known_slots(db: Database, keys: Iterable[bytes]) -> set[bytes]:
@@ -95,7 +95,7 @@ def keep(
     with db.atomic():
         db.acquire(Lock.CCHAIN)
         there = known_accounts(db, accounts)
-        new = {address: one for address, one in accounts.items() if address not in there}
+        new = {address: account for address, account in accounts.items() if address not in there}
         codes = {
             item.state.code_hash: item.code for item in new.values() if item.state and item.code
         }
@@ -104,15 +104,15 @@ def keep(
             ignore_conflicts=True,
         )
         columns = ("address", "nonce", "balance", "code_hash")
-        rows = [(address, *(one.state or (None,) * 3)) for address, one in new.items()]
+        rows = [(address, *(account.state or (None,) * 3)) for address, account in new.items()]
         db.insert(models.ForkedAccount, columns, rows)
         db.insert(models.Account, columns, (row for row in rows if row[1] is not None))
         by_key = {address + slot: value for (address, slot), value in slots.items()}
         for key in known_slots(db, by_key):
             del by_key[key]
         db.insert(models.ForkedSlot, ("key", "value"), by_key.items())
-        set_ones = [(key, value) for key, value in by_key.items() if value != ZERO_WORD]
-        db.insert(models.StorageSlot, ("key", "value"), set_ones)
+        nonzero = [(key, value) for key, value in by_key.items() if value != ZERO_WORD]
+        db.insert(models.StorageSlot, ("key", "value"), nonzero)
 
 
 def keep_hash(db: Database, number: int, block_hash: Hash) -> None:
@@ -131,8 +131,8 @@ def add_leaves(db: Database, number: int, keys: Iterable[bytes]) -> None:
 
 def leaves_above(db: Database, number: int) -> set[bytes]:
     """Return the accounts and slots that only the state roots of blocks above a height include."""
-    found = db.objects(models.ForkedLeaf).filter(number__gt=number)
-    return {bytes(key) for key in found.values_list("key", flat=True)}
+    leaves = db.objects(models.ForkedLeaf).filter(number__gt=number)
+    return {bytes(key) for key in leaves.values_list("key", flat=True)}
 
 
 def leaves_of(db: Database, keys: Iterable[bytes]) -> dict[bytes, int]:

@@ -68,8 +68,8 @@ def read_first_state(answer: Rows) -> int:
 
 def first_call(db: Database) -> int:
     """Return the first block whose calls are kept as rows, if they are written already."""
-    found = db.row(_FIRST_CALL)
-    return 0 if found is None else int(found[0])
+    row = db.row(_FIRST_CALL)
+    return 0 if row is None else int(row[0])
 
 
 def verify_state(db: Database, number: int) -> None:
@@ -84,8 +84,8 @@ def verify_state(db: Database, number: int) -> None:
 
 def state_pruned(db: Database, number: int) -> StatePruned:
     """Return the error for a pruned state after a block."""
-    found = db.row(_ROOT, [number])
-    return StatePruned(number, bytes(32) if found is None else bytes(found[0]))
+    row = db.row(_ROOT, [number])
+    return StatePruned(number, bytes(32) if row is None else bytes(row[0]))
 
 
 def keep_states_from(db: Database, number: int) -> None:

@@ -48,10 +48,10 @@ def head_after(db: Database, number: int) -> tuple[chain.HeadRow, Hash | None] |
 
     Return None if there is no genesis block.
     """
-    found = db.row(*head_question(number))
-    if found is None:
+    row = db.row(*head_question(number))
+    if row is None:
         return None
-    *head, seen = found
+    *head, seen = row
     return chain.read_head(head), None if seen is None else Hash(bytes(seen))
 
 

@@ -38,8 +38,8 @@ def decode(types: Sequence[str], data: bytes) -> tuple[Value, ...]:
     # Imported here: it takes a fifth of a second, and most chains never log.
     from cchain_app.transaction_log import bounded_abi
 
-    found = bounded_abi.decode(types, data, most=MAX_BYTES)
-    return tuple(_value(type_, value) for type_, value in zip(types, found, strict=True))
+    values = bounded_abi.decode(types, data, most=MAX_BYTES)
+    return tuple(_value(type_, value) for type_, value in zip(types, values, strict=True))
 
 
 def _value(type_: str, value: object) -> Value:

@@ -156,11 +156,11 @@ class KnownSignatures:
 
     def error(self, output: bytes) -> str | None:
         """Return an error with its arguments; None for an unknown error or a malformed encoding."""
-        found = self._errors.get(output[:SELECTOR_BYTES])
-        if found is None or len(output) > _MAX_SHOWN:
+        declaration = self._errors.get(output[:SELECTOR_BYTES])
+        if declaration is None or len(output) > _MAX_SHOWN:
             return None
         try:
-            values = decode(found.types, output[SELECTOR_BYTES:])
+            values = decode(declaration.types, output[SELECTOR_BYTES:])
         except Undecodable:
             return None
-        return f"{found.name}({', '.join(map(text_of, values))})"
+        return f"{declaration.name}({', '.join(map(text_of, values))})"

@@ -6,7 +6,7 @@ import pytest
 
 from cchain_app import models
 from cchain_app.apps import evm_chain
-from cchain_app.store import evm_state, state_ranges
+from cchain_app.store import evm_state
 from primitives.evm import ZERO_WORD, Address, Slot, Word
 from primitives.hashing import EMPTY_HASH
 
@@ -61,7 +61,7 @@ def test_slots_are_those_of_the_height(seed: int) -> None:
         put_slots(address, chance)
     for number in range(HEIGHTS):
         words = {slot: evm_state.slot_at(db, ACCOUNT, slot, number) for slot in SLOTS}
-        found = list(state_ranges.slots_at(db, ACCOUNT, number))
+        found = list(evm_state.slots_at(db, ACCOUNT, number))
         assert len(found) == len(dict(found))
         assert dict(found) == {slot: word for slot, word in words.items() if word != ZERO_WORD}
 
@@ -72,7 +72,7 @@ def test_accounts_are_those_of_the_height(seed: int) -> None:
     for address in ADDRESSES:
         put_account(address, chance)
     for number in range(HEIGHTS):
-        found = list(state_ranges.addresses_at(db, number))
+        found = list(evm_state.addresses_at(db, number))
         assert sorted(found) == [
             item for item in ADDRESSES if evm_state.account_at(db, item, number) is not None
         ]
@@ -94,9 +94,9 @@ def test_changes_are_counted_by_blocks(seed: int) -> None:
         keys = [
             bytes(item.key) for item in models.StorageChange.objects.all() if item.number in within
         ]
-        assert dict(state_ranges.changed_accounts(db, first, last)) == {
+        assert dict(evm_state.changed_accounts(db, first, last)) == {
             account: accounts.count(account) for account in accounts
         }
-        assert {(a, s): count for a, s, count in state_ranges.changed_slots(db, first, last)} == {
+        assert {(a, s): count for a, s, count in evm_state.changed_slots(db, first, last)} == {
             (Address(key[:20]), Slot(key[20:])): keys.count(key) for key in keys
         }
