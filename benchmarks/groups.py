@@ -10,7 +10,6 @@ from benchmarks import workloads_import as imports
 from benchmarks import workloads_network as network
 from benchmarks import workloads_platform_read as platform_reads
 from benchmarks import workloads_platform_write as platform_writes
-from benchmarks import workloads_processes as processes
 from benchmarks import workloads_read as reads
 from benchmarks import workloads_slots as slots
 from benchmarks import workloads_start as start
@@ -57,12 +56,7 @@ GROUPS = (
         alone=strangers.alone,
     ),
     Group("busy", busy.prepare, busy.BUSY),
-    Group(
-        "second worker",
-        processes.prepare,
-        (processes.SECOND_WORKER,),
-        alone=processes.two_workers,
-    ),
+    Group("cores", slots.prepare, (slots.ALL_CORES,), alone=slots.alone),
     # Separate servers: a peer that stalls in one row must not affect the next.
     Group("transfers", writes.prepare_singles, (writes.SINGLE_TRANSFERS,)),
     Group("batched transfers", writes.prepare_batches, (writes.BATCHED_TRANSFERS,)),

@@ -16,8 +16,6 @@ from tests.servers.ports import free_ports
 
 TICKS = os.sysconf("SC_CLK_TCK")
 """Ticks per second of the clock that counts processor time."""
-_LISTENS = "0A"
-"""State of a listening socket in the kernel's tables."""
 
 
 class StartFailed(Exception):
@@ -50,8 +48,6 @@ class Kind:
     """Seconds until the first answer at most."""
     grace: float = 5.0
     """Seconds that the server has to end."""
-    listeners: int = 1
-    """Sockets that listen at its port when it is complete: a second, reading process starts later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,20 +112,10 @@ def _wait_for(server: Server, output: Path) -> None:
             client = Client(Http(server.endpoint))
             client.call(server.kind.probe)
             client.close()
-            if _listeners(server.endpoint.port) >= server.kind.listeners:
-                return
+            return
         time.sleep(server.kind.look)
     tail = output.read_text(errors="replace").splitlines()[-15:]
     raise StartFailed("\n".join([f"{server.kind.title} did not start", *tail]))
-
-
-def _listeners(port: int) -> int:
-    """Return how many sockets listen at a port, from the kernel's tables."""
-    tables = (Path("/proc/net") / name for name in ("tcp", "tcp6"))
-    rows = [
-        row.split() for table in tables if table.exists() for row in table.read_text().splitlines()
-    ]
-    return sum(row[1].endswith(f":{port:04X}") and row[3] == _LISTENS for row in rows)
 
 
 def _end(process: subprocess.Popen[bytes], grace: float) -> None:

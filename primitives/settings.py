@@ -66,7 +66,8 @@ class CommonSettings:
     )
     web_workers: int = flag(
         1,
-        "Processes of the web server; in the embedded profile all but one only answer reads.",
+        "Processes of the web server in the production profile. The embedded profile is one process, whose "
+        "calls use all cores.",
         least=1,
     )
     allowed_origins: tuple[str, ...] = flag(

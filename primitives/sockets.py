@@ -33,7 +33,7 @@ def unbracketed(host: str) -> str:
     return host.removeprefix("[").removesuffix("]")
 
 
-def bound_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.socket]:
+def bound_sockets(host: str, port: int) -> list[socket.socket]:
     """Return sockets bound to each address of a host, all to the same port, not yet listening.
 
     Unspecified: `::`, `*` and an empty host mean all addresses, IPv4 and IPv6, with a socket for each
@@ -43,7 +43,6 @@ def bound_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.
     Args:
         host: A name, an address, or a host that means all addresses.
         port: The port; 0: any free port.
-        shared: Whether other sockets of this user may be bound to the same port.
 
     Raises:
         socket.gaierror: The name cannot be resolved.
@@ -54,7 +53,7 @@ def bound_sockets(host: str, port: int, *, shared: bool = False) -> list[socket.
     while True:
         attempts -= 1
         try:
-            return _bind(addresses, port, shared=shared)
+            return _bind(addresses, port)
         except OSError as error:
             if error.errno != errno.EADDRINUSE or not attempts:
                 raise
@@ -69,13 +68,13 @@ def _addresses(host: str) -> list[Address]:
     return list(dict.fromkeys((family, address) for family, _, _, _, address in addresses))
 
 
-def _bind(addresses: list[Address], port: int, *, shared: bool) -> list[socket.socket]:
+def _bind(addresses: list[Address], port: int) -> list[socket.socket]:
     bound: list[socket.socket] = []
     absent: OSError | None = None
     with ExitStack() as unfinished:
         for family, (host, _, *scope) in addresses:
             try:
-                sock = _bound_socket(family, (host, port, *scope), shared=shared)
+                sock = _bound_socket(family, (host, port, *scope))
             except OSError as error:
                 if error.errno not in _ABSENT:
                     raise
@@ -89,14 +88,10 @@ def _bind(addresses: list[Address], port: int, *, shared: bool) -> list[socket.s
     return bound
 
 
-def _bound_socket(
-    family: socket.AddressFamily, address: tuple[Any, ...], *, shared: bool
-) -> socket.socket:
+def _bound_socket(family: socket.AddressFamily, address: tuple[Any, ...]) -> socket.socket:
     with ExitStack() as unfinished:
         sock = unfinished.enter_context(socket.socket(family, socket.SOCK_STREAM))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if shared:
-            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         sock.bind(address)

@@ -4,7 +4,7 @@ All of them are bounded. The process that writes a block advances its own memory
 Other processes are notified by an event and forget the changed values (`selectors.blocks.catch_up`).
 
 Hooks publish a change to the other processes of the machine before any response reveals it. They do nothing unless
-they are set: `BlockMemory.before_move`, `Memory.on_rewind`, `on_change` and `until_told`, and those of the pool.
+they are set: `BlockMemory.before_move` and `Memory.on_rewind`.
 """
 
 import threading
@@ -47,15 +47,6 @@ class PoolTag(NamedTuple):
 
 def _nobody_listens(_number: int, _begins: bool) -> None:  # noqa: FBT001
     """Ignore a new head; the default hook."""
-
-
-def _at_once(_number: int) -> None:
-    """Return immediately; the default hook."""
-
-
-def _never() -> int:
-    """Return 0: no other process has changed anything."""
-    return 0
 
 
 def _nothing() -> None:
@@ -194,20 +185,16 @@ class TransactionMemory:
 class PoolMemory:
     """Pending nonces, valid as long as neither the pool nor the head has changed.
 
-    Only for the embedded profile: there all changes of the pool happen in one process. That is either this process,
-    or `changed_elsewhere` returns its number of changes.
+    Only for the embedded profile: there all changes of the pool happen in this process.
     """
 
     def __init__(self, *, senders: int) -> None:
-        self._changes = 0
+        self.changes = 0
+        """Number of changes of the pool."""
         self._nonces: BoundedCache[Address, tuple[tuple[int, int | None], int]] = BoundedCache(
             senders
         )
         self.asked = HitCounter()
-        self.on_change: Callable[[], None] = _nothing
-        """Called after a commit that changed the pool."""
-        self.changed_elsewhere: Callable[[], int] = _never
-        """Returns the number of changes by another process."""
         self.entries: Mapping[PoolKey, PoolEntry] = {}
         """The pool's rows when they were last read: a row with a given key and hash never changes."""
 
@@ -218,15 +205,9 @@ class PoolMemory:
         """Return the tag that identifies the current pool and head. Take it before reading a nonce."""
         return self.changes, state.number
 
-    @property
-    def changes(self) -> int:
-        """Number of changes of the pool."""
-        return self._changes + self.changed_elsewhere()
-
     def changed(self) -> None:
         """Record that the pool has changed: to be called after each commit that changed it."""
-        self._changes += 1
-        self.on_change()
+        self.changes += 1
 
     def reset(self) -> None:
         """Forget all nonces and entries."""
@@ -353,24 +334,10 @@ class Memory:
         """The number of rewinds (`chaindb.generation`) when the memory last agreed with the rows."""
         self.on_rewind: Callable[[], object] = _nothing
         """Called after the commit of a rewind."""
-        self.on_change: Callable[[], object] = _nothing
-        """Called after the commit of a manual change; the readers of the embedded profile may have cached the old values."""
-        self.until_told: Callable[[int], None] = _at_once
-        """Blocks the thread until the writing process has published a head at this height or above."""
         if answers is not None:
             self.blocks.on_move = answers.begin_move
             self.blocks.on_head = answers.set_head
             self.conditions.on_reset = answers.end_epoch
-
-    def changed_elsewhere(self, number: int) -> None:
-        """Invalidate all values that another process may have changed manually at this height."""
-        with self.moving:
-            self.conditions.reset()
-            # Or above: the next block may have been followed before the change was noticed.
-            if self.state.number is not None and self.state.number >= number:
-                self.state.reset(self.state.number)
-        self.pool.changed()
-        self.counts.reset()
 
     def kept(self) -> dict[str, CacheUsage]:
         """Return the size and the hits of each cache, for monitoring."""

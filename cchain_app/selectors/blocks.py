@@ -90,7 +90,6 @@ def _catch_up(chain: EvmChain) -> AcceptedBlock | None:
     if found is None:
         raise NoGenesis
     (number, block_hash, generation, chain_id), hash_at_seen = found
-    remembered.until_told(number)
     chain.go_by(chain_id)
     old = seen if generation == remembered.generation else None
     if old is not None and (number, block_hash) == (old.number, old.hash):

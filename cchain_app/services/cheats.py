@@ -238,14 +238,13 @@ class _AppliedEdits:
 
 
 def _tell(chain: EvmChain, head: AcceptedBlock, effect: StateChanges) -> None:
-    """Update this process's memory, and notify readers of the changed values."""
+    """Update this process's memory with the changed values."""
     with chain.memory.moving:
         chain.memory.state.change(head.number, effect)
         if lower_a_nonce(effect):
             chain.memory.conditions.reset()  # they contain the flag for lowered nonces
     chain.memory.pool.changed()
     chain.memory.counts.reset()  # with another nonce, other transactions are executable
-    chain.memory.on_change()
 
 
 def change_conditions(
@@ -262,7 +261,6 @@ def change_conditions(
         rows.set_conditions(chain.db, overrides)
     chain.memory.conditions.reset()
     chain.memory.pool.changed()
-    chain.memory.on_change()
     return overrides
 
 
@@ -295,4 +293,3 @@ def set_chain_id(chain: EvmChain, chain_id: int) -> None:
         stored.set_chain_id(chain.db, chain_id)
     with chain.memory.moving:
         chain.go_by(chain_id)
-    chain.memory.on_change()

@@ -39,12 +39,12 @@ class Process(NamedTuple):
     """A running process of the node."""
 
     role: str
-    """ "web", "producer", "worker", "beat", "network"; "node" for a single process, "reader" for its read workers."""
+    """ "web", "producer", "worker", "beat", "network"; "node" for a single process."""
     pid: int
 
 
 class Alone:
-    """The only process of the embedded profile without readers."""
+    """The only process of the embedded profile."""
 
     def __init__(self, process: ProcessMetrics) -> None:
         self.process = process

@@ -13,5 +13,5 @@ class Current(Protocol):
     def is_current(self) -> bool:
         """Return whether this process knows all events announced so far."""
 
-    def when_current(self, then: Callable[[bool], None]) -> None:
-        """Catch up with the announced events, then call `then` with whether that succeeded; never synchronously."""
+    def when_current(self, then: Callable[[], None]) -> None:
+        """Try to catch up with the announced events, then call `then`; never synchronously."""

@@ -130,7 +130,7 @@ class DirectProtocol(GuardedProtocol):
         path, _, _ = data.removeprefix(b"POST ").partition(b" ")
         return path not in self.untold_paths
 
-    def _go_on_at_head(self, data: bytes, _is_current: bool) -> None:  # noqa: FBT001  # as it is called
+    def _go_on_at_head(self, data: bytes) -> None:
         """Process the data that waited until this process had caught up with another one."""
         self._is_awaited = False
         if self.transport.is_closing():

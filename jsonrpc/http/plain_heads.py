@@ -4,7 +4,7 @@ A head that is unusual in any way is left to a complete parser.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -19,11 +19,11 @@ _HEADS: Final = 4096
 _HEADER: Final = re.compile(rb"([A-Za-z0-9-]+): ?([\x21-\x7e]+(?: [\x21-\x7e]+)*)")
 """A header in the usual format."""
 
-CHANGING: Final = frozenset({b"transfer-encoding", b"expect", b"upgrade", b"connection"})
-"""Headers that change the meaning of the following bytes, except for a `connection` that is kept alive."""
-
-_REFUSED: Final = CHANGING | {b"x-forwarded-for"}
-"""Those headers, and one that may occur several times."""
+_REFUSED: Final = frozenset({
+    b"transfer-encoding", b"expect", b"upgrade", b"connection", b"x-forwarded-for",
+})  # fmt: skip
+"""Headers that change the meaning of the following bytes, except for a `connection` that is kept alive, and one that may
+occur several times."""
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values."""
@@ -110,9 +110,7 @@ def ending(response: bytes) -> bytes:
     return response.replace(b"\r\n\r\n", b"\r\nconnection: close\r\n\r\n", 1)
 
 
-def read_headers(
-    lines: Iterable[bytes], refused: Collection[bytes] = _REFUSED
-) -> dict[bytes, bytes] | None:
+def read_headers(lines: Iterable[bytes]) -> dict[bytes, bytes] | None:
     """Return headers by their names in lower case; None if one is unusual, repeated, or refused."""
     headers: dict[bytes, bytes] = {}
     for line in lines:
@@ -120,7 +118,7 @@ def read_headers(
         if match is None:
             return None
         name = match[1].lower()
-        if name in headers or (name in refused and not _is_keep_alive(name, match[2])):
+        if name in headers or (name in _REFUSED and not _is_keep_alive(name, match[2])):
             return None
         headers[name] = match[2]
     return headers

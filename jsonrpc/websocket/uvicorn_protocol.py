@@ -145,7 +145,7 @@ class GuardedWebSocket(WebSocketsSansIOProtocol):
         self.transport.pause_reading()
         current.when_current(self._is_current)
 
-    def _is_current(self, _could_be: bool) -> None:  # noqa: FBT001  # as it is called
+    def _is_current(self) -> None:
         self._waits_to_be_current = False
         if not self.transport.is_closing():
             self._go_on()

@@ -1,22 +1,19 @@
 """The page of shared memory in which the processes of one machine publish a chain's head.
 
-In the embedded profile one process publishes and all others read (`nodeproject.processes.readers`); in the production profile
-every process publishes (`nodeproject.heads.sync`). If the published height is too low, readers query the database
-once more than needed; if it is too high, they miss blocks. So a process that may have missed a rewind publishes the
-lower height.
+Every process publishes (`nodeproject.heads.sync`). If the published height is too low, others query the database once more than
+needed; if it is too high, they miss blocks. So a process that may have missed a rewind publishes the lower height.
 """
 
 import fcntl
 import mmap
 import os
-import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-_VERSION, _HEIGHT, _CHANGED, _POOL, _BEGUN = range(5)
+_VERSION, _HEIGHT, _BEGUN = range(3)
 """Indexes of 64-bit words, each written and read atomically."""
 
 
@@ -31,12 +28,12 @@ class HeadPage:
     """The published head. Thread-safe.
 
     Args:
-        descriptor: Of a page that another process has created and this one has inherited; None creates a page.
+        descriptor: Of the page's open file.
     """
 
-    def __init__(self, descriptor: int | None = None) -> None:
-        self.descriptor: Final = _new_page() if descriptor is None else descriptor
-        self._words = memoryview(mmap.mmap(self.descriptor, mmap.PAGESIZE)).cast("Q")
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor: Final = descriptor
+        self._words = memoryview(mmap.mmap(descriptor, mmap.PAGESIZE)).cast("Q")
         self._lock = threading.Lock()
 
     @classmethod
@@ -62,23 +59,13 @@ class HeadPage:
 
     @property
     def version(self) -> int:
-        """The number of published heads and changes; a process that knows another number is behind."""
+        """The number of published heads; a process that knows another number is behind."""
         return self._words[_VERSION]
 
     @property
     def height(self) -> int:
         """The height of the last published head."""
         return self._words[_HEIGHT]
-
-    @property
-    def changed(self) -> int:
-        """The number of changes made by cheats, which only the embedded profile has."""
-        return self._words[_CHANGED]
-
-    @property
-    def pool(self) -> int:
-        """The number of pool changes; readers cache the pool's contents under this number."""
-        return self._words[_POOL]
 
     @property
     def begun(self) -> int:
@@ -107,28 +94,14 @@ class HeadPage:
                 return None
             words[_BEGUN] += begins  # before a height that may be lower
             words[_HEIGHT] = height
-            return self._told()
-
-    def tell_change(self) -> None:
-        """Publish that a cheat has changed something, before any request is answered from the change."""
-        with self._alone():
-            self._words[_CHANGED] += 1
-            self._told()
-
-    def tell_pool(self) -> None:
-        """Publish a change of the pool, after the commit."""
-        with self._alone():
-            self._words[_POOL] += 1
-
-    def _told(self) -> Published:
-        # Last: a process that sees the new version also sees all other values.
-        self._words[_VERSION] += 1
-        return Published(self._words[_VERSION], self._words[_BEGUN])
+            # Last: a process that sees the new version also sees all other values.
+            words[_VERSION] += 1
+            return Published(words[_VERSION], words[_BEGUN])
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Exclude other threads and processes that publish."""
-        with self._lock, _locked(self.descriptor):
+        with self._lock, _locked(self._descriptor):
             yield
 
 
@@ -144,14 +117,3 @@ def _locked(descriptor: int) -> Iterator[None]:
         yield
     finally:
         fcntl.lockf(descriptor, fcntl.LOCK_UN)
-
-
-def _new_page() -> int:
-    """Return the descriptor of a page of zeros, which has no name and disappears with its last user."""
-    if hasattr(os, "memfd_create"):  # a container may have no writable directory
-        descriptor = os.memfd_create("head")
-        os.truncate(descriptor, mmap.PAGESIZE)
-        return descriptor
-    with tempfile.TemporaryFile() as file:
-        file.truncate(mmap.PAGESIZE)
-        return os.dup(file.fileno())

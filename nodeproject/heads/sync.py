@@ -1,8 +1,7 @@
 """Keeps the processes of one machine at the same head: each publishes it in shared memory before it answers.
 
-The readers of the embedded profile follow the head of a single publisher (`nodeproject.processes.readers`); in the production
-profile every process publishes, and those with RPC interfaces follow. Processes on other machines learn of a head by
-chain events, some milliseconds later.
+Only the production profile has several processes. Every one of them publishes, and those with RPC interfaces follow.
+Processes on other machines learn of a head by chain events, some milliseconds later.
 """
 
 import asyncio
@@ -10,8 +9,6 @@ import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
-
-from typing_extensions import override
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
@@ -25,97 +22,17 @@ LOOK_SECONDS: Final = 3.0
 
 _log: Final = logging.getLogger(__name__)
 
-Then = Callable[[bool], None]
-"""Called on the event loop; its argument is whether this process has reached the state that was published."""
+Then = Callable[[], None]
+"""Continues a request, on the event loop."""
 
 
-class SyncedHead:
-    """A process's memory of the chain, kept in step with the shared page; a `jsonrpc.http.fast_path.Current` of one event loop.
-
-    Args:
-        chain: The chain.
-        page: The shared page.
-    """
-
-    def __init__(self, chain: EvmChain, page: HeadPage) -> None:
-        self._chain = chain
-        self._page = page
-        self._version = -1
-        """The page's version that this process has reached last."""
-        self._waiting: list[Then] = []
-        self._reaching: asyncio.Task[None] | None = None
-        self._looking: asyncio.Future[None] | None = None
-        """The most recent read of the rows."""
-
-    def is_current(self) -> bool:
-        """Return whether this process has reached the published state. Called for each request."""
-        return self._page.version == self._version
-
-    def when_current(self, then: Then) -> None:
-        """Reach the published state, then call `then`; concurrent callers wait for the same read of the rows."""
-        self._waiting.append(then)
-        if self._reaching is None:
-            self._reaching = asyncio.get_running_loop().create_task(self._reach())
-
-    async def _reach(self) -> None:
-        try:
-            while self._waiting:
-                waiting, self._waiting = self._waiting, []
-                version = self._page.version
-                can_answer = await self._looked(version)
-                for then in waiting:
-                    self._tell(then, can_answer=can_answer)
-        finally:
-            self._reaching = None
-
-    async def _looked(self, version: int) -> bool:
-        """Reach a version of the page; return whether that succeeded in time."""
-        try:
-            async with asyncio.timeout(LOOK_SECONDS):
-                await self._look()
-        except (*STOP, asyncio.CancelledError):
-            raise
-        except BaseException as error:
-            # Any exception: a native extension that panics raises no `Exception`.
-            self._failed(version, error)
-            return False
-        self._version = version
-        return True
-
-    async def _look(self) -> None:
-        if self._looking is not None and not self._looking.done():
-            # The previous read takes too long: wait for it rather than block a second thread.
-            await asyncio.wait([self._looking])
-        self._looking = asyncio.ensure_future(in_thread(self._catch_up))
-        self._looking.add_done_callback(_seen)
-        await asyncio.shield(self._looking)
-
-    def _failed(self, version: int, error: BaseException) -> None:
-        """Handle a failure to reach a version."""
-        del version
-        _log.error("a process could not catch up with the published head", exc_info=error)
-
-    def _tell(self, then: Then, *, can_answer: bool) -> None:
-        """Let one request continue; its errors must not affect others that waited for the same read."""
-        try:
-            then(can_answer)
-        except STOP:
-            raise
-        except BaseException:  # any exception, as above
-            _log.exception("a request that has waited for the head was not gone on with")
-
-    def _catch_up(self) -> None:
-        """Update the memory from the rows."""
-        blocks.catch_up(self._chain)
-
-
-class SharedHead(SyncedHead):
-    """The shared head of a process of the production profile.
+class SharedHead:
+    """A process's memory of the chain, kept in step with the page that all processes of the machine share.
 
     A head that one answer has shown is never missing from a later answer, whichever process of the machine answers. A
     process that commits publishes the head before it answers. If the publisher was killed between commit and
     publication, any process with RPC interfaces that finds the head in the rows publishes it before it answers; other
-    processes answer no requests.
+    processes answer no requests. For an event loop with RPC interfaces it is their `jsonrpc.http.current.Current`.
 
     Args:
         chain: The chain; its changes are published from now on.
@@ -123,15 +40,21 @@ class SharedHead(SyncedHead):
     """
 
     def __init__(self, chain: EvmChain, page: HeadPage) -> None:
-        super().__init__(chain, page)
-        memory = chain.memory
+        self._chain = chain
+        self._page = page
+        self._version = -1
+        """The page's version that this process has reached last."""
         self._begun = self._told_begun = page.begun
         """The page's `begun` before the last read of the rows, and after this process's last publication."""
         self._own = -1
         """The version under which this process, being current, has published the head that it is about to move to."""
         self._has_begun = False
-        self._moved = memory.blocks.on_head
-        memory.on_rewind = self._tell_rewind
+        self._moved = chain.memory.blocks.on_head
+        self._waiting: list[Then] = []
+        self._reaching: asyncio.Task[None] | None = None
+        self._looking: asyncio.Future[None] | None = None
+        """The most recent read of the rows."""
+        chain.memory.on_rewind = self._tell_rewind
         chain.on_accepted.append(lambda accepted: self._tell_head(accepted[-1].number, False))
 
     def begin(self) -> None:
@@ -141,8 +64,8 @@ class SharedHead(SyncedHead):
         memory.before_move = self._tell_head
         memory.on_head = self._have_moved
 
-    @override
     def is_current(self) -> bool:
+        """Return whether this process has reached the published state. Called for each request."""
         version = self._page.version
         return version == self._version or self._is_there(version)
 
@@ -154,18 +77,51 @@ class SharedHead(SyncedHead):
         self._version = version
         return True
 
-    @override
+    def when_current(self, then: Then) -> None:
+        """Reach the published state, then call `then`; concurrent callers wait for the same read of the rows."""
+        self._waiting.append(then)
+        if self._reaching is None:
+            self._reaching = asyncio.get_running_loop().create_task(self._reach())
+
+    async def _reach(self) -> None:
+        try:
+            while self._waiting:
+                waiting, self._waiting = self._waiting, []
+                await self._reach_version(self._page.version)
+                for then in waiting:
+                    _go_on(then)
+        finally:
+            self._reaching = None
+
+    async def _reach_version(self, version: int) -> None:
+        """Reach a version of the page; if that fails or takes too long, requests are answered from the known state.
+
+        An event, the tick or the next version makes this process try again.
+        """
+        try:
+            async with asyncio.timeout(LOOK_SECONDS):
+                await self._look()
+        except (*STOP, asyncio.CancelledError):
+            raise
+        except BaseException as error:
+            # Any exception: a native extension that panics raises no `Exception`.
+            _log.warning("the head published by another process could not be read: %s", error)
+        self._version = version
+
+    async def _look(self) -> None:
+        if self._looking is not None and not self._looking.done():
+            # The previous read takes too long: wait for it rather than block a second thread.
+            await asyncio.wait([self._looking])
+        self._looking = asyncio.ensure_future(in_thread(self._catch_up))
+        self._looking.add_done_callback(_seen)
+        await asyncio.shield(self._looking)
+
     def _catch_up(self) -> None:
+        """Update the memory from the rows."""
         begun = self._page.begun
-        super()._catch_up()
+        blocks.catch_up(self._chain)
         # Everything published until then: all that this process publishes from now on it has read since.
         self._begun = self._told_begun = begun
-
-    @override
-    def _failed(self, version: int, error: BaseException) -> None:
-        """Answer from the known state; an event, the tick or the next version makes this process try again."""
-        self._version = version
-        _log.warning("the head published by another process could not be read: %s", error)
 
     def _tell_head(self, height: int, begins: bool) -> None:  # noqa: FBT001  # a hook of `BlockMemory`
         page = self._page
@@ -198,6 +154,16 @@ class SharedHead(SyncedHead):
         head = self._chain.memory.blocks.head
         if head is not None and not self._has_begun:
             self._tell_head(head.number, True)
+
+
+def _go_on(then: Then) -> None:
+    """Let one request continue; its errors must not affect others that waited for the same read."""
+    try:
+        then()
+    except STOP:
+        raise
+    except BaseException:  # any exception: a native extension that panics raises no `Exception`
+        _log.exception("a request that has waited for the head was not gone on with")
 
 
 def _seen(look: asyncio.Future[None]) -> None:

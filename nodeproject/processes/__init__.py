@@ -1,1 +1,1 @@
-"""The processes and threads of a node: web server, producer, workers, readers and local networks."""
+"""The processes and threads of a node: web server, producer, workers and local networks."""

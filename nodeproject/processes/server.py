@@ -1,12 +1,9 @@
 """The web server that `runnode` starts: uvicorn, or daphne if NODE_SERVER says so."""
 
-import asyncio
 import contextlib
 import socket
 import sys
-import threading
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -16,17 +13,9 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.server import Server
 from uvicorn.supervisors import Multiprocess
 
-from nodeproject.apps import this_node
-from nodeproject.processes.readers.handover import HandedOver
-from nodeproject.processes.readers.processes import Readers, wanted_readers
 from nodeproject.startup import process
 
 APPLICATION = "nodeproject.asgi:application"
-ADOPTED_AT_ONCE = 64
-"""Connections from readers that may be waiting to be taken over; further ones wait in their reader."""
-ADOPTION_SECONDS = 5.0
-"""Maximum seconds of that wait."""
-
 
 Listening = Callable[[str, int], object]
 """Called with the address and port as soon as connections are accepted there."""
@@ -60,79 +49,6 @@ class _TellingServer(Server):
             self._listening(host, port)
 
 
-class _WritingServer(_TellingServer):
-    """A server that reports when it listens, and takes over connections from reader processes."""
-
-    def __init__(self, config: uvicorn.Config, listening: Listening, readers: Readers) -> None:
-        super().__init__(config, listening)
-        self._readers = readers
-        self._taking: set[asyncio.Task[None]] = set()
-        self._room = threading.Semaphore(ADOPTED_AT_ONCE)
-
-    @override
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._readers.start(partial(self._adopt, asyncio.get_running_loop()))
-
-    @override
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self._readers.stop()
-        await super().shutdown(sockets)
-
-    def _adopt(self, loop: asyncio.AbstractEventLoop, given: HandedOver) -> None:
-        """Take over a connection, called from another thread."""
-        has_room = self._room.acquire(timeout=ADOPTION_SECONDS)  # released on the loop
-        try:
-            if has_room:
-                loop.call_soon_threadsafe(self._take, given)
-                return
-        except RuntimeError:  # the loop has ended
-            pass
-        given.connection.close()
-
-    def _take(self, given: HandedOver) -> None:
-        task = asyncio.create_task(self._connect(given))
-        self._taking.add(task)
-        task.add_done_callback(self._taken)
-
-    def _taken(self, task: asyncio.Task[None]) -> None:
-        self._taking.discard(task)
-        self._room.release()
-
-    async def _connect(self, given: HandedOver) -> None:
-        # Imported late because it creates the application.
-        from nodeproject.processes.uvicorn_protocols import AdoptedProtocol
-
-        if self.should_exit:
-            given.connection.close()
-            return
-        protocol = partial(
-            AdoptedProtocol,
-            given.received,
-            config=self.config,
-            server_state=self.server_state,
-            app_state=self.lifespan.state,
-        )
-        try:
-            await asyncio.get_running_loop().connect_accepted_socket(protocol, given.connection)
-        except OSError:  # the client has disconnected
-            given.connection.close()
-
-
-class BesideServer(Server):
-    """The server of a process that another process starts and ends."""
-
-    def end(self) -> None:
-        """End after the requests in progress are answered. Callable from any thread and from a signal."""
-        self.should_exit = True
-
-    @contextlib.contextmanager
-    @override
-    def capture_signals(self) -> Iterator[None]:
-        yield
-
-
 class _TellingProcesses(Multiprocess):
     """Several processes on one port; reports when the first of them listens."""
 
@@ -164,27 +80,12 @@ def _uvicorn(listening: Listening) -> None:
         _TellingProcesses(config, _inherited_sockets(), listening).run()
         return
     config.load_app()  # before an event loop exists, because creating models may read rows
-    if count := wanted_readers(this_node()):
-        _beside_readers(config, listening, count)
-    else:
-        _run(_TellingServer(config, listening), _sockets())
-
-
-def _beside_readers(config: uvicorn.Config, listening: Listening, count: int) -> None:
-    """Serve from this process and from reader processes, each with its own sockets."""
-    node = settings.NODE
-    own, *others = process.listening_sockets(node.http_host, node.http_port, 1 + count)
-    readers = Readers(this_node().evm_chain, others)
-    try:
-        _run(_WritingServer(config, listening, readers), own)
-    finally:
-        readers.stop()
-        readers.join()
+    _run(_TellingServer(config, listening), _sockets())
 
 
 def _sockets() -> list[socket.socket]:
     """Return the bound sockets of this process."""
-    return process.listening_sockets(settings.NODE.http_host, settings.NODE.http_port)[0]
+    return process.listening_sockets(settings.NODE.http_host, settings.NODE.http_port)
 
 
 def _inherited_sockets() -> list[socket.socket]:

@@ -1,10 +1,5 @@
 """uvicorn's protocols of this node: the direct fast path for requests, and limits for unknown clients."""
 
-import asyncio
-from typing import Any
-
-from typing_extensions import override
-
 import nodeproject.asgi  # noqa: F401  # uvicorn imports this module first, and models need Django's setup
 from jsonrpc.http import fast_path
 from jsonrpc.http.plain_heads import RequestHeads
@@ -40,25 +35,6 @@ class NodeProtocol(fast_path.DirectProtocol):
     websocket_paths = SocketPaths(
         {*CCHAIN_WEBSOCKETS, *_DOORS.sockets()}, _DOORS.base_paths.without
     )
-
-
-class AdoptedProtocol(NodeProtocol):
-    """The same protocol on a connection that a reader has handed over (`nodeproject.processes.readers`).
-
-    Args:
-        received: The bytes already received on the connection.
-        options: As uvicorn passes them.
-    """
-
-    def __init__(self, received: bytes, **options: Any) -> None:
-        super().__init__(**options)
-        self._received = received
-
-    @override
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        if not transport.is_closing():
-            self.data_received(self._received)
 
 
 class WebSocket(GuardedWebSocket):

@@ -1,4 +1,4 @@
-"""The embedded profile: one process that writes, SQLite, and in-memory broker and channel layer."""
+"""The embedded profile: one process, SQLite, and in-memory broker and channel layer."""
 
 from typing import Any
 
@@ -9,8 +9,6 @@ from nodeproject.settings.databases import database
 from nodeproject.settings.given import NODE
 
 DATABASES = {"default": database(NODE)}
-
-METRICS_DIRECTORY = NODE.common.directory / "metrics" if NODE.common.web_workers > 1 else None
 
 _MEMORY = "nodeproject.web.memory_cache.MemoryCache"
 CACHES: dict[str, dict[str, Any]] = {

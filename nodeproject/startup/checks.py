@@ -222,22 +222,17 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
 
 
 @register(*CHECKS)
-def check_readers(**_kwargs: Any) -> list[CheckMessage]:
-    """Check that the requested reader processes have requests to answer."""
-    node = settings.NODE
-    limited = node.requests_per_second > 0
-    idle = limited or node.server != "uvicorn" or bool(node.cchain.fork.url)
-    if node.common.profile != "embedded" or node.common.web_workers == 1 or not idle:
+def check_web_workers(**_kwargs: Any) -> list[CheckMessage]:
+    """Check that the embedded profile, which is one process, is not told to have several web processes."""
+    common = settings.NODE.common
+    if common.profile != "embedded" or common.web_workers == 1:
         return []
-    if limited:
-        hint = "Calls are limited, and counted in one process: NODE_RATE_LIMIT=0 leaves that to a proxy."
-    else:
-        hint = "Readers go with NODE_SERVER=uvicorn, and with a chain that is no fork."
     return [
-        Warning(
-            f"NODE_WEB_WORKERS is {node.common.web_workers}, but the node's own process answers alone.",
-            hint=hint,
-            id="node.W005",
+        Error(
+            f"NODE_WEB_WORKERS is {common.web_workers}, but the embedded profile is one process.",
+            hint="Remove NODE_WEB_WORKERS: with the native engine, calls use all cores of the machine anyway. Several "
+            "web processes need NODE_PROFILE=production.",
+            id="node.E017",
         )
     ]
 

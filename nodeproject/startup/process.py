@@ -108,27 +108,19 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
         bound.close()
 
 
-def listening_sockets(host: str, port: int, count: int = 1) -> list[list[socket.socket]]:
-    """Return the HTTP sockets of several processes, for each process one per address of the host.
-
-    The kernel spreads connections over the processes once they listen.
+def listening_sockets(host: str, port: int) -> list[socket.socket]:
+    """Return the HTTP sockets, one for each address of the host.
 
     Raises:
         NotOurAddress: The machine has no such address.
         PortInUse: Another program has taken the port since the check.
     """
-    found: list[list[socket.socket]] = []
-    for _ in range(count):
-        found.append(_bound(host, port, "NODE_HTTP_PORT", "NODE_HTTP_HOST", shared=count > 1))
-        port = found[0][0].getsockname()[1]
-    return found
+    return _bound(host, port, "NODE_HTTP_PORT", "NODE_HTTP_HOST")
 
 
-def _bound(
-    host: str, port: int, setting: str, host_setting: str, *, shared: bool = False
-) -> list[socket.socket]:
+def _bound(host: str, port: int, setting: str, host_setting: str) -> list[socket.socket]:
     try:
-        return bound_sockets(host, port, shared=shared)
+        return bound_sockets(host, port)
     except (socket.gaierror, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise NotOurAddress(host, reason, host_setting) from error

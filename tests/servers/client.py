@@ -57,12 +57,6 @@ class RpcClient(AbstractContextManager["RpcClient"]):
         """The socket of the connection, to send invalid bytes; exists after the first request."""
         return self._connection.sock
 
-    @property
-    def local_port(self) -> int:
-        """The local port of the connection; exists after the first request."""
-        port: int = self._connection.sock.getsockname()[1]
-        return port
-
     def post(self, body: bytes) -> Reply:
         """Send a body and return the response, whatever it is.
 

@@ -32,12 +32,12 @@ class Told:
     def __init__(self) -> None:
         self._is_current = True
         self._lock = threading.Lock()
-        self._waiting: list[tuple[asyncio.AbstractEventLoop, Callable[[bool], None]]] = []
+        self._waiting: list[tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = []
 
     def is_current(self) -> bool:
         return self._is_current
 
-    def when_current(self, then: Callable[[bool], None]) -> None:
+    def when_current(self, then: Callable[[], None]) -> None:
         with self._lock:
             self._waiting.append((asyncio.get_running_loop(), then))
 
@@ -49,13 +49,13 @@ class Told:
         """Wait until `count` requests are waiting."""
         until(lambda: len(self._waiting) == count)
 
-    def learn(self, *, could: bool = True) -> None:
-        """Become current again, or report that this failed (`could`)."""
+    def learn(self) -> None:
+        """Become current again."""
         with self._lock:
             self._is_current = True
             waiting, self._waiting = self._waiting, []
         for loop, then in waiting:
-            loop.call_soon_threadsafe(then, could)
+            loop.call_soon_threadsafe(then)
 
 
 HEAD = b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -85,8 +85,7 @@ def converse(request: pytest.FixtureRequest, raw) -> Iterator[Callable[[Served],
         yield over_http if request.param == "HTTP" else over_websocket
 
 
-@pytest.mark.parametrize("could", [True, False])
-def test_a_request_waits_until_its_process_is_current(serve, told, converse, could: bool) -> None:  # noqa: FBT001
+def test_a_request_waits_until_its_process_is_current(serve, told, converse) -> None:
     served = serve(current_=told)
     ask, read = converse(served)
     ask()
@@ -97,7 +96,7 @@ def test_a_request_waits_until_its_process_is_current(serve, told, converse, cou
     ask()
     told.waits()
     assert len(served.asked_first) == asked, "nothing has been looked up"
-    told.learn(could=could)
+    told.learn()
 
     assert read() == first
     assert first in {ANSWER, SHORT_ANSWERS[SHORT][0]}

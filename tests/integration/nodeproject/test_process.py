@@ -18,7 +18,6 @@ from nodeproject.startup.process import (
     PortInUse,
     check_port,
     claim_directory,
-    listening_sockets,
 )
 from primitives import sockets
 from primitives.sockets import bound_sockets
@@ -104,18 +103,6 @@ def test_all_addresses_are_not_had_where_one_family_s_port_is_taken(taken: str) 
         port = server.getsockname()[1]
         with pytest.raises(PortInUse, match=rf"^cannot listen on \[::\]:{port} "):
             check_port("::", port, "NODE_X")
-
-
-def test_processes_share_a_port_on_both_families() -> None:
-    shared = listening_sockets("*", 0, 2)
-    try:
-        names = [other.getsockname()[:2] for sockets in shared for other in sockets]
-        assert len({port for _, port in names}) == 1
-        assert len(names) == 2 * len(set(names))
-        assert len(shared) == 2
-    finally:
-        for entry in (item for sockets in shared for item in sockets):
-            entry.close()
 
 
 SWALLOWED = """

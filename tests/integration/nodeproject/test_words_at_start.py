@@ -85,6 +85,17 @@ def test_hosts_and_origins_that_no_request_can_have_stop_a_command(run: Run) -> 
     )
 
 
+def test_web_workers_of_the_embedded_profile_stop_a_command(run: Run) -> None:
+    done = run("runnode", NODE_WEB_WORKERS="2")
+
+    assert done.returncode == 1
+    assert (
+        "(node.E017) NODE_WEB_WORKERS is 2, but the embedded profile is one process.\n"
+        in done.stderr
+    )
+    assert "NODE_PROFILE=production" in done.stderr
+
+
 def test_what_other_programs_read_fails_no_strict_check(run: Run) -> None:
     strict = ("check", "--fail-level", "WARNING")
 

@@ -89,7 +89,7 @@ class Process:
         """Return the height from which a request would be answered, as an endpoint determines it."""
         if not self.head.is_current():
             reached = asyncio.Event()
-            self.head.when_current(lambda _could: reached.set())
+            self.head.when_current(reached.set)
             await asyncio.wait_for(reached.wait(), SECONDS)
         assert self.blocks.head is not None
         return self.blocks.head.number
