@@ -223,7 +223,7 @@ def check_identity(**_kwargs: Any) -> list[CheckMessage]:
 
 @register(*CHECKS)
 def check_web_workers(**_kwargs: Any) -> list[CheckMessage]:
-    """Check that the embedded profile, which is one process, is not told to have several web processes."""
+    """Check that only the production profile has several web processes: the embedded profile is one process."""
     common = settings.NODE.common
     if common.profile != "embedded" or common.web_workers == 1:
         return []
