@@ -8,32 +8,26 @@ from typing import Any
 from cchain_app.api.eth.fees import gas_price, next_base_fee
 from cchain_app.selectors import blocks
 from nodeproject.node import Node
-from nodeproject.startup.process import CannotStart
+from nodeproject.startup.process import CannotStart, StartReason
 from primitives.hexadecimal import checksum_address
 from primitives.networks import LOCAL
 from primitives.whole_files import write_whole
-
-
-class NoConfigFile(CannotStart):
-    """The file of NODE_CONFIG_OUT cannot be written; the message is the reason."""
 
 
 def write_config(node: Node, path: Path) -> None:
     """Replace the file atomically.
 
     Raises:
-        NoConfigFile: The keys of this network are not public, or the file cannot be written.
+        CannotStart: The keys of this network are not public, or the file cannot be written.
     """
     if node.settings.common.network_id != LOCAL:
-        raise NoConfigFile(
-            "NODE_CONFIG_OUT is for the local network alone: it has private keys in it"
-        )
+        raise CannotStart(StartReason.CONFIG_OUT_HAS_KEYS)
     text = json.dumps(config_of(node), indent=2) + "\n"
     try:
         write_whole(path, text.encode())
     except OSError as error:
-        reason = os.strerror(error.errno or 0)
-        raise NoConfigFile(f"NODE_CONFIG_OUT cannot be written: {path}: {reason}") from error
+        cause = os.strerror(error.errno or 0)
+        raise CannotStart(StartReason.CONFIG_OUT_UNWRITABLE, path=path, cause=cause) from error
 
 
 def config_of(node: Node) -> dict[str, Any]:

@@ -1,40 +1,24 @@
 """Explanations of database faults, each in one line that says what to do; no line contains a password."""
 
 import errno
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 
-from nodeproject.startup.process import CannotStart
+from nodeproject.startup.process import CannotStart, StartReason
 
 CONNECT_SECONDS = 5
 """Seconds that a database server may take to answer at the start."""
-
-
-class DatabaseUnusable(CannotStart):
-    """The database is missing, damaged, full, locked, or belongs to another program."""
-
-
-class DatabaseOfLaterVersion(DatabaseUnusable):
-    """The database has migrations that this version of the program does not know."""
-
-    def __init__(self, unknown: Iterable[str]) -> None:
-        names = sorted(unknown)
-        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-        super().__init__(
-            f"the database was made by a later version of this program (migration {names[0]}{more}): "
-            "run that version, or another NODE_DATA_DIR or NODE_DATABASE_URL"
-        )
 
 
 def verify_reachable() -> None:
     """Verify that a database server answers and accepts this node, since a pool would retry for long.
 
     Raises:
-        DatabaseUnusable: It does not, or it stores texts in another encoding than UTF-8.
+        CannotStart: It does not, or it stores texts in another encoding than UTF-8.
     """
     if connection.vendor != "postgresql":
         return
@@ -47,31 +31,28 @@ def verify_reachable() -> None:
         with psycopg.connect(**parameters | {"connect_timeout": seconds}) as session:
             encoding = session.info.parameter_status("server_encoding")
     except psycopg.Error as error:
-        raise DatabaseUnusable(
-            f"{_named(entry)} cannot be used ({_words(error)}): check that the server runs, or correct "
-            "NODE_DATABASE_URL"
+        raise CannotStart(
+            StartReason.DATABASE_UNUSABLE, database=_named(entry), cause=_words(error)
         ) from error
     if encoding != "UTF8":
-        raise DatabaseUnusable(
-            f"{_named(entry)} has the encoding {encoding}, in which not every name can be stored: make one "
-            "with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
-        )
+        raise CannotStart(StartReason.DATABASE_ENCODING, database=_named(entry), encoding=encoding)
 
 
 def verify_version(loader: MigrationLoader) -> None:
     """Verify that no later version of this program has changed the database's tables.
 
     Raises:
-        DatabaseOfLaterVersion: A later version has changed them.
+        CannotStart: A later version has changed them.
     """
     known = loader.disk_migrations.keys()
-    unknown = [
+    unknown = sorted(
         f"{app}.{name}"
         for app, name in loader.applied_migrations
         if app in loader.migrated_apps and (app, name) not in known
-    ]
+    )
     if unknown:
-        raise DatabaseOfLaterVersion(unknown)
+        more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+        raise CannotStart(StartReason.DATABASE_OF_LATER_VERSION, migration=f"{unknown[0]}{more}")
 
 
 def explained(error: DatabaseError | OSError) -> str:

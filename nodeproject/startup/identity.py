@@ -11,39 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.process import CannotStart
+from nodeproject.startup.process import CannotStart, StartReason
 from primitives import bls
 from primitives.identity import make_certificate
 from primitives.node_identity import IdentityFiles
 from primitives.whole_files import write_whole
-
-
-class MissingIdentityFile(CannotStart):
-    """A file that the settings name is missing: a new one would create a different node."""
-
-    def __init__(self, setting: str, path: Path) -> None:
-        super().__init__(
-            f"{setting} names {path}, which does not exist; without the setting the node creates its own"
-        )
-        self.path = path
-
-
-class HalfAnIdentity(CannotStart):
-    """Only one of certificate and key is named: a newly created counterpart would not match it."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both"
-        )
-
-
-class UnusableCertificate(CannotStart):
-    """Certificate and key are invalid, or do not match."""
-
-    def __init__(self, certificate: Path, key: Path, reason: str) -> None:
-        super().__init__(f"{certificate} and {key} are not a certificate and its key: {reason}")
-        self.certificate = certificate
-        self.key = key
 
 
 def files_of(node: NodeSettings) -> IdentityFiles:
@@ -61,13 +33,11 @@ def make_identity(node: NodeSettings, now: int) -> None:
         now: Unix seconds.
 
     Raises:
-        MissingIdentityFile: A file that the settings name is missing: only files in the data directory are
-            created.
-        HalfAnIdentity: Only one of certificate and key is named.
-        UnusableCertificate: Certificate and key are invalid, or do not match.
+        CannotStart: A file that the settings name is missing, because only files in the data directory are created;
+            only one of certificate and key is named; or they are invalid or do not match.
     """
     if bool(node.staking_cert_file) != bool(node.staking_key_file):
-        raise HalfAnIdentity
+        raise CannotStart(StartReason.HALF_AN_IDENTITY)
     _check_named("NODE_STAKING_CERT_FILE", node.staking_cert_file)
     _check_named("NODE_STAKING_KEY_FILE", node.staking_key_file)
     _check_named("NODE_SIGNER_KEY_FILE", node.signer_key_file)
@@ -91,7 +61,7 @@ def make_files(directory: Path, files: IdentityFiles, now: int) -> None:
 
 def _check_named(setting: str, name: str) -> None:
     if name and not Path(name).exists():
-        raise MissingIdentityFile(setting, Path(name))
+        raise CannotStart(StartReason.MISSING_FILE, setting=setting, path=Path(name))
 
 
 def _check_pair(certificate: Path, key: Path) -> None:
@@ -100,7 +70,9 @@ def _check_pair(certificate: Path, key: Path) -> None:
         # The empty password makes an encrypted key fail, instead of prompting in the terminal.
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key, password="")
     except OSError as error:  # ssl's errors are subclasses
-        raise UnusableCertificate(certificate, key, str(error)) from error
+        raise CannotStart(
+            StartReason.UNUSABLE_CERTIFICATE, certificate=certificate, key=key, cause=str(error)
+        ) from error
 
 
 @contextmanager

@@ -12,9 +12,11 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 from jsonrpc.limits.connections import ConnectionLimits
+from primitives.reasons import ErrorWithReason
 from primitives.sockets import bound_sockets
 
 SWITCH_INTERVAL = 0.0005
@@ -43,32 +45,41 @@ MAX_CONNECTIONS = 16_384
 LONGEST_BACKLOG = 4096
 
 
-class CannotStart(Exception):
+class StartReason(StrEnum):
+    """Why a node cannot start, and what to do."""
+
+    UNOPENABLE = "{file} cannot be opened: {cause}"
+    DIRECTORY_IN_USE = (
+        "another node runs on {directory}: stop it, or give this one its own NODE_DATA_DIR"
+    )
+    PORT_IN_USE = "cannot listen on {place}:{port} ({cause}): choose another {setting}"
+    NOT_OUR_ADDRESS = "cannot listen on {host!r} ({cause}): choose another {setting}"
+    # A new file would create a different node.
+    MISSING_FILE = (
+        "{setting} names {path}, which does not exist; without the setting the node creates its own"
+    )
+    HALF_AN_IDENTITY = "NODE_STAKING_CERT_FILE and NODE_STAKING_KEY_FILE belong together: set both"
+    UNUSABLE_CERTIFICATE = "{certificate} and {key} are not a certificate and its key: {cause}"
+    DATABASE_UNUSABLE = "{database} cannot be used ({cause}): check that the server runs, or correct NODE_DATABASE_URL"
+    DATABASE_ENCODING = (
+        "{database} has the encoding {encoding}, in which not every name can be stored: make one "
+        "with CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+    )
+    DATABASE_OF_LATER_VERSION = (
+        "the database was made by a later version of this program (migration {migration}): "
+        "run that version, or another NODE_DATA_DIR or NODE_DATABASE_URL"
+    )
+    STATE_NEEDS_LOCAL_CHAIN = "NODE_STATE needs a local chain whose blocks only this node makes"
+    STATE_NEEDS_EMBEDDED_PROFILE = "NODE_STATE needs the embedded profile (NODE_PROFILE=embedded)"
+    STATE_UNUSABLE = "NODE_STATE cannot be loaded: {path}: {cause}"
+    CONFIG_OUT_HAS_KEYS = (
+        "NODE_CONFIG_OUT is for the local network alone: it has private keys in it"
+    )
+    CONFIG_OUT_UNWRITABLE = "NODE_CONFIG_OUT cannot be written: {path}: {cause}"
+
+
+class CannotStart(ErrorWithReason):
     """The node cannot start here; the message says why and what to do."""
-
-
-class DirectoryInUse(CannotStart):
-    """Another embedded node runs on the data directory."""
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__(
-            f"another node runs on {directory}: stop it, or give this one its own NODE_DATA_DIR"
-        )
-
-
-class PortInUse(CannotStart):
-    """Another program listens on the port, or the node may not listen on it."""
-
-    def __init__(self, host: str, port: int, reason: str, setting: str) -> None:
-        place = f"[{host}]" if ":" in host else host or "*"
-        super().__init__(f"cannot listen on {place}:{port} ({reason}): choose another {setting}")
-
-
-class NotOurAddress(CannotStart):
-    """This machine has no such address."""
-
-    def __init__(self, host: str, reason: str, setting: str) -> None:
-        super().__init__(f"cannot listen on {host!r} ({reason}): choose another {setting}")
 
 
 @contextmanager
@@ -76,18 +87,20 @@ def claim_directory(directory: Path) -> Iterator[None]:
     """Lock a data directory, because the caches of an embedded node are only valid if it is alone there.
 
     Raises:
-        CannotStart: The directory cannot be written.
-        DirectoryInUse: Another process holds the lock, which the kernel releases when that process ends.
+        CannotStart: The directory cannot be written, or another process holds the lock, which the kernel releases
+            when that process ends.
     """
     try:
         file = (directory / "lock").open("w")
     except OSError as error:
-        raise CannotStart(f"{error.filename} cannot be opened: {error.strerror}") from error
+        raise CannotStart(
+            StartReason.UNOPENABLE, file=error.filename, cause=error.strerror
+        ) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise DirectoryInUse(directory) from error
+            raise CannotStart(StartReason.DIRECTORY_IN_USE, directory=directory) from error
         yield
 
 
@@ -101,8 +114,7 @@ def check_port(host: str, port: int, setting: str, host_setting: str = "host") -
         host_setting: The variable that names the address.
 
     Raises:
-        NotOurAddress: The machine has no such address.
-        PortInUse: The port is in use or not allowed.
+        CannotStart: The machine has no such address, or the port is in use or not allowed.
     """
     for bound in _bound(host, port, setting, host_setting):
         bound.close()
@@ -112,25 +124,33 @@ def listening_sockets(host: str, port: int) -> list[socket.socket]:
     """Return the HTTP sockets, one for each address of the host.
 
     Raises:
-        NotOurAddress: The machine has no such address.
-        PortInUse: Another program has taken the port since the check.
+        CannotStart: The machine has no such address, or another program has taken the port since the check.
     """
     return _bound(host, port, "NODE_HTTP_PORT", "NODE_HTTP_HOST")
 
 
 def _bound(host: str, port: int, setting: str, host_setting: str) -> list[socket.socket]:
+    place = f"[{host}]" if ":" in host else host or "*"
     try:
         return bound_sockets(host, port)
     except (socket.gaierror, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise NotOurAddress(host, reason, host_setting) from error
+        raise CannotStart(
+            StartReason.NOT_OUR_ADDRESS, host=host, cause=reason, setting=host_setting
+        ) from error
     except OSError as error:
         reason = os.strerror(error.errno or 0)
         if error.errno == errno.EADDRNOTAVAIL:
-            raise NotOurAddress(host, reason, host_setting) from error
-        raise PortInUse(host, port, reason, setting) from error
+            raise CannotStart(
+                StartReason.NOT_OUR_ADDRESS, host=host, cause=reason, setting=host_setting
+            ) from error
+        raise CannotStart(
+            StartReason.PORT_IN_USE, place=place, port=port, cause=reason, setting=setting
+        ) from error
     except OverflowError as error:
-        raise PortInUse(host, port, "no port", setting) from error
+        raise CannotStart(
+            StartReason.PORT_IN_USE, place=place, port=port, cause="no port", setting=setting
+        ) from error
 
 
 def raise_descriptors() -> None:

@@ -11,12 +11,8 @@ from cchain_app.chain import EvmChain
 from cchain_app.development.errors import DevelopmentError
 from cchain_app.selectors import blocks
 from cchain_app.services.snapshots import dump_state, load_state
-from nodeproject.startup.process import CannotStart
+from nodeproject.startup.process import CannotStart, StartReason
 from primitives.whole_files import write_whole
-
-
-class NoStateFile(CannotStart):
-    """The file of NODE_STATE cannot be used; the message says why."""
 
 
 def load(chain: EvmChain, path: Path) -> str | None:
@@ -25,12 +21,12 @@ def load(chain: EvmChain, path: Path) -> str | None:
     Unspecified: a chain with blocks continues with its own state, which is stored on disk, unlike Anvil's.
 
     Raises:
-        NoStateFile: The chain has no development methods, or the file cannot be read.
+        CannotStart: The chain has no development methods, or the file cannot be read.
     """
     if not chain.is_development:
-        raise NoStateFile("NODE_STATE needs a local chain whose blocks only this node makes")
+        raise CannotStart(StartReason.STATE_NEEDS_LOCAL_CHAIN)
     if not chain.has_development_methods:
-        raise NoStateFile("NODE_STATE needs the embedded profile (NODE_PROFILE=embedded)")
+        raise CannotStart(StartReason.STATE_NEEDS_EMBEDDED_PROFILE)
     if not path.exists():
         return None
     if blocks.head(chain).number:
@@ -38,7 +34,7 @@ def load(chain: EvmChain, path: Path) -> str | None:
     try:
         load_state(chain, path.read_bytes())
     except (OSError, DevelopmentError) as error:
-        raise NoStateFile(f"NODE_STATE cannot be loaded: {path}: {error}") from error
+        raise CannotStart(StartReason.STATE_UNUSABLE, path=path, cause=error) from error
     return None
 
 

@@ -18,8 +18,7 @@ def make_tables() -> None:
     """Run the missing migrations with a progress bar: a first start has some dozens.
 
     Raises:
-        DatabaseUnusable: The database does not answer, or is not in UTF-8.
-        DatabaseOfLaterVersion: It has migrations that this version does not know.
+        CannotStart: The database does not answer, is not in UTF-8, or has migrations that this version does not know.
         DatabaseError: A migration failed.
     """
     verify_reachable()

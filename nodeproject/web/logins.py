@@ -10,6 +10,7 @@ precisely when Redis is unavailable. Guessing from many addresses is slowed only
 """
 
 import hashlib
+from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ from unfold.forms import AuthenticationForm
 from chaindb.attempts import AttemptLimit, Failures, NoSlot, Slots
 from jsonrpc.limits.client_address import client_key
 from nodeproject.apps import this_node
+from primitives.reasons import ErrorWithReason
 
 CACHE: Final = "logins"
 """The alias of the cache that counts wrong passwords."""
@@ -38,33 +40,29 @@ HASHING: Final = Slots(at_once=2, slots=4)
 """Limit on hashing; it leaves half of Django's threads (`process.DJANGO_THREADS`) to users who are logged in."""
 
 
-class LoginRefused(Exception):
-    """A login that is refused without trying the password."""
+class LoginReason(StrEnum):
+    """Why a login is refused without trying the password."""
 
-    status: HTTPStatus
+    TOO_MANY_FAILURES = "Too many failed logins: try again in {seconds} s."
+    TOO_MANY_AT_ONCE = "Too many people are logging in at once: try again in a moment."
 
-    def __init__(self, message: str, seconds: int) -> None:
-        super().__init__(message)
+
+class LoginRefused(ErrorWithReason):
+    """A login that is refused without trying the password.
+
+    Args:
+        reason: The reason.
+        seconds: Seconds until the next attempt may be made.
+    """
+
+    def __init__(self, reason: LoginReason, seconds: int) -> None:
+        super().__init__(reason, seconds=seconds)
         self.seconds = seconds
-        """Seconds until the next attempt may be made."""
-
-
-class TooManyFailedLogins(LoginRefused):
-    """Too many wrong passwords: the next attempt has to wait."""
-
-    status = HTTPStatus.TOO_MANY_REQUESTS
-
-    def __init__(self, seconds: int) -> None:
-        super().__init__(f"Too many failed logins: try again in {seconds} s.", seconds)
-
-
-class TooManyLogins(LoginRefused):
-    """More concurrent logins than passwords may be hashed."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
-    def __init__(self) -> None:
-        super().__init__("Too many people are logging in at once: try again in a moment.", 1)
+        self.status = (
+            HTTPStatus.TOO_MANY_REQUESTS
+            if reason is LoginReason.TOO_MANY_FAILURES
+            else HTTPStatus.SERVICE_UNAVAILABLE
+        )
 
 
 class LimitedBackend(ModelBackend):
@@ -81,8 +79,7 @@ class LimitedBackend(ModelBackend):
         """Return the user with this name and password, or None.
 
         Raises:
-            TooManyFailedLogins: There were too many wrong passwords recently.
-            TooManyLogins: Too many passwords are being hashed.
+            LoginRefused: There were too many wrong passwords recently, or too many passwords are being hashed.
         """
         guess = _Guess(request, username or "")
         guess.verify_unlocked()  # a locked client takes no slot
@@ -93,7 +90,7 @@ class LimitedBackend(ModelBackend):
                 if user is None:
                     guess.count()
         except NoSlot:
-            raise TooManyLogins from None
+            raise LoginRefused(LoginReason.TOO_MANY_AT_ONCE, 1) from None
         if user is not None:
             guess.forget()
         return user
@@ -116,7 +113,7 @@ class _Guess:
             self._of_name.seconds_locked(self._name),
         )
         if seconds:
-            raise TooManyFailedLogins(seconds)
+            raise LoginRefused(LoginReason.TOO_MANY_FAILURES, seconds)
 
     def count(self) -> None:
         self._of_address.count(self._address)

@@ -19,7 +19,7 @@ import msgspec
 
 from chaindb.database import Row
 from chaindb.rows import Table
-from nodeproject.copies.backups.errors import FileExists, FileInUse, LaterFormat, UnreadableBackup
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.backups.manifest import FORMAT, BackupManifest
 from primitives import json_limits
 from primitives.json_limits import TooDeep, TooManyValues
@@ -101,12 +101,11 @@ def writing(path: Path) -> Iterator[ArchiveWriter]:
     """Yield a writer for a backup, which only its owner can read and which gets its name when the body ends.
 
     Raises:
-        FileExists: A file of the name exists.
-        FileInUse: Another process is writing the backup.
+        BackupRefused: A file of the name exists, or another process is writing the backup.
         OSError: The file cannot be written; see `whole_file`.
     """
     if path.exists():
-        raise FileExists(path)
+        raise BackupRefused(BackupReason.FILE_EXISTS, path=path)
     try:
         with (
             whole_file(path, replace=False) as file,
@@ -114,9 +113,9 @@ def writing(path: Path) -> Iterator[ArchiveWriter]:
         ):
             yield ArchiveWriter(zipped)
     except FileExistsError as error:
-        raise FileExists(path) from error
+        raise BackupRefused(BackupReason.FILE_EXISTS, path=path) from error
     except BlockingIOError as error:
-        raise FileInUse(path) from error
+        raise BackupRefused(BackupReason.FILE_IN_USE, path=path) from error
 
 
 class ArchiveReader:
@@ -133,7 +132,7 @@ class ArchiveReader:
         The decoder accepts only values of the columns' types, so nested arrays cost no memory.
 
         Raises:
-            UnreadableBackup: The file is damaged.
+            BackupRefused: The file is damaged.
         """
         row: Any = tuple[tuple(kind | None for kind in table.types)]  # type: ignore[misc]  # as many as columns
         decoder = msgspec.msgpack.Decoder(list[row])
@@ -141,17 +140,25 @@ class ArchiveReader:
             while head := member.read(_LENGTH.size):
                 (size,) = _LENGTH.unpack(head)
                 if size > _MAX_BYTES:
-                    raise UnreadableBackup(self._path, f"a part of {table.name} has {size} bytes")
+                    raise BackupRefused(
+                        BackupReason.UNREADABLE,
+                        path=self._path,
+                        cause=f"a part of {table.name} has {size} bytes",
+                    )
                 part = member.read(size)
                 if (count := _rows_in(part)) > _PART_ROWS:
-                    raise UnreadableBackup(self._path, f"a part of {table.name} has {count} rows")
+                    raise BackupRefused(
+                        BackupReason.UNREADABLE,
+                        path=self._path,
+                        cause=f"a part of {table.name} has {count} rows",
+                    )
                 yield from decoder.decode(part)
 
     def files(self, names: Container[str]) -> MappingProxyType[str, bytes]:
         """Return the files of the node with these names.
 
         Raises:
-            UnreadableBackup: The file is damaged.
+            BackupRefused: The file is damaged.
         """
         with _damage_told(self._path):
             found = {
@@ -167,13 +174,15 @@ class ArchiveReader:
             json_limits.verify(text)
             form = msgspec.json.decode(text, type=_Form)
         if form.format > FORMAT:
-            raise LaterFormat(self._path, form.version)
+            raise BackupRefused(BackupReason.LATER_FORMAT, path=self._path, version=form.version)
         with _damage_told(self._path):
             return msgspec.json.decode(text, type=BackupManifest)
 
     def _read(self, name: str, most: int) -> bytes:
         if self._file.getinfo(name).file_size > most:
-            raise UnreadableBackup(self._path, f"{name} has more than {most} bytes")
+            raise BackupRefused(
+                BackupReason.UNREADABLE, path=self._path, cause=f"{name} has more than {most} bytes"
+            )
         return self._file.read(name)
 
 
@@ -219,8 +228,7 @@ def reading(path: Path) -> Iterator[ArchiveReader]:
     """Open a backup for reading.
 
     Raises:
-        UnreadableBackup: The file cannot be opened, or is not a backup.
-        LaterFormat: This program is too old for the file's format.
+        BackupRefused: The file cannot be opened, is not a backup, or this program is too old for its format.
     """
     try:
         with _damage_told(path):
@@ -228,7 +236,9 @@ def reading(path: Path) -> Iterator[ArchiveReader]:
                 _verify_directory(file)
             opened = zipfile.ZipFile(path)
     except OSError as error:
-        raise UnreadableBackup(path, error.strerror or error) from error
+        raise BackupRefused(
+            BackupReason.UNREADABLE, path=path, cause=error.strerror or error
+        ) from error
     with opened:
         yield ArchiveReader(path, opened)
 
@@ -238,4 +248,4 @@ def _damage_told(path: Path) -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        raise UnreadableBackup(path, error) from error
+        raise BackupRefused(BackupReason.UNREADABLE, path=path, cause=error) from error

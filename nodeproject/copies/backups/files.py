@@ -6,7 +6,7 @@ Django's secret key is not included, because it only signs sessions and can be c
 from collections.abc import Mapping
 from pathlib import Path
 
-from nodeproject.copies.backups.errors import OtherFile
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.settings.node import NodeSettings
 from primitives.whole_files import write_whole
 
@@ -39,11 +39,11 @@ def verify_free(files: Mapping[Path, bytes]) -> None:
     """Verify that files can be written: each is missing or has the same content already.
 
     Raises:
-        OtherFile: A file exists with other content.
+        BackupRefused: A file exists with other content.
     """
     for path, content in files.items():
         if path.exists() and path.read_bytes() != content:
-            raise OtherFile(path)
+            raise BackupRefused(BackupReason.OTHER_FILE, path=path)
 
 
 def write(files: Mapping[Path, bytes]) -> None:

@@ -8,7 +8,7 @@ import msgspec
 from cchain_app.store import chain as cchain_rows
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.backups.errors import NoChainYet
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.snapshots import heads
 from nodeproject.copies.snapshots.manifest import Head
 from primitives.product import VERSION
@@ -57,11 +57,11 @@ def standing_of(db: Database) -> Standing:
     """Return the state of the chains, as seen by this thread's transaction.
 
     Raises:
-        NoChainYet: There is no chain.
+        BackupRefused: There is no chain.
     """
     found = heads.of(db) if db.has_table("platform_app_chain") else None
     if found is None:
-        raise NoChainYet
+        raise BackupRefused(BackupReason.NO_CHAIN)
     root = None
     if found.cchain is not None:
         root = f"0x{cchain_rows.state_root_of(db, found.cchain.height).hex()}"

@@ -10,7 +10,7 @@ from chaindb.rows import Table
 from nodeproject.copies import tables
 from nodeproject.copies.backups import files
 from nodeproject.copies.backups.archive import reading, writing
-from nodeproject.copies.backups.errors import BackupOfOtherNetwork, BackupTablesDiffer, NotEmpty
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.backups.manifest import (
     BackupManifest,
     TableRecord,
@@ -41,7 +41,7 @@ def backup(
         on_step: Called for each table.
 
     Raises:
-        BackupRefused: A subclass; there is no new file, and an existing one is unchanged.
+        BackupRefused: There is no new file, and an existing one is unchanged.
         DatabaseError: The rows cannot be read.
         OSError: The file cannot be written.
     """
@@ -80,7 +80,7 @@ def restore(
         on_step: Called for each table.
 
     Raises:
-        BackupRefused: A subclass; the database is still without rows.
+        BackupRefused: The database is still without rows.
         DatabaseError: The rows cannot be written.
         OSError: A file cannot be written.
     """
@@ -90,8 +90,11 @@ def restore(
         saved = archive.files(places)
         written = {places[name]: content for name, content in saved.items()}
         if manifest.standing.network_id != settings.common.network_id:
-            raise BackupOfOtherNetwork(
-                path, manifest.standing.network_id, settings.common.network_id
+            raise BackupRefused(
+                BackupReason.OTHER_NETWORK,
+                where=path,
+                saved=manifest.standing.network_id,
+                here=settings.common.network_id,
             )
         files.verify_free(written)
         make_tables()
@@ -112,7 +115,7 @@ def fill(
     """Write rows into empty tables, within the caller's transaction.
 
     Raises:
-        NotEmpty: The tables have rows already.
+        BackupRefused: The tables have rows already.
     """
     db.acquire(Lock.INIT)
     if db.connection.vendor == "postgresql":
@@ -130,12 +133,12 @@ def _make_room(db: Database) -> None:
     """Verify that the tables have no rows but those from migrations, and delete these.
 
     Raises:
-        NotEmpty: There are further rows.
+        BackupRefused: There are further rows.
     """
     found = {table.name: table for table in tables.EVERYTHING.tables()}
     for table in found.values():
         if table.name not in _FILLED_BY_MIGRATIONS and table.has_rows(db):
-            raise NotEmpty(table.name)
+            raise BackupRefused(BackupReason.NOT_EMPTY, table=table.name)
     for name in _FILLED_BY_MIGRATIONS:
         found[name].empty(db)
 
@@ -144,8 +147,18 @@ def _verify_tables(db: Database, path: Path, manifest: BackupManifest) -> None:
     here = tables.EVERYTHING.migrations(db)
     differing = tables.first_difference(manifest.migrations, here)
     if differing is not None:
-        raise BackupTablesDiffer(path, manifest.version, f"the migration {differing}")
+        raise BackupRefused(
+            BackupReason.OTHER_TABLES,
+            where=path,
+            version=manifest.version,
+            differing=f"the migration {differing}",
+        )
     known = {table.name: table.columns for table in tables.EVERYTHING.tables()}
     for name, kept in manifest.tables.items():
         if known.get(name) != kept.columns:
-            raise BackupTablesDiffer(path, manifest.version, f"the table {name}")
+            raise BackupRefused(
+                BackupReason.OTHER_TABLES,
+                where=path,
+                version=manifest.version,
+                differing=f"the table {name}",
+            )

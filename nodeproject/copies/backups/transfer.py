@@ -11,12 +11,7 @@ from django.db.utils import load_backend
 
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.backups.errors import (
-    BackupOfOtherNetwork,
-    NeedsPostgresql,
-    NoSource,
-    NotUpgraded,
-)
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.backups.manifest import Standing, standing_of
 from nodeproject.copies.backups.service import Told, fill
 from nodeproject.copies.backups.verification import verify
@@ -41,15 +36,15 @@ def transfer(settings: NodeSettings, target: Database, *, on_step: Told = str) -
         on_step: Called for each table.
 
     Raises:
-        BackupRefused: A subclass; the target is still without rows.
-        DirectoryInUse: The node runs.
+        BackupRefused: The target is still without rows.
+        CannotStart: The node runs.
         DatabaseError: One of both databases cannot be read or written.
     """
     if target.connection.vendor != "postgresql":
-        raise NeedsPostgresql
+        raise BackupRefused(BackupReason.NEEDS_POSTGRESQL)
     path = settings.common.directory / "node.sqlite3"
     if not path.is_file():
-        raise NoSource(path)
+        raise BackupRefused(BackupReason.NO_SOURCE, path=path)
     with claim_directory(settings.common.directory), _opened(path, settings) as source:
         make_tables()
         with source.as_of_one_moment():
@@ -69,9 +64,14 @@ def _verify_fits(
     migrations = tables.EVERYTHING.migrations
     differing = tables.first_difference(migrations(source), migrations(target))
     if differing is not None:
-        raise NotUpgraded(path, differing)
+        raise BackupRefused(BackupReason.NOT_UPGRADED, path=path, migration=differing)
     if standing.network_id != settings.common.network_id:
-        raise BackupOfOtherNetwork(path, standing.network_id, settings.common.network_id)
+        raise BackupRefused(
+            BackupReason.OTHER_NETWORK,
+            where=path,
+            saved=standing.network_id,
+            here=settings.common.network_id,
+        )
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from cchain_app.evm.select import select_trie
 from cchain_app.selectors.rebuilding import ScratchUnusable, StateDiffers, verify_state
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.backups.errors import NotTheSame, NotVerified
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.backups.manifest import Standing, standing_of
 from nodeproject.settings.node import NodeSettings
 
@@ -25,17 +25,23 @@ def verify(
         settings: The node's settings, which determine the trie's implementation and the data directory.
 
     Raises:
-        NotTheSame: The data differ.
-        NotVerified: The space for the trie is missing.
+        BackupRefused: The data differ, or the space for the trie is missing.
         OSError: The data directory cannot be written.
     """
     for name, found in tables.EVERYTHING.counts(db).items():
         wanted = counts.get(name, 0)
         if wanted != found:
-            raise NotTheSame(f"the number of rows of {name}", wanted, found)
+            raise BackupRefused(
+                BackupReason.NOT_THE_SAME,
+                what=f"the number of rows of {name}",
+                saved=wanted,
+                here=found,
+            )
     here = standing_of(db)
     if here != standing:
-        raise NotTheSame("where the chains stand", standing, here)
+        raise BackupRefused(
+            BackupReason.NOT_THE_SAME, what="where the chains stand", saved=standing, here=here
+        )
     verify_root(db, standing, settings)
 
 
@@ -43,8 +49,7 @@ def verify_root(db: Database, standing: Standing, settings: NodeSettings) -> Non
     """Verify that accounts and storage have the head's state root.
 
     Raises:
-        NotTheSame: They have another one.
-        NotVerified: The space for the trie is missing.
+        BackupRefused: They have another one, or the space for the trie is missing.
         OSError: The data directory cannot be written.
     """
     try:
@@ -52,8 +57,11 @@ def verify_root(db: Database, standing: Standing, settings: NodeSettings) -> Non
             db, select_trie(settings.cchain.engine, cached=False), settings.common.directory
         )
     except StateDiffers as error:
-        raise NotTheSame(
-            "the state", f"that of {standing.state_root}", f"another: {error}"
+        raise BackupRefused(
+            BackupReason.NOT_THE_SAME,
+            what="the state",
+            saved=f"that of {standing.state_root}",
+            here=f"another: {error}",
         ) from error
     except ScratchUnusable as error:
-        raise NotVerified(error) from error
+        raise BackupRefused(BackupReason.NOT_VERIFIED, cause=error) from error

@@ -25,13 +25,6 @@ Answer = Callable[[Mapping[str, Any]], Mapping[str, Any]]
 """Processes a request; raises `RequestRefused` if it cannot be fulfilled."""
 
 
-class NotRunning(RequestRefused):
-    """No network runs in the directory."""
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__(f"no local network runs in {directory}")
-
-
 class Control:
     """A server that answers one request at a time.
 
@@ -78,8 +71,7 @@ def ask(directory: Path, action: str, node: int | None = None) -> dict[str, Any]
     """Send a request to the command that runs the network in a directory, and return its answer.
 
     Raises:
-        NotRunning: No network runs in the directory.
-        RequestRefused: The request cannot be fulfilled.
+        RequestRefused: No network runs in the directory, or the request cannot be fulfilled.
     """
     try:
         with _inside(directory), socket.socket(socket.AF_UNIX) as connection:
@@ -93,7 +85,7 @@ def ask(directory: Path, action: str, node: int | None = None) -> dict[str, Any]
             f"the command that runs the network in {directory} is silent"
         ) from error
     except (OSError, ValueError) as error:
-        raise NotRunning(directory) from error
+        raise RequestRefused(f"no local network runs in {directory}") from error
     if "error" in reply:
         raise RequestRefused(reply["error"])
     return dict(reply)

@@ -34,21 +34,12 @@ from health_app.result import CheckResult
 from nodeproject.apps import this_node
 from nodeproject.copies import tables
 from nodeproject.copies.backups import archive, service
-from nodeproject.copies.backups.errors import (
-    BackupOfOtherNetwork,
-    BackupTablesDiffer,
-    LaterFormat,
-    NoChainYet,
-    NotEmpty,
-    NotTheSame,
-    NotVerified,
-    OtherFile,
-    UnreadableBackup,
-)
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.backups.manifest import BackupManifest
 from nodeproject.settings.node import NodeSettings
 from tests.builders import bytecode
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.builders.transactions import SENDER
 from tests.integration.nodeproject.snapshots import Scene
 
@@ -324,7 +315,7 @@ def test_what_is_not_as_it_was_saved_is_not_kept(
         ("where the chains stand should be", {"of_manifest": _another_head}),
     ):
         path = changed(**difference)
-        with pytest.raises(NotTheSame, match=words):
+        with raises(BackupReason.NOT_THE_SAME, kind=BackupRefused, match=words):
             service.restore(settings_of_second, SECOND, path)
         path.unlink()
         assert counts(SECOND) == before
@@ -341,7 +332,7 @@ def test_what_cannot_be_verified_is_not_kept(
 
     monkeypatch.setattr(rebuilding.ScratchNodes, "write", full)
     words = rf"nothing was kept: a file in {settings_of_second.common.directory} cannot be .*disk is full"
-    with pytest.raises(NotVerified, match=words):
+    with raises(BackupReason.NOT_VERIFIED, kind=BackupRefused, match=words):
         service.restore(settings_of_second, SECOND, saved)
     assert counts(SECOND) == before
     assert list(settings_of_second.common.directory.iterdir()) == []
@@ -351,14 +342,22 @@ def test_where_something_is_nothing_is_restored(
     saved: Path, settings_of_second: NodeSettings
 ) -> None:
     before = rows(Database())
-    with pytest.raises(NotEmpty, match="the database here is not empty: its table "):
+    with raises(
+        BackupReason.NOT_EMPTY,
+        kind=BackupRefused,
+        match="the database here is not empty: its table ",
+    ):
         service.restore(this_node().settings, Database(), saved)
     assert rows(Database()) == before
 
     other = settings_of_second.signer_path
     other.parent.mkdir()
     other.write_bytes(b"of another node")
-    with pytest.raises(OtherFile, match="is there already and is not the backup's"):
+    with raises(
+        BackupReason.OTHER_FILE,
+        kind=BackupRefused,
+        match="is there already and is not the backup's",
+    ):
         service.restore(settings_of_second, SECOND, saved)
     assert other.read_bytes() == b"of another node"
     other.write_bytes(this_node().settings.signer_path.read_bytes())  # after a kill, or mounted
@@ -372,8 +371,10 @@ def test_a_node_of_another_network_is_not_restored(
     saved: Path, settings_of_second: NodeSettings
 ) -> None:
     elsewhere = updated(settings_of_second, network_id=77)
-    with pytest.raises(
-        BackupOfOtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"
+    with raises(
+        BackupReason.OTHER_NETWORK,
+        kind=BackupRefused,
+        match="is on network 12345, and NODE_NETWORK_ID is 77",
     ):
         service.restore(elsewhere, SECOND, saved)
 
@@ -394,13 +395,17 @@ def test_a_backup_of_other_tables_or_a_later_format_is_refused(
     def later(manifest: BackupManifest) -> BackupManifest:
         return msgspec.structs.replace(manifest, version="9.0.0", format=2)
 
-    for error, words, difference in (
-        (BackupTablesDiffer, "the tables of version 0.0.9, .* by the migration admin.0001", older),
-        (BackupTablesDiffer, "by the table auth_user", other_columns),
-        (LaterFormat, "was written by version 9.0.0, in a later format", later),
+    for reason, words, difference in (
+        (
+            BackupReason.OTHER_TABLES,
+            "the tables of version 0.0.9, .* by the migration admin.0001",
+            older,
+        ),
+        (BackupReason.OTHER_TABLES, "by the table auth_user", other_columns),
+        (BackupReason.LATER_FORMAT, "was written by version 9.0.0, in a later format", later),
     ):
         path = changed(of_manifest=difference)
-        with pytest.raises(error, match=words):
+        with raises(reason, kind=BackupRefused, match=words):
             service.restore(settings_of_second, SECOND, path)
         path.unlink()
 
@@ -423,11 +428,15 @@ def test_a_damaged_file_is_refused_and_nothing_is_kept(
     path = tmp_path / "damaged"
     for content in _damaged(saved):
         path.write_bytes(content)
-        with pytest.raises(UnreadableBackup, match=f"the file {path} cannot be read as a backup"):
+        with raises(
+            BackupReason.UNREADABLE,
+            kind=BackupRefused,
+            match=f"the file {path} cannot be read as a backup",
+        ):
             service.restore(settings_of_second, SECOND, path)
         assert counts(SECOND) == before
     path.unlink()
-    with pytest.raises(UnreadableBackup, match="No such file"):
+    with raises(BackupReason.UNREADABLE, kind=BackupRefused, match="No such file"):
         service.restore(settings_of_second, SECOND, path)
 
 
@@ -440,12 +449,18 @@ def test_a_part_that_claims_to_be_huge_is_not_read(
             content = source.read(name)
             huge = b"\xff\xff\xff\xff" + content[4:]
             made.writestr(name, huge if name == "rows/cchain_app_block" else content)
-    with pytest.raises(UnreadableBackup, match="a part of cchain_app_block has 4294967295 bytes"):
+    with raises(
+        BackupReason.UNREADABLE,
+        kind=BackupRefused,
+        match="a part of cchain_app_block has 4294967295 bytes",
+    ):
         service.restore(settings_of_second, SECOND, path)
 
 
 def test_without_a_chain_there_is_nothing_to_save(scene: Scene, tmp_path: Path) -> None:
-    with pytest.raises(NoChainYet, match="this node has no chain yet: start it once"):
+    with raises(
+        BackupReason.NO_CHAIN, kind=BackupRefused, match="this node has no chain yet: start it once"
+    ):
         service.backup(this_node().settings, SECOND, tmp_path / "a")
     assert not (tmp_path / "a").exists()
 

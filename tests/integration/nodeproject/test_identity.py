@@ -12,18 +12,15 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 from nodeproject import asgi
 from nodeproject.apps import this_node
 from nodeproject.startup import identity
-from nodeproject.startup.identity import (
-    HalfAnIdentity,
-    MissingIdentityFile,
-    make_identity,
-)
-from nodeproject.startup.process import CannotStart
+from nodeproject.startup.identity import make_identity
+from nodeproject.startup.process import CannotStart, StartReason
 from platform_app.apps import platform_chain
 from primitives import bls
 from primitives.identity import check_certificate
 from primitives.node_identity import UnusableSignerKey
 from tests.builders.node_settings import updated
 from tests.builders.process import begin_anew
+from tests.builders.reasons import raises
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -194,7 +191,7 @@ def test_a_named_file_that_is_not_there_stops_the_start(
         path.write_text("the operator's")
     settings.NODE = updated(settings.NODE, **{name: str(path) for name, path in paths.items()})
 
-    with pytest.raises(MissingIdentityFile) as refused:
+    with raises(StartReason.MISSING_FILE, kind=CannotStart) as refused:
         make_identity(this_node().settings, NOW)
 
     assert str(refused.value) == (
@@ -214,7 +211,7 @@ def test_certificate_and_key_are_named_together(
     there.write_text("the operator's")
     settings.NODE = updated(settings.NODE, **{named: str(there)})
 
-    with pytest.raises(HalfAnIdentity) as refused:
+    with raises(StartReason.HALF_AN_IDENTITY, kind=CannotStart) as refused:
         make_identity(this_node().settings, NOW)
 
     assert str(refused.value) == (

@@ -15,10 +15,11 @@ from cryptography.hazmat.primitives.serialization import (
 
 from nodeproject.apps import this_node
 from nodeproject.startup import identity
-from nodeproject.startup.identity import UnusableCertificate, make_identity
-from nodeproject.startup.process import CannotStart
+from nodeproject.startup.identity import make_identity
+from nodeproject.startup.process import CannotStart, StartReason
 from primitives.identity import KeyAndCertificate, make_certificate
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 
 NOW = 1_700_000_000
 STARTS = 4
@@ -77,7 +78,7 @@ def test_files_that_are_not_of_one_node_stop_the_start(directory: Path, broken: 
         case _:
             certificate.write_text("no certificate")
 
-    with pytest.raises(UnusableCertificate) as refused:
+    with raises(StartReason.UNUSABLE_CERTIFICATE, kind=CannotStart) as refused:
         make_identity(this_node().settings, NOW)
 
     assert str(refused.value).startswith(

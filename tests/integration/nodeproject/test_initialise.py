@@ -18,7 +18,7 @@ from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
 from nodeproject.management.banner import print_banner
 from nodeproject.management.initialise import initialise
-from nodeproject.startup.process import CannotStart
+from nodeproject.startup.process import CannotStart, StartReason
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.services import genesis
 from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
@@ -197,7 +197,7 @@ def test_a_genesis_file_that_is_not_there_is_named_without_a_trace(
         GenesisError(PlatformGenesisReason.NO_SUPPLY),
         GenesisMismatch(GenesisMismatchReason.FILE_OF_OTHER_NETWORK, in_file=1, wanted=12345),
         GenesisFileError("gasLimit is missing"),
-        CannotStart("no identity"),
+        CannotStart(StartReason.HALF_AN_IDENTITY),
         OperationalError("connection refused"),
     ],
     ids=lambda reason: type(reason).__name__,

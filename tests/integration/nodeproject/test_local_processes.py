@@ -17,7 +17,7 @@ import pytest
 
 from nodeproject.processes.local_network import processes
 from nodeproject.processes.local_network import running as running_module
-from nodeproject.processes.local_network.control import NAME, Control, NotRunning, ask
+from nodeproject.processes.local_network.control import NAME, Control, ask
 from nodeproject.processes.local_network.directories import LocalNode
 from nodeproject.processes.local_network.processes import (
     NetworkNodeProcess,
@@ -194,14 +194,14 @@ def test_requests_are_answered_or_refused_however_long_the_path(tmp_path: Path) 
         assert stat.S_IMODE((deep / NAME).stat().st_mode) == 0o600
     with Served(deep, refuse), pytest.raises(RequestRefused, match=r"^not today$"):
         ask(deep, "status")
-    with pytest.raises(NotRunning, match=r"^no local network runs in "):
+    with pytest.raises(RequestRefused, match=r"^no local network runs in "):
         ask(deep, "status")
 
 
 def test_one_that_was_killed_leaves_nobody_to_ask_and_no_hindrance(tmp_path: Path) -> None:
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(os.path.relpath(tmp_path / NAME))
-    with pytest.raises(NotRunning):
+    with pytest.raises(RequestRefused, match=r"^no local network runs in "):
         ask(tmp_path, "status")
     with Served(tmp_path, dict):
         assert ask(tmp_path, "status")["action"] == "status"

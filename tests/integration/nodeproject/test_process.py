@@ -11,16 +11,10 @@ from typing import Any
 
 import pytest
 
-from nodeproject.startup.process import (
-    CannotStart,
-    DirectoryInUse,
-    NotOurAddress,
-    PortInUse,
-    check_port,
-    claim_directory,
-)
+from nodeproject.startup.process import CannotStart, StartReason, check_port, claim_directory
 from primitives import sockets
 from primitives.sockets import bound_sockets
+from tests.builders.reasons import raises
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port, has_ipv6
 
@@ -30,7 +24,7 @@ pytestmark = pytest.mark.sqlite_only
 def test_a_data_directory_is_for_one_node(tmp_path: Path) -> None:
     with (
         claim_directory(tmp_path),
-        pytest.raises(DirectoryInUse, match="another node runs on"),
+        raises(StartReason.DIRECTORY_IN_USE, kind=CannotStart, match="another node runs on"),
         claim_directory(tmp_path),
     ):
         pass
@@ -43,7 +37,7 @@ def test_a_port_that_is_taken_is_told_before_the_start() -> None:
     port = free_port()
     with socket.create_server(("127.0.0.1", port)):
         words = f"cannot listen on 127.0.0.1:{port} .Address already in use.: choose another NODE_X"
-        with pytest.raises(PortInUse, match=words):
+        with raises(StartReason.PORT_IN_USE, kind=CannotStart, match=words):
             check_port("127.0.0.1", port, "NODE_X")
 
     check_port("127.0.0.1", port, "NODE_X")
@@ -51,7 +45,11 @@ def test_a_port_that_is_taken_is_told_before_the_start() -> None:
 
 @pytest.mark.parametrize("host", ["no.such.host.invalid", "192.0.2.7"])
 def test_an_address_that_is_not_this_machines_is_not_blamed_on_the_port(host: str) -> None:
-    with pytest.raises(NotOurAddress, match=rf"^cannot listen on '{host}' .*another NODE_HOST$"):
+    with raises(
+        StartReason.NOT_OUR_ADDRESS,
+        kind=CannotStart,
+        match=rf"^cannot listen on '{host}' .*another NODE_HOST$",
+    ):
         check_port(host, 0, "NODE_PORT", "NODE_HOST")
 
 
@@ -101,7 +99,9 @@ def test_all_addresses_are_not_had_where_one_family_s_port_is_taken(taken: str) 
     family = socket.AF_INET6 if ":" in taken else socket.AF_INET
     with socket.create_server((taken, 0), family=family) as server:
         port = server.getsockname()[1]
-        with pytest.raises(PortInUse, match=rf"^cannot listen on \[::\]:{port} "):
+        with raises(
+            StartReason.PORT_IN_USE, kind=CannotStart, match=rf"^cannot listen on \[::\]:{port} "
+        ):
             check_port("::", port, "NODE_X")
 
 

@@ -13,16 +13,11 @@ from chaindb.database import Database
 from nodeproject.apps import this_node
 from nodeproject.copies import tables
 from nodeproject.copies.backups import service, transfer
-from nodeproject.copies.backups.errors import (
-    BackupOfOtherNetwork,
-    NeedsPostgresql,
-    NoSource,
-    NotEmpty,
-    NotUpgraded,
-)
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.process import DirectoryInUse, claim_directory
+from nodeproject.startup.process import CannotStart, StartReason, claim_directory
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.integration.nodeproject.snapshots import Scene
 
 SECOND = Database("second")
@@ -38,10 +33,18 @@ def elsewhere(tmp_path: Path) -> NodeSettings:
 
 def test_rows_go_to_postgresql_and_come_from_a_file_that_is_there(elsewhere: NodeSettings) -> None:
     if connection.vendor == "sqlite":
-        with pytest.raises(NeedsPostgresql, match="set it, and NODE_PROFILE=production"):
+        with raises(
+            BackupReason.NEEDS_POSTGRESQL,
+            kind=BackupRefused,
+            match="set it, and NODE_PROFILE=production",
+        ):
             transfer.transfer(elsewhere, SECOND)
         return
-    with pytest.raises(NoSource, match=r"there is no .*/node\.sqlite3: NODE_DATA_DIR names"):
+    with raises(
+        BackupReason.NO_SOURCE,
+        kind=BackupRefused,
+        match=r"there is no .*/node\.sqlite3: NODE_DATA_DIR names",
+    ):
         transfer.transfer(elsewhere, SECOND)
 
 
@@ -81,17 +84,22 @@ def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) 
 
     with (
         claim_directory(sqlite.common.directory),
-        pytest.raises(DirectoryInUse, match="another node runs on"),
+        raises(StartReason.DIRECTORY_IN_USE, kind=CannotStart, match="another node runs on"),
     ):
         transfer.transfer(sqlite, SECOND)
-    with pytest.raises(
-        BackupOfOtherNetwork, match="is on network 12345, and NODE_NETWORK_ID is 77"
+    with raises(
+        BackupReason.OTHER_NETWORK,
+        kind=BackupRefused,
+        match="is on network 12345, and NODE_NETWORK_ID is 77",
     ):
         transfer.transfer(updated(sqlite, network_id=77), SECOND)
-    with pytest.raises(NotEmpty, match="the database here is not empty"):
+    with raises(BackupReason.NOT_EMPTY, kind=BackupRefused, match="the database here is not empty"):
         transfer.transfer(sqlite, Database())
     words = r"by the migration cchain_app\.0013_chain_id_by_hand"
-    with another_version(sqlite), pytest.raises(NotUpgraded, match=words):
+    with (
+        another_version(sqlite),
+        raises(BackupReason.NOT_UPGRADED, kind=BackupRefused, match=words),
+    ):
         transfer.transfer(sqlite, SECOND)
     assert untouched()
 
@@ -100,5 +108,5 @@ def test_all_rows_are_moved_in_parts_and_verified_or_none(sqlite: NodeSettings) 
     for table in tables.EVERYTHING.tables():
         assert list(table.read(SECOND)) == list(table.read(Database())), table.name
     assert standing.state_root is not None
-    with pytest.raises(NotEmpty):
+    with raises(BackupReason.NOT_EMPTY, kind=BackupRefused):
         transfer.transfer(sqlite, SECOND)

@@ -13,10 +13,11 @@ import pytest
 
 from chaindb.rows import Table
 from nodeproject.copies.backups import archive
-from nodeproject.copies.backups.errors import FileExists, FileInUse, UnreadableBackup
+from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.backups.manifest import BackupManifest, Standing
 from nodeproject.copies.snapshots.manifest import Head
 from primitives import whole_files
+from tests.builders.reasons import raises
 
 
 def save(path: Path, content: bytes) -> None:
@@ -39,11 +40,13 @@ def first_name(path: Path) -> Path:
 def test_it_overwrites_nothing_and_one_writes_at_a_time(tmp_path: Path) -> None:
     path, free = tmp_path / "a", tmp_path / "b"
     path.write_bytes(b"something else")
-    with pytest.raises(FileExists, match=r"there is a file .*/a already"):
+    with raises(
+        BackupReason.FILE_EXISTS, kind=BackupRefused, match=r"there is a file .*/a already"
+    ):
         save(path, b"new")
     assert path.read_bytes() == b"something else"
     with archive.writing(free) as made:
-        with pytest.raises(FileInUse, match="another process writes"):
+        with raises(BackupReason.FILE_IN_USE, kind=BackupRefused, match="another process writes"):
             save(free, b"another one")
         made.add_file("a", b"first")
     assert saved(free) == b"first"
@@ -147,7 +150,7 @@ def test_a_part_with_more_than_rows_of_the_table_is_refused_before_it_is_decoded
     path = archived(tmp_path / "a", rows_a=part(content))
 
     tracemalloc.start()
-    with pytest.raises(UnreadableBackup, match=words):
+    with raises(BackupReason.UNREADABLE, kind=BackupRefused, match=words):
         rows(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -160,7 +163,7 @@ def test_a_manifest_with_a_million_values_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("manifest.json", b'{"tables":{' + b'"a":[],' * 100_001 + b'"a":[]}}')
 
-    with pytest.raises(UnreadableBackup):
+    with raises(BackupReason.UNREADABLE, kind=BackupRefused):
         rows(path)
 
 
@@ -170,7 +173,9 @@ def test_a_directory_of_many_parts_is_refused_before_it_is_read(tmp_path: Path) 
         for number in range(300):
             file.writestr(f"{number:03}" * 400, b"")
 
-    with pytest.raises(UnreadableBackup, match=r"its directory has [0-9]+ bytes"):
+    with raises(
+        BackupReason.UNREADABLE, kind=BackupRefused, match=r"its directory has [0-9]+ bytes"
+    ):
         rows(path)
 
 
@@ -183,7 +188,9 @@ def test_the_directory_of_a_large_file_is_found(
     assert rows(path) == [ROW]
 
     monkeypatch.setattr(archive, "_MAX_DIRECTORY", 10)
-    with pytest.raises(UnreadableBackup, match=r"its directory has [0-9]+ bytes"):
+    with raises(
+        BackupReason.UNREADABLE, kind=BackupRefused, match=r"its directory has [0-9]+ bytes"
+    ):
         rows(path)
 
 

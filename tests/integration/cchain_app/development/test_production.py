@@ -13,10 +13,12 @@ from cchain_app.selectors.state import state_at
 from cchain_app.services import cheats, manual_mining
 from chaindb.wakeup import Wakeup
 from jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
-from nodeproject.startup.state_file import NoStateFile, load
+from nodeproject.startup.process import CannotStart, StartReason
+from nodeproject.startup.state_file import load
 from primitives.evm import Address
 from tests.builders.evm_chains import another_process
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.integration.conftest import Chain, Rpc
 
 SOMEBODY = Address(b"\x5a" * 20)
@@ -145,7 +147,11 @@ def test_a_transaction_that_arrives_in_a_pause_waits(producer: Chain, requests: 
 
 
 def test_the_state_file_needs_the_embedded_profile(producer: Chain, tmp_path: Path) -> None:
-    with pytest.raises(NoStateFile, match=r"NODE_STATE needs the embedded profile"):
+    with raises(
+        StartReason.STATE_NEEDS_EMBEDDED_PROFILE,
+        kind=CannotStart,
+        match="NODE_STATE needs the embedded profile",
+    ):
         load(producer.evm, tmp_path / "state.json")
 
 
