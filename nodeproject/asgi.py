@@ -32,16 +32,18 @@ from jsonrpc.errors import Overloaded  # noqa: E402
 from jsonrpc.http.asgi_rpc import AsgiRpc  # noqa: E402
 from jsonrpc.http.replies import by_path  # noqa: E402
 from nodeproject.apps import this_node  # noqa: E402
-from nodeproject.heads.listener import HeadListener  # noqa: E402
-from nodeproject.heads.platform import PlatformListener  # noqa: E402
+from nodeproject.heads.listeners import HeadListener, PlatformListener  # noqa: E402
 from nodeproject.node import Node  # noqa: E402
 from nodeproject.settings.node import NodeSettings  # noqa: E402
 from nodeproject.startup import process  # noqa: E402
-from nodeproject.web.base_path import BelowBasePath  # noqa: E402
-from nodeproject.web.chain_paths import ChainPaths, letters_of  # noqa: E402
 from nodeproject.web.concurrency import WAITING_PAGES, ConcurrencyLimit  # noqa: E402
 from nodeproject.web.endpoints import ROOT  # noqa: E402
 from nodeproject.web.get_pages import GetPagesMiddleware  # noqa: E402
+from nodeproject.web.paths import (  # noqa: E402
+    BelowBasePath,
+    ChainPaths,
+    letters_of,
+)
 from primitives.identity import CertificateError  # noqa: E402
 from primitives.node_identity import IdentityError  # noqa: E402
 

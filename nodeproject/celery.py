@@ -45,7 +45,7 @@ class _App(Celery):
         return self.subclass_with_self(_Beat)
 
 
-app = _App("node", amqp="nodeproject.processes.reconnecting:BrokerAMQP")
+app = _App("node", amqp="nodeproject.processes.broker:BrokerAMQP")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 # A block takes a few milliseconds: a new connection for each task would double that. `release`
 # below cleans up after a task instead.

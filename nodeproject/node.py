@@ -28,14 +28,14 @@ from jsonrpc.limits.turn import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
 from nodeproject.copies.snapshots.service import Snapshots
-from nodeproject.heads.sync import share_head
+from nodeproject.heads.shared_head import share_head
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import files_of
-from nodeproject.web.addresses import base_url
 from nodeproject.web.endpoints import Endpoints
 from nodeproject.web.get_pages import Plain
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
+from nodeproject.web.paths import base_url
 from platform_app.api import PlatformRpc
 from platform_app.api.presence import own_node_id
 from platform_app.chain import NoPlatformGenesis, PlatformChain

@@ -79,4 +79,3 @@ def impersonate_signature(chain: EvmChain, signature: bytes, signer: Address) ->
             chain.db, ImpersonatedSignature(head.number + 1, signature, signer)
         )
     chain.memory.conditions.reset()
-    chain.memory.on_change()

@@ -23,10 +23,9 @@ from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
 from network_app.joining import NobodyAnswers, OtherConsensus, fetch_genesis
 from nodeproject.node import Node
-from nodeproject.startup.database_faults import explained
+from nodeproject.startup.database import explained, make_tables
 from nodeproject.startup.identity import make_identity
 from nodeproject.startup.process import CannotStart
-from nodeproject.startup.tables import make_tables
 from platform_app.genesis.errors import GenesisError
 from platform_app.services import genesis as platform_genesis
 from platform_app.services.errors import GenesisMismatch

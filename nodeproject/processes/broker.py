@@ -1,11 +1,16 @@
-"""The broker of the embedded profile: Celery's in-memory transport without its polling.
+"""Celery's connections to its broker.
 
-Kombu's memory transport polls for messages on a timer; here a put wakes the waiting worker.
+In the embedded profile the broker is in memory. Kombu's memory transport polls for messages on a timer; here a put wakes the
+waiting worker. In the production profile Kombu's wait between attempts to reconnect grows by two seconds with each, up to
+thirty, and `ensure_connection`, with which Celery's worker and beat reconnect, ignores other values in the transport's
+options; here the connections wait as configured.
 """
 
 import threading
-from typing import Any
+from typing import Any, Final, Self
 
+from celery.app.amqp import AMQP
+from kombu import Connection
 from kombu.transport import memory
 from typing_extensions import override
 
@@ -47,3 +52,23 @@ class Transport(memory.Transport):
     def _look(self, connection: Any) -> None:
         """Take the available messages without waiting. Raises TimeoutError if there are none."""
         super().drain_events(connection, timeout=1e-9)
+
+
+_WAITS: Final = ("interval_start", "interval_step", "interval_max")
+"""Names of `ensure_connection`'s arguments, and of the transport's options, in seconds."""
+
+
+class BrokerConnection(Connection):
+    """A connection that waits between attempts as its transport's options say."""
+
+    @override
+    def ensure_connection(self, *args: Any, **kwargs: Any) -> Self:
+        options: dict[str, Any] = self.transport_options or {}
+        waits: dict[str, Any] = {name: options[name] for name in _WAITS if name in options}
+        return super().ensure_connection(*args, **waits | kwargs)
+
+
+class BrokerAMQP(AMQP):
+    """The factory of Celery's connections."""
+
+    Connection = BrokerConnection

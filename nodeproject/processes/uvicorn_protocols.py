@@ -7,8 +7,8 @@ from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import by_path
 from jsonrpc.websocket.uvicorn_protocol import GuardedWebSocket
 from nodeproject.apps import this_node
-from nodeproject.web.chain_paths import SocketPaths
 from nodeproject.web.endpoints import CCHAIN_WEBSOCKETS
+from nodeproject.web.paths import SocketPaths
 
 _DOORS = this_node().doors
 

@@ -49,7 +49,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, Any] = {
     "socket_timeout": 5,
     "socket_connect_timeout": 1,
     # Waits between attempts to connect: an attempt and a wait take less than the 3 s after which an outage ends.
-    # The waits do not grow (`nodeproject.processes.reconnecting`), because one worker and one beat cause little load.
+    # The waits do not grow (`nodeproject.processes.broker`), because one worker and one beat cause little load.
     "interval_start": 0.5,
     "interval_step": 0,
     "interval_max": 0.5,

@@ -34,10 +34,9 @@ from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
 from jsonrpc.limits.turn import LoopTurn
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
-from nodeproject.web.base_path import BasePaths
-from nodeproject.web.chain_paths import paths_of
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.document import RpcInterface, ServerPath
+from nodeproject.web.paths import BasePaths, paths_of
 from platform_app import api as platform_api
 from platform_app.api import PlatformRpc
 from platform_app.api import keystore as keystore_api

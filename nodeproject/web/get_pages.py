@@ -29,10 +29,10 @@ from jsonrpc.http.delivery import Send
 from jsonrpc.http.plain_heads import read_headers
 from jsonrpc.http.replies import GZIPPED, accepts_gzip, by_path, to_response
 from jsonrpc.http.replies import read_head as read_django_head
-from nodeproject.web.base_path import NO_BASE_PATHS, BasePaths
 from nodeproject.web.endpoints import ROOT, Endpoints
 from nodeproject.web.observation import Observation
 from nodeproject.web.openrpc.page import Reference
+from nodeproject.web.paths import NO_BASE_PATHS, BasePaths
 
 DOCUMENTS: Final = ("/ext/docs/paths", "/ext/openapi.json")
 """Paths below /ext that Django answers."""

@@ -1,4 +1,4 @@
-"""Parts of Django that by default ignore the base path below which a proxy serves the pages (`nodeproject.web.base_path`)."""
+"""Parts of Django that by default ignore the base path below which a proxy serves the pages (`nodeproject.web.paths`)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,6 +1,5 @@
 """Backups of the whole node in one file, and its move to another database: made while it runs, verified when read.
 
-`errors` has the reasons for refusals; `tables` and `files` select the content; `archive` is the file format, `manifest`
-the description inside the file; `verification` compares; `service` saves and restores, `transfer` copies from SQLite to
-PostgreSQL.
+`manifest` has the description inside the file and the reasons for refusals; `archive` is the file format; `service` saves,
+restores and verifies; `transfer` copies from SQLite to PostgreSQL.
 """

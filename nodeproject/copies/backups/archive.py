@@ -19,8 +19,7 @@ import msgspec
 
 from chaindb.database import Row
 from chaindb.rows import Table
-from nodeproject.copies.backups.errors import BackupReason, BackupRefused
-from nodeproject.copies.backups.manifest import FORMAT, BackupManifest
+from nodeproject.copies.backups.manifest import FORMAT, BackupManifest, BackupReason, BackupRefused
 from primitives import json_limits
 from primitives.json_limits import TooDeep, TooManyValues
 from primitives.whole_files import whole_file

@@ -1,6 +1,7 @@
-"""The manifest of a backup: the node and chains that it is of, their heads, and the number of rows."""
+"""The manifest of a backup (the node and chains that it is of, their heads, the number of rows), and reasons for refusals."""
 
 import time
+from enum import StrEnum
 from typing import Final, NamedTuple
 
 import msgspec
@@ -8,10 +9,50 @@ import msgspec
 from cchain_app.store import chain as cchain_rows
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.backups.errors import BackupReason, BackupRefused
-from nodeproject.copies.snapshots import heads
-from nodeproject.copies.snapshots.manifest import Head
+from nodeproject.copies.snapshots.manifest import Head, heads_of
 from primitives.product import VERSION
+from primitives.reasons import ErrorWithReason
+
+
+class BackupReason(StrEnum):
+    """Why a backup is refused."""
+
+    FILE_EXISTS = "there is a file {path} already: a backup does not overwrite files"
+    FILE_IN_USE = "another process writes {path}"
+    UNREADABLE = "the file {path} cannot be read as a backup: {cause}"
+    LATER_FORMAT = (
+        "the backup {path} was written by version {version}, in a later format than this one reads"
+    )
+    NO_CHAIN = "this node has no chain yet: start it once"
+    OTHER_TABLES = (
+        "the rows of {where} have the tables of version {version}, which differ from this one's by {differing}: "
+        "run that version, and upgrade afterwards"
+    )
+    NOT_UPGRADED = (
+        "the tables in {path} are another version's, they differ by the migration {migration}: run init_node "
+        "of this version in the embedded profile first"
+    )
+    OTHER_NETWORK = "the node of {where} is on network {saved}, and NODE_NETWORK_ID is {here}"
+    NOT_EMPTY = (
+        "the database here is not empty: its table {table} has rows. Name another NODE_DATA_DIR or "
+        "NODE_DATABASE_URL"
+    )
+    OTHER_FILE = "the file {path} is there already and is not the backup's: name another directory"
+    NOT_THE_SAME = "{what} should be {saved}, and is {here}: nothing was restored"
+    NOT_VERIFIED = (
+        "the state that was written cannot be verified, and nothing was kept: {cause}; make room there for a "
+        "second state trie, and begin again"
+    )
+    NO_SOURCE = "there is no {path}: NODE_DATA_DIR names the node that is to be moved"
+    NEEDS_POSTGRESQL = (
+        "the rows go where NODE_DATABASE_URL says, and that is no PostgreSQL database: set it, and "
+        "NODE_PROFILE=production"
+    )
+
+
+class BackupRefused(ErrorWithReason):
+    """A backup is not made or not restored, or a node is not moved."""
+
 
 FORMAT: Final = 1
 """Format of the file; a program reads its own and earlier ones."""
@@ -59,7 +100,7 @@ def standing_of(db: Database) -> Standing:
     Raises:
         BackupRefused: There is no chain.
     """
-    found = heads.of(db) if db.has_table("platform_app_chain") else None
+    found = heads_of(db) if db.has_table("platform_app_chain") else None
     if found is None:
         raise BackupRefused(BackupReason.NO_CHAIN)
     root = None

@@ -1,25 +1,137 @@
-"""Saves a node in one file while it runs, and restores it into an empty node."""
+"""Saves a node in one file while it runs, and restores it into an empty node, which is verified to equal the saved one.
 
-from collections.abc import Callable, Iterable
+The files in a backup are the node's identity, the genesis of its chains, and the admin's first password. Django's secret key
+is not included, because it only signs sessions and can be created again, nor are files of a process.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from cchain_app.evm.select import select_trie
+from cchain_app.selectors.rebuilding import StateDiffers, verify_state
+from cchain_app.store.scratch import ScratchUnusable
 from chaindb.database import Database, Row
 from chaindb.locks import Lock
 from chaindb.rows import Table
 from nodeproject.copies import tables
-from nodeproject.copies.backups import files
 from nodeproject.copies.backups.archive import reading, writing
-from nodeproject.copies.backups.errors import BackupReason, BackupRefused
 from nodeproject.copies.backups.manifest import (
     BackupManifest,
+    BackupReason,
+    BackupRefused,
+    Standing,
     TableRecord,
     manifest_of,
     standing_of,
 )
-from nodeproject.copies.backups.verification import verify
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.tables import make_tables
+from nodeproject.startup.database import make_tables
+from primitives.whole_files import write_whole
+
+
+def _paths(settings: NodeSettings, *, keys: bool) -> dict[str, Path]:
+    """Return the paths of a node's files by their names in a backup; some may not exist.
+
+    Args:
+        settings: The node's settings.
+        keys: Whether to include files with keys and passwords.
+    """
+    genesis = settings.common.genesis_directory
+    found = {
+        "cchain_genesis.json": settings.common.directory / "cchain_genesis.json",
+        "genesis/cchain.json": genesis / "cchain.json",
+        "genesis/platform.bin": genesis / "platform.bin",
+        "genesis/producers": genesis / "producers",
+    }
+    if keys:
+        found |= {
+            "staking/staker.crt": settings.certificate_path,
+            "staking/staker.key": settings.staking_key_path,
+            "staking/signer.key": settings.signer_path,
+            "admin_password": settings.password_path,
+        }
+    return found
+
+
+def _verify_free(files: Mapping[Path, bytes]) -> None:
+    """Verify that files can be written: each is missing or has the same content already.
+
+    Raises:
+        BackupRefused: A file exists with other content.
+    """
+    for path, content in files.items():
+        if path.exists() and path.read_bytes() != content:
+            raise BackupRefused(BackupReason.OTHER_FILE, path=path)
+
+
+def _write(files: Mapping[Path, bytes]) -> None:
+    """Write files for their owner only, each atomically and flushed to the disk.
+
+    A file that already has its content is not written: it may be mounted read-only.
+    """
+    for path, content in files.items():
+        if path.exists() and path.read_bytes() == content:
+            continue
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        write_whole(path, content)
+
+
+def verify(
+    db: Database, standing: Standing, counts: Mapping[str, int], settings: NodeSettings
+) -> None:
+    """Compare a database with the counts and heads recorded for the rows written to it, within the transaction.
+
+    The state root is computed again from accounts and storage, not read from a column.
+
+    Args:
+        db: The database.
+        standing: The expected state of its chains.
+        counts: The expected number of rows by table; tables that are not listed must be empty.
+        settings: The node's settings, which determine the trie's implementation and the data directory.
+
+    Raises:
+        BackupRefused: The data differ, or the space for the trie is missing.
+        OSError: The data directory cannot be written.
+    """
+    for name, found in tables.EVERYTHING.counts(db).items():
+        wanted = counts.get(name, 0)
+        if wanted != found:
+            raise BackupRefused(
+                BackupReason.NOT_THE_SAME,
+                what=f"the number of rows of {name}",
+                saved=wanted,
+                here=found,
+            )
+    here = standing_of(db)
+    if here != standing:
+        raise BackupRefused(
+            BackupReason.NOT_THE_SAME, what="where the chains stand", saved=standing, here=here
+        )
+    verify_root(db, standing, settings)
+
+
+def verify_root(db: Database, standing: Standing, settings: NodeSettings) -> None:
+    """Verify that accounts and storage have the head's state root.
+
+    Raises:
+        BackupRefused: They have another one, or the space for the trie is missing.
+        OSError: The data directory cannot be written.
+    """
+    try:
+        verify_state(
+            db, select_trie(settings.cchain.engine, cached=False), settings.common.directory
+        )
+    except StateDiffers as error:
+        raise BackupRefused(
+            BackupReason.NOT_THE_SAME,
+            what="the state",
+            saved=f"that of {standing.state_root}",
+            here=f"another: {error}",
+        ) from error
+    except ScratchUnusable as error:
+        raise BackupRefused(BackupReason.NOT_VERIFIED, cause=error) from error
+
 
 Told = Callable[[str], object]
 """Called with a description of each step."""
@@ -54,9 +166,7 @@ def backup(
                 table.columns, archive.add_rows(table.name, table.read(db))
             )
         there = {
-            name: found
-            for name, found in files.paths(settings, keys=keys).items()
-            if found.exists()
+            name: found for name, found in _paths(settings, keys=keys).items() if found.exists()
         }
         for name, found in there.items():
             archive.add_file(name, found.read_bytes())
@@ -86,7 +196,7 @@ def restore(
     """
     with reading(path) as archive:
         manifest = archive.manifest
-        places = files.paths(settings, keys=True)
+        places = _paths(settings, keys=True)
         saved = archive.files(places)
         written = {places[name]: content for name, content in saved.items()}
         if manifest.standing.network_id != settings.common.network_id:
@@ -96,7 +206,7 @@ def restore(
                 saved=manifest.standing.network_id,
                 here=settings.common.network_id,
             )
-        files.verify_free(written)
+        _verify_free(written)
         make_tables()
         _verify_tables(db, path, manifest)
         with db.atomic(durable=True):
@@ -104,7 +214,7 @@ def restore(
             on_step("Verifying")
             counts = {name: kept.rows for name, kept in manifest.tables.items()}
             verify(db, manifest.standing, counts, settings)
-            files.write(written)
+            _write(written)
         db.flush()
     return manifest
 

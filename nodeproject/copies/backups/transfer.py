@@ -11,14 +11,12 @@ from django.db.utils import load_backend
 
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.backups.errors import BackupReason, BackupRefused
-from nodeproject.copies.backups.manifest import Standing, standing_of
-from nodeproject.copies.backups.service import Told, fill
-from nodeproject.copies.backups.verification import verify
+from nodeproject.copies.backups.manifest import BackupReason, BackupRefused, Standing, standing_of
+from nodeproject.copies.backups.service import Told, fill, verify
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
+from nodeproject.startup.database import make_tables
 from nodeproject.startup.process import claim_directory
-from nodeproject.startup.tables import make_tables
 
 _SOURCE: Final = "transferred"
 """Django's alias of the SQLite database during the transfer."""

@@ -17,9 +17,8 @@ from chaindb.snapshots.sqlite import SqliteCopies
 from network_app import selectors as network
 from network_app.node import NodeNetwork
 from nodeproject.copies import tables
-from nodeproject.copies.snapshots import heads
 from nodeproject.copies.snapshots.errors import NodeSnapshotReason
-from nodeproject.copies.snapshots.manifest import SnapshotManifest
+from nodeproject.copies.snapshots.manifest import SnapshotManifest, heads_of
 from nodeproject.heads import registry
 from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain
@@ -168,7 +167,7 @@ class Snapshots:
         Raises:
             SnapshotRefused: There is no chain.
         """
-        found = heads.of(self._db)
+        found = heads_of(self._db)
         if found is None:
             raise SnapshotRefused(NodeSnapshotReason.NO_CHAIN)
         return SnapshotManifest(

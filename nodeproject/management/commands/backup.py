@@ -11,8 +11,8 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups.messages import heads, refusals_told
 from nodeproject.copies.backups.service import backup
+from nodeproject.management.terminal import describe_heads, explaining_refusals
 
 
 class Command(BaseCommand):
@@ -37,7 +37,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         node, path, began = this_node(), options["file"], time.monotonic()
         keys = not options["without_keys"]
-        with refusals_told(), Console(stderr=True).status("Saving") as status:
+        with explaining_refusals(), Console(stderr=True).status("Saving") as status:
             saved = backup(
                 node.settings, node.platform_chain.db, path, keys=keys, on_step=status.update
             )
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(
-            f"Saved {path}: {heads(saved.standing)}, {rows:,} rows, {size}, {took:.1f} s."
+            f"Saved {path}: {describe_heads(saved.standing)}, {rows:,} rows, {size}, {took:.1f} s."
         )
         if not keys:
             self.stdout.write("It has no keys: the node's identity and the keystore are not in it.")

@@ -38,9 +38,14 @@ from nodeproject.processes.local_network.processes import (
     State,
     stop_all,
 )
-from nodeproject.processes.local_network.running import PATIENCE, LocalNetworkRun, NetworkFailed
+from nodeproject.processes.local_network.running import (
+    PATIENCE,
+    LocalNetworkRun,
+    NetworkFailed,
+    place_table,
+    standing_table,
+)
 from nodeproject.processes.local_network.standing import NodeStatus, Quorum
-from nodeproject.processes.local_network.tables import place_table, standing_table
 from nodeproject.startup.process import CannotStart, check_port, claim_directory
 from primitives.installation import as_process, as_typed, data_home
 

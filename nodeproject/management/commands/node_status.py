@@ -23,7 +23,7 @@ from network_app import selectors
 from nodeproject.apps import this_node
 from nodeproject.management.terminal import print_facts
 from nodeproject.startup.profile import CHECKS
-from nodeproject.web.addresses import base_url
+from nodeproject.web.paths import base_url
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import mempool, stakers

@@ -11,8 +11,8 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups.messages import heads, refusals_told
 from nodeproject.copies.backups.service import restore
+from nodeproject.management.terminal import describe_heads, explaining_refusals
 from nodeproject.startup.process import claim_directory
 
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
         node, path, began = this_node(), options["file"], time.monotonic()
         alone = node.settings.common.profile == "embedded"
         with (
-            refusals_told(),
+            explaining_refusals(),
             claim_directory(node.settings.common.directory) if alone else nullcontext(),
             Console(stderr=True).status("Restoring") as status,
         ):
@@ -42,7 +42,7 @@ class Command(BaseCommand):
         rows = sum(table.rows for table in saved.tables.values())
         took = time.monotonic() - began
         self.stdout.write(
-            f"Restored {path}: {heads(saved.standing)}, {rows:,} rows, state root "
+            f"Restored {path}: {describe_heads(saved.standing)}, {rows:,} rows, state root "
             f"{saved.standing.state_root or 'none'} verified, {took:.1f} s."
         )
         if not saved.has_keys:

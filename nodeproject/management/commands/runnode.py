@@ -19,14 +19,13 @@ from cchain_app.services import genesis
 from chaindb.checkpoints import Checkpointer
 from nodeproject.apps import this_node
 from nodeproject.cli import StartCommand
-from nodeproject.management.banner import print_banner, print_listening
-from nodeproject.management.config_out import write_config
 from nodeproject.management.initialise import initialise_or_explain
+from nodeproject.management.local_files import load_state_file, save_state_file, write_config
+from nodeproject.management.terminal import print_banner, print_listening
 from nodeproject.node import Node
 from nodeproject.processes.network_thread import EmbeddedNetwork
 from nodeproject.processes.server import serve
 from nodeproject.processes.workers import EmbeddedWorkers
-from nodeproject.startup import state_file
 from nodeproject.startup.process import CannotStart, Termination, check_port, claim_directory
 
 SLOW_ENGINE = (
@@ -78,7 +77,7 @@ class Command(StartCommand):
         for remark in genesis.remarks(node.evm_chain):
             self.stderr.write(remark)
         state = Path(node.settings.state) if node.settings.state else None
-        if state is not None and (unloaded := state_file.load(node.evm_chain, state)):
+        if state is not None and (unloaded := load_state_file(node.evm_chain, state)):
             self.stderr.write(unloaded)
         if node.settings.config_out:
             write_config(node, Path(node.settings.config_out))
@@ -96,7 +95,7 @@ class Command(StartCommand):
         finally:
             for item in reversed(companions):
                 item.stop()
-            if state is not None and (unwritten := state_file.save(node.evm_chain, state)):
+            if state is not None and (unwritten := save_state_file(node.evm_chain, state)):
                 self.stderr.write(unwritten)
 
 

@@ -7,7 +7,7 @@ from django.core.management.commands import shell
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.web.addresses import base_url
+from nodeproject.web.paths import base_url
 
 
 class Command(shell.Command):

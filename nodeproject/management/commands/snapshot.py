@@ -19,7 +19,7 @@ from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshots.manifest import Head
 from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
-from nodeproject.startup.database_faults import explained
+from nodeproject.startup.database import explained
 from nodeproject.startup.profile import CHECKS
 
 WIDTH = 120

@@ -8,8 +8,8 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups.messages import heads, refusals_told
 from nodeproject.copies.backups.transfer import transfer
+from nodeproject.management.terminal import describe_heads, explaining_refusals
 
 
 class Command(BaseCommand):
@@ -24,10 +24,10 @@ class Command(BaseCommand):
     @override
     def handle(self, *args: Any, **options: Any) -> None:
         node, began = this_node(), time.monotonic()
-        with refusals_told(), Console(stderr=True).status("Copying") as status:
+        with explaining_refusals(), Console(stderr=True).status("Copying") as status:
             standing = transfer(node.settings, node.platform_chain.db, on_step=status.update)
         took = time.monotonic() - began
         self.stdout.write(
-            f"Moved to PostgreSQL: {heads(standing)}, state root {standing.state_root or 'none'} verified, "
+            f"Moved to PostgreSQL: {describe_heads(standing)}, state root {standing.state_root or 'none'} verified, "
             f"{took:.1f} s."
         )

@@ -18,8 +18,17 @@ from cchain_app.txs.transaction import DYNAMIC_FEE
 from chaindb import clock
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise
-from nodeproject.management.seeding.owners import FUNDER, RICH, SeededOwner, owner
-from nodeproject.management.seeding.payments import FEE, coins_of, largest, split, transfer
+from nodeproject.management.seeding.payments import (
+    FEE,
+    FUNDER,
+    RICH,
+    SeededOwner,
+    coins_of,
+    largest,
+    owner,
+    split,
+    transfer,
+)
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.selectors import accepted, coins
 from platform_app.services import mempool

@@ -1,17 +1,23 @@
-"""Signed transactions of the P-Chain that spend one output each: transfers, splits, delegations."""
+"""Owners of a seeded chain's outputs and accounts, and signed transactions of the P-Chain that spend one output each.
+
+The owners' keys are those that anyone can derive, and those of every local network. The transactions are transfers, splits
+and delegations.
+"""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
-from nodeproject.management.seeding.owners import SeededOwner
 from platform_app.config import UNIT, specification_config
 from platform_app.txs.base import BaseTx, StakingPeriod, Tx, UnsignedTx, inner_output
 from platform_app.txs.codec import CODEC, build, sign_bytes
 from platform_app.txs.staking import AddPermissionlessDelegatorTx
+from primitives.evm import Address
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID, ShortID
+from primitives.keys import DEV_KEYS, EWOQ_KEY, address_of
 from primitives.networks import LOCAL
-from primitives.secp256k1 import sign_sha256
+from primitives.secp256k1 import address_of_private_key, sign_sha256
 from utxo.components import (
     UTXO,
     OutputOwners,
@@ -22,6 +28,38 @@ from utxo.components import (
     TransferOutput,
 )
 from utxo.well_formed import sort_outputs
+
+
+@dataclass(frozen=True, slots=True)
+class SeededOwner:
+    """A key, and its addresses on the P-Chain and on the C-Chain."""
+
+    key: bytes = field(repr=False)
+    short_id: ShortID
+    address: Address
+
+
+def owner(purpose: str, number: int = 0) -> SeededOwner:
+    """Return the owner for a purpose, always the same: its key is the hash of purpose and number."""
+    return owner_of(sha256(f"{purpose} {number}".encode()))
+
+
+def owner_of(key: bytes) -> SeededOwner:
+    """Return the owner of a private key of 32 bytes."""
+    return SeededOwner(key, address_of(key), address_of_private_key(key))
+
+
+def node_id(number: int) -> NodeID:
+    """Return the ID of a validator without a running node."""
+    return NodeID(sha256(f"node {number}".encode())[: NodeID.SIZE])
+
+
+RICH: Final = owner_of(EWOQ_KEY)
+"""The owner that every local network funds on the P-Chain."""
+
+FUNDER: Final = owner_of(bytes.fromhex(list(DEV_KEYS.values())[1][2:]))
+"""The owner that it funds on the C-Chain: account 0 of the well-known mnemonic."""
+
 
 FEE: Final = specification_config(LOCAL).fees.tx
 COIN: Final = UNIT

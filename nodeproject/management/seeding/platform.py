@@ -20,13 +20,16 @@ from chaindb import clock
 from network_app.apps import node_network
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise
-from nodeproject.management.seeding.owners import RICH, SeededOwner, node_id, owner
 from nodeproject.management.seeding.payments import (
     COIN,
     FEE,
+    RICH,
+    SeededOwner,
     coins_of,
     delegation,
     largest,
+    node_id,
+    owner,
     split,
     transfer,
 )

@@ -2,7 +2,7 @@
 
 `directories` creates each node's initial files and settings; `processes` starts, stops and pauses the nodes;
 `control` is the socket through which a second terminal controls them; `standing` determines the network's
-status, `tables` shows it; `running` combines them. The command is `management/commands/local_network.py`.
+status; `running` shows it and combines them. The command is `management/commands/local_network.py`.
 """
 
 from nodeproject.processes.local_network.directories import Files, begin, make_keys

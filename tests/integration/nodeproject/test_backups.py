@@ -34,8 +34,7 @@ from health_app.result import CheckResult
 from nodeproject.apps import this_node
 from nodeproject.copies import tables
 from nodeproject.copies.backups import archive, service
-from nodeproject.copies.backups.errors import BackupReason, BackupRefused
-from nodeproject.copies.backups.manifest import BackupManifest
+from nodeproject.copies.backups.manifest import BackupManifest, BackupReason, BackupRefused
 from nodeproject.settings.node import NodeSettings
 from tests.builders import bytecode
 from tests.builders.node_settings import updated

@@ -17,7 +17,7 @@ from django.db.utils import load_backend
 
 from nodeproject.settings.databases import database
 from nodeproject.settings.node import NodeSettings
-from nodeproject.startup.database_faults import explained
+from nodeproject.startup.database import explained
 from tests.builders.node_settings import updated
 from tests.servers.node import ROOT
 from tests.servers.ports import free_port

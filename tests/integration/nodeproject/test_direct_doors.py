@@ -22,7 +22,7 @@ from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.replies import by_path
 from nodeproject.apps import this_node
-from nodeproject.heads.platform import PlatformListener
+from nodeproject.heads.listeners import PlatformListener
 from nodeproject.web.get_pages import GetPagesMiddleware
 from platform_app import notifications
 from platform_app.api import presence

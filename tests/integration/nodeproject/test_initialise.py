@@ -16,8 +16,8 @@ from cchain_app.apps import evm_chain
 from cchain_app.genesis_fields import GenesisFileError
 from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
-from nodeproject.management.banner import print_banner
 from nodeproject.management.initialise import initialise
+from nodeproject.management.terminal import print_banner
 from nodeproject.startup.process import CannotStart, StartReason
 from platform_app.genesis.errors import GenesisError, PlatformGenesisReason
 from platform_app.services import genesis

@@ -11,8 +11,8 @@ from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from chaindb import redis_cache
 from nodeproject.admin import task_overview
+from nodeproject.admin.task_overview import measure
 from nodeproject.celery import app
-from nodeproject.processes.task_queues import measure
 from tests.builders.node_settings import updated
 from tests.servers.redis import RedisServer
 

@@ -13,7 +13,7 @@ from chaindb.database import Database
 from nodeproject.apps import this_node
 from nodeproject.copies import tables
 from nodeproject.copies.backups import service, transfer
-from nodeproject.copies.backups.errors import BackupReason, BackupRefused
+from nodeproject.copies.backups.manifest import BackupReason, BackupRefused
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import CannotStart, StartReason, claim_directory
 from tests.builders.node_settings import updated

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nodeproject.web.addresses import reachable
+from nodeproject.web.paths import reachable
 
 
 @pytest.mark.parametrize(

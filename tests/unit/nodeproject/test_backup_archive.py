@@ -13,8 +13,12 @@ import pytest
 
 from chaindb.rows import Table
 from nodeproject.copies.backups import archive
-from nodeproject.copies.backups.errors import BackupReason, BackupRefused
-from nodeproject.copies.backups.manifest import BackupManifest, Standing
+from nodeproject.copies.backups.manifest import (
+    BackupManifest,
+    BackupReason,
+    BackupRefused,
+    Standing,
+)
 from nodeproject.copies.snapshots.manifest import Head
 from primitives import whole_files
 from tests.builders.reasons import raises

@@ -8,7 +8,7 @@ from jsonrpc.limits.client_address import TrustedProxies
 from nodeproject.settings.base_path import FIRST_PARTS, read_base_path
 from nodeproject.settings.flags import BadSetting, read
 from nodeproject.settings.node import NodeSettings
-from nodeproject.web.base_path import BasePaths, BelowBasePath
+from nodeproject.web.paths import BasePaths, BelowBasePath
 from primitives.flags import FormError
 
 PROXY, STRANGER = "10.0.0.7", "192.0.2.1"

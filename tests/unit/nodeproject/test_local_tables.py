@@ -4,8 +4,8 @@ from io import StringIO
 
 from rich.console import Console
 
+from nodeproject.processes.local_network.running import standing_table
 from nodeproject.processes.local_network.standing import NodeStatus
-from nodeproject.processes.local_network.tables import standing_table
 
 STAKES = {"NodeID-a": 3, "NodeID-b": 1}
 

@@ -13,8 +13,8 @@ from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.limits.client_address import TrustedProxies
 from nodeproject.apps import this_node
-from nodeproject.web.base_path import BasePaths
 from nodeproject.web.get_pages import Front, GetPage, GetPagesMiddleware, PageContent, Query
+from nodeproject.web.paths import BasePaths
 from tests.unit.jsonrpc.test_doors import Answer, ask, elsewhere
 
 CONFIG = GateConfig(node_id="NodeID-x")

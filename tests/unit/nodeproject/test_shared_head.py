@@ -13,9 +13,8 @@ import pytest
 
 from cchain_app.memory.chain import BlockMemory
 from cchain_app.selectors import blocks
-from nodeproject.heads import sync
-from nodeproject.heads.shared_memory import HeadPage
-from nodeproject.heads.sync import SharedHead, share_head
+from nodeproject.heads import shared_head
+from nodeproject.heads.shared_head import HeadPage, SharedHead, share_head
 
 SECONDS = 60.0
 
@@ -337,7 +336,7 @@ async def test_requests_go_on_where_a_look_or_a_request_panics(
 async def test_a_look_that_takes_too_long_is_waited_for_by_nobody(
     begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(shared_head, "LOOK_SECONDS", 0.01)
     one, other = begin(), begin()
     await both_at(one, other, 0)
     let_go, looks = threading.Event(), []
@@ -354,7 +353,7 @@ async def test_a_look_that_takes_too_long_is_waited_for_by_nobody(
         assert await other.known() == 0
     assert len(looks) == 1, "one thread waits, not one for each block"
     let_go.set()
-    monkeypatch.setattr(sync, "LOOK_SECONDS", SECONDS)
+    monkeypatch.setattr(shared_head, "LOOK_SECONDS", SECONDS)
     one.commit(block(3, b"b"))
     assert await other.known() == 3
 

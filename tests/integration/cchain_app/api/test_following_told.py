@@ -15,7 +15,7 @@ from cchain_app.selectors import blocks
 from chaindb.connections import in_thread
 from chaindb.events import ChainEvents
 from nodeproject.apps import this_node
-from nodeproject.heads.listener import HeadListener
+from nodeproject.heads.listeners import HeadListener
 from tests.builders import bytecode
 from tests.builders.transactions import SENDER
 from tests.integration.cchain_app.api.test_websocket import Socket, application, hexed
@@ -53,7 +53,7 @@ def make(chain, monkeypatch):
 @pytest.fixture
 async def follower(shared_candidates, monkeypatch) -> AsyncIterator[HeadListener]:
     """The head listener of a web process, on this event loop; it only receives chain events."""
-    monkeypatch.setattr("nodeproject.heads.listener.TICK", 3600)
+    monkeypatch.setattr("nodeproject.heads.listeners.TICK", 3600)
     joined = groups_joined(monkeypatch)
     made = HeadListener(this_node().evm_rpc)
     await in_thread(blocks.head, evm_chain())

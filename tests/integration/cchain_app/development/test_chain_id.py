@@ -36,7 +36,7 @@ from chaindb.connections import in_thread
 from chainvm.port import BlockContext, HeadMoved
 from jsonrpc.errors import JsonRpcError
 from nodeproject.apps import this_node
-from nodeproject.heads.listener import HeadListener
+from nodeproject.heads.listeners import HeadListener
 from nodeproject.startup.identity import make_identity
 from platform_app.apps import platform_chain
 from platform_app.services.genesis import load_genesis as load_platform
@@ -389,7 +389,7 @@ def test_other_processes_learn_of_it(rpc: Rpc, chain: Chain) -> None:
 async def test_a_web_process_learns_of_it_at_the_next_tick(
     shared_chain: Chain, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nodeproject.heads.listener.TICK", 0.01)
+    monkeypatch.setattr("nodeproject.heads.listeners.TICK", 0.01)
     evm = shared_chain.evm
     await in_thread(lambda: evm.config)
     heard = asyncio.Event()

@@ -13,8 +13,8 @@ from cchain_app.selectors.state import state_at
 from cchain_app.services import cheats, manual_mining
 from chaindb.wakeup import Wakeup
 from jsonrpc.errors import METHOD_NOT_FOUND, JsonRpcError
+from nodeproject.management.local_files import load_state_file
 from nodeproject.startup.process import CannotStart, StartReason
-from nodeproject.startup.state_file import load
 from primitives.evm import Address
 from tests.builders.evm_chains import another_process
 from tests.builders.node_settings import updated
@@ -152,7 +152,7 @@ def test_the_state_file_needs_the_embedded_profile(producer: Chain, tmp_path: Pa
         kind=CannotStart,
         match="NODE_STATE needs the embedded profile",
     ):
-        load(producer.evm, tmp_path / "state.json")
+        load_state_file(producer.evm, tmp_path / "state.json")
 
 
 def test_a_setting_that_was_used_up_by_a_block_is_gone(chain: Chain, settings: Any) -> None:

@@ -1,6 +1,6 @@
 """The parts of a docstring that the reference uses."""
 
-from nodeproject.web.openrpc.docstrings import DocumentedError, read
+from nodeproject.web.openrpc.entries import DocumentedError, read
 
 
 def plain() -> None:

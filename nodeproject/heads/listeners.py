@@ -1,7 +1,9 @@
-"""Follows an EVM chain in a web process: handles its events, updates memory and notifies subscribers.
+"""Follow the chains in a web process by their events.
 
-One task handles the events. Another checks the database each second, in case events were lost or the
-channel layer was unavailable.
+For an EVM chain one task handles the events: it updates memory and notifies subscribers. Another task checks the database
+each second, in case events were lost or the channel layer was unavailable. For the P-Chain, answers that were cached before
+a block are discarded. Losing one of its events is harmless: cached answers are only used shortly after a check of the
+database (`memory.answers`).
 """
 
 import asyncio
@@ -20,6 +22,8 @@ from chaindb.connections import in_thread
 from chaindb.events import Message
 from network_app import selectors as network
 from nodeproject.heads.registry import Follower, directory_of
+from platform_app import notifications as platform_notifications
+from platform_app.chain import PlatformChain
 
 TICK = 1.0
 """Seconds between checks of the database."""
@@ -116,3 +120,31 @@ def _progress(chain: str) -> SyncProgress | None:
     if row is None or network.is_bootstrapped(chain):
         return None
     return SyncProgress(row.start_height, row.height, row.target_height)
+
+
+class PlatformListener:
+    """The listener of one event loop; it runs as long as the process.
+
+    Args:
+        chain: The chain whose blocks are listened for.
+    """
+
+    def __init__(self, chain: PlatformChain) -> None:
+        self._chain = chain
+        self._unbind: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        """Begin to listen, on the running event loop; a second call does nothing."""
+        if self._unbind is None:
+            chain, loop = self._chain, asyncio.get_running_loop()
+            self._unbind = chain.pointers.bind(loop, self._hear, [chain.name])
+
+    def stop(self) -> None:
+        """Stop listening."""
+        if self._unbind is not None:
+            self._unbind()
+            self._unbind = None
+
+    def _hear(self, message: Message) -> None:
+        if message["type"] == platform_notifications.HEAD:
+            self._chain.answers.accepted(message["block_id"])
