@@ -20,7 +20,7 @@ def overviews() -> "list[Overview]":
     from cchain_app.admin import dashboard as cchain
     from health_app.admin import history as health
     from network_app.admin import status as network
-    from nodeproject.admin import task_overview as tasks
+    from nodeproject.admin import first_page
     from nodeproject.apps import this_node
     from platform_app.admin import dashboard as platform
 
@@ -29,5 +29,7 @@ def overviews() -> "list[Overview]":
         return []
     own = health.overview(this_node().observation.reporter)
     return [
-        chain for chain in (own, network.overview(), *chains, tasks.overview()) if chain is not None
+        chain
+        for chain in (own, network.overview(), *chains, first_page.overview())
+        if chain is not None
     ]

@@ -18,7 +18,7 @@ from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationFo
 from unfold.widgets import UnfoldAdminSelectWidget, UnfoldAdminTextInputWidget
 
 from adminkit.refusals import UnknownFilterMessages
-from nodeproject.web.chain_choice import chosen_title
+from nodeproject.web.middleware import chosen_title
 from primitives.networks import MAINNET, name_of
 from primitives.product import NAME
 

@@ -14,6 +14,9 @@ from kombu import Connection
 from kombu.transport import memory
 from typing_extensions import override
 
+QUEUES: Final = ("chain", "default")
+"""The queues of tasks."""
+
 
 class Channel(memory.Channel):
     """A channel whose puts wake the consumers."""

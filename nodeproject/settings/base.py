@@ -76,13 +76,13 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "health_app.metrics.exposition.BeforeMiddleware",
     "django.middleware.security.SecurityMiddleware",
-    "nodeproject.web.script_prefix.CookiePaths",
+    "nodeproject.web.middleware.CookiePaths",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "nodeproject.web.chain_choice.ChainChoice",
+    "nodeproject.web.middleware.ChainChoice",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "health_app.metrics.exposition.After",
@@ -130,7 +130,7 @@ LOGIN_FAILURES = {
 STATIC_URL = "/static/"
 STORAGES = {
     **global_settings.STORAGES,
-    "staticfiles": {"BACKEND": "nodeproject.web.script_prefix.PrefixedStaticFiles"},
+    "staticfiles": {"BACKEND": "nodeproject.web.middleware.PrefixedStaticFiles"},
 }
 STATICFILES_DIRS = [_NINJA / "static"]
 WHITENOISE_USE_FINDERS = True  # no collectstatic before the first start

@@ -13,8 +13,7 @@ from cchain_app.settings import EvmSettings
 from explorer_app.settings import ExplorerSettings
 from health_app.settings import HealthSettings
 from network_app.settings import NetworkSettings
-from nodeproject.settings.base_path import BASE_PATH
-from nodeproject.settings.redis_url import REDIS_URL
+from nodeproject.settings.formats import BASE_PATH, REDIS_URL
 from platform_app.settings import PlatformSettings
 from primitives.flags import TextFormat, flag, group
 from primitives.settings import CommonSettings

@@ -7,8 +7,8 @@ from nodeproject.settings.base import LOGGING, LOGIN_FAILURES
 from nodeproject.settings.celery import *  # noqa: F403
 from nodeproject.settings.databases import database, is_postgresql
 from nodeproject.settings.flags import BadSetting
+from nodeproject.settings.formats import broker_of
 from nodeproject.settings.given import NODE
-from nodeproject.settings.redis_url import broker_of
 
 if not is_postgresql(NODE.database_url):
     raise BadSetting(

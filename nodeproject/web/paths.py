@@ -18,7 +18,7 @@ from jsonrpc.dispatch.caller import is_loopback
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
 from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, is_proxy
-from nodeproject.settings.base_path import read_base_path
+from nodeproject.settings.formats import read_base_path
 from nodeproject.settings.node import NodeSettings
 from platform_app.chain import NoPlatformGenesis, PlatformChain
 from primitives.networks import XCHAIN_ALIASES

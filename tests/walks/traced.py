@@ -24,7 +24,7 @@ PRODUCT: Final = frozenset(
     tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]
 )
 LOOPS: Final = (
-    "uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py", "nodeproject/processes/network_thread.py",
+    "uvicorn/server.py", "asyncio/runners.py", "asyncio/base_events.py", "nodeproject/processes/embedded.py",
 )  # fmt: skip
 """Functions that run an event loop; their callers are not part of a walk."""
 

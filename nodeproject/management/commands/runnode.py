@@ -23,9 +23,8 @@ from nodeproject.management.initialise import initialise_or_explain
 from nodeproject.management.local_files import load_state_file, save_state_file, write_config
 from nodeproject.management.terminal import print_banner, print_listening
 from nodeproject.node import Node
-from nodeproject.processes.network_thread import EmbeddedNetwork
+from nodeproject.processes.embedded import EmbeddedNetwork, EmbeddedWorkers
 from nodeproject.processes.server import serve
-from nodeproject.processes.workers import EmbeddedWorkers
 from nodeproject.startup.process import CannotStart, Termination, check_port, claim_directory
 
 SLOW_ENGINE = (

@@ -22,10 +22,16 @@ from cchain_app.api.params import values as params
 from cchain_app.tracing.options import TRACERS
 from jsonrpc.dispatch.params import Param
 from nodeproject.web.openrpc.schemas import (
+    ADDRESS,
     ANYTHING,
+    BLOCK_OVERRIDES,
     BOOLEAN,
     COUNT,
+    DATA,
+    HASH,
+    QUANTITY,
     TEXT,
+    WORD,
     Schema,
     array,
     described,
@@ -37,7 +43,6 @@ from nodeproject.web.openrpc.schemas import (
     ref,
     words,
 )
-from nodeproject.web.openrpc.schemas_evm import ADDRESS, BLOCK_OVERRIDES, DATA, HASH, QUANTITY, WORD
 
 _BLOCK_NUMBER: Final = ref("BlockNumber")
 _CALL: Final = ref("Call")

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from jsonrpc.dispatch.registry import MethodRegistry
-from nodeproject.web.openrpc import results_evm, results_platform, schemas_evm
+from nodeproject.web.openrpc import results_evm, results_platform, schemas
 from nodeproject.web.openrpc.entries import MethodEntry, MethodParameter, entries_of
 from nodeproject.web.openrpc.schemas import WHERE, Schema
 from primitives.product import NAME, VERSION
@@ -22,7 +22,7 @@ DISCOVER: Final = "rpc.discover"
 OPENRPC: Final = "1.3.2"
 
 COMPONENTS: Final[Mapping[str, Schema]] = {
-    **schemas_evm.COMPONENTS,
+    **schemas.COMPONENTS,
     **results_evm.COMPONENTS,
     **results_platform.COMPONENTS,
 }

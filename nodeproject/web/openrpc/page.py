@@ -1,25 +1,146 @@
 """The page of the reference: every method by interface and namespace, each with its example and a form to try it.
 
 The page is rendered once, and readable without a script. The script filters methods, opens the target of a link,
-and sends trial calls to the node that served the page.
+and sends trial calls to the node that served the page. A JSON Schema is shown as a line, and below it the members of an
+object; names link to their types.
 """
 
 import gzip
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from django.template.loader import render_to_string
-from django.utils.safestring import SafeString
+from django.utils.html import conditional_escape, format_html, format_html_join
+from django.utils.safestring import SafeString, mark_safe
 
 from nodeproject.settings.theme import FAVICON
+from nodeproject.web.middleware import script_prefix
 from nodeproject.web.openrpc.document import COMPONENTS, RpcInterface, servers_of, whole
 from nodeproject.web.openrpc.entries import MethodEntry, MethodError, MethodParameter
-from nodeproject.web.openrpc.schema_html import inline, paragraphs, schema_html
-from nodeproject.web.script_prefix import script_prefix
+from nodeproject.web.openrpc.schemas import WHERE, Schema
 from primitives.product import NAME, VERSION
+
+NOTHING: Final = SafeString("")
+_OR: Final = SafeString(" or ")
+
+
+def schema_html(schema: Schema) -> SafeString:
+    """Return a schema as HTML."""
+    return _line(schema) + _note(schema) + _members(schema)
+
+
+def _line(schema: Schema) -> SafeString:
+    """Return a short description of the kind of value."""
+    if "$ref" in schema:
+        name = schema["$ref"].removeprefix(WHERE)
+        return format_html('<a href="#{}">{}</a>', name, name)
+    if "allOf" in schema:
+        return _line(schema["allOf"][0])
+    if "anyOf" in schema:
+        return _joined(_line(item) for item in schema["anyOf"])
+    if "const" in schema:
+        return _code(schema["const"])
+    if "enum" in schema:
+        return _joined(map(_code, schema["enum"]))
+    return _typed(schema)
+
+
+def _typed(schema: Schema) -> SafeString:
+    kind = schema.get("type")
+    if kind is None:
+        return SafeString("anything")
+    if isinstance(kind, list):
+        return conditional_escape(" or ".join(kind))
+    if kind == "array":
+        return _array(schema)
+    if kind == "object" and _is_map(schema):
+        return SafeString("object, each member ") + _line(schema["additionalProperties"])
+    return conditional_escape(kind)
+
+
+def _array(schema: Schema) -> SafeString:
+    items = schema.get("items", {})
+    if isinstance(items, list):
+        return format_html(
+            "array: {}", format_html_join(", ", "{}", ((_line(item),) for item in items))
+        )
+    several = len(items.get("anyOf", items.get("enum", ()))) > 1
+    return format_html("array of ({})" if several else "array of {}", _line(items))
+
+
+def _is_map(schema: Schema) -> bool:
+    return isinstance(schema.get("additionalProperties"), Mapping) and "properties" not in schema
+
+
+def _note(schema: Schema) -> SafeString:
+    notes = [schema["description"]] if "description" in schema else []
+    if schema.get("default") is not None:
+        notes.append(_default(schema["default"]))
+    if not notes:
+        return NOTHING
+    return format_html(' <span class="note">{}</span>', "; ".join(notes))
+
+
+def _default(value: Any) -> str:
+    return f"default: {value if isinstance(value, str) else json.dumps(value)}"
+
+
+def _members(schema: Schema) -> SafeString:
+    """Return the members of the objects that a value consists of or contains as elements."""
+    return format_html_join("", "{}", ((_listed(item),) for item in _objects(schema)))
+
+
+def _objects(schema: Schema) -> Iterator[Schema]:
+    """Yield the objects whose members are listed below a line."""
+    if schema.get("properties"):
+        yield schema
+        return
+    for item in (*schema.get("allOf", ()), *schema.get("anyOf", ())):
+        yield from _objects(item)
+    items = schema.get("items")
+    for other in items if isinstance(items, list) else [items]:
+        if isinstance(other, Mapping):
+            yield from _objects(other)
+    if _is_map(schema):
+        yield from _objects(schema["additionalProperties"])
+
+
+def _listed(schema: Schema) -> SafeString:
+    required = schema.get("required")
+    rows = (
+        (name, "" if required is None or name in required else "?", schema_html(member))
+        for name, member in schema["properties"].items()
+    )
+    listed = format_html_join("", '<li><code>{}</code><span class="note">{}</span>: {}</li>', rows)
+    return format_html('<ul class="members">{}</ul>', listed)
+
+
+def _joined(parts: Iterator[SafeString]) -> SafeString:
+    return format_html_join(_OR, "{}", ((fromkey,) for fromkey in dict.fromkeys(parts)))
+
+
+def _code(value: Any) -> SafeString:
+    return format_html("<code>{}</code>", json.dumps(value))
+
+
+def paragraphs(text: str) -> SafeString:
+    """Return the paragraphs of a description, with text between backticks as code."""
+    return format_html_join(
+        "", "<p>{}</p>", ((inline(part),) for part in text.split("\n\n") if part)
+    )
+
+
+def inline(text: str) -> SafeString:
+    """Return a sentence, with text between backticks as code."""
+    parts = [
+        format_html("<code>{}</code>", one) if place % 2 else conditional_escape(one)
+        for place, one in enumerate(text.split("`"))
+    ]
+    return mark_safe("".join(parts))  # noqa: S308  # each part is escaped
+
 
 TEMPLATE: Final = "reference.html"
 

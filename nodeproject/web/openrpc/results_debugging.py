@@ -4,10 +4,17 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from nodeproject.web.openrpc.schemas import (
+    ADDRESS,
     BOOLEAN,
     COUNT,
+    DATA,
+    HASH,
+    HEADER,
     NULL,
+    QUANTITY,
+    RECEIPT,
     TEXT,
+    TRANSACTION,
     TRUE,
     Schema,
     array,
@@ -17,15 +24,6 @@ from nodeproject.web.openrpc.schemas import (
     pattern,
     record,
     ref,
-)
-from nodeproject.web.openrpc.schemas_evm import (
-    ADDRESS,
-    DATA,
-    HASH,
-    HEADER,
-    QUANTITY,
-    RECEIPT,
-    TRANSACTION,
 )
 
 _TRACER_RESULT: Final = ref("TracerResult")

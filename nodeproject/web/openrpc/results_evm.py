@@ -4,12 +4,22 @@ from collections.abc import Mapping
 from typing import Final
 
 from nodeproject.web.openrpc.schemas import (
+    ADDRESS,
     ANYTHING,
+    BLOCK,
     BOOLEAN,
     COUNT,
+    DATA,
+    HASH,
+    HEADER,
+    LOG,
     NULL,
     NUMBER,
+    QUANTITY,
+    RECEIPT,
     TEXT,
+    TRANSACTION,
+    WORD,
     Schema,
     array,
     described,
@@ -19,18 +29,6 @@ from nodeproject.web.openrpc.schemas import (
     pattern,
     record,
     ref,
-)
-from nodeproject.web.openrpc.schemas_evm import (
-    ADDRESS,
-    BLOCK,
-    DATA,
-    HASH,
-    HEADER,
-    LOG,
-    QUANTITY,
-    RECEIPT,
-    TRANSACTION,
-    WORD,
 )
 
 _BLOBS: Final = record({"target": COUNT, "max": COUNT, "baseFeeUpdateFraction": COUNT})

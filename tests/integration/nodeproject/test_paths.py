@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import override_script_prefix
 from django.urls import URLResolver, get_resolver
 
-from nodeproject.settings.base_path import FIRST_PARTS
+from nodeproject.settings.formats import FIRST_PARTS
 from tests.integration.patience import PatientCommunicator
 
 pytestmark = pytest.mark.sqlite_only

@@ -13,7 +13,7 @@ from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, Unreadable
 from nodeproject.apps import this_node
 from nodeproject.copies import tables
 from nodeproject.copies.snapshots import service
-from nodeproject.copies.snapshots.errors import NodeSnapshotReason
+from nodeproject.copies.snapshots.manifest import NodeSnapshotReason
 from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
 from platform_app.apps import platform_chain
 from tests.builders.reasons import raises

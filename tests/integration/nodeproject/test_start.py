@@ -12,7 +12,7 @@ pytestmark = pytest.mark.sqlite_only
 LOADED = """
 import asyncio, sys
 import nodeproject.asgi as asgi
-from nodeproject.processes.workers import EmbeddedWorkers
+from nodeproject.processes.embedded import EmbeddedWorkers
 EmbeddedWorkers()
 first = set(sys.modules)
 asyncio.run(asgi.DjangoPages().load())

@@ -10,8 +10,8 @@ from celery.worker import state
 from django_celery_beat.models import IntervalSchedule, PeriodicTask
 
 from chaindb import redis_cache
-from nodeproject.admin import task_overview
-from nodeproject.admin.task_overview import measure
+from nodeproject.admin import first_page
+from nodeproject.admin.first_page import measure
 from nodeproject.celery import app
 from tests.builders.node_settings import updated
 from tests.servers.redis import RedisServer
@@ -20,9 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 def _cards() -> dict[str, tuple[str, str]]:
-    return {
-        card.title: (str(card.value), str(card.note)) for card in task_overview.overview().cards
-    }
+    return {card.title: (str(card.value), str(card.note)) for card in first_page.overview().cards}
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from jsonrpc.limits.client_address import TrustedProxies
-from nodeproject.settings.base_path import FIRST_PARTS, read_base_path
 from nodeproject.settings.flags import BadSetting, read
+from nodeproject.settings.formats import FIRST_PARTS, read_base_path
 from nodeproject.settings.node import NodeSettings
 from nodeproject.web.paths import BasePaths, BelowBasePath
 from primitives.flags import FormError

@@ -10,7 +10,7 @@ from celery.schedules import schedule
 from django_celery_beat import schedulers
 from typing_extensions import override
 
-from nodeproject.processes.workers import DatabaseScheduler, Scheduler
+from nodeproject.processes.beat import DatabaseScheduler, Scheduler
 
 TASKS = 4
 SECONDS = 10
@@ -75,7 +75,7 @@ def test_the_database_is_asked_once_a_second_whether_the_schedule_is_another_one
     made = DatabaseScheduler.__new__(DatabaseScheduler)
     monkeypatch.setattr(schedulers.DatabaseScheduler, "schedule_changed", lambda _: True)
     monkeypatch.setattr(
-        "nodeproject.processes.workers.time", SimpleNamespace(monotonic=lambda: next(moments))
+        "nodeproject.processes.beat.time", SimpleNamespace(monotonic=lambda: next(moments))
     )
 
     assert [made.schedule_changed() for _ in range(4)] == [True, False, False, True]

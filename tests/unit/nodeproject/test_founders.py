@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nodeproject.startup.genesis_validators import founder
+from nodeproject.management.commands.make_genesis import founder
 from platform_app.txs.base import ProofOfPossession
 from primitives import bls
 from primitives.identity import make_certificate, node_id_of

@@ -7,8 +7,8 @@ from kombu import Connection
 from redis import ConnectionPool, SSLConnection, UnixDomainSocketConnection
 
 from nodeproject.settings.flags import BadSetting, read
+from nodeproject.settings.formats import broker_of
 from nodeproject.settings.node import NodeSettings
-from nodeproject.settings.redis_url import broker_of
 
 TLS = "ssl_ca_certs=/ca.pem&ssl_certfile=/node.pem&ssl_keyfile=/node.key"
 COMPARED = ("host", "port", "path", "db", "username", "password")

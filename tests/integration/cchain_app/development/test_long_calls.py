@@ -15,7 +15,7 @@ from cchain_app.services import manual_mining
 from chaindb import database
 from chaindb.locks import Lock
 from jsonrpc.errors import JsonRpcError
-from nodeproject.web.django_pages import server_error
+from nodeproject.web.urls import server_error
 from primitives.fair_lock import WaitedTooLong
 from tests.builders.transactions import RECIPIENT
 from tests.integration.patience import SECONDS

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nodeproject.web.openrpc.schema_html import inline, paragraphs, schema_html
+from nodeproject.web.openrpc.page import inline, paragraphs, schema_html
 from nodeproject.web.openrpc.schemas import (
     BOOLEAN,
     COUNT,

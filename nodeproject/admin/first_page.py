@@ -1,4 +1,8 @@
-"""Tasks on the admin's first page: waiting for Celery's workers, running, and last sent by the beat."""
+"""The admin's first page: actions on the node, and the overview of tasks.
+
+The actions pause block production and run a health check again; actions on a row are in the admin of its model. The overview
+shows tasks that wait for Celery's workers, run, or were last sent by the beat.
+"""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
@@ -7,17 +11,34 @@ from typing import Final, NamedTuple
 from celery.worker import state
 from django.conf import settings
 from django.db.models import Max
+from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
+from django.views.decorators.http import require_http_methods
 from django_celery_beat.models import PeriodicTask
 from django_celery_beat.schedulers import DatabaseScheduler
 from redis import RedisError
 
 from adminkit import display, formats
 from adminkit.overview import Card, Overview
+from cchain_app.admin import dashboard
 from chaindb import redis_cache
 from chaindb.servers import ServerAway
-from nodeproject.processes.broker import Channel
-from nodeproject.processes.workers import QUEUES
+from health_app.admin import history
+from nodeproject.apps import this_node
+from nodeproject.processes.broker import QUEUES, Channel
+
+
+@require_http_methods(["GET", "POST"])
+def pause_or_resume(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask for confirmation of pausing or resuming the C-Chain's block production, or do it."""
+    return dashboard.ask_for(request, this_node().evm_chain, name)
+
+
+@require_http_methods(["GET", "POST"])
+def run_check(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask for confirmation of running a health check again, or do it."""
+    return history.ask_to_run(request, this_node().observation.reporter, name)
+
 
 NOTES: Final = {
     "chain": "blocks, staking, and what of the chains is kept",

@@ -1,13 +1,53 @@
-"""The EVM chain whose rows the admin shows: the C-Chain, or the one that the user has chosen with `?chain=NAME`."""
+"""Middleware of Django's pages: the base path, and the EVM chain that the admin shows.
 
-from collections.abc import Callable
-from typing import Final
+Parts of Django ignore by default the base path below which a proxy serves the pages (`nodeproject.web.paths`). The chain is the
+C-Chain, or the one that the user has chosen with `?chain=NAME`.
+"""
 
-from django.http import HttpRequest, HttpResponseRedirect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from django.contrib.staticfiles.storage import StaticFilesStorage
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.http.response import HttpResponseBase
+from django.urls import get_script_prefix, set_script_prefix
+from django.utils.deprecation import MiddlewareMixin
+from typing_extensions import override
 
 from cchain_app.apps import choosing, evm_chain, evm_chains, find_evm_chain
 from chaindb.chains import title
+
+
+class PrefixedStaticFiles(StaticFilesStorage):
+    """Static files whose addresses begin with the request's base path, like those of pages."""
+
+    @override
+    def url(self, name: str | None) -> str:
+        return get_script_prefix().removesuffix("/") + super().url(name)
+
+
+class CookiePaths(MiddlewareMixin):
+    """Restricts cookies to the request's base path, because the proxy may serve other programs beside it."""
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        """Restrict the paths of a response's cookies."""
+        for cookie in response.cookies.values():
+            if cookie["path"] == "/":
+                cookie["path"] = f"{request.META.get('SCRIPT_NAME', '')}/"
+        return response
+
+
+@contextmanager
+def script_prefix(prefix: str) -> Iterator[Any]:
+    """Make addresses that are generated in this thread begin with a path, which ends with a slash."""
+    before = get_script_prefix()
+    set_script_prefix(prefix)
+    try:
+        yield
+    finally:
+        set_script_prefix(before)
+
 
 PARAMETER: Final = "chain"
 """Parameter of an address, and key in the session: the name of an EVM chain."""
