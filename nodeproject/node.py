@@ -27,7 +27,7 @@ from health_app.result import Report
 from jsonrpc.limits.turn import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
-from nodeproject.copies.snapshots.service import Snapshots
+from nodeproject.copies.snapshots import Snapshots
 from nodeproject.heads.shared_head import share_head
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.identity import files_of

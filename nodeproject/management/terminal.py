@@ -12,7 +12,7 @@ from cchain_app.selectors import blocks, development
 from chaindb.chains import C_CHAIN, absence, is_left_out
 from explorer_app.selectors import known_accounts
 from jsonrpc.dispatch.caller import naming
-from nodeproject.copies.backups.manifest import BackupRefused, Standing
+from nodeproject.copies.backup_manifest import BackupRefused, Standing
 from nodeproject.node import Node
 from nodeproject.startup.database import explained
 from nodeproject.startup.process import CannotStart

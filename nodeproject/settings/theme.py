@@ -52,7 +52,7 @@ UNFOLD: dict[str, Any] = {
                         "title": "Snapshots",
                         "icon": "photo_camera",
                         "link": reverse_lazy("admin_snapshots"),
-                        "permission": "nodeproject.copies.snapshots.view.is_shown",
+                        "permission": "nodeproject.copies.snapshot_view.is_shown",
                     },
                 ],
             },

@@ -17,7 +17,7 @@ from adminkit.loading import load_admins
 from cchain_app.admin import pages as cchain
 from chaindb.unavailable import unavailable
 from nodeproject.admin.first_page import pause_or_resume, run_check
-from nodeproject.copies.snapshots.view import snapshots
+from nodeproject.copies.snapshot_view import snapshots
 from nodeproject.web.api import api, respond_plain
 from nodeproject.web.logins import login
 from platform_app.admin import links as platform

@@ -11,7 +11,7 @@ PRODUCT = (
     "info_app", "health_app", "explorer_app", "nodeproject", "nunatak",
 )  # fmt: skip
 ALLOWED = {
-    "nodeproject/copies/backups/archive.py": "members of a ZIP file",
+    "nodeproject/copies/backup_archive.py": "members of a ZIP file",
     # Inside the data directory, which only the node uses:
     "chaindb/snapshots/sqlite.py": "the lock of the snapshots",
     "health_app/metrics/sharing.py": "the locks of the processes that count together",

@@ -39,7 +39,7 @@ POINTS: Final = {
     "emptied-postgresql": Point("chaindb.snapshots.postgresql", "fill", done=True),
     "restored": Point("nodeproject.heads.registry", "wait_for_all", done=False),
     "saved": Point("primitives.whole_files", "_give_name", done=False),
-    "filled": Point("nodeproject.copies.backups.service", "verify", done=False),
+    "filled": Point("nodeproject.copies.backups", "verify", done=False),
     "P written": Point("platform_app.store.blocks", "commit", done=True),
     "P accepted": Point("network_app.proposervm.vm", "ProposerVM.accept", done=True, chain="P"),
     "C before": Point("network_app.proposervm.vm", "ProposerVM.accept", done=False, chain="C"),

@@ -11,7 +11,7 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups.service import backup
+from nodeproject.copies.backups import backup
 from nodeproject.management.terminal import describe_heads, explaining_refusals
 
 

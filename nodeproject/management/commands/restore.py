@@ -11,7 +11,7 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups.service import restore
+from nodeproject.copies.backups import restore
 from nodeproject.management.terminal import describe_heads, explaining_refusals
 from nodeproject.startup.process import claim_directory
 

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject.management.seeding.history import NotMade, SeededHistory, seed
+from nodeproject.management.seeding_history import NotMade, SeededHistory, seed
 from primitives.networks import LOCAL
 
 _NUMBERS = {

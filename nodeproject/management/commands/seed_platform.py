@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from typing_extensions import override
 
-from nodeproject.management.seeding.platform import NowhereToWrite, Shape, seed
+from nodeproject.management.seeding_platform import NowhereToWrite, Shape, seed
 from platform_app.apps import platform_chain
 from primitives.addresses import AddressError, parse_address
 from primitives.ids import ShortID

@@ -17,8 +17,8 @@ from typing_extensions import override
 from adminkit.formats import format_time, shorten
 from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
-from nodeproject.copies.snapshots.manifest import Head
-from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
+from nodeproject.copies.snapshot_manifest import Head
+from nodeproject.copies.snapshots import DamagedSnapshot, NamedSnapshot
 from nodeproject.startup.database import explained
 from nodeproject.startup.profile import CHECKS
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from typing_extensions import override
 
 from nodeproject.apps import this_node
-from nodeproject.copies.backups.transfer import transfer
+from nodeproject.copies.transfer import transfer
 from nodeproject.management.terminal import describe_heads, explaining_refusals
 
 

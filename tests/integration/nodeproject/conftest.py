@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nodeproject.copies.snapshots.service import DamagedSnapshot
+from nodeproject.copies.snapshots import DamagedSnapshot
 from tests.integration.conftest import Chain
 from tests.integration.nodeproject.snapshots import Scene
 from tests.integration.platform_app.conftest import (

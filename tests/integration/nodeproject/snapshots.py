@@ -12,7 +12,7 @@ from cchain_app.selectors import pool
 from chaindb import clock
 from nodeproject.apps import this_node
 from nodeproject.copies import tables
-from nodeproject.copies.snapshots.service import RestoreResult, Snapshots
+from nodeproject.copies.snapshots import RestoreResult, Snapshots
 from platform_app.apps import platform_chain
 from platform_app.services import keystore
 from tests.builders import puppet

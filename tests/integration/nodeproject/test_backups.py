@@ -32,9 +32,8 @@ from explorer_app.models import (
 from health_app import services as health
 from health_app.result import CheckResult
 from nodeproject.apps import this_node
-from nodeproject.copies import tables
-from nodeproject.copies.backups import archive, service
-from nodeproject.copies.backups.manifest import BackupManifest, BackupReason, BackupRefused
+from nodeproject.copies import backup_archive, backups, tables
+from nodeproject.copies.backup_manifest import BackupManifest, BackupReason, BackupRefused
 from nodeproject.settings.node import NodeSettings
 from tests.builders import bytecode
 from tests.builders.node_settings import updated
@@ -125,7 +124,7 @@ def _failing(words: str) -> CheckResult:
 
 def save(path: Path, *, keys: bool = True) -> BackupManifest:
     node = this_node()
-    return service.backup(node.settings, node.platform_chain.db, path, keys=keys)
+    return backups.backup(node.settings, node.platform_chain.db, path, keys=keys)
 
 
 def test_every_row_and_file_is_restored_into_an_empty_database(
@@ -139,7 +138,7 @@ def test_every_row_and_file_is_restored_into_an_empty_database(
     assert before["health_app_healthchange"]
     assert all(rows for name, rows in before.items() if name.startswith("explorer_app_"))
 
-    manifest = service.restore(settings_of_second, SECOND, saved)
+    manifest = backups.restore(settings_of_second, SECOND, saved)
 
     assert rows(SECOND) == before == rows(Database())
     own, there = this_node().settings, settings_of_second
@@ -174,7 +173,7 @@ def test_every_table_is_saved_but_those_that_are_named_here() -> None:
 def test_the_next_row_of_a_restored_table_has_a_key_of_its_own(
     saved: Path, settings_of_second: NodeSettings
 ) -> None:
-    service.restore(settings_of_second, SECOND, saved)
+    backups.restore(settings_of_second, SECOND, saved)
     users = get_user_model().objects.using("second")
     there = set(users.values_list("pk", flat=True))
     assert users.create(username="bob").pk not in there
@@ -190,7 +189,7 @@ def test_keys_of_sessions_and_of_the_faucet_are_not_in_it(scene: Scene, tmp_path
     key.write_text("5a" * 32)
     node, path = this_node(), tmp_path / "node.backup"
     settings = updated(node.settings, faucet_key_file=str(key))
-    service.backup(settings, node.platform_chain.db, path)
+    backups.backup(settings, node.platform_chain.db, path)
     with zipfile.ZipFile(path) as file:
         parts = [file.read(name) for name in file.namelist()]
     assert node.settings.signer_path.read_bytes() in parts
@@ -212,7 +211,7 @@ def test_without_keys_there_is_nothing_of_keys_and_people_in_it(
     assert not [name for name in names if "keystore" in name or "auth_user" in name]
     assert not [name for name in names if name.startswith(("files/staking", "files/admin"))]
 
-    service.restore(settings_of_second, SECOND, path)
+    backups.restore(settings_of_second, SECOND, path)
 
     assert rows(SECOND, keys=False) == rows(Database(), keys=False)
     assert not settings_of_second.signer_path.exists()
@@ -249,7 +248,7 @@ def test_a_backup_that_was_made_while_others_write_is_of_one_moment(
     assert failures == []
     heights = [item.standing.cchain.height for item in made if item.standing.cchain]
     assert heights == sorted(heights)
-    service.restore(settings_of_second, SECOND, tmp_path / f"{len(made) - 1}.backup")
+    backups.restore(settings_of_second, SECOND, tmp_path / f"{len(made) - 1}.backup")
     assert len(rows(SECOND)["cchain_app_block"]) == heights[-1] + 1
 
 
@@ -259,7 +258,7 @@ def test_who_fails_leaves_no_file(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(archive.ArchiveWriter, "add_file", full)
+    monkeypatch.setattr(backup_archive.ArchiveWriter, "add_file", full)
     place = tmp_path / "backups"
     place.mkdir()
     with pytest.raises(OSError, match="No space left"):
@@ -276,7 +275,7 @@ def changed(saved: Path, tmp_path: Path) -> Callable[..., Path]:
         of_manifest: Callable[[Any], Any] = lambda manifest: manifest,
     ) -> Path:
         path = tmp_path / "changed.backup"
-        with archive.reading(saved) as source, archive.writing(path) as made:
+        with backup_archive.reading(saved) as source, backup_archive.writing(path) as made:
             for table in tables.EVERYTHING.tables():
                 rows = [list(row) for row in source.rows(table)]
                 made.add_rows(table.name, of_rows(table.name, rows))
@@ -315,7 +314,7 @@ def test_what_is_not_as_it_was_saved_is_not_kept(
     ):
         path = changed(**difference)
         with raises(BackupReason.NOT_THE_SAME, kind=BackupRefused, match=words):
-            service.restore(settings_of_second, SECOND, path)
+            backups.restore(settings_of_second, SECOND, path)
         path.unlink()
         assert counts(SECOND) == before
         assert not settings_of_second.signer_path.exists()
@@ -332,7 +331,7 @@ def test_what_cannot_be_verified_is_not_kept(
     monkeypatch.setattr(rebuilding.ScratchNodes, "write", full)
     words = rf"nothing was kept: a file in {settings_of_second.common.directory} cannot be .*disk is full"
     with raises(BackupReason.NOT_VERIFIED, kind=BackupRefused, match=words):
-        service.restore(settings_of_second, SECOND, saved)
+        backups.restore(settings_of_second, SECOND, saved)
     assert counts(SECOND) == before
     assert list(settings_of_second.common.directory.iterdir()) == []
 
@@ -346,7 +345,7 @@ def test_where_something_is_nothing_is_restored(
         kind=BackupRefused,
         match="the database here is not empty: its table ",
     ):
-        service.restore(this_node().settings, Database(), saved)
+        backups.restore(this_node().settings, Database(), saved)
     assert rows(Database()) == before
 
     other = settings_of_second.signer_path
@@ -357,11 +356,11 @@ def test_where_something_is_nothing_is_restored(
         kind=BackupRefused,
         match="is there already and is not the backup's",
     ):
-        service.restore(settings_of_second, SECOND, saved)
+        backups.restore(settings_of_second, SECOND, saved)
     assert other.read_bytes() == b"of another node"
     other.write_bytes(this_node().settings.signer_path.read_bytes())  # after a kill, or mounted
     before_it = other.stat()
-    service.restore(settings_of_second, SECOND, saved)
+    backups.restore(settings_of_second, SECOND, saved)
     assert os.path.samestat(other.stat(), before_it)
     assert rows(SECOND) == before
 
@@ -375,7 +374,7 @@ def test_a_node_of_another_network_is_not_restored(
         kind=BackupRefused,
         match="is on network 12345, and NODE_NETWORK_ID is 77",
     ):
-        service.restore(elsewhere, SECOND, saved)
+        backups.restore(elsewhere, SECOND, saved)
 
 
 def test_a_backup_of_other_tables_or_a_later_format_is_refused(
@@ -405,7 +404,7 @@ def test_a_backup_of_other_tables_or_a_later_format_is_refused(
     ):
         path = changed(of_manifest=difference)
         with raises(reason, kind=BackupRefused, match=words):
-            service.restore(settings_of_second, SECOND, path)
+            backups.restore(settings_of_second, SECOND, path)
         path.unlink()
 
 
@@ -432,11 +431,11 @@ def test_a_damaged_file_is_refused_and_nothing_is_kept(
             kind=BackupRefused,
             match=f"the file {path} cannot be read as a backup",
         ):
-            service.restore(settings_of_second, SECOND, path)
+            backups.restore(settings_of_second, SECOND, path)
         assert counts(SECOND) == before
     path.unlink()
     with raises(BackupReason.UNREADABLE, kind=BackupRefused, match="No such file"):
-        service.restore(settings_of_second, SECOND, path)
+        backups.restore(settings_of_second, SECOND, path)
 
 
 def test_a_part_that_claims_to_be_huge_is_not_read(
@@ -453,14 +452,14 @@ def test_a_part_that_claims_to_be_huge_is_not_read(
         kind=BackupRefused,
         match="a part of cchain_app_block has 4294967295 bytes",
     ):
-        service.restore(settings_of_second, SECOND, path)
+        backups.restore(settings_of_second, SECOND, path)
 
 
 def test_without_a_chain_there_is_nothing_to_save(scene: Scene, tmp_path: Path) -> None:
     with raises(
         BackupReason.NO_CHAIN, kind=BackupRefused, match="this node has no chain yet: start it once"
     ):
-        service.backup(this_node().settings, SECOND, tmp_path / "a")
+        backups.backup(this_node().settings, SECOND, tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
@@ -477,7 +476,7 @@ def test_the_commands_say_what_they_did_and_why_not(saved: Path, tmp_path: Path)
 
 def test_its_migrations_are_those_of_the_tables_in_it(saved: Path) -> None:
     applied = set(MigrationRecorder(connection).applied_migrations())
-    with archive.reading(saved) as found:
+    with backup_archive.reading(saved) as found:
         assert ("cchain_app", "0001_initial") in applied
         assert {tuple(migration.split(".")) for migration in found.manifest.migrations} <= applied
     with zipfile.ZipFile(saved) as file:

@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 from cchain_app.apps import evm_chain
 from cchain_app.selectors import blocks
 from nodeproject.apps import this_node
-from nodeproject.management.seeding.payments import owner
+from nodeproject.management.seeding_payments import owner
 from primitives.addresses import format_address
 from tests.builders.node_settings import updated
 from tests.integration.platform_app.conftest import Rpc, asking

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from nodeproject.apps import this_node
-from nodeproject.copies.snapshots.service import NamedSnapshot
+from nodeproject.copies.snapshots import NamedSnapshot
 from tests.integration.nodeproject.snapshots import Scene
 
 PAGE = "/admin/snapshots/"

@@ -11,10 +11,10 @@ from django.db.migrations.recorder import MigrationRecorder
 from chaindb import generation
 from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
 from nodeproject.apps import this_node
+from nodeproject.copies import snapshots as copied
 from nodeproject.copies import tables
-from nodeproject.copies.snapshots import service
-from nodeproject.copies.snapshots.manifest import NodeSnapshotReason
-from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
+from nodeproject.copies.snapshot_manifest import NodeSnapshotReason
+from nodeproject.copies.snapshots import DamagedSnapshot, NamedSnapshot
 from platform_app.apps import platform_chain
 from tests.builders.reasons import raises
 from tests.integration.nodeproject.snapshots import Scene, partial_files, rows, with_settings
@@ -91,7 +91,7 @@ def test_while_peers_are_connected_nothing_is_restored(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.snapshots.save("a")
-    monkeypatch.setattr(service.network, "peers", lambda: ["somebody"])
+    monkeypatch.setattr(copied.network, "peers", lambda: ["somebody"])
     with raises(NodeSnapshotReason.NOT_ALONE, kind=SnapshotRefused, match="peers are connected"):
         scene.snapshots.restore("a")
 
@@ -215,7 +215,7 @@ def test_what_fails_on_the_way_leaves_neither_a_part_nor_a_change(
         scene.snapshots.restore("a")
     assert rows() == before
     assert generation.number(platform_chain().db) == 0
-    monkeypatch.setattr(service.SnapshotManifest, "to_text", _fail)
+    monkeypatch.setattr(copied.SnapshotManifest, "to_text", _fail)
     with pytest.raises(RuntimeError, match="on the way"):
         scene.snapshots.save("a", replace=True)
     with pytest.raises(RuntimeError, match="on the way"):

@@ -16,8 +16,8 @@ from chaindb.connections import release
 from chaindb.database import Database
 from chainvm.port import BlockContext, HeadMoved
 from nodeproject.apps import this_node
+from nodeproject.copies import snapshots as copied
 from nodeproject.copies import tables
-from nodeproject.copies.snapshots import service
 from platform_app.apps import platform_chain
 from platform_app.memory import answers
 from platform_app.memory.answers import ALWAYS
@@ -65,7 +65,7 @@ def test_this_process_answers_as_of_the_snapshot_at_once(
     answered.look()
     answered.read(("asked",), lambda: (b"answered", ALWAYS))
     monkeypatch.setattr(answers, "OLDEST", inf)
-    monkeypatch.setattr(service, "OLDEST", 0.0)
+    monkeypatch.setattr(copied, "OLDEST", 0.0)
     assert answered.get(("asked",)) == b"answered"
     scene.send()
     scene.mine()

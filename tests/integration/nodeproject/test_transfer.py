@@ -11,9 +11,8 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from chaindb.database import Database
 from nodeproject.apps import this_node
-from nodeproject.copies import tables
-from nodeproject.copies.backups import service, transfer
-from nodeproject.copies.backups.manifest import BackupReason, BackupRefused
+from nodeproject.copies import backups, tables, transfer
+from nodeproject.copies.backup_manifest import BackupReason, BackupRefused
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import CannotStart, StartReason, claim_directory
 from tests.builders.node_settings import updated
@@ -54,10 +53,10 @@ def sqlite(scene: Scene, elsewhere: NodeSettings, tmp_path: Path) -> NodeSetting
     scene.change_everything("alice")
     node = this_node()
     saved = tmp_path / "node.backup"
-    service.backup(node.settings, node.platform_chain.db, saved)
+    backups.backup(node.settings, node.platform_chain.db, saved)
     with transfer._opened(tmp_path / "node.sqlite3", elsewhere) as made:
         call_command("migrate", database=made.alias, verbosity=0, interactive=False)
-        service.restore(elsewhere, made, saved)
+        backups.restore(elsewhere, made, saved)
     return elsewhere
 
 

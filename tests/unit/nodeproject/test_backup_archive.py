@@ -12,21 +12,21 @@ import msgspec
 import pytest
 
 from chaindb.rows import Table
-from nodeproject.copies.backups import archive
-from nodeproject.copies.backups.manifest import (
+from nodeproject.copies import backup_archive
+from nodeproject.copies.backup_manifest import (
     BackupManifest,
     BackupReason,
     BackupRefused,
     Standing,
 )
-from nodeproject.copies.snapshots.manifest import Head
+from nodeproject.copies.snapshot_manifest import Head
 from primitives import whole_files
 from tests.builders.reasons import raises
 
 
 def save(path: Path, content: bytes) -> None:
     """Write a backup file."""
-    with archive.writing(path) as made:
+    with backup_archive.writing(path) as made:
         made.add_file("a", content)
 
 
@@ -49,7 +49,7 @@ def test_it_overwrites_nothing_and_one_writes_at_a_time(tmp_path: Path) -> None:
     ):
         save(path, b"new")
     assert path.read_bytes() == b"something else"
-    with archive.writing(free) as made:
+    with backup_archive.writing(free) as made:
         with raises(BackupReason.FILE_IN_USE, kind=BackupRefused, match="another process writes"):
             save(free, b"another one")
         made.add_file("a", b"first")
@@ -118,7 +118,7 @@ def archived(path: Path, **members: bytes) -> Path:
 
 def rows(path: Path) -> list[Any]:
     """Return the rows of the table in a backup file."""
-    with archive.reading(path) as source:
+    with backup_archive.reading(path) as source:
         return list(source.rows(cast("Table", Columns())))
 
 
@@ -129,7 +129,7 @@ def part(content: bytes) -> bytes:
 def test_rows_come_back_as_they_were(tmp_path: Path) -> None:
     empty = (None,) * 4
     path = tmp_path / "a"
-    with archive.writing(path) as made:
+    with backup_archive.writing(path) as made:
         made.add_rows("a", [ROW, empty] * 1500)
         made.finish(MANIFEST)
 
@@ -191,7 +191,7 @@ def test_the_directory_of_a_large_file_is_found(
     assert b"PK\x06\x07" in path.read_bytes()
     assert rows(path) == [ROW]
 
-    monkeypatch.setattr(archive, "_MAX_DIRECTORY", 10)
+    monkeypatch.setattr(backup_archive, "_MAX_DIRECTORY", 10)
     with raises(
         BackupReason.UNREADABLE, kind=BackupRefused, match=r"its directory has [0-9]+ bytes"
     ):
@@ -201,5 +201,5 @@ def test_the_directory_of_a_large_file_is_found(
 def test_files_are_read_only_where_the_node_has_a_place_for_them(tmp_path: Path) -> None:
     path = archived(tmp_path / "a", files_a=b"1", files_b=b"2")
 
-    with archive.reading(path) as source:
+    with backup_archive.reading(path) as source:
         assert source.files({"b"}) == {"b": b"2"}

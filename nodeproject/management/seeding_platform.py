@@ -20,7 +20,7 @@ from chaindb import clock
 from network_app.apps import node_network
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise
-from nodeproject.management.seeding.payments import (
+from nodeproject.management.seeding_payments import (
     COIN,
     FEE,
     RICH,

@@ -18,7 +18,7 @@ from cchain_app.txs.transaction import DYNAMIC_FEE
 from chaindb import clock
 from nodeproject.apps import this_node
 from nodeproject.management.initialise import initialise
-from nodeproject.management.seeding.payments import (
+from nodeproject.management.seeding_payments import (
     FEE,
     FUNDER,
     RICH,

@@ -9,7 +9,7 @@ import msgspec
 from cchain_app.store import chain as cchain_rows
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.snapshots.manifest import Head, heads_of
+from nodeproject.copies.snapshot_manifest import Head, heads_of
 from primitives.product import VERSION
 from primitives.reasons import ErrorWithReason
 

@@ -19,7 +19,7 @@ import msgspec
 
 from chaindb.database import Row
 from chaindb.rows import Table
-from nodeproject.copies.backups.manifest import FORMAT, BackupManifest, BackupReason, BackupRefused
+from nodeproject.copies.backup_manifest import FORMAT, BackupManifest, BackupReason, BackupRefused
 from primitives import json_limits
 from primitives.json_limits import TooDeep, TooManyValues
 from primitives.whole_files import whole_file

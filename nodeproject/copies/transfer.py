@@ -11,8 +11,8 @@ from django.db.utils import load_backend
 
 from chaindb.database import Database
 from nodeproject.copies import tables
-from nodeproject.copies.backups.manifest import BackupReason, BackupRefused, Standing, standing_of
-from nodeproject.copies.backups.service import Told, fill, verify
+from nodeproject.copies.backup_manifest import BackupReason, BackupRefused, Standing, standing_of
+from nodeproject.copies.backups import Told, fill, verify
 from nodeproject.settings.databases import sqlite
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.database import make_tables

@@ -17,7 +17,7 @@ from chaindb.snapshots.sqlite import SqliteCopies
 from network_app import selectors as network
 from network_app.node import NodeNetwork
 from nodeproject.copies import tables
-from nodeproject.copies.snapshots.manifest import NodeSnapshotReason, SnapshotManifest, heads_of
+from nodeproject.copies.snapshot_manifest import NodeSnapshotReason, SnapshotManifest, heads_of
 from nodeproject.heads import registry
 from nodeproject.settings.node import NodeSettings
 from platform_app.chain import PlatformChain

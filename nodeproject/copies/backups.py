@@ -15,8 +15,8 @@ from chaindb.database import Database, Row
 from chaindb.locks import Lock
 from chaindb.rows import Table
 from nodeproject.copies import tables
-from nodeproject.copies.backups.archive import reading, writing
-from nodeproject.copies.backups.manifest import (
+from nodeproject.copies.backup_archive import reading, writing
+from nodeproject.copies.backup_manifest import (
     BackupManifest,
     BackupReason,
     BackupRefused,

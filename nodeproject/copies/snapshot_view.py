@@ -21,8 +21,8 @@ from adminkit import display, formats
 from adminkit.actions import note
 from chaindb.snapshots.errors import SnapshotRefused
 from nodeproject.apps import this_node
-from nodeproject.copies.snapshots.manifest import Head
-from nodeproject.copies.snapshots.service import DamagedSnapshot, NamedSnapshot
+from nodeproject.copies.snapshot_manifest import Head
+from nodeproject.copies.snapshots import DamagedSnapshot, NamedSnapshot
 from primitives.networks import LOCAL
 
 _ASKED: Final = {
