@@ -135,7 +135,7 @@ ALL: Final = (
         "router",
         "number of outstanding requests … > …",
         "calls arrive faster than the node answers them",
-        "add processes (NODE_WEB_WORKERS) or threads (NODE_RPC_THREADS), or limit clients (NODE_RATE_LIMIT)",
+        "add threads (NODE_RPC_THREADS) or, in the production profile, processes (NODE_WEB_WORKERS), or limit clients (NODE_RATE_LIMIT)",
     ),
     Advice(
         "router",
