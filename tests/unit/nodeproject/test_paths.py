@@ -1,4 +1,4 @@
-"""The base path: valid texts, and the peers that may set it."""
+"""The address at which a user reaches the node, and the base path that a proxy puts before its pages."""
 
 from typing import Any
 
@@ -8,8 +8,27 @@ from jsonrpc.limits.client_address import TrustedProxies
 from nodeproject.settings.flags import BadSetting, read
 from nodeproject.settings.formats import FIRST_PARTS, read_base_path
 from nodeproject.settings.node import NodeSettings
-from nodeproject.web.paths import BasePaths, BelowBasePath
+from nodeproject.web.paths import BasePaths, BelowBasePath, reachable
 from primitives.flags import FormError
+
+
+@pytest.mark.parametrize(
+    ("listens_on", "shown"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("192.168.7.7", "192.168.7.7"),
+        ("0.0.0.0", "127.0.0.1"),
+        ("::", "127.0.0.1"),
+        ("*", "127.0.0.1"),
+        ("", "127.0.0.1"),
+        ("[::1]", "[::1]"),
+        ("node.example", "node.example"),
+        ("fd00::7", "[fd00::7]"),
+    ],
+)
+def test_what_listens_everywhere_is_found_on_this_machine(listens_on: str, shown: str) -> None:
+    assert reachable(listens_on) == shown
+
 
 PROXY, STRANGER = "10.0.0.7", "192.0.2.1"
 
