@@ -1,6 +1,6 @@
 """Celery's connections to its broker.
 
-In the embedded profile the broker is in memory. Kombu's memory transport polls for messages on a timer; here a put wakes the
+The embedded profile keeps the messages in memory. Kombu's memory transport polls for messages on a timer; here a put wakes the
 waiting worker. In the production profile Kombu's wait between attempts to reconnect grows by two seconds with each, up to
 thirty, and `ensure_connection`, with which Celery's worker and beat reconnect, ignores other values in the transport's
 options; here the connections wait as configured.
