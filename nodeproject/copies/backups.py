@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from cchain_app.evm.select import select_trie
-from cchain_app.selectors.rebuilding import StateDiffers, verify_state
-from cchain_app.store.scratch import ScratchUnusable
+from cchain_app.selectors.rebuilding import ScratchUnusable, StateDiffers, verify_state
 from chaindb.database import Database, Row
 from chaindb.locks import Lock
 from chaindb.rows import Table
