@@ -42,8 +42,8 @@ def known_txs(txs: Iterable[SignedTx]) -> set[ID]:
     named |= {tx.unsigned.tx_id for tx in txs if hasattr(tx.unsigned, "tx_id")}
     if not named:
         return set()
-    found = Tx.objects.filter(tx_id__in=sorted(named)).order_by("tx_id")
-    return {ID(bytes(tx_id)) for tx_id in found.values_list("tx_id", flat=True)}
+    known = Tx.objects.filter(tx_id__in=sorted(named)).order_by("tx_id")
+    return {ID(bytes(tx_id)) for tx_id in known.values_list("tx_id", flat=True)}
 
 
 def unspent(utxo_ids: Iterable[ID]) -> set[ID]:

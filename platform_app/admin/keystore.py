@@ -71,11 +71,11 @@ class KeystoreUserAdmin(IdentifierAdmin):
     def addresses(self, user: KeystoreUser) -> SafeString:
         """Return the addresses of the keys, in the order in which they were added."""
         keys = KeystoreKey.objects.filter(user=user.pk).order_by("id")
-        found = list(keys.values_list("address", flat=True)[: MAX_ADDRESSES + 1])
-        if not found:
+        addresses = list(keys.values_list("address", flat=True)[: MAX_ADDRESSES + 1])
+        if not addresses:
             return display.NOTHING
-        more = len(found) > MAX_ADDRESSES
+        more = len(addresses) > MAX_ADDRESSES
         return display.stack(
-            *(display.full_address(ShortID(bytes(item))) for item in found[:MAX_ADDRESSES]),
+            *(display.full_address(ShortID(bytes(item))) for item in addresses[:MAX_ADDRESSES]),
             *([display.faint(f"The first {MAX_ADDRESSES}.")] if more else []),
         )

@@ -106,8 +106,8 @@ def _last_uptimes(left: Sequence[Staker]) -> dict[Any, float | None]:
     if not left:
         return {}
     periods = {item.pk: item for item in left}
-    found = ValidatorUptime.objects.filter(staker_id__in=list(periods))
-    rows = list(found.values_list("staker_id", "up_duration", "last_updated"))
+    uptimes = ValidatorUptime.objects.filter(staker_id__in=list(periods))
+    rows = list(uptimes.values_list("staker_id", "up_duration", "last_updated"))
     since = stakers.tracked_since(platform_chain()) if rows else None
     return {
         tx_id: Uptime(
@@ -138,7 +138,7 @@ def _paid(left: Sequence[Staker]) -> dict[Any, int]:
     sums: defaultdict[Any, int] = defaultdict(int)
     for other in left:
         sums[other.pk] = 0
-    found = RewardUTXO.objects.filter(tx_id__in=[item.pk for item in left])
-    for tx_id, amount in found.order_by("tx_id", "output_index").values_list("tx_id", "amount"):
+    rewards = RewardUTXO.objects.filter(tx_id__in=[item.pk for item in left])
+    for tx_id, amount in rewards.order_by("tx_id", "output_index").values_list("tx_id", "amount"):
         sums[tx_id] += amount
     return sums

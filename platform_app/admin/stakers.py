@@ -69,8 +69,8 @@ class StakerAdmin(IdentifierAdmin):
     def _stakes_of(self, term: IdentifierTerm) -> list[Q]:
         """Return conditions for the stakers whose locked stake an address owns."""
         outputs = StakeOutput.objects.filter(address=term.address)
-        found = outputs.order_by("address", "staker_id", "output_index")
-        positions = list(found.values_list("staker__position", flat=True)[:MAX_STAKES])
+        staked = outputs.order_by("address", "staker_id", "output_index")
+        positions = list(staked.values_list("staker__position", flat=True)[:MAX_STAKES])
         return [Q(position__in=sorted(set(positions)))] if positions else []
 
     @override

@@ -75,12 +75,12 @@ class CachedAnswers:
         return update_wrapper(answer, handler)
 
     def _remembered(self, key: Key | None) -> bytes:
-        found = None if key is None else self._memory.get(key)
-        if found is None:
+        answer = None if key is None else self._memory.get(key)
+        if answer is None:
             raise WouldBlock
         if self._memory.is_due():
             self._look_soon()
-        return found
+        return answer
 
     def _look_soon(self) -> None:
         if self._looking is None or self._looking.done():

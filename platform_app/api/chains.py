@@ -97,9 +97,9 @@ def validated_by(rpc: PlatformRpc, blockchain_id: ID) -> Json:
     """platform.validatedBy: the subnet that validates a blockchain."""
     if blockchain_id == PRIMARY_NETWORK_ID:
         return {"subnetID": str(PRIMARY_NETWORK_ID)}
-    found = subnets.blockchain(rpc.chain, blockchain_id)
-    if found is not None:
-        return {"subnetID": str(found.subnet_id)}
+    blockchain = subnets.blockchain(rpc.chain, blockchain_id)
+    if blockchain is not None:
+        return {"subnetID": str(blockchain.subnet_id)}
     if accepted.tx(rpc.chain, blockchain_id) is not None:
         raise refused(f'"{blockchain_id}" is not a blockchain')
     raise refused(f'problem retrieving blockchain "{blockchain_id}": {NOT_FOUND}')
@@ -111,24 +111,24 @@ def validates(rpc: PlatformRpc, subnet_id: ID) -> Json:
         if accepted.tx(rpc.chain, subnet_id) is not None:
             raise refused(f'"{subnet_id}" is not a subnet')
         raise refused(f'problem retrieving subnet "{subnet_id}": {NOT_FOUND}')
-    found = subnets.blockchains(rpc.chain, subnet_id)
-    return {"blockchainIDs": [str(item.blockchain_id) for item in found]}
+    blockchains = subnets.blockchains(rpc.chain, subnet_id)
+    return {"blockchainIDs": [str(item.blockchain_id) for item in blockchains]}
 
 
 def _is_validated_here(rpc: PlatformRpc, blockchain_id: ID) -> bool:
     own = own_node_id(rpc.chain)
-    found = subnets.blockchain(rpc.chain, blockchain_id)
-    if own is None or found is None:
+    blockchain = subnets.blockchain(rpc.chain, blockchain_id)
+    if own is None or blockchain is None:
         return False
-    return own in stakers.current_validators(rpc.chain, found.subnet_id).by_node
+    return own in stakers.current_validators(rpc.chain, blockchain.subnet_id).by_node
 
 
-def _blockchain_json(found: BlockchainRecord) -> Json:
+def _blockchain_json(blockchain: BlockchainRecord) -> Json:
     return {
-        "id": str(found.blockchain_id),
-        "name": found.name,
-        "subnetID": str(found.subnet_id),
-        "vmID": str(found.vm_id),
+        "id": str(blockchain.blockchain_id),
+        "name": blockchain.name,
+        "subnetID": str(blockchain.subnet_id),
+        "vmID": str(blockchain.vm_id),
     }
 
 
@@ -152,10 +152,10 @@ def vm_id_of(name: str) -> ID:
     Raises:
         JsonRpcError: -32000, the string is neither.
     """
-    found = _find(_VMS, name)
-    if found is None:
+    vm_id = _find(_VMS, name)
+    if vm_id is None:
         raise refused(f"no VM with ID '{shortened(name)}' found")
-    return found
+    return vm_id
 
 
 def fx_id_of(name: str) -> ID:
@@ -164,10 +164,10 @@ def fx_id_of(name: str) -> ID:
     Raises:
         JsonRpcError: -32000, the string is neither.
     """
-    found = _find(_FXS, name)
-    if found is None:
+    fx_id = _find(_FXS, name)
+    if fx_id is None:
         raise refused(f"no FX with ID '{shortened(name)}' found")
-    return found
+    return fx_id
 
 
 def _find(known: Mapping[str, ID], name: str) -> ID | None:
@@ -213,14 +213,14 @@ def get_subnet(rpc: PlatformRpc, subnet_id: ID) -> Json:
     """platform.getSubnet: one subnet. All subnets of this chain are permissioned."""
     if subnet_id == PRIMARY_NETWORK_ID:
         raise refused("the primary network isn't a subnet")
-    found = subnets.subnet(rpc.chain, subnet_id)
-    if found is None:
+    subnet = subnets.subnet(rpc.chain, subnet_id)
+    if subnet is None:
         raise refused(NOT_FOUND)
     return {
         "isPermissioned": True,
-        "controlKeys": _control_keys_of(rpc, found),
-        "threshold": str(found.threshold),
-        "locktime": str(found.locktime),
+        "controlKeys": _control_keys_of(rpc, subnet),
+        "threshold": str(subnet.threshold),
+        "locktime": str(subnet.locktime),
         "subnetTransformationTxID": str(EMPTY_ID),
         "conversionID": str(EMPTY_ID),
         "managerChainID": str(EMPTY_ID),

@@ -23,28 +23,28 @@ from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 def get_block(rpc: PlatformRpc, block_id: ID, encoding: TextEncoding) -> Json:
     """platform.getBlock: an accepted block by its ID."""
-    found = accepted.block(rpc.chain, block_id)
-    if found is None:
+    block = accepted.block(rpc.chain, block_id)
+    if block is None:
         raise refused(f"couldn't get block with id {block_id}: {NOT_FOUND}")
-    return _to_json(rpc, found, encoding)
+    return _to_json(rpc, block, encoding)
 
 
 def get_block_by_height(rpc: PlatformRpc, height: int, encoding: TextEncoding) -> Json:
     """platform.getBlockByHeight: an accepted block by its height; the genesis block is at 0."""
-    found = accepted.block_at(rpc.chain, height)
-    if found is None:
+    block = accepted.block_at(rpc.chain, height)
+    if block is None:
         raise refused(f"couldn't get block at height {height}: {NOT_FOUND}")
-    return _to_json(rpc, found, encoding)
+    return _to_json(rpc, block, encoding)
 
 
-def _to_json(rpc: PlatformRpc, found: StoredBlock, encoding: TextEncoding) -> Json:
+def _to_json(rpc: PlatformRpc, block: StoredBlock, encoding: TextEncoding) -> Json:
     """Return a block in the requested encoding; in JSON all its numbers are plain, as in the reference."""
     if encoding is TextEncoding.JSON:
         return {
-            "block": render_block(parse_block(found.raw), rpc.address),
+            "block": render_block(parse_block(block.raw), rpc.address),
             "encoding": encoding.value,
         }
-    return {"block": encode(found.raw, encoding), "encoding": encoding.value}
+    return {"block": encode(block.raw, encoding), "encoding": encoding.value}
 
 
 _FLAGS: Final = 0xE0
@@ -75,10 +75,10 @@ def get_all_validators_at(rpc: PlatformRpc, height: int | ProposedHeight) -> Jso
     Unspecified: besides the Primary Network only subnets that had validators are included.
     """
     wanted = _wanted(rpc, height)
-    found = stakers.all_validators_at(rpc.chain, wanted)
-    if found is None:
+    sets = stakers.all_validators_at(rpc.chain, wanted)
+    if sets is None:
         raise _not_yet(rpc, wanted, PRIMARY_NETWORK_ID)
-    return {"validatorSets": {str(one): _canonical(rpc, members) for one, members in found.items()}}
+    return {"validatorSets": {str(one): _canonical(rpc, members) for one, members in sets.items()}}
 
 
 def sample_validators(rpc: PlatformRpc, size: int, subnet_id: ID) -> Json:

@@ -30,10 +30,10 @@ def chain_id_of(chain: PlatformChain, alias: str) -> ID:
     Raises:
         JsonRpcError: -32000, no chain has this alias.
     """
-    found = find_chain_id(chain, alias)
-    if found is None:
+    chain_id = find_chain_id(chain, alias)
+    if chain_id is None:
         raise refused(f"there is no ID with alias: {shortened(alias)}")
-    return found
+    return chain_id
 
 
 def find_chain_id(chain: PlatformChain, alias: str) -> ID | None:

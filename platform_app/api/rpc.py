@@ -55,9 +55,9 @@ class PlatformRpc:
         Raises:
             NoGenesis: The database holds no chain.
         """
-        found = accepted.tx(self.chain, self.chain.network().x_chain_id)
-        assert found is not None, "every genesis creates an X-Chain"
-        created = parse(found.raw, GENESIS_CODEC).unsigned
+        creation = accepted.tx(self.chain, self.chain.network().x_chain_id)
+        assert creation is not None, "every genesis creates an X-Chain"
+        created = parse(creation.raw, GENESIS_CODEC).unsigned
         assert isinstance(created, CreateChainTx)
         return asset_of(created.genesis_data)
 

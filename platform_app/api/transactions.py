@@ -39,13 +39,13 @@ def issue_txs(rpc: PlatformRpc, calls: Sequence[tuple[str, TextEncoding | None]]
 
 def get_tx(rpc: PlatformRpc, tx_id: ID, encoding: TextEncoding) -> Json:
     """platform.getTx: an accepted transaction as bytes or as JSON with plain numbers."""
-    found = accepted.tx(rpc.chain, tx_id)
-    if found is None:
+    stored = accepted.tx(rpc.chain, tx_id)
+    if stored is None:
         raise refused(f"couldn't get tx: {NOT_FOUND}")
     if encoding is TextEncoding.JSON:
-        tx = codec.parse(found.raw, GENESIS_CODEC)
+        tx = codec.parse(stored.raw, GENESIS_CODEC)
         return {"tx": render_tx(tx, rpc.address), "encoding": encoding.value}
-    return {"tx": encode(found.raw, encoding), "encoding": encoding.value}
+    return {"tx": encode(stored.raw, encoding), "encoding": encoding.value}
 
 
 def get_tx_status(rpc: PlatformRpc, tx_id: ID) -> Json:

@@ -94,8 +94,8 @@ def get_utxos(  # noqa: PLR0917  # arguments come by position
 
 def _amounts(rpc: PlatformRpc, funds: Mapping[ID, Funds], kind: str) -> dict[str, str]:
     """Return the amounts of one kind by asset, without assets that have no funds."""
-    found = {asset_id: getattr(of_asset, kind) for asset_id, of_asset in funds.items()}
-    return rpc.amounts({asset_id: amount for asset_id, amount in found.items() if amount})
+    amounts = {asset_id: getattr(of_asset, kind) for asset_id, of_asset in funds.items()}
+    return rpc.amounts({asset_id: amount for asset_id, amount in amounts.items() if amount})
 
 
 def _source(rpc: PlatformRpc, alias: str) -> ID | None:

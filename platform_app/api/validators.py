@@ -60,8 +60,8 @@ def get_pending_validators(rpc: PlatformRpc, subnet_id: ID, node_ids: Sequence[N
     if node_ids:
         wanted = set(node_ids)
         validators = tuple(other for other in validators if other.node_id in wanted)
-        found = {validator.node_id for validator in validators}
-        delegators = tuple(delegator for delegator in delegators if delegator.node_id in found)
+        listed = {validator.node_id for validator in validators}
+        delegators = tuple(delegator for delegator in delegators if delegator.node_id in listed)
     connected = presence.connected_nodes(rpc.chain)
     return {
         "validators": [_pending(item, connected) for item in validators],
@@ -159,10 +159,10 @@ def get_max_stake_amount(
 
 def get_reward_utxos(rpc: PlatformRpc, tx_id: ID, encoding: TextEncoding) -> Json:
     """platform.getRewardUTXOs: the reward outputs of the staker that a transaction added."""
-    found = outputs.reward_utxos(rpc.chain, tx_id)
+    rewards = outputs.reward_utxos(rpc.chain, tx_id)
     return {
-        "numFetched": str(len(found)),
-        "utxos": encoded(found, encoding),
+        "numFetched": str(len(rewards)),
+        "utxos": encoded(rewards, encoding),
         "encoding": encoding.value,
     }
 

@@ -185,13 +185,13 @@ def verify_flow(
             flow.consume(utxo.asset_id, amount)
     to_lock: dict[_LockedKey, int] = defaultdict(int)
     for output in outputs:
-        made = inner_output(output.output)
+        inner = inner_output(output.output)
         # An output's locktime is not compared with the clock: an output with an expired
         # lock still counts as locked.
         if isinstance(output.output, LockOut):
-            to_lock[output.asset_id, output.output.locktime, made.owners] += made.amount
+            to_lock[output.asset_id, output.output.locktime, inner.owners] += inner.amount
         else:
-            flow.produce(output.asset_id, made.amount)
+            flow.produce(output.asset_id, inner.amount)
     flow.verify_sums()
     verify_sums((*locked.values(), *to_lock.values()))
     _lock_unlocked(to_lock, locked, flow.consumed)

@@ -28,8 +28,8 @@ def coins_of(chain: PlatformChain, addresses: Collection[ShortID]) -> list[UTXO]
     error then names the conflicting transaction. All outputs are read and parsed to find the largest: the
     time is proportional to the number of outputs of these addresses, about 40 microseconds per output.
     """
-    found, spent = _read(chain, addresses)
-    return sorted(found, key=lambda utxo: (utxo.utxo_id in spent, *_size(utxo)))
+    utxos, spent = _read(chain, addresses)
+    return sorted(utxos, key=lambda utxo: (utxo.utxo_id in spent, *_size(utxo)))
 
 
 def largest_free_coins(
@@ -40,8 +40,8 @@ def largest_free_coins(
     Coins that need signatures of others, or that a pending transaction spends, are left out.
     """
     opened = for_database(now, 20, chain.db.connection.vendor)
-    found = chain.db.rows(_LARGEST, (address, asset_id, opened, most))
-    return [rows.utxo_of(*columns) for columns in found]
+    utxo_rows = chain.db.rows(_LARGEST, (address, asset_id, opened, most))
+    return [rows.utxo_of(*columns) for columns in utxo_rows]
 
 
 def shared_coins_of(
@@ -55,14 +55,14 @@ def _read(
     chain: PlatformChain, addresses: Collection[ShortID]
 ) -> tuple[list[UTXO], Collection[ID]]:
     """Return outputs of these addresses, and the IDs of those that pending transactions spend."""
-    found: dict[ID, UTXO] = {}
+    utxos: dict[ID, UTXO] = {}
     page = outputs.utxos_of(chain, addresses)
     while page.utxos:
-        found |= {utxo.utxo_id: utxo for utxo in map(_parse, page.utxos)}
+        utxos |= {utxo.utxo_id: utxo for utxo in map(_parse, page.utxos)}
         if len(page.utxos) < outputs.PAGE:
             break
         page = outputs.utxos_of(chain, addresses, after=page.end)
-    return list(found.values()), mempool.spenders(chain.db, list(found))
+    return list(utxos.values()), mempool.spenders(chain.db, list(utxos))
 
 
 def _size(utxo: UTXO) -> tuple[int, ID]:

@@ -166,16 +166,16 @@ def utxos_of(
     asked = sorted({address for address in addresses if address >= place.address})
     shared = () if source_chain is None else (PRIMARY_NETWORK_ID, source_chain)
     walk = _owned(chain, asked, place, shared, limit, newest_first=newest_first)
-    found: dict[ID, bytes] = {}
+    raws: dict[ID, bytes] = {}
     last = place
-    while len(found) < limit and (batch := list(islice(walk, limit - len(found)))):
+    while len(raws) < limit and (batch := list(islice(walk, limit - len(raws)))):
         keys = [item.utxo_id for item in batch]
-        found.update(_raws(chain, [key for key in keys if key not in found], shared))
+        raws.update(_raws(chain, [key for key in keys if key not in raws], shared))
         last = batch[-1]
-    if len(found) < limit and asked and asked[-1] != last.address:
+    if len(raws) < limit and asked and asked[-1] != last.address:
         # As in the reference: in shared memory the cursor applies to outputs of its own address only.
         last = UtxoCursor(asked[-1], EMPTY_ID if shared else last.utxo_id)
-    return UtxoPage(list(found.values()), last)
+    return UtxoPage(list(raws.values()), last)
 
 
 def balance(
@@ -200,7 +200,9 @@ def balance(
             of_asset = sums.setdefault(asset_id, [0, 0, 0])
             of_asset[_lock(int(locktime), int(stakeable), now)] += int(amount)
             locks.update((int(locktime), int(stakeable)))
-    funds = {ID(asset): Funds(*(min(MAX, item) for item in found)) for asset, found in sums.items()}
+    funds = {
+        ID(asset): Funds(*(min(MAX, item) for item in amounts)) for asset, amounts in sums.items()
+    }
     since = max((lock for lock in locks if lock <= now), default=0)
     until = min((lock for lock in locks if lock > now), default=None)
     return Balance(funds, list(utxos.values()), since, until)
@@ -213,7 +215,7 @@ def stake_of(
 
     Current stakers come first, by end time, then pending ones, by start time (the order of pchain.md 5.4).
     """
-    found: dict[tuple[Any, ...], StakedOutput] = {}
+    staked: dict[tuple[Any, ...], StakedOutput] = {}
     for (
         tx_id, index, asset_id, amount, output, is_delegator, phase, start, end, priority
     ) in chain.db.rows_by_keys(_STAKE, sorted(set(addresses))):  # fmt: skip
@@ -221,10 +223,10 @@ def stake_of(
             continue
         pending = phase == Phase.PENDING
         place = pending, start if pending else end, priority, bytes(tx_id), index
-        found[place] = StakedOutput(
+        staked[place] = StakedOutput(
             ID(bytes(asset_id)), int(amount), rows.raw_stake(asset_id, output)
         )
-    return [found[place] for place in sorted(found)]
+    return [staked[place] for place in sorted(staked)]
 
 
 def reward_utxos(chain: PlatformChain, tx_id: ID) -> list[bytes]:
@@ -270,8 +272,8 @@ def _newest_keys(
     If the address does not, or no longer, own that UTXO, iterate over all.
     """
     query = _NEWEST_SHARED_KEYS if shared else _NEWEST_KEYS
-    found = chain.db.row(_SHARED_HEIGHT if shared else _HEIGHT, (*shared, address, start))
-    height, last = (_TOP, EMPTY_ID) if found is None else (found[0], start)
+    row = chain.db.row(_SHARED_HEIGHT if shared else _HEIGHT, (*shared, address, start))
+    height, last = (_TOP, EMPTY_ID) if row is None else (row[0], start)
     more = True
     while more:
         page = chain.db.rows(query, (*shared, address, height, height, last, limit))
@@ -287,8 +289,8 @@ def _raws(
 ) -> Iterator[tuple[ID, bytes]]:
     """Yield those of the outputs that still exist, in the given order."""
     read = chain.db.rows_by_keys(_SHARED if shared else _UTXOS, keys)
-    found = {bytes(key): columns for key, *columns in read}
-    return ((key, rows.raw_utxo(*found[key])) for key in keys if key in found)
+    columns_of = {bytes(key): columns for key, *columns in read}
+    return ((key, rows.raw_utxo(*columns_of[key])) for key in keys if key in columns_of)
 
 
 def _owners_among(
@@ -299,8 +301,8 @@ def _owners_among(
         return list(addresses)
     question = _SHARED_OWNERS if shared else _OWNERS
     marks = ", ".join(["(%s)"] * len(addresses))
-    found = chain.db.rows(question.format(marks=marks), (*addresses, *shared))
-    return sorted(ShortID(bytes(address)) for (address,) in found)
+    owners = chain.db.rows(question.format(marks=marks), (*addresses, *shared))
+    return sorted(ShortID(bytes(address)) for (address,) in owners)
 
 
 def _lock(locktime: int, stakeable: int, now: int) -> int:

@@ -62,12 +62,12 @@ def _members(
         (bytes(subnet_id), bytes(node_id)): int(weight)
         for subnet_id, node_id, weight in chain.db.rows(_DELEGATED_AT.format(which=which), place)
     }
-    found: defaultdict[ID, dict[NodeID, Member]] = defaultdict(dict)
+    members: defaultdict[ID, dict[NodeID, Member]] = defaultdict(dict)
     for subnet_id, node_id, weight, key in chain.db.rows(_AT.format(which=which), place):
         stake = int(weight) + delegated.get((bytes(subnet_id), bytes(node_id)), 0)
         public_key = None if key is None else bytes(key)
-        found[ID(bytes(subnet_id))][NodeID(bytes(node_id))] = Member(stake, public_key)
-    return dict(found)
+        members[ID(bytes(subnet_id))][NodeID(bytes(node_id))] = Member(stake, public_key)
+    return dict(members)
 
 
 _VALIDATOR = """
@@ -185,8 +185,8 @@ def tracking(chain: PlatformChain) -> bool:
 
 def tracked_since(chain: PlatformChain) -> int | None:
     """Return when tracking of uptimes began, in Unix seconds; None while they are not tracked."""
-    found = uptime_rows.tracking(chain.db)
-    return None if found is None else found.began_at
+    tracking = uptime_rows.tracking(chain.db)
+    return None if tracking is None else tracking.began_at
 
 
 def connected_nodes(chain: PlatformChain) -> frozenset[NodeID]:
@@ -216,24 +216,24 @@ def _set(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
 
 
 def _load_at(chain: PlatformChain, height: int, subnet_id: ID) -> Members:
-    found = of_subnet(chain, subnet_id, height)
-    if subnet_id == PRIMARY_NETWORK_ID or not found:
-        return found
-    return _with_keys(found, _set(chain, height, PRIMARY_NETWORK_ID))
+    members = of_subnet(chain, subnet_id, height)
+    if subnet_id == PRIMARY_NETWORK_ID or not members:
+        return members
+    return _with_keys(members, _set(chain, height, PRIMARY_NETWORK_ID))
 
 
 def _load_others_at(chain: PlatformChain, height: int, primary: Members) -> Mapping[ID, Members]:
-    found = of_created_subnets(chain, height)
-    return {subnet_id: _with_keys(of, primary) for subnet_id, of in found.items()}
+    by_subnet = of_created_subnets(chain, height)
+    return {subnet_id: _with_keys(of, primary) for subnet_id, of in by_subnet.items()}
 
 
-def _with_keys(found: Members, primary: Members) -> Members:
+def _with_keys(members: Members, primary: Members) -> Members:
     """Return validators of a subnet with their BLS keys of the Primary Network."""
     return {
         node_id: member._replace(public_key=primary[node_id].public_key)
         if node_id in primary
         else member
-        for node_id, member in found.items()
+        for node_id, member in members.items()
     }
 
 

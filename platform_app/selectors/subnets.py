@@ -51,16 +51,16 @@ def subnets(chain: PlatformChain, subnet_ids: Sequence[ID] | None = None) -> lis
     if subnet_ids is None:
         return [_subnet(row) for row in chain.db.rows(_ALL_SUBNETS)]
     wanted = list(dict.fromkeys(subnet_ids))
-    found = {
+    by_id = {
         item.subnet_id: item for item in map(_subnet, chain.db.rows_by_keys(_SOME_SUBNETS, wanted))
     }
-    return [found[subnet_id] for subnet_id in wanted if subnet_id in found]
+    return [by_id[subnet_id] for subnet_id in wanted if subnet_id in by_id]
 
 
 def subnet(chain: PlatformChain, subnet_id: ID) -> SubnetRecord | None:
     """Return a subnet; None if it does not exist and for the Primary Network."""
-    found = subnets(chain, [subnet_id])
-    return found[0] if found else None
+    matching = subnets(chain, [subnet_id])
+    return matching[0] if matching else None
 
 
 def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[BlockchainRecord]:
@@ -75,11 +75,11 @@ def blockchains(chain: PlatformChain, subnet_id: ID | None = None) -> list[Block
         rows = chain.db.rows(_OF_SUBNET, (subnet_id,))
     else:
         rows = chain.db.rows(_BY_SUBNET if chain.answers_as_reference else _ALL_BLOCKCHAINS)
-    found = list(map(_blockchain, rows))
+    blockchains = list(map(_blockchain, rows))
     if not chain.answers_as_reference:
-        return found
-    primary = [item for item in found if item.subnet_id == PRIMARY_NETWORK_ID]
-    return [*found[: len(found) - len(primary)], *reversed(primary)]
+        return blockchains
+    primary = [item for item in blockchains if item.subnet_id == PRIMARY_NETWORK_ID]
+    return [*blockchains[: len(blockchains) - len(primary)], *reversed(primary)]
 
 
 def blockchain(chain: PlatformChain, blockchain_id: ID) -> BlockchainRecord | None:

@@ -19,7 +19,6 @@ from platform_app.config import Env
 from platform_app.services import clearing
 from platform_app.state.stakers import Priority
 from platform_app.store import blocks, mempool, uptime
-from platform_app.store import blocks as rows
 from platform_app.store.blocks import StoredNetwork, Tip
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import Tx
@@ -193,7 +192,7 @@ class PlatformTree:
         Raises:
             NoPlatformGenesis: The database holds no chain.
         """
-        place = rows.read(self._chain.db)
+        place = blocks.read(self._chain.db)
         if place is None:
             raise NoPlatformGenesis
         moved = self._found is not None and self.stored != place[1].block_id

@@ -20,7 +20,6 @@ from platform_app.genesis.genesis import Genesis, initial_stakers, parse_genesis
 from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from platform_app.state.chain import Diff
 from platform_app.store import blocks
-from platform_app.store import blocks as first_rows
 from platform_app.store.blocks import StoredNetwork
 from platform_app.store.state import DatabaseState
 from platform_app.txs.base import ProofOfPossession, TxStatus
@@ -56,7 +55,7 @@ def load_genesis(
             return _write(chain, given or _built(_own(chain, signer, c_chain_genesis, clock.now())))
         network = stored[0]
         _check(chain, network, given)
-        if not first_rows.has_bytes(chain.db, network):
+        if not blocks.has_bytes(chain.db, network):
             _recover_bytes(chain, network, given, signer)
         return network
 
@@ -167,9 +166,9 @@ def _recover_bytes(
     assert c_chain is not None
     assert isinstance(c_chain.unsigned, CreateChainTx)
     text = c_chain.unsigned.genesis_data.decode()
-    made = given or _built(_own(chain, signer, text, blocks.time_at(chain.db, 0)))
-    if made.genesis_id == network.genesis_hash:
-        first_rows.keep_bytes(chain.db, network, made.raw)
+    genesis = given or _built(_own(chain, signer, text, blocks.time_at(chain.db, 0)))
+    if genesis.genesis_id == network.genesis_hash:
+        blocks.keep_bytes(chain.db, network, genesis.raw)
 
 
 def _write(chain: PlatformChain, genesis: Genesis) -> StoredNetwork:
@@ -195,7 +194,7 @@ def _write(chain: PlatformChain, genesis: Genesis) -> StoredNetwork:
         c_chain_id=genesis.c_chain_id,
     )
     state = _first_state(chain, genesis, config)
-    first_rows.begin(chain.db, network, genesis.block, state, genesis.raw)
+    blocks.begin(chain.db, network, genesis.block, state, genesis.raw)
     return network
 
 

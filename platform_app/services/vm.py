@@ -81,9 +81,9 @@ class PlatformVM:
 
     def get_block(self, block_id: ID) -> Block | None:
         """Return a processing or an accepted block; None for any other ID."""
-        found = self._tree.blocks.get(block_id)
-        if found is not None:
-            return found
+        processing = self._tree.blocks.get(block_id)
+        if processing is not None:
+            return processing
         is_last = block_id == self._tree.stored
         if is_last and self._last is not None and self._last.block_id == block_id:
             return self._last
@@ -157,11 +157,11 @@ class PlatformVM:
         Unspecified: if the state it was verified on is not known (any longer), commit comes first.
         """
         blocks = self._tree.blocks
-        found = blocks.options(block)
+        options = blocks.options(block)
         state = blocks.state_after(block.parent_id)
-        if found is None or state is None or uptime.deserves_reward(self._chain, block, state):
-            return found
-        commit, abort = found
+        if options is None or state is None or uptime.deserves_reward(self._chain, block, state):
+            return options
+        commit, abort = options
         return abort, commit
 
     def set_preference(self, block_id: ID) -> None:

@@ -204,19 +204,21 @@ def _owner_columns(owner: OutputOwners) -> tuple[int, int, bytes]:
 
 
 def _insert_control_keys(db: Database, owners: Iterable[tuple[ID, OutputOwners]]) -> None:
-    found = ((address, subnet_id) for subnet_id, owner in owners for address in owner.addresses)
-    db.insert(models.SubnetOwner, ("address", "subnet"), found)
+    control_keys = (
+        (address, subnet_id) for subnet_id, owner in owners for address in owner.addresses
+    )
+    db.insert(models.SubnetOwner, ("address", "subnet"), control_keys)
 
 
 def _insert_blockchains(commit: Commit) -> None:
-    found = []
+    blockchains = []
     for tx in commit.diff.subnets.changes().blockchains:
         created = tx.unsigned
         assert isinstance(created, CreateChainTx)
-        found.append(
+        blockchains.append(
             (
                 tx.tx_id, commit.position(tx.tx_id), created.subnet_id, created.chain_name,
                 created.vm_id, b"".join(created.fx_ids), len(created.genesis_data),
             )
         )  # fmt: skip
-    commit.db.insert(models.Blockchain, _CHAIN, found)
+    commit.db.insert(models.Blockchain, _CHAIN, blockchains)

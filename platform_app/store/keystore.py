@@ -65,8 +65,8 @@ def user_count(db: Database) -> int:
 
 def hold_user(db: Database, user_id: int) -> bool:
     """Prevent the deletion of a user until the transaction ends; return False if it is already deleted."""
-    found = db.objects(models.KeystoreUser).select_for_update().filter(id=user_id)
-    return found.first() is not None
+    users = db.objects(models.KeystoreUser).select_for_update().filter(id=user_id)
+    return users.first() is not None
 
 
 def delete_user(db: Database, user_id: int) -> None:
@@ -83,8 +83,8 @@ def add_keys(db: Database, user_id: int, keys: Sequence[SealedKey]) -> None:
 
 def keys(db: Database, user_id: int, among: Collection[ShortID] = ()) -> list[SealedKey]:
     """Return a user's keys in order; if addresses are given, only the keys of those addresses."""
-    found = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
-    rows = found.values_list("address", "sealed")
+    sealed_keys = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
+    rows = sealed_keys.values_list("address", "sealed")
     return [
         SealedKey(ShortID(bytes(address)), bytes(sealed))
         for address, sealed in rows
@@ -94,5 +94,5 @@ def keys(db: Database, user_id: int, among: Collection[ShortID] = ()) -> list[Se
 
 def addresses(db: Database, user_id: int) -> list[ShortID]:
     """Return the addresses of a user's keys in order."""
-    found = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
-    return [ShortID(bytes(address)) for address in found.values_list("address", flat=True)]
+    sealed_keys = db.objects(models.KeystoreKey).filter(user_id=user_id).order_by("id")
+    return [ShortID(bytes(address)) for address in sealed_keys.values_list("address", flat=True)]

@@ -37,14 +37,14 @@ WHERE id <= (SELECT id FROM platform_app_droppedtx ORDER BY id DESC LIMIT 1 OFFS
 
 def add(db: Database, txs: Iterable[Tx], received_at: int) -> None:
     """Write admitted transactions, in order of arrival, and delete the records of their earlier drops."""
-    found = list(txs)
-    forget_dropped(db, (tx.tx_id for tx in found))
+    admitted = list(txs)
+    forget_dropped(db, (tx.tx_id for tx in admitted))
     db.insert(
         models.MempoolTx,
         _TX,
-        ((tx.tx_id, rows.kind_of(tx), len(tx.raw), received_at, tx.raw) for tx in found),
+        ((tx.tx_id, rows.kind_of(tx), len(tx.raw), received_at, tx.raw) for tx in admitted),
     )
-    spent = ((tx_input.utxo_id, tx.tx_id) for tx in found for tx_input in rows.inputs_of(tx))
+    spent = ((tx_input.utxo_id, tx.tx_id) for tx in admitted for tx_input in rows.inputs_of(tx))
     db.insert(models.MempoolInput, ("utxo_id", "waiting"), spent)
 
 
@@ -71,10 +71,10 @@ def size(db: Database) -> int:
 def oldest_first(db: Database) -> Iterator[Tx]:
     """Yield the pending transactions in order of arrival, reading rows only as they are consumed."""
     place = 0
-    while found := db.rows(_OLDEST, (place, _BATCH)):
-        for _, raw in found:
+    while batch := db.rows(_OLDEST, (place, _BATCH)):
+        for _, raw in batch:
             yield parse(bytes(raw))
-        place = found[-1][0]
+        place = batch[-1][0]
 
 
 def waiting(db: Database, tx_ids: Sequence[ID]) -> list[Tx]:
@@ -89,8 +89,8 @@ def known(db: Database, tx_ids: Sequence[ID]) -> set[ID]:
 
 def spenders(db: Database, utxo_ids: Sequence[ID]) -> dict[ID, ID]:
     """Return the pending transactions that spend these outputs of this chain or shared memory."""
-    found = db.rows_by_keys(_SPENDERS, utxo_ids)
-    return {ID(bytes(utxo_id)): ID(bytes(tx_id)) for utxo_id, tx_id in found}
+    spending = db.rows_by_keys(_SPENDERS, utxo_ids)
+    return {ID(bytes(utxo_id)): ID(bytes(tx_id)) for utxo_id, tx_id in spending}
 
 
 def drop(db: Database, refused: Iterable[tuple[ID, str]], dropped_at: int) -> None:
@@ -100,8 +100,8 @@ def drop(db: Database, refused: Iterable[tuple[ID, str]], dropped_at: int) -> No
         return
     remove(db, reasons)
     forget_dropped(db, reasons)
-    found = ((tx_id, reason, dropped_at) for tx_id, reason in reasons.items())
-    db.insert(models.DroppedTx, _DROPPED, found)
+    dropped = ((tx_id, reason, dropped_at) for tx_id, reason in reasons.items())
+    db.insert(models.DroppedTx, _DROPPED, dropped)
     db.execute(_FORGET, (DROPPED,))
 
 

@@ -96,7 +96,7 @@ def staker_of(row: tuple[Any, ...]) -> Staker:
     )
 
 
-def delegators_of(seat: tuple[ID, NodeID], found: Iterable[tuple[Any, ...]]) -> list[Staker]:
+def delegators_of(seat: tuple[ID, NodeID], columns: Iterable[tuple[Any, ...]]) -> list[Staker]:
     """Return the delegators of a validator from rows of `DELEGATORS`; optimised for thousands of rows."""
     subnet_id, node_id = seat
     return [
@@ -104,7 +104,7 @@ def delegators_of(seat: tuple[ID, NodeID], found: Iterable[tuple[Any, ...]]) -> 
             ID(tx_id), node_id, subnet_id, int(weight), start, end, int(reward),
             _PRIORITIES[priority],
         )
-        for tx_id, weight, start, end, reward, priority in found
+        for tx_id, weight, start, end, reward, priority in columns
     ]  # fmt: skip
 
 
@@ -131,7 +131,7 @@ def stake_of(tx: Tx) -> tuple[TransferableOutput, ...]:
 def burned(tx: Tx, asset_id: ID) -> int:
     """Return the amount of an asset that a transaction spends but does not produce, stake or export."""
     unsigned = tx.unsigned
-    given = (
+    outputs = (
         *getattr(unsigned, "outputs", ()),
         *stake_of(tx),
         *getattr(unsigned, "exported_outputs", ()),
@@ -141,5 +141,5 @@ def burned(tx: Tx, asset_id: ID) -> int:
         for tx_input in inputs_of(tx)
         if tx_input.asset_id == asset_id
     )
-    kept = sum(inner_output(item.output).amount for item in given if item.asset_id == asset_id)
+    kept = sum(inner_output(item.output).amount for item in outputs if item.asset_id == asset_id)
     return max(0, spent - kept)  # genesis stake has no inputs

@@ -85,8 +85,8 @@ class StakerRows(FacetRows):
         """Return the delegators of a validator, current and pending."""
         seat = (subnet_id, node_id)
         if seat not in self._delegators:
-            found = self._db.rows(rows.DELEGATORS, seat)
-            self._delegators[seat] = tuple(rows.delegators_of(seat, found))
+            delegators = self._db.rows(rows.DELEGATORS, seat)
+            self._delegators[seat] = tuple(rows.delegators_of(seat, delegators))
         return self._delegators[seat]
 
     def current(self) -> Iterator[Staker]:
@@ -137,11 +137,11 @@ class StakerWalk:
         if self._complete:
             return False
         behind = self._read[-1].order if self._read else _BEFORE_ALL
-        found = self._db.rows(self._sql, (*behind, self._size))
-        self._complete = len(found) < self._size
+        batch = self._db.rows(self._sql, (*behind, self._size))
+        self._complete = len(batch) < self._size
         self._size = min(self._size * 8, _MOST)
-        self._read.extend(map(rows.staker_of, found))
-        return bool(found)
+        self._read.extend(map(rows.staker_of, batch))
+        return bool(batch)
 
 
 def _seats_of(tx: Tx) -> Iterator[_Seat]:

@@ -62,8 +62,8 @@ def write_stakers(commit: Commit) -> None:
     new = [other for other in changes.present if other.tx_id in added]
     gone = [item for item in changes.left if item.tx_id in added]
     for stakers, ends in ((gone, outcomes), (new, None)):
-        found = _staker_rows(commit, stakers, added, ends)
-        db.insert(models.Staker, _STAKER, found)
+        staker_rows = _staker_rows(commit, stakers, added, ends)
+        db.insert(models.Staker, _STAKER, staker_rows)
     db.insert(models.StakeOutput, _STAKE, _stake_rows(new, added))
     db.insert(models.ValidatorUptime, _UPTIME, _uptime_rows(changes.present))
     rewards = ((amount, tx_id) for tx_id, amount in changes.delegatee_rewards.items())

@@ -57,10 +57,10 @@ class DatabaseState:
 
     def prefetch(self, txs: Iterable[Tx]) -> None:
         """Read the objects that rules need for transactions, with a few statements for all of them."""
-        found = list(txs)
+        listed = list(txs)
         for facet in vars(self).values():
             if isinstance(facet, FacetRows):
-                facet.prefetch(found)
+                facet.prefetch(listed)
 
 
 class TipClock:

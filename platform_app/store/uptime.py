@@ -98,12 +98,12 @@ class Tracking(NamedTuple):
 def uptimes(db: Database, node_ids: Iterable[NodeID] | None = None) -> list[Uptime]:
     """Return the uptimes of current validators of the Primary Network, for these nodes or for all."""
     if node_ids is None:
-        found = db.rows(_UPTIMES, (PRIMARY_NETWORK_ID,))
+        uptime_rows = db.rows(_UPTIMES, (PRIMARY_NETWORK_ID,))
     else:
-        found = db.rows_by_keys(_OF_NODES, list(node_ids), (PRIMARY_NETWORK_ID,))
+        uptime_rows = db.rows_by_keys(_OF_NODES, list(node_ids), (PRIMARY_NETWORK_ID,))
     return [
         Uptime(ID(bytes(tx_id)), NodeID(bytes(node_id)), *numbers)
-        for tx_id, node_id, *numbers in found
+        for tx_id, node_id, *numbers in uptime_rows
     ]
 
 
@@ -164,8 +164,8 @@ def disconnect(db: Database, node_ids: Iterable[NodeID]) -> None:
     db.delete(models.ConnectedNode, ("node_id",), ((node_id,) for node_id in node_ids))
 
 
-def _write(db: Database, found: Iterable[Uptime], now: int, *, tracking: bool) -> None:
-    settled = ((item, item.settled(now, tracking=tracking)) for item in found)
+def _write(db: Database, uptimes: Iterable[Uptime], now: int, *, tracking: bool) -> None:
+    settled = ((item, item.settled(now, tracking=tracking)) for item in uptimes)
     db.update(
         models.ValidatorUptime,
         ("staker",),

@@ -115,9 +115,9 @@ def receive(db: Database, source_chain: ID, utxos: Iterable[UTXO], height: int) 
 
 
 def _insert_utxos(db: Database, height: int, produced: Iterable[UTXO]) -> None:
-    found = list(produced)
-    db.insert(models.UTXO, _UTXO, (_utxo_row(height, utxo) for utxo in found))
-    db.insert(models.UTXOOwner, ("address", "utxo"), _owner_rows(found))
+    utxos = list(produced)
+    db.insert(models.UTXO, _UTXO, (_utxo_row(height, utxo) for utxo in utxos))
+    db.insert(models.UTXOOwner, ("address", "utxo"), _owner_rows(utxos))
 
 
 def _delete_utxos(db: Database, consumed: Iterable[ID]) -> None:

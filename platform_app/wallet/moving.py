@@ -57,10 +57,10 @@ def build_import(
     Raises:
         NotBuilt: These keys cannot spend any of the outputs.
     """
-    found = _open(wallet, shared)
-    if not found.inputs:
+    imports = _open(wallet, shared)
+    if not imports.inputs:
         raise NotBuilt(WalletReason.NO_IMPORTABLE_FUNDS)
-    amounts, fee = dict(found.amounts), wallet.config.fees.tx
+    amounts, fee = dict(imports.amounts), wallet.config.fees.tx
     own = amounts.pop(wallet.asset_id, 0)
     spend = choose(wallet, fee=fee - own) if own < fee else Spend((), (), ())
     if own > fee:
@@ -69,9 +69,9 @@ def build_import(
     unsigned = ImportTx(
         *fields(wallet, sort_outputs((*spend.change, *gained), CODEC), spend.inputs),
         source_chain=source_chain,
-        imported_inputs=tuple(imported.input for imported in found.inputs),
+        imported_inputs=tuple(imported.input for imported in imports.inputs),
     )
-    return sign(wallet, unsigned, (*spend.inputs, *found.inputs))
+    return sign(wallet, unsigned, (*spend.inputs, *imports.inputs))
 
 
 class _Found(NamedTuple):

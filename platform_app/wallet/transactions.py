@@ -163,10 +163,10 @@ def authorize(wallet: PlatformWallet, subnet_id: ID, state: ChainState) -> Signi
     """
     owners = state.subnets.owner(subnet_id)
     if owners is None:
-        other = state.txs.get(subnet_id)
-        if other is None:
+        subnet_tx = state.txs.get(subnet_id)
+        if subnet_tx is None:
             raise NotBuilt(WalletReason.SUBNET_MISSING, subnet_id=subnet_id)
-        raise NotBuilt(WalletReason.NOT_A_SUBNET, kind=type(other.unsigned).__name__)
+        raise NotBuilt(WalletReason.NOT_A_SUBNET, kind=type(subnet_tx.unsigned).__name__)
     signers = wallet.keychain.signers_for(owners, wallet.now)
     if signers is None:
         raise NotBuilt(WalletReason.CANNOT_SIGN)
