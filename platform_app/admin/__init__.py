@@ -1,7 +1,7 @@
 """Read-only admin pages of the P-Chain's rows, one module for each subject, with a summary in `dashboard`.
 
-`formats` (text) and `display` (HTML) format values, `links` has the URLs of pages; `decoded` and `flows` show
-the content of transactions. No secrets of the keystore are read here.
+`display` formats values as HTML, `links` has the URLs of pages; `flows` shows the inputs and outputs of
+transactions. No secrets of the keystore are read here.
 """
 
 from platform_app.admin.blocks import BlockAdmin

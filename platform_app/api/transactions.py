@@ -1,6 +1,7 @@
 """Issuing of signed transactions, their status, and fees.
 
-Unspecified: the specification writes numbers of its own methods as strings; these are the reference's methods.
+Unspecified: numbers of fees are plain JSON numbers, as clients expect them. The specification writes numbers of
+its own methods as strings; these are the reference's methods.
 """
 
 from collections.abc import Sequence

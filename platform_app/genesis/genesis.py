@@ -1,4 +1,4 @@
-"""The genesis of a network, parsed from its bytes, with the X-Chain's, which creates the staking asset (pchain.md 10.3)."""
+"""The genesis of a network, parsed from its bytes, and the X-Chain's, which creates the staking asset (pchain.md 10.3)."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -1,5 +1,4 @@
 """In-memory caches of a chain, besides its rows.
 
-`stakers` caches staker sets, `versioned` keeps that cache from being older than the rows, and `answers` caches
-encoded answers.
+`stakers` caches staker sets, never older than the rows, and `answers` caches encoded answers.
 """

@@ -1,6 +1,6 @@
 """The P-Chain as a `ChainVM`: the owner of its processing blocks.
 
-Blocks are verified on undecided parents in memory (`tree`, `blocks.processing`). Rows, caches and
+Blocks are verified on undecided parents in memory (`acceptance.PlatformTree`, `blocks.processing`). Rows, caches and
 notifications change on acceptance only (`acceptance`). Not thread-safe.
 """
 

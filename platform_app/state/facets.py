@@ -1,7 +1,7 @@
 """The interface of a facet, and the small facets: the clock, the supplies, the accepted transactions.
 
 A facet consists of a protocol with its reads and a class that layers changes on it, both in one module of `state`,
-and of a class that reads and writes its rows (`store.facet.FacetRows`). A new facet gets one line in each of
+and of a class that reads and writes its rows (`store.facets.FacetRows`). A new facet gets one line in each of
 `ChainState`, `Diff`, `store.state.DatabaseState` and `store.blocks.FACETS`.
 """
 

@@ -1,7 +1,7 @@
 """Syntactic rules: the checks of a transaction that need no state (pchain.md 3, 3.2).
 
-The checks of inputs, outputs and owners are in `well_formed` and in `utxo.well_formed`, of staking transactions in
-`staking_syntax`, and of transactions that are never executed in `l1_syntax`. Base fields are checked first.
+The checks of inputs, outputs and owners are in `type_syntax` and in `utxo.well_formed`, those of staking
+transactions and of transactions that are never executed in `type_syntax`. Base fields are checked first.
 """
 
 import re

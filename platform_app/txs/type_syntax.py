@@ -1,11 +1,8 @@
 """Syntactic rules of single transaction types, and of their inputs, outputs and authorizations (pchain.md 3.2).
 
-The rules are the second list of pchain.md 2.3.
-
-Limits of amounts and durations depend on the network and the state; they are in
-`executor.staking`.
-
-These are TransformSubnetTx, the L1 transactions and the Helicon types (pchain.md 3.2).
+Inputs and outputs are checked as in `utxo.well_formed`, with stakeable locks (the second list of pchain.md 2.3).
+Limits of amounts and durations depend on the network and the state; they are in `executor.staking`. This chain
+parses and shows TransformSubnetTx, the L1 transactions and the Helicon types, but does not execute them.
 """
 
 from collections.abc import Iterable, Sequence

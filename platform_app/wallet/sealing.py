@@ -3,11 +3,11 @@
 Only a `PasswordLock` of the password is stored. One derivation gives two independent keys: one encrypts, and
 from the other a verifier is stored that detects a wrong password. Neither reveals anything about the other.
 
-Two bytes of version, salt, verifier, then the sealed keys of 32 bytes each in order. The seal binds the
-first three to the keys. A duplicate key counts once. Version 1 always has the costs of `VERSION_1`, because
-bytes from another node must not determine how much memory reading them takes.
+An exported user has two bytes of version, salt, verifier, then the sealed keys of 32 bytes each in order.
+The seal binds the first three to the keys. A duplicate key counts once. Version 1 always has the costs of
+`VERSION_1`, because bytes from another node must not determine how much memory reading them takes.
 
-Unspecified: the reference's own format is private to its nodes, and so is this one.
+Unspecified: the reference's own format of an exported user is private to its nodes, and so is this one.
 """
 
 import hmac
