@@ -284,14 +284,14 @@ def test_a_file_with_more_than_the_binary_form_holds_is_refused(start: Start) ->
 def test_a_start_that_was_interrupted_begins_anew(
     start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    commit = first_rows.blocks.commit
+    commit = first_rows.commit
 
     def fail(*arguments: Any) -> None:
         commit(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(first_rows.blocks, "commit", fail)
+        patched.setattr(first_rows, "commit", fail)
         with pytest.raises(KeyboardInterrupt):
             start()
     assert not models.Chain.objects.exists()

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from platform_app.apps import platform_chain
-from platform_app.blocks import mempool as block_builder
+from platform_app.blocks import builder as block_builder
 from platform_app.blocks import processing
 from platform_app.executor import standard
 from platform_app.selectors import accepted
@@ -30,7 +30,7 @@ def breaking(monkeypatch: pytest.MonkeyPatch) -> set[ID]:
             raise Broken
         standard.execute(tx, *arguments)
 
-    for module in (mempool, block_builder, mempool):
+    for module in (mempool, block_builder):
         monkeypatch.setattr(module, "execute", execute)
     return failing
 

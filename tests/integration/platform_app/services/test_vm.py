@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from chainvm.port import BlockContext, ChainVM, HeadMoved
 from chainvm.processing import NotProcessing
-from platform_app.blocks import mempool as block_builder
+from platform_app.blocks import builder as block_builder
 from platform_app.blocks.block import (
     AbortBlock,
     ApricotProposalBlock,
