@@ -105,13 +105,13 @@ def _is_struct(fields: object) -> bool:
 
 def _reached(types: _Types, primary: str) -> _Types:
     """Return the types that can be reached from the primary type, and the domain's type."""
-    found, left = {_DOMAIN: types[_DOMAIN]} if _DOMAIN in types else {}, [primary]
+    reached, left = {_DOMAIN: types[_DOMAIN]} if _DOMAIN in types else {}, [primary]
     while left:
         name = left.pop()
-        if name in types and name not in found:
-            found[name] = types[name]
+        if name in types and name not in reached:
+            reached[name] = types[name]
             left += [kind["type"].partition("[")[0] for kind in types[name]]
-    return found
+    return reached
 
 
 def _count(value: object) -> int:

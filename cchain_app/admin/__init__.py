@@ -1,6 +1,6 @@
 """Read-only admin pages for the C-Chain's rows, one module per subject; `dashboard` summarizes them.
 
-`formats` renders values as text and `display` renders them as HTML; `links` has the pages' addresses.
+`display` renders values as HTML; `pages` has the rows and the addresses of pages.
 """
 
 from cchain_app.admin.accounts import AccountAdmin, AccountChangeAdmin, ContractAdmin

@@ -206,13 +206,13 @@ class AccountAdmin(RowsAdmin):
             return display.NOTHING
         first, last = bytes(account.address), bytes(account.address) + b"\xff" * 32
         slots = objects(StorageSlot).filter(pk__gte=first, pk__lte=last).order_by("pk")
-        found = list(slots[: MAX_SLOTS + 1])
-        if not found:
+        shown = list(slots[: MAX_SLOTS + 1])
+        if not shown:
             return display.NOTHING
         rows = [
-            (display.short(slot.key[20:]), display.full(slot.value)) for slot in found[:MAX_SLOTS]
+            (display.short(slot.key[20:]), display.full(slot.value)) for slot in shown[:MAX_SLOTS]
         ]
-        more = f"The first {MAX_SLOTS} slots." if len(found) > MAX_SLOTS else ""
+        more = f"The first {MAX_SLOTS} slots." if len(shown) > MAX_SLOTS else ""
         return display.line(display.table(("Slot", "Value"), rows), more)
 
 

@@ -61,10 +61,10 @@ def tree_of(transaction: Transaction) -> FrameTree:
     number = transaction.block_id
     if number in calls.indexed(evm_chain()):
         written = objects(Call).filter(transaction_id=transaction.pk).order_by("index")
-        found = list(written[: MAX_CALLS + 1])
-        unrecorded = bool(found) and found[0].gas is None
+        rows_shown = list(written[: MAX_CALLS + 1])
+        unrecorded = bool(rows_shown) and rows_shown[0].gas is None
         trouble = "It has too many inner calls to record." if unrecorded else ""
-        return FrameTree(found[:MAX_CALLS], len(found) > MAX_CALLS, trouble)
+        return FrameTree(rows_shown[:MAX_CALLS], len(rows_shown) > MAX_CALLS, trouble)
     try:
         frames = _traced(transaction)
     except (TraceTimedOut, TraceTooLarge):
@@ -99,12 +99,12 @@ def _traced(transaction: Transaction) -> Sequence[Frame]:
 
 def show_tree(transaction: Transaction) -> SafeString:
     """Return a transaction's frames as a table, the inner ones indented."""
-    found = tree_of(transaction)
-    if not found.calls:
-        return display.faint(found.trouble) if found.trouble else display.NOTHING
+    tree = tree_of(transaction)
+    if not tree.calls:
+        return display.faint(tree.trouble) if tree.trouble else display.NOTHING
     headings = ("Call", "From → to", "Value", "Gas given", "Gas used")
-    shown = display.table(headings, [_tree_row(call) for call in found.calls])
-    return display.line(shown, _others(transaction) if found.more else found.trouble)
+    shown = display.table(headings, [_tree_row(call) for call in tree.calls])
+    return display.line(shown, _others(transaction) if tree.more else tree.trouble)
 
 
 def _others(transaction: Transaction) -> SafeString:

@@ -90,8 +90,8 @@ class DevelopmentSettingsAdmin(DevelopmentAdmin):
         """Return the mining mode, whether it was set over RPC, and whether mining is paused."""
         paused = (display.badge("paused", "wait"),) if row.paused else ()
         if row.mining is None or not evm_chain().has_development_methods:
-            given = display.faint("as NODE_MINING says")
-            return display.line(evm_chain().settings.mining, given, *paused)
+            default = display.faint("as NODE_MINING says")
+            return display.line(evm_chain().settings.mining, default, *paused)
         return display.line(display.badge(row.mining, "note"), *paused)
 
     @admin.display(description="Block interval")

@@ -99,8 +99,8 @@ def find_page(text: str) -> str | None:
     if term.address is not None:
         return account_page(term.address)
     if term.number is not None:
-        found = objects(Block).filter(pk=term.number).exists()
-        return block_page(term.number) if found else None
+        exists = objects(Block).filter(pk=term.number).exists()
+        return block_page(term.number) if exists else None
     return None if term.hash is None else _find_hash(term.hash)
 
 

@@ -190,19 +190,19 @@ class RenderedBlock:
 
     def transaction(self, index: int) -> Raw:
         """Return one transaction."""
-        found = self._transactions[index]
-        if found is None:
-            found = self._rendered(wire.mined_transaction(self._block, index))
-            self._transactions[index] = found
-        return found
+        rendered = self._transactions[index]
+        if rendered is None:
+            rendered = self._rendered(wire.mined_transaction(self._block, index))
+            self._transactions[index] = rendered
+        return rendered
 
     def receipt(self, index: int) -> Raw:
         """Return one receipt. Raises as `logs`."""
-        found = self._receipts[index]
-        if found is None:
-            found = self._rendered(self._receipt(index))
-            self._receipts[index] = found
-        return found
+        rendered = self._receipts[index]
+        if rendered is None:
+            rendered = self._rendered(self._receipt(index))
+            self._receipts[index] = rendered
+        return rendered
 
     def _receipt(self, index: int) -> wire.Json:
         block, price = self._block, None
@@ -216,16 +216,16 @@ class RenderedBlock:
         Raises:
             WouldBlock: There are too many logs for the event loop.
         """
-        found = self._logs[index]
-        if found is None:
+        rendered = self._logs[index]
+        if rendered is None:
             block = self._block
             logs, first = block.receipts[index].logs, self.first_log_indexes[index]
             self._verify_few(len(logs))
             sent = block.transactions[index].hash
             place = block.number, block.hash, block.header.timestamp, sent, index
-            found = self._logs[index] = RenderedLogs(*self._renderer.render(logs, place, first))
-            self._grown(self, _weight_of_logs(found))
-        return found
+            rendered = self._logs[index] = RenderedLogs(*self._renderer.render(logs, place, first))
+            self._grown(self, _weight_of_logs(rendered))
+        return rendered
 
     def matching(self, log_filter: LogFilter) -> RenderedLogs:
         """Return the logs that match, in their order.
@@ -233,17 +233,17 @@ class RenderedBlock:
         Raises:
             WouldBlock: The block has too many logs for the event loop.
         """
-        found = self._matching.get(log_filter)
-        if found is None:
+        rendered = self._matching.get(log_filter)
+        if rendered is None:
             self._verify_few(self.first_log_indexes[-1])
-            found = self._match(log_filter)
+            rendered = self._match(log_filter)
             if len(self._matching) < FILTERS_OF_BLOCK:
-                self._matching[log_filter] = found
+                self._matching[log_filter] = rendered
                 wanted = len(log_filter.addresses) + sum(map(len, log_filter.topics))
-                is_kept = any(found is log for log in self._logs)
-                size = 0 if is_kept else _weight_of_logs(found)
+                is_kept = any(rendered is log for log in self._logs)
+                size = 0 if is_kept else _weight_of_logs(rendered)
                 self._grown(self, _MATCHES + size + wanted * _WANTED)
-        return found
+        return rendered
 
     def _match(self, log_filter: LogFilter) -> RenderedLogs:
         matching = []
@@ -280,11 +280,11 @@ class RenderedBlock:
         return wire.block(self._block, hashes)
 
     def _whole(self, name: str, make: Callable[[], object]) -> Raw:
-        found = self._wholes.get(name)
-        if found is None:
-            found = self._rendered(make())
-            self._wholes[name] = found
-        return found
+        rendered = self._wholes.get(name)
+        if rendered is None:
+            rendered = self._rendered(make())
+            self._wholes[name] = rendered
+        return rendered
 
     def _rendered(self, value: object) -> Raw:
         """Encode a value, and count its size."""

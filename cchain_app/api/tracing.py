@@ -144,13 +144,13 @@ def of_block(
 def kept(rpc: EvmRpc, key: TraceKey, make: Callable[[], bytes]) -> Raw:
     """Return a cached answer about an accepted block; otherwise make it when it is this thread's turn."""
     traces = rpc.chain.traces
-    found = traces.get(key)
-    if found is None:
+    answer = traces.get(key)
+    if answer is None:
         with tracing(rpc):
             # Another thread may have made the answer while this thread waited.
-            found = traces.get(key) or make()
-        traces.keep(key, found)
-    return Raw(found)
+            answer = traces.get(key) or make()
+        traces.keep(key, answer)
+    return Raw(answer)
 
 
 @contextmanager
@@ -198,13 +198,13 @@ def array(rpc: EvmRpc, values: Iterable[bytes]) -> bytes:
         JsonRpcError: -32003, the answer is too large.
     """
     room = rpc.chain.settings.trace.bytes
-    found = []
+    answers = []
     for value in values:
         room -= len(value) + 1
         if room < 0:
             raise response_too_large()
-        found.append(value)
-    return b"[%b]" % b",".join(found)
+        answers.append(value)
+    return b"[%b]" % b",".join(answers)
 
 
 def encoded(rpc: EvmRpc, values: Iterable[object]) -> bytes:

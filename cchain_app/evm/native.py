@@ -251,9 +251,9 @@ class NativeEngine:
             return seen[1]
         if (env.base_fee or 0) >> 64 or (env.blob_base_fee or 0) >> 128:
             raise CallRejected(_TOO_WIDE)
-        made = cchain_native.Environment(env)
-        self._seen = (env, made)
-        return made
+        environment = cchain_native.Environment(env)
+        self._seen = (env, environment)
+        return environment
 
 
 def recover_senders(

@@ -127,8 +127,8 @@ class PendingState:
 
     def code(self, code_hash: Hash) -> bytes:
         """Return the code with this hash."""
-        found = self._codes.get(code_hash)
-        return self.below.code(code_hash) if found is None else found
+        code = self._codes.get(code_hash)
+        return self.below.code(code_hash) if code is None else code
 
     def block_hash(self, number: int) -> Hash:
         """Return the hash of a block before this one."""

@@ -181,8 +181,8 @@ class _Precompiles(Mapping[Any, Any]):
         self.of_fork = of_fork
 
     def _found(self) -> Mapping[Any, Any]:
-        found: Mapping[Any, Any] | None = getattr(_current, "precompiles", None)
-        return self.of_fork if found is None else found
+        precompiles: Mapping[Any, Any] | None = getattr(_current, "precompiles", None)
+        return self.of_fork if precompiles is None else precompiles
 
     @override
     def __getitem__(self, address: Any) -> Any:
@@ -211,13 +211,13 @@ def changed(env: BlockEnv, fork: ForkModules, blob_base_fee: int | None) -> Iter
 
 def _moved(env: BlockEnv, fork: ForkModules) -> Mapping[Any, Any]:
     of_fork = fork.precompiles.PRE_COMPILED_CONTRACTS
-    found = dict(of_fork)
+    precompiles = dict(of_fork)
     for origin, _ in env.precompile_moves:
-        found.pop(Bytes20(origin), None)
+        precompiles.pop(Bytes20(origin), None)
     for origin, to in env.precompile_moves:
         if to is not None:
-            found[Bytes20(to)] = of_fork[Bytes20(origin)]
-    return found
+            precompiles[Bytes20(to)] = of_fork[Bytes20(origin)]
+    return precompiles
 
 
 def _install(fork: ForkModules) -> None:

@@ -218,5 +218,5 @@ def created_address(step: InstructionStep, nonce: int, fork: ForkModules) -> Add
     if step.opcode == CREATE:
         return Address(bytes(fork.address.compute_contract_address(creator, Uint(nonce))))
     salt = Bytes32(step.last.items[3].to_bytes(32, "big"))
-    found = fork.address.compute_create2_contract_address(creator, salt, _input(step))
-    return Address(bytes(found))
+    address = fork.address.compute_create2_contract_address(creator, salt, _input(step))
+    return Address(bytes(address))

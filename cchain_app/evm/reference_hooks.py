@@ -83,13 +83,13 @@ def _install(fork: ForkModules) -> None:
 
 
 def _recorder() -> FrameRecorder | None:
-    found: FrameRecorder | None = getattr(_current, "recorder", None)
-    return found
+    recorder: FrameRecorder | None = getattr(_current, "recorder", None)
+    return recorder
 
 
 def _sender() -> Bytes20 | None:
-    found: Bytes20 | None = getattr(_current, "sender", None)
-    return found
+    sender: Bytes20 | None = getattr(_current, "sender", None)
+    return sender
 
 
 def _top(process: Function) -> Function:

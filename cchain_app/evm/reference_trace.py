@@ -200,11 +200,11 @@ def watched(*inspectors: Inspector) -> Iterator[None]:
 
 
 def _together(inspectors: Iterable[Inspector]) -> dict[type, list[Listener]]:
-    found: dict[type, list[Listener]] = {}
+    listeners: dict[type, list[Listener]] = {}
     for inspector in inspectors:
         for event, listener in inspector.listeners().items():
-            found.setdefault(event, []).append(listener)
-    return found
+            listeners.setdefault(event, []).append(listener)
+    return listeners
 
 
 def _install() -> None:

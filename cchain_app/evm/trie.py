@@ -95,8 +95,8 @@ class OverlayReader:
     def nodes(self, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return updated nodes where they exist, else those of the reader underneath."""
         missing = [key for key in keys if key not in self.updated]
-        found = dict(zip(missing, self.below.nodes(missing), strict=True)) if missing else {}
-        return [self.updated[key] if key in self.updated else found[key] for key in keys]
+        stored = dict(zip(missing, self.below.nodes(missing), strict=True)) if missing else {}
+        return [self.updated[key] if key in self.updated else stored[key] for key in keys]
 
     @property
     def levels(self) -> int:

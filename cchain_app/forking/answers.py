@@ -95,12 +95,12 @@ def data(value: Any, length: int | None = None) -> bytes:
         BadUpstreamAnswer: It is not bytes, or not of that length.
     """
     try:
-        found = hexadecimal.decode_data(value)
+        content = hexadecimal.decode_data(value)
     except (HexError, TypeError, AttributeError) as error:
         raise bad() from error
-    if length is not None and len(found) != length:
+    if length is not None and len(content) != length:
         raise bad()
-    return found
+    return content
 
 
 def bad() -> BadUpstreamAnswer:
@@ -146,7 +146,7 @@ def seconds_until(retry_after: str | None, backoff: float) -> float:
     A date in that header is ignored, and more than a minute counts as one minute.
     """
     try:
-        given = float(retry_after or "")
+        seconds = float(retry_after or "")
     except ValueError:
         return backoff
-    return min(given, _MAX_SECONDS) if given >= 0 else backoff
+    return min(seconds, _MAX_SECONDS) if seconds >= 0 else backoff

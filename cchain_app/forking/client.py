@@ -295,10 +295,12 @@ def _split(url: str, settings: ClientSettings) -> _Url:
 
 def _secrets_of(urls: Sequence[str], headers: Mapping[str, str]) -> list[str]:
     """Return the texts that must not occur in messages, longest first."""
-    found = set(headers.values())
+    secrets = set(headers.values())
     for url in urls:
         parts = urlsplit(url)
-        found |= {parts.path.strip("/"), *parts.path.split("/"), parts.query}
-        found |= {part.partition("=")[2] for part in parts.query.split("&")}
-        found |= {parts.username or "", parts.password or ""}
-    return sorted((item for item in found if len(item) >= _SHORTEST_SECRET), key=len, reverse=True)
+        secrets |= {parts.path.strip("/"), *parts.path.split("/"), parts.query}
+        secrets |= {part.partition("=")[2] for part in parts.query.split("&")}
+        secrets |= {parts.username or "", parts.password or ""}
+    return sorted(
+        (item for item in secrets if len(item) >= _SHORTEST_SECRET), key=len, reverse=True
+    )

@@ -71,21 +71,21 @@ def read_wanted(urls: Sequence[str], block: str = "", transaction: str = "") -> 
     Raises:
         MalformedForkSetting: One is malformed, or they name two heights, or a height and a transaction.
     """
-    found: list[str] = []
+    plain_urls: list[str] = []
     numbers = {_number(block)} if block else set()
     for text in urls:
         match = _PINNED.fullmatch(text)
         if match is not None:
             numbers.add(_number(match["block"]))
-        found.append(match["url"] if match is not None else text)
-    for url in found:
+        plain_urls.append(match["url"] if match is not None else text)
+    for url in plain_urls:
         verify_url(url)
     if len(numbers) > 1:
         raise MalformedForkSetting(ForkReason.TWO_BLOCKS)
     if numbers and transaction:
         raise MalformedForkSetting(ForkReason.BLOCK_AND_TRANSACTION)
     wanted = read_hash(transaction) if transaction else None
-    return ForkPoint(tuple(found), next(iter(numbers), None), wanted)
+    return ForkPoint(tuple(plain_urls), next(iter(numbers), None), wanted)
 
 
 def read_hash(text: str) -> Hash:

@@ -58,12 +58,12 @@ def pinned_block(upstream: Upstream, number: int | None) -> Mapping[str, Any]:
         number = quantity(last) + (number or 0)
     if number < 0:
         raise UpstreamError(UpstreamReason.TOO_FEW_BLOCKS, host=upstream.host)
-    found = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
-    if found is None:
+    block = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
+    if block is None:
         raise UpstreamError(UpstreamReason.NO_SUCH_BLOCK, host=upstream.host, number=number)
-    if not isinstance(found, dict):
+    if not isinstance(block, dict):
         raise bad()
-    return found
+    return block
 
 
 def block_of(fields_by_name: Mapping[str, Any]) -> AcceptedBlock:
@@ -116,10 +116,10 @@ def size_of(block: Mapping[str, Any]) -> int:
 
 def block_hash(upstream: Upstream, number: int) -> Hash:
     """Return the hash of a block before the pin."""
-    found = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
-    if not isinstance(found, dict):
+    block = upstream.ask("eth_getBlockByNumber", [encode_quantity(number), False])
+    if not isinstance(block, dict):
         raise bad()
-    return hash_of(found)
+    return hash_of(block)
 
 
 def account(upstream: Upstream, address: Address, number: int) -> UpstreamAccount:
@@ -133,7 +133,7 @@ def account(upstream: Upstream, address: Address, number: int) -> UpstreamAccoun
             info = upstream.ask(
                 "eth_getAccountInfo", params, again=upstream.has_account_info is True
             )
-            found = _account(info["balance"], info["nonce"], info["code"])
+            state = _account(info["balance"], info["nonce"], info["code"])
         except UpstreamAway:
             if upstream.has_account_info:
                 raise
@@ -141,7 +141,7 @@ def account(upstream: Upstream, address: Address, number: int) -> UpstreamAccoun
             upstream.has_account_info = False
         else:
             upstream.has_account_info = True
-            return found
+            return state
     balance, nonce, code = upstream.ask_all(
         lambda method: upstream.ask(method, params),
         ["eth_getBalance", "eth_getTransactionCount", "eth_getCode"],
@@ -158,8 +158,8 @@ def slot(
         encode_quantity(int.from_bytes(key, "big")),
         encode_quantity(number),
     ]
-    found = upstream.ask("eth_getStorageAt", params, again=again)
-    return Word(data(found).rjust(32, b"\0")[-32:])
+    value = upstream.ask("eth_getStorageAt", params, again=again)
+    return Word(data(value).rjust(32, b"\0")[-32:])
 
 
 def _account(balance: Any, nonce: Any, code: Any) -> UpstreamAccount:

@@ -107,10 +107,10 @@ def block_with(upstream: Upstream, transaction: Hash) -> Mapping[str, Any]:
         raise UpstreamError(UpstreamReason.IN_FIRST_BLOCK, transaction=text)
     asked = [encode_quantity(number), True]
     block = upstream.ask("eth_getBlockByNumber", asked, _Block, limits=BLOCK)
-    found: dict[str, Any] = msgspec.structs.asdict(block)
-    if quantity(found["number"]) != number:
+    fields: dict[str, Any] = msgspec.structs.asdict(block)
+    if quantity(fields["number"]) != number:
         raise bad()
-    return found
+    return fields
 
 
 def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> BlockPart:
@@ -132,14 +132,14 @@ def read_replay(block: Mapping[str, Any], last: Hash, chain_id: int) -> BlockPar
     if not isinstance(listed, list):
         raise bad()
     whole = block_of(block)
-    found: list[Transaction] = []
+    replayed: list[Transaction] = []
     for remote in listed:
         fields = decode_uncounted(remote) if isinstance(remote, Raw) else remote
         if not isinstance(fields, dict):
             raise bad()
-        found.append(_transaction(fields, whole.number, chain_id))
-        if found[-1].hash == last:
-            return BlockPart(whole, tuple(found))
+        replayed.append(_transaction(fields, whole.number, chain_id))
+        if replayed[-1].hash == last:
+            return BlockPart(whole, tuple(replayed))
     raise BadUpstreamAnswer(
         UpstreamReason.TRANSACTION_MISSING, number=whole.number, transaction=encode_data(last)
     )
@@ -221,11 +221,11 @@ def _authorization(remote: Mapping[str, Any]) -> Authorization:
 
 def _list(remote: Mapping[str, Any], member: str) -> Sequence[Any]:
     """Return a list, empty if it is missing; the entries are objects, or storage keys."""
-    found = remote.get(member) or []
+    elements = remote.get(member) or []
     wanted = str if member == "storageKeys" else dict
-    if not isinstance(found, list) or not all(isinstance(item, wanted) for item in found):
+    if not isinstance(elements, list) or not all(isinstance(item, wanted) for item in elements):
         raise bad()
-    return found
+    return elements
 
 
 def _number(value: Any) -> int:

@@ -157,11 +157,11 @@ class EthereumRules:
             BlockRefused: It does not belong there, or a field has another value than it must have.
             ExtraDataTooLong: By `NoExtension`.
         """
-        given = candidate.header
-        verification.verify_place(given, parent, now=context.now)
-        env = self.env_after(parent, given.timestamp)
+        header = candidate.header
+        verification.verify_place(header, parent, now=context.now)
+        env = self.env_after(parent, header.timestamp)
         self.extension.verify(candidate, context)
-        verification.verify_environment(given, env)
+        verification.verify_environment(header, env)
         return env
 
     def verify_outcome(self, candidate: CandidateBlock, made: AcceptedBlock) -> None:

@@ -58,21 +58,21 @@ def assemble_block(
         withdrawals: Paid at its end; empty before Shanghai.
         roots: Has the root of the state before the block; afterwards that of the state after it.
     """
-    made = assemble(
+    block = assemble(
         env,
         [call.prepared.transaction for call in calls],
         executed,
         state_root=roots.after(executed.changes),
         ordered_root=roots.ordered_root,
     )
-    header = made.header
+    header = block.header
     if header.withdrawals_root is not None and withdrawals:
         root = roots.ordered_root([encode_withdrawal(withdrawal) for withdrawal in withdrawals])
         header = replace(header, withdrawals_root=root)
     if header.blob_gas_used is not None:
-        blob_gas = sum(transaction.blob_gas for transaction in made.transactions)
+        blob_gas = sum(transaction.blob_gas for transaction in block.transactions)
         header = replace(header, blob_gas_used=blob_gas)
-    return make_block(header, made.transactions, made.receipts, (), tuple(withdrawals))
+    return make_block(header, block.transactions, block.receipts, (), tuple(withdrawals))
 
 
 def executed_block(
@@ -167,11 +167,11 @@ class _OpenFrame:
     def logs_before(self, calls: int | None) -> Iterator[Log]:
         """Yield the logs that have fewer than `calls` calls before them, or all remaining logs."""
         while self._told < len(self._logs):
-            found = self._logs[self._told]
-            if calls is not None and found.position >= calls:
+            log = self._logs[self._told]
+            if calls is not None and log.position >= calls:
                 return
             self._told += 1
-            yield found.log
+            yield log.log
 
 
 def _transfer(frame: Frame) -> Log:

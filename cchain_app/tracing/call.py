@@ -180,8 +180,8 @@ def _accesses(used: OpcodeUse, ignored: frozenset[int]) -> dict[str, Any]:
         if opcode == _GAS or opcode not in ignored
     }
     sizes = {
-        data(address): {"contractSize": found.size, "opcode": found.opcode}
-        for address, found in sorted(used.code_sizes.items())
+        data(address): {"contractSize": code_size.size, "opcode": code_size.opcode}
+        for address, code_size in sorted(used.code_sizes.items())
     }
     return {
         "accessedSlots": {

@@ -51,12 +51,12 @@ class CallFilter(NamedTuple):
 
     def matches(self, frame: Frame) -> bool:
         """Return whether a frame matches."""
-        found = []
+        matching = []
         if self.senders:
-            found.append(frame.sender in self.senders)
+            matching.append(frame.sender in self.senders)
         if self.recipients:
-            found.append(_recipient(frame) in self.recipients)
-        return all(found) if self.intersection or not found else any(found)
+            matching.append(_recipient(frame) in self.recipients)
+        return all(matching) if self.intersection or not matching else any(matching)
 
 
 def _recipient(frame: Frame) -> Address | None:

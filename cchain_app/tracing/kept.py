@@ -47,12 +47,12 @@ class KeptTraces:
 
     def get(self, key: TraceKey) -> bytes | None:
         """Return the answer if it is cached."""
-        found = self._answers.get(key)
-        if found is None:
+        answer = self._answers.get(key)
+        if answer is None:
             self.asked.miss()
         else:
             self.asked.hit()
-        return found
+        return answer
 
     def keep(self, key: TraceKey, answer: bytes) -> None:
         """Cache an answer, replacing an earlier one, and drop others if the cache is too large."""

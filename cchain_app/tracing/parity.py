@@ -71,7 +71,7 @@ def is_shown(frame: Frame) -> bool:
 
 def placed(frames: Sequence[Frame]) -> list[PlacedFrame]:
     """Return the shown frames in order, with their positions in the tree."""
-    found: list[tuple[Frame, tuple[int, ...]]] = []
+    frames_below: list[tuple[Frame, tuple[int, ...]]] = []
     children: list[int] = []
     around: list[int] = []
     for frame in filter(is_shown, frames):
@@ -79,12 +79,12 @@ def placed(frames: Sequence[Frame]) -> list[PlacedFrame]:
         address: tuple[int, ...] = ()
         if around:
             caller = around[-1]
-            address = (*found[caller][1], children[caller])
+            address = (*frames_below[caller][1], children[caller])
             children[caller] += 1
-        around.append(len(found))
-        found.append((frame, address))
+        around.append(len(frames_below))
+        frames_below.append((frame, address))
         children.append(0)
-    return [PlacedFrame(*one, below) for one, below in zip(found, children, strict=True)]
+    return [PlacedFrame(*one, below) for one, below in zip(frames_below, children, strict=True)]
 
 
 def entries(frames: Sequence[Frame]) -> Iterator[Json]:
@@ -213,16 +213,16 @@ def state_diff(state: TouchedState, code_of: Callable[[Hash], bytes]) -> Json:
     slots: dict[Address, list[tuple[Slot, SlotChange]]] = {}
     for (address, slot), of_slot in changes.storage.items():
         slots.setdefault(address, []).append((slot, of_slot))
-    found = {}
+    differences = {}
     for address in sorted(changes.accounts.keys() | slots.keys()):
         before, after = changes.accounts.get(address, (_UNCHANGED, _UNCHANGED))
-        found[data(address)] = {
+        differences[data(address)] = {
             "balance": _member(before, after, lambda one: hex(one.balance)),
             "code": _member(before, after, lambda one: codes.of(one.code_hash)),
             "nonce": _member(before, after, lambda one: hex(one.nonce)),
             "storage": _storage(before, after, slots.get(address, ())),
         }
-    return found
+    return differences
 
 
 _UNCHANGED: Final = AccountState(0, 0, EMPTY_HASH)

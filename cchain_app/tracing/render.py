@@ -90,5 +90,5 @@ def _write_steps(output: TraceWriter, trace: TransactionTrace) -> None:
 
 def _write_preimages(output: TraceWriter, trace: TransactionTrace) -> None:
     """Write the data that KECCAK256 hashed, by hash (tracing.md 7)."""
-    found = {data(keccak256(preimage)): data(preimage) for preimage in trace.preimages}
-    output.write_value(dict(sorted(found.items())))
+    preimages = {data(keccak256(preimage)): data(preimage) for preimage in trace.preimages}
+    output.write_value(dict(sorted(preimages.items())))

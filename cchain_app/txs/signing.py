@@ -46,8 +46,8 @@ def authorities_of(
     """
     signatures = [_signatures(transaction.authorizations) for transaction in transactions]
     together = list(chain.from_iterable(signatures))
-    found = iter(recover(together) if together else ())
-    return [_each_once(islice(found, len(those))) for those in signatures]
+    recovered = iter(recover(together) if together else ())
+    return [_each_once(islice(recovered, len(those))) for those in signatures]
 
 
 def _signatures(authorizations: Sequence[Authorization]) -> list[SignedDigest]:

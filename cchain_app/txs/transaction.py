@@ -41,7 +41,7 @@ class Authorization(NamedTuple):
 class Transaction:
     """A decoded transaction, whose `sender` is proven by its signature or, if impersonated, contained in it.
 
-    Impersonated transactions (`impersonation`) only exist on development chains.
+    Impersonated transactions (`signing.impersonate`) only exist on development chains.
     """
 
     type: int

@@ -44,10 +44,10 @@ def storage_range_at(  # noqa: PLR0917  # arguments come by position
         JsonRpcError: -32000, there is no such block, or it takes too long.
         TransactionIndexOutOfRange: The block has no such transaction.
     """
-    found = block_tags.find(rpc, block)
-    if found is None:
+    accepted = block_tags.find(rpc, block)
+    if accepted is None:
         raise server_error(f"block {_named(block)} not found")
-    number, above = _before(rpc, found, index)
+    number, above = _before(rpc, accepted, index)
     slots = state_ranges.storage_range(
         rpc.chain,
         number,
@@ -115,17 +115,17 @@ def modified_accounts_by_hash(rpc: EvmRpc, start: Hash, end: Hash | None) -> lis
 
 
 def _at(rpc: EvmRpc, number: int, which: str) -> AcceptedBlock:
-    found = blocks.by_number(rpc.chain, number)
-    if found is None:
+    block = blocks.by_number(rpc.chain, number)
+    if block is None:
         raise server_error(f"{which} block {number:x} not found")
-    return found
+    return block
 
 
 def _of(rpc: EvmRpc, block_hash: Hash, which: str) -> AcceptedBlock:
-    found = blocks.by_hash(rpc.chain, block_hash)
-    if found is None:
+    block = blocks.by_hash(rpc.chain, block_hash)
+    if block is None:
         raise server_error(f"{which} block {block_hash.hex()} not found")
-    return found
+    return block
 
 
 def _modified(rpc: EvmRpc, start: AcceptedBlock, end: AcceptedBlock | None) -> list[str]:
@@ -140,8 +140,8 @@ def _modified(rpc: EvmRpc, start: AcceptedBlock, end: AcceptedBlock | None) -> l
                 f"start block height ({first}) must be less than end block height ({last})"
             )
     seconds = rpc.chain.settings.rpc.call_timeout
-    found = state_ranges.modified_accounts(rpc.chain, first, last, seconds=seconds)
-    return [encode_data(address) for address in found]
+    accounts = state_ranges.modified_accounts(rpc.chain, first, last, seconds=seconds)
+    return [encode_data(address) for address in accounts]
 
 
 def intermediate_roots(rpc: EvmRpc, block_hash: Hash, _options: object) -> list[str]:
@@ -175,9 +175,9 @@ def account_range(  # noqa: PLR0917  # arguments come by position
         JsonRpcError: -32000, there is no such block, or it takes too long; -32003, the answer is too large.
         ProofWindowPassed: The block is too old.
     """
-    found = block_tags.require(rpc, block)
+    accepted = block_tags.require(rpc, block)
     most = most if 0 < most <= MAX_ACCOUNTS else MAX_ACCOUNTS
-    return _dump(rpc, found, start, most, code=not without_code, storage=not without_storage)
+    return _dump(rpc, accepted, start, most, code=not without_code, storage=not without_storage)
 
 
 def dump_block(rpc: EvmRpc, block: BlockNumber) -> Raw:
@@ -185,10 +185,10 @@ def dump_block(rpc: EvmRpc, block: BlockNumber) -> Raw:
 
     Unspecified: at most the first 10,000 slots of each account are included. Raises as `account_range`.
     """
-    found = block_tags.find(rpc, block)
-    if found is None:
+    accepted = block_tags.find(rpc, block)
+    if accepted is None:
         raise server_error(f"block {_named(block)} not found")
-    return _dump(rpc, found, b"", MAX_ACCOUNTS, code=True, storage=True)
+    return _dump(rpc, accepted, b"", MAX_ACCOUNTS, code=True, storage=True)
 
 
 def _dump(
@@ -197,9 +197,9 @@ def _dump(
     chain = rpc.chain
     seconds = chain.settings.rpc.call_timeout
     deadline = time.monotonic() + seconds
-    found = state_ranges.account_range(chain, block, start, most, seconds=seconds)
+    page = state_ranges.account_range(chain, block, start, most, seconds=seconds)
     room, accounts = chain.settings.trace.bytes, []
-    for account in found.accounts:
+    for account in page.accounts:
         shown = _account(chain, account, block, code=code)
         if storage:
             shown |= _storage(chain, account, block, deadline - time.monotonic())
@@ -212,8 +212,8 @@ def _dump(
         block.header.state_root.hex().encode(),
         b",".join(accounts),
     )
-    if found.next is not None:
-        answer += b',"next":"%b"' % encode_data(found.next).encode()
+    if page.next is not None:
+        answer += b',"next":"%b"' % encode_data(page.next).encode()
     return Raw(answer + b"}")
 
 
@@ -239,10 +239,10 @@ def _storage(
     if one.storage_root == EMPTY_ROOT:
         return {}
     number, above = _stored(block)
-    found = state_ranges.storage_range(
+    page = state_ranges.storage_range(
         chain, number, above, one.address, start=b"", most=MAX_SLOTS, seconds=seconds
     )
-    words = {encode_data(slot.slot): slot.value.lstrip(b"\0").hex() for slot in found.slots}
+    words = {encode_data(slot.slot): slot.value.lstrip(b"\0").hex() for slot in page.slots}
     return {"storage": words}
 
 

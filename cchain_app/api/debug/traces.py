@@ -30,8 +30,8 @@ def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) 
     Raises:
         JsonRpcError: -32000, the transaction is in no block, or the trace took too long; -32003, the trace is too large.
     """
-    found = blocks.find_transaction(rpc.chain, transaction_hash)
-    if found is None:
+    place = blocks.find_transaction(rpc.chain, transaction_hash)
+    if place is None:
         raise server_error("transaction not found")
     question = tracing.Question(
         _key(config),
@@ -39,7 +39,7 @@ def trace_transaction(rpc: EvmRpc, transaction_hash: Hash, config: TraceConfig) 
         _seconds(rpc, config),
         lambda one, block, index: _rendered(rpc, one, config, _context(rpc, block, index)),
     )
-    return tracing.of_transaction(rpc, *found, question)
+    return tracing.of_transaction(rpc, *place, question)
 
 
 def trace_block_by_number(rpc: EvmRpc, number: BlockNumber, config: TraceConfig) -> Raw:
@@ -129,9 +129,9 @@ def trace_call(
     """
     if block is Tag.PENDING:
         raise server_error("tracing on top of pending is not supported")
-    found = _require(rpc, block)
+    accepted = _require(rpc, block)
     with tracing.tracing(rpc):
-        context = _call_context(rpc, found, options)
+        context = _call_context(rpc, accepted, options)
         message = make_message(rpc, request, context.env)
         try:
             check_fees(request, context.env)
@@ -161,9 +161,9 @@ def _require(rpc: EvmRpc, param: BlockParam) -> AcceptedBlock:
     Raises:
         JsonRpcError: -32000, there is no such block.
     """
-    found = block_tags.find(rpc, param)
-    if found is not None:
-        return found
+    block = block_tags.find(rpc, param)
+    if block is not None:
+        return block
     if isinstance(param, BlockHash):
         raise server_error(f"block {wire.hexed(param.hash)} not found")
     raise server_error(f"block #{param} not found")

@@ -177,8 +177,8 @@ def remove_pool_transactions(rpc: EvmRpc, sender: Address) -> None:
 def pending_transactions(rpc: EvmRpc) -> list[wire.Json]:
     """eth_pendingTransactions: the pool's executable transactions."""
     chain = rpc.chain
-    found = pool.transactions(chain, pool.pending_hashes(chain))
-    return [wire.waiting_transaction(item) for item in found.values()]
+    pending = pool.transactions(chain, pool.pending_hashes(chain))
+    return [wire.waiting_transaction(item) for item in pending.values()]
 
 
 def dump_state(rpc: EvmRpc, _historical: bool) -> str:  # noqa: FBT001  # as it comes over RPC

@@ -69,11 +69,11 @@ class _MethodTable:
         untimed: bool = False,
     ) -> None:
         """Add a method under each of several names, separated by blanks; `guard` makes its guard."""
-        made = None if guard is None else guard(self._rpc)
+        caller_guard = None if guard is None else guard(self._rpc)
         for name in names.split():
             nothing = True if name.startswith(HARDHAT) else None
             answer = _named(name, self._rpc.bind(handler), nothing)
-            self._methods.add(name, answer, params=takes, guard=made, untimed=untimed)
+            self._methods.add(name, answer, params=takes, guard=caller_guard, untimed=untimed)
 
 
 def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[..., Any]:
@@ -87,8 +87,8 @@ def _named(name: str, handler: Callable[..., Any], nothing: object) -> Callable[
 
     @wraps(handler)
     def answer(*arguments: Any) -> Any:
-        found = handler(*arguments)
-        return nothing if found is None else found
+        result = handler(*arguments)
+        return nothing if result is None else result
 
     answer.__doc__ = f"{name}: {(handler.__doc__ or '').partition(': ')[2]}"
     return answer

@@ -46,10 +46,10 @@ def _mine(rpc: EvmRpc, count: int, interval: int, time: int | None) -> list[int]
         raise invalid_params(
             f"{count} blocks are too many for one call, want at most {manual_mining.MAX_BLOCKS}"
         )
-    made = manual_mining.mine(rpc.runtime, count, interval=interval, time=time)
-    if len(made) < count:
+    mined = manual_mining.mine(rpc.runtime, count, interval=interval, time=time)
+    if len(mined) < count:
         raise server_error("this node makes no blocks on this chain now")
-    return made
+    return mined
 
 
 def _detailed(rpc: EvmRpc, number: int) -> dict[str, Any]:

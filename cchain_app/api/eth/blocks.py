@@ -49,8 +49,8 @@ def get_header_by_hash(rpc: EvmRpc, block_hash: Hash) -> Raw | None:
 
 def get_block_receipts(rpc: EvmRpc, block: BlockParam) -> Raw | None:
     """eth_getBlockReceipts: all receipts of a block, null when it is unknown."""
-    found = block_tags.find(rpc, block)
-    return None if found is None else rpc.rendered.of(found).receipts()
+    accepted = block_tags.find(rpc, block)
+    return None if accepted is None else rpc.rendered.of(accepted).receipts()
 
 
 def get_block_transaction_count_by_number(rpc: EvmRpc, number: BlockNumber) -> str | None:
@@ -117,8 +117,8 @@ def get_raw_block(rpc: EvmRpc, block: BlockParam) -> str:
     Raises:
         JsonRpcError: -32000, no block has this hash.
     """
-    found = _raw(rpc, block, "block")
-    return encode_data(b"" if found is None else found.raw)
+    raw = _raw(rpc, block, "block")
+    return encode_data(b"" if raw is None else raw.raw)
 
 
 def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:
@@ -127,20 +127,20 @@ def get_raw_header(rpc: EvmRpc, block: BlockParam) -> str:
     Raises:
         JsonRpcError: -32000, no block has this hash.
     """
-    found = _raw(rpc, block, "header")
-    return encode_data(b"" if found is None else found.header.raw)
+    raw = _raw(rpc, block, "header")
+    return encode_data(b"" if raw is None else raw.header.raw)
 
 
 def get_raw_receipts(rpc: EvmRpc, block: BlockParam) -> list[str] | None:
     """debug_getRawReceipts: the encoded receipts of the receipts root; null above the head, empty for an unknown hash."""
-    found = block_tags.find(rpc, block)
-    if found is None:
+    accepted = block_tags.find(rpc, block)
+    if accepted is None:
         return [] if isinstance(block, BlockHash) else None
-    return [encode_data(encode_receipt(receipt)) for receipt in found.receipts]
+    return [encode_data(encode_receipt(receipt)) for receipt in accepted.receipts]
 
 
 def _raw(rpc: EvmRpc, block: BlockParam, what: str) -> AcceptedBlock | None:
-    found = block_tags.find(rpc, block)
-    if found is None and isinstance(block, BlockHash):
+    accepted = block_tags.find(rpc, block)
+    if accepted is None and isinstance(block, BlockHash):
         raise server_error(f"{what} 0x{block.hash.hex()} not found")
-    return found
+    return accepted

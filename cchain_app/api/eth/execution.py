@@ -220,9 +220,9 @@ def make_context(
         WouldBlock: This is the event loop, and the engine must not run there.
     """
     share = _share_of_event_loop(rpc)
-    found = block_tags.require(rpc, block)
-    reader = state.state_after(rpc.chain, found)
-    return context_on(rpc, found, reader, accounts, block_override, share=share)
+    accepted = block_tags.require(rpc, block)
+    reader = state.state_after(rpc.chain, accepted)
+    return context_on(rpc, accepted, reader, accounts, block_override, share=share)
 
 
 def next_or_latest(rpc: EvmRpc) -> Tag:

@@ -171,8 +171,8 @@ class _Heights:
             return fork.number
         if blocks.by_hash(chain, block_hash) is not None:
             return None
-        found = _ask(self._rpc, "eth_getBlockByHash", [encode_data(block_hash), False])
-        return _height_in(fork, found)
+        remote = _ask(self._rpc, "eth_getBlockByHash", [encode_data(block_hash), False])
+        return _height_in(fork, remote)
 
 
 class _Transactions:
@@ -190,8 +190,8 @@ class _Transactions:
             return own(*values)
         params = [item.raw for item in arguments if isinstance(item, _RequestedBlock)]
         if self._name in {"eth_getTransactionByHash", "eth_getTransactionReceipt"}:
-            found = _ask(self._rpc, self._name, params)
-            return None if _height_in(fork, found) is None else found
+            answer = _ask(self._rpc, self._name, params)
+            return None if _height_in(fork, answer) is None else answer
         transaction = _ask(self._rpc, "eth_getTransactionByHash", params[:1])
         if _height_in(fork, transaction) is None:
             return own(*values)
@@ -216,12 +216,12 @@ def logs_up_to_pin(rpc: EvmRpc, wanted: LogFilter, first: int, last: int) -> tup
         criteria["topics"] = [
             [encode_data(item) for item in sorted(position)] or None for position in wanted.topics
         ]
-    found = _ask(rpc, "eth_getLogs", [criteria])
+    logs = _ask(rpc, "eth_getLogs", [criteria])
     try:
-        count = len(answers.decode_uncounted(found, list[_Log], answers.LISTED))
+        count = len(answers.decode_uncounted(logs, list[_Log], answers.LISTED))
     except BadUpstreamAnswer:
         raise BadUpstreamAnswer(UpstreamReason.NO_LOGS) from None
-    return memoryview(found)[1:-1], count
+    return memoryview(logs)[1:-1], count
 
 
 def height_of_hash(rpc: EvmRpc, block_hash: Hash) -> int | None:

@@ -103,12 +103,12 @@ def _find_own(rpc: EvmRpc, log_filter: LogFilter, first: int, last: int) -> tupl
     patience = LoopBudget()
     for block in recent:
         patience.check()
-        found = matching(rpc, block, log_filter)
-        count += len(found.ends)
+        rendered = matching(rpc, block, log_filter)
+        count += len(rendered.ends)
         if most and count > most:
             raise logs.TooManyLogs(most)
-        if found.ends:
-            parts.append(found.joined)
+        if rendered.ends:
+            parts.append(rendered.joined)
     return parts, count
 
 
@@ -137,13 +137,13 @@ def _in_memory(rpc: EvmRpc, first: int, last: int) -> list[AcceptedBlock] | None
     if last - first >= IN_MEMORY:
         return None
     remembered = rpc.chain.memory.blocks
-    found = []
+    recent = []
     for number in range(first, last + 1):
         block = remembered.by_number(number)
         if block is None:
             return None
-        found.append(block)
-    return found
+        recent.append(block)
+    return recent
 
 
 def render_rows(rpc: EvmRpc, rows: list[logs.LogRow]) -> list[bytes]:
@@ -198,7 +198,11 @@ def get_filter_changes(rpc: EvmRpc, filter_id: int) -> Any:
     if changes.kind is FilterKind.LOGS:
         return join(map(render_log, changes.logs))
     if changes.full:
-        return [found for item in changes.hashes if (found := _transaction(rpc, item)) is not None]
+        return [
+            transaction
+            for item in changes.hashes
+            if (transaction := _transaction(rpc, item)) is not None
+        ]
     return [wire.hexed(block_hash) for block_hash in changes.hashes]
 
 
@@ -208,12 +212,12 @@ def get_filter_logs(rpc: EvmRpc, filter_id: int) -> Raw:
     Raises:
         FilterNotFound: There is no such filter, or it is not a log filter.
     """
-    found = poll_filters.get(rpc.chain, filter_id)
-    if found.kind is not FilterKind.LOGS or found.log_filter is None:
+    polled = poll_filters.get(rpc.chain, filter_id)
+    if polled.kind is not FilterKind.LOGS or polled.log_filter is None:
         raise FilterNotFound
-    poll_filters.keep(rpc.chain, filter_id, found)
-    first, last = resolve_range(rpc, _bound(found.first), _bound(found.last))
-    return join(find(rpc, found.log_filter, first, last))
+    poll_filters.keep(rpc.chain, filter_id, polled)
+    first, last = resolve_range(rpc, _bound(polled.first), _bound(polled.last))
+    return join(find(rpc, polled.log_filter, first, last))
 
 
 def uninstall_filter(rpc: EvmRpc, filter_id: int) -> bool:

@@ -184,13 +184,13 @@ def capabilities(rpc: EvmRpc) -> dict[str, Any]:
 
 def _retention(oldest: int, below_head: int | None) -> dict[str, Any]:
     """Return the oldest block of a resource, and the number of blocks kept: those below the head, and the head."""
-    found: dict[str, Any] = {"disabled": False, "oldestBlock": encode_quantity(oldest)}
+    retention: dict[str, Any] = {"disabled": False, "oldestBlock": encode_quantity(oldest)}
     if below_head is not None:
-        found["deleteStrategy"] = {
+        retention["deleteStrategy"] = {
             "type": "window",
             "retentionBlocks": encode_quantity(below_head + 1),
         }
-    return found
+    return retention
 
 
 def _fork(config: ChainConfig, genesis: AcceptedBlock, time: int) -> dict[str, Any]:
@@ -208,10 +208,10 @@ def _fork(config: ChainConfig, genesis: AcceptedBlock, time: int) -> dict[str, A
 
 
 def _system_contracts(config: ChainConfig, fork: str) -> Mapping[str, Address]:
-    found = dict(system_contracts(fork))
-    if "DEPOSIT_CONTRACT_ADDRESS" in found:
-        found["DEPOSIT_CONTRACT_ADDRESS"] = config.deposit_contract
-    return found
+    contracts = dict(system_contracts(fork))
+    if "DEPOSIT_CONTRACT_ADDRESS" in contracts:
+        contracts["DEPOSIT_CONTRACT_ADDRESS"] = config.deposit_contract
+    return contracts
 
 
 def _addresses(named: Mapping[str, Address]) -> dict[str, str]:

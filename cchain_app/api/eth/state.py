@@ -119,8 +119,8 @@ def get_proof(
     """
     if len(keys) > MAX_PROOF_KEYS:
         raise invalid_params(f"too many slots (max {MAX_PROOF_KEYS})")
-    found = block_tags.require(rpc, block)
-    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], found)
+    accepted = block_tags.require(rpc, block)
+    proof = proofs.prove(rpc.chain, address, [key.slot for key in keys], accepted)
     account = proof.account or _NOBODY
     return {
         "address": encode_data(address),

@@ -33,12 +33,12 @@ SYNC_PAUSE: Final = 0.02
 def get_transaction_by_hash(rpc: EvmRpc, transaction_hash: Hash) -> Raw | wire.Json | None:
     """eth_getTransactionByHash: a transaction in a block or in the pool, else null."""
     epoch = rpc.epoch
-    found = pool.find(rpc.chain, transaction_hash)
-    if isinstance(found, Transaction):
-        return wire.waiting_transaction(found)
-    if found is None:
+    pending = pool.find(rpc.chain, transaction_hash)
+    if isinstance(pending, Transaction):
+        return wire.waiting_transaction(pending)
+    if pending is None:
         return None
-    block, index = found
+    block, index = pending
     rendered = rpc.rendered.of(block).transaction(index)
     return rpc.keep_by_hash(epoch, "eth_getTransactionByHash", transaction_hash, rendered)
 
@@ -53,8 +53,8 @@ def get_transaction_by_sender_and_nonce(
         return rpc.rendered.of(block).transaction(index)
     waiting = pool.content(rpc.chain, [sender])
     listed = [*waiting.pending.get(sender, ()), *waiting.queued.get(sender, ())]
-    found = next((item for item in listed if item.nonce == nonce), None)
-    return None if found is None else wire.waiting_transaction(found)
+    pending = next((item for item in listed if item.nonce == nonce), None)
+    return None if pending is None else wire.waiting_transaction(pending)
 
 
 def get_transaction_receipt(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
@@ -83,10 +83,12 @@ def get_raw_transaction(rpc: EvmRpc, transaction_hash: Hash) -> str:
 
     Unspecified: for an unknown transaction the result is `0x`, as in geth.
     """
-    found = pool.find(rpc.chain, transaction_hash)
-    if found is None:
+    pending = pool.find(rpc.chain, transaction_hash)
+    if pending is None:
         return encode_data(b"")
-    transaction = found if isinstance(found, Transaction) else found[0].transactions[found[1]]
+    transaction = (
+        pending if isinstance(pending, Transaction) else pending[0].transactions[pending[1]]
+    )
     return encode_data(transaction.raw)
 
 

@@ -36,9 +36,9 @@ def transaction(value: Any) -> TransactionRequest:
         InvalidParam: It is not an object, a known member cannot be read, or a member does not fit its type.
     """
     fields = params_call.call(value)
-    given = value.get("type")
-    if given is not None:
-        fields = fields._replace(wanted_type=params.uint64(given))
+    kind = value.get("type")
+    if kind is not None:
+        fields = fields._replace(wanted_type=params.uint64(kind))
         _check_type(fields)
     return TransactionRequest(fields, value.get("from") is not None)
 
@@ -108,10 +108,10 @@ def signed_by(value: Any) -> SignedBy:
 
 
 def _signature(value: Any) -> bytes:
-    found = params.data(value)
-    if len(found) != SIGNATURE_BYTES:
-        raise InvalidParam(f"a signature has {SIGNATURE_BYTES} bytes, not {len(found)}")
-    return found
+    signature = params.data(value)
+    if len(signature) != SIGNATURE_BYTES:
+        raise InvalidParam(f"a signature has {SIGNATURE_BYTES} bytes, not {len(signature)}")
+    return signature
 
 
 _BIGGEST_INT: Final = 2**63 - 1

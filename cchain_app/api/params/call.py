@@ -32,10 +32,10 @@ def call(value: Any) -> CallRequest:
     Raises:
         InvalidParam: It is not an object, or a known member cannot be read.
     """
-    found = members(value, "TransactionArgs", _CALL)
-    given, older = found.pop("input", None), found.pop("data", None)
-    payload = given if given is not None else (older or b"")
-    return CallRequest(data=payload, **found)
+    arguments = members(value, "TransactionArgs", _CALL)
+    data_input, older = arguments.pop("input", None), arguments.pop("data", None)
+    payload = data_input if data_input is not None else (older or b"")
+    return CallRequest(data=payload, **arguments)
 
 
 def state_overrides(value: Any) -> dict[Address, AccountOverride]:
@@ -83,24 +83,24 @@ def members(value: Any, type_name: str, known: Mapping[str, tuple[str, Parser]])
     """
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), f"ethapi.{type_name}")
-    found: dict[str, Any] = {}
-    for member, given in value.items():
+    parsed: dict[str, Any] = {}
+    for member, content in value.items():
         reading = known.get(member)
-        if reading is None or given is None:
+        if reading is None or content is None:
             continue
         name, parse = reading
         try:
-            found[name] = parse(given)
+            parsed[name] = parse(content)
         except InvalidParam as error:
             raise InvalidParam(_located(error.text, f"{type_name}.{member}")) from None
-    return found
+    return parsed
 
 
 def _access_tuple(value: Any) -> tuple[Address, tuple[Slot, ...]]:
-    found = members(value, "AccessTuple", _ACCESS_TUPLE)
-    if "address" not in found:
+    parsed = members(value, "AccessTuple", _ACCESS_TUPLE)
+    if "address" not in parsed:
         raise InvalidParam("missing required field 'address' for AccessTuple")
-    return found["address"], tuple(map(Slot, found.get("slots", ())))
+    return parsed["address"], tuple(map(Slot, parsed.get("slots", ())))
 
 
 def _authorizations(value: Any) -> tuple[Authorization, ...]:
@@ -110,11 +110,11 @@ def _authorizations(value: Any) -> tuple[Authorization, ...]:
 
 
 def _authorization(value: Any) -> Authorization:
-    found = members(value, "SetCodeAuthorization", _AUTHORIZATION)
+    parsed = members(value, "SetCodeAuthorization", _AUTHORIZATION)
     for member, (name, _) in _AUTHORIZATION.items():
-        if name not in found:
+        if name not in parsed:
             raise InvalidParam(f"missing required field '{member}' for SetCodeAuthorization")
-    return Authorization(**found)
+    return Authorization(**parsed)
 
 
 def _hashes(value: Any) -> tuple[Hash, ...]:
@@ -212,13 +212,13 @@ def payload(value: Any) -> SimulationPayload:
     Raises:
         InvalidParam: It is not an object, or a known member in it cannot be read.
     """
-    found = members(value, "simOpts", _PAYLOAD)
+    parsed = members(value, "simOpts", _PAYLOAD)
     return SimulationPayload(
-        blocks=found.get("blocks", ()),
+        blocks=parsed.get("blocks", ()),
         options=SimulationOptions(
-            validate=found.get("validate", False), transfers=found.get("transfers", False)
+            validate=parsed.get("validate", False), transfers=parsed.get("transfers", False)
         ),
-        full_transactions=found.get("full_transactions", False),
+        full_transactions=parsed.get("full_transactions", False),
     )
 
 
@@ -229,10 +229,10 @@ def _blocks(value: Any) -> tuple[BlockRequest, ...]:
 
 
 def _block(value: Any) -> BlockRequest:
-    found = members(value, "simBlock", _SIMULATED_BLOCK)
-    override = found.pop("override", {})
+    parsed = members(value, "simBlock", _SIMULATED_BLOCK)
+    override = parsed.pop("override", {})
     own = {name: override.pop(name) for name in ("beacon_root", "withdrawals") if name in override}
-    return BlockRequest(override=BlockOverride(**override), **own, **found)
+    return BlockRequest(override=BlockOverride(**override), **own, **parsed)
 
 
 def _overrides(value: Any) -> dict[str, Any]:
@@ -252,12 +252,12 @@ def _withdrawals(value: Any) -> tuple[Withdrawal, ...]:
 
 
 def _withdrawal(value: Any) -> Withdrawal:
-    found = members(value, "Withdrawal", _WITHDRAWAL)
+    parsed = members(value, "Withdrawal", _WITHDRAWAL)
     return Withdrawal(
-        index=found.get("index", 0),
-        validator_index=found.get("validator_index", 0),
-        address=found.get("address", ZERO_ADDRESS),
-        amount=found.get("amount", 0),
+        index=parsed.get("index", 0),
+        validator_index=parsed.get("validator_index", 0),
+        address=parsed.get("address", ZERO_ADDRESS),
+        amount=parsed.get("amount", 0),
     )
 
 

@@ -55,24 +55,24 @@ def timestamp(value: Any) -> int:
 
 def seconds(value: Any) -> int:
     """Read a number of seconds to add to a time: at most about 300 years, because every later block may add them."""
-    found = _amount(value, 256)
-    if found > _MAX_SECONDS:
+    amount = _amount(value, 256)
+    if amount > _MAX_SECONDS:
         raise InvalidParam(f"{value!s:.90} seconds are more than 300 years")
-    return found
+    return amount
 
 
 def chain_id(value: Any) -> int:
     """Read a chain ID: at least 1 and at most 63 bits, as in NODE_CHAIN_ID."""
-    found = _amount(value, 63)
-    if not found:
+    number = _amount(value, 63)
+    if not number:
         raise InvalidParam("0 is no chain ID")
-    return found
+    return number
 
 
 def moment(value: Any) -> int:
     """Read Unix seconds; a number above 10^12 is in milliseconds."""
-    found = timestamp(value)
-    return found // 1000 if found > _MILLISECONDS else found
+    unix = timestamp(value)
+    return unix // 1000 if unix > _MILLISECONDS else unix
 
 
 def flag(value: Any) -> bool:
@@ -92,15 +92,15 @@ def word(value: Any) -> Word:
     text = value if isinstance(value, str) else ""
     digits = text[2:] if text[:2] in {"0x", "0X"} else ""
     try:
-        found = bytes.fromhex(digits)
+        data = bytes.fromhex(digits)
     except ValueError:
-        found = b""
-    if len(found) != 32 or len(digits) != 64:
+        data = b""
+    if len(data) != 32 or len(digits) != 64:
         raise InvalidParam(
             "Storage value must be exactly 32 bytes long. "
-            f"Received {text[:80] or kind_of(value)}, which is {len(found)} bytes long."
+            f"Received {text[:80] or kind_of(value)}, which is {len(data)} bytes long."
         )
-    return Word(found)
+    return Word(data)
 
 
 def code(value: Any) -> bytes:
@@ -147,8 +147,8 @@ def mining(value: Any) -> Mining:
 
 def interval(value: Any) -> float:
     """Read seconds between blocks. A number above 999 is in milliseconds, as in scripts for Hardhat (devnet.md 17)."""
-    found = amount64(value[0] if isinstance(value, list) and value else value)
-    return found / 1000 if found > 999 else float(found)
+    amount = amount64(value[0] if isinstance(value, list) and value else value)
+    return amount / 1000 if amount > 999 else float(amount)
 
 
 def options(*names: str) -> Callable[[Any], dict[str, Any]]:

@@ -85,15 +85,15 @@ def _listed_address(index: int, value: Any) -> Address:
 
 def _address(text: str, trouble: str) -> Address:
     try:
-        found = hexadecimal.decode_data(text)
+        address = hexadecimal.decode_data(text)
     except HexError as error:
         raise InvalidParam(f"{trouble}: {error}") from None
-    if len(found) != 20:
+    if len(address) != 20:
         raise InvalidParam(
-            f"{trouble}: hex has invalid length {len(found)} after decoding; "
+            f"{trouble}: hex has invalid length {len(address)} after decoding; "
             "expected 20 for address"
         )
-    return Address(found)
+    return Address(address)
 
 
 def _topics(value: Any) -> tuple[frozenset[Word], ...]:
@@ -113,22 +113,22 @@ def _position(value: Any) -> frozenset[Word]:
     if not isinstance(value, list):
         return frozenset((_topic(value),))
     _check_alternatives(value)
-    found = [_topic(element) for element in value if element is not None]
-    return frozenset(found) if len(found) == len(value) else frozenset()
+    alternatives = [_topic(element) for element in value if element is not None]
+    return frozenset(alternatives) if len(alternatives) == len(value) else frozenset()
 
 
 def _topic(value: Any) -> Word:
     if not isinstance(value, str):
         raise InvalidParam("invalid topic(s)")
     try:
-        found = hexadecimal.decode_data(value)
+        topic = hexadecimal.decode_data(value)
     except HexError as error:
         raise InvalidParam(str(error)) from None
-    if len(found) != 32:
+    if len(topic) != 32:
         raise InvalidParam(
-            f"hex has invalid length {len(found)} after decoding; expected 32 for topic"
+            f"hex has invalid length {len(topic)} after decoding; expected 32 for topic"
         )
-    return Word(found)
+    return Word(topic)
 
 
 def _check_alternatives(values: list[Any]) -> None:

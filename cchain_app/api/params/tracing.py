@@ -81,9 +81,9 @@ def call_trace_options(value: Any) -> CallTraceOptions:
         BadTraceConfig: As in `trace_config`.
     """
     config = trace_config(value)
-    given = {name.lower(): member for name, member in value.items() if member is not None}
-    accounts, block = given.get("stateoverrides"), given.get("blockoverrides")
-    index = given.get("txindex")
+    members = {name.lower(): member for name, member in value.items() if member is not None}
+    accounts, block = members.get("stateoverrides"), members.get("blockoverrides")
+    index = members.get("txindex")
     return CallTraceOptions(
         config,
         None if accounts is None else params_call.state_overrides(accounts),
@@ -93,11 +93,11 @@ def call_trace_options(value: Any) -> CallTraceOptions:
 
 
 def _block_overrides(value: Any) -> BlockOverride:
-    found = params_call.block_overrides(value)
+    overrides = params_call.block_overrides(value)
     for name in ("beaconRoot", "withdrawals"):
         if value.get(name) is not None:
             raise server_error(f'block override "{name}" is not supported for this RPC method')
-    return found
+    return overrides
 
 
 def trace_types(value: Any) -> TraceTypes:
@@ -142,20 +142,20 @@ def trace_search(value: Any) -> TraceSearch:
     """
     if not isinstance(value, dict):
         raise params.cannot_unmarshal(params.kind_of(value), "TraceFilterRequest")
-    given = {name: member for name, member in value.items() if member is not None}
-    mode = params.text(given.get("mode", "union"), "string")
+    members = {name: member for name, member in value.items() if member is not None}
+    mode = params.text(members.get("mode", "union"), "string")
     if mode not in {"union", "intersection"}:
         raise InvalidParam(f"unrecognized filter mode: {mode[:100]}")
     return TraceSearch(
         CallFilter(
-            _addresses(given.get("fromAddress", [])),
-            _addresses(given.get("toAddress", [])),
+            _addresses(members.get("fromAddress", [])),
+            _addresses(members.get("toAddress", [])),
             intersection=mode == "intersection",
         ),
-        height(given["fromBlock"]) if "fromBlock" in given else Tag.EARLIEST,
-        height(given["toBlock"]) if "toBlock" in given else Tag.LATEST,
-        params.count(given.get("after", 0)),
-        params.count(given["count"]) if "count" in given else None,
+        height(members["fromBlock"]) if "fromBlock" in members else Tag.EARLIEST,
+        height(members["toBlock"]) if "toBlock" in members else Tag.LATEST,
+        params.count(members.get("after", 0)),
+        params.count(members["count"]) if "count" in members else None,
     )
 
 

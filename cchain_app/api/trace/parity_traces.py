@@ -46,8 +46,8 @@ _FRAMES = "parity"
 
 def trace_transaction(rpc: EvmRpc, transaction_hash: Hash) -> Raw | None:
     """trace_transaction: an entry for each frame of a transaction, null if it is in no block."""
-    found = blocks.find_transaction(rpc.chain, transaction_hash)
-    return None if found is None else entries_of(rpc, *found)
+    place = blocks.find_transaction(rpc.chain, transaction_hash)
+    return None if place is None else entries_of(rpc, *place)
 
 
 def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | None:
@@ -55,10 +55,10 @@ def trace_get(rpc: EvmRpc, transaction_hash: Hash, indexes: list[int]) -> Raw | 
 
     Unspecified: exactly one index is supported, as in Erigon; Parity takes the path to a frame.
     """
-    found = blocks.find_transaction(rpc.chain, transaction_hash)
-    if found is None or len(indexes) != 1:
+    place = blocks.find_transaction(rpc.chain, transaction_hash)
+    if place is None or len(indexes) != 1:
         return None
-    listed = msgspec.json.decode(entries_of(rpc, *found), type=list[Raw])
+    listed = msgspec.json.decode(entries_of(rpc, *place), type=list[Raw])
     return listed[indexes[0]] if indexes[0] < len(listed) else None
 
 
@@ -93,19 +93,19 @@ def trace_block(rpc: EvmRpc, block: BlockParam) -> Raw:
     Raises:
         JsonRpcError: -32000, there is no such block.
     """
-    found = block_tags.require(rpc, block)
+    accepted = block_tags.require(rpc, block)
 
     def make() -> bytes:
         frames = (
-            trace.frames for trace in _traces(rpc, found, tracing.recording(rpc, frames=True))
+            trace.frames for trace in _traces(rpc, accepted, tracing.recording(rpc, frames=True))
         )
         listed = (
-            localized_entries(of_transaction, place_of(found, index))
+            localized_entries(of_transaction, place_of(accepted, index))
             for index, of_transaction in enumerate(frames)
         )
-        return tracing.encoded(rpc, chained(chained.from_iterable(listed), _rewards(rpc, found)))
+        return tracing.encoded(rpc, chained(chained.from_iterable(listed), _rewards(rpc, accepted)))
 
-    return tracing.of_block(rpc, found, _FRAMES, make)
+    return tracing.of_block(rpc, accepted, _FRAMES, make)
 
 
 def _rewards(rpc: EvmRpc, block: AcceptedBlock) -> Iterable[wire.Json]:
@@ -131,8 +131,8 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
     Raises:
         JsonRpcError: -32000, the transaction is in no block.
     """
-    found = blocks.find_transaction(rpc.chain, transaction_hash)
-    if found is None:
+    place = blocks.find_transaction(rpc.chain, transaction_hash)
+    if place is None:
         raise server_error("transaction not found")
     question = tracing.Question(
         types,
@@ -140,7 +140,7 @@ def replay_transaction(rpc: EvmRpc, transaction_hash: Hash, types: TraceTypes) -
         tracing.seconds(rpc),
         lambda one, block, _: _encoded_results(rpc, one, types, _codes_at(rpc, block)),
     )
-    return tracing.of_transaction(rpc, *found, question)
+    return tracing.of_transaction(rpc, *place, question)
 
 
 def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes) -> Raw:
@@ -149,18 +149,18 @@ def replay_block_transactions(rpc: EvmRpc, block: BlockParam, types: TraceTypes)
     Raises:
         JsonRpcError: -32000, there is no such block.
     """
-    found = block_tags.require(rpc, block)
+    accepted = block_tags.require(rpc, block)
 
     def make() -> bytes:
-        codes = _codes_at(rpc, found)
-        traces = _traces(rpc, found, _recording(rpc, types))
+        codes = _codes_at(rpc, accepted)
+        traces = _traces(rpc, accepted, _recording(rpc, types))
         listed = (
             {**_results(rpc, one, types, codes), "transactionHash": wire.hexed(transaction.hash)}
-            for one, transaction in zip(traces, found.transactions, strict=True)
+            for one, transaction in zip(traces, accepted.transactions, strict=True)
         )
         return tracing.encoded(rpc, listed)
 
-    return tracing.of_block(rpc, found, types, make)
+    return tracing.of_block(rpc, accepted, types, make)
 
 
 def _traces(rpc: EvmRpc, block: AcceptedBlock, recorded: Recording) -> Iterable[TransactionTrace]:
@@ -185,8 +185,8 @@ def call(  # noqa: PLR0917  # arguments come by position
     """
     context = make_context(rpc, block, accounts, block_override)
     with tracing.tracing(rpc):
-        found = _run(context, request, _recording(rpc, types), tracing.seconds(rpc))
-        return Raw(_encoded_results(rpc, found, types, context.state.code))
+        trace = _run(context, request, _recording(rpc, types), tracing.seconds(rpc))
+        return Raw(_encoded_results(rpc, trace, types, context.state.code))
 
 
 def call_many(rpc: EvmRpc, calls: list[TracedCall], block: BlockParam) -> Raw:
@@ -207,10 +207,10 @@ def call_many(rpc: EvmRpc, calls: list[TracedCall], block: BlockParam) -> Raw:
         for request, types in calls:
             recorded = _recording(rpc, types)._replace(changes=True)
             limit = min(deadline.left(), tracing.seconds(rpc))
-            found = _run(context, request, recorded, limit)
-            assert found.state is not None, "asked for"
-            yield tracing.encode(_results(rpc, found, types, after.code))
-            after.apply(context.env.number - 1, context.env.parent_hash, found.state.changes)
+            trace = _run(context, request, recorded, limit)
+            assert trace.state is not None, "asked for"
+            yield tracing.encode(_results(rpc, trace, types, after.code))
+            after.apply(context.env.number - 1, context.env.parent_hash, trace.state.changes)
 
     with tracing.tracing(rpc):
         return Raw(tracing.array(rpc, results()))
@@ -240,8 +240,8 @@ def raw_transaction(rpc: EvmRpc, raw: bytes, types: TraceTypes) -> Raw:
     context = make_context(rpc, Tag.LATEST, None, None)
     with tracing.tracing(rpc):
         message = _message_of(transaction, context.env)
-        found = context.trace(message, _recording(rpc, types), tracing.seconds(rpc))
-        return Raw(_encoded_results(rpc, found, types, context.state.code))
+        trace = context.trace(message, _recording(rpc, types), tracing.seconds(rpc))
+        return Raw(_encoded_results(rpc, trace, types, context.state.code))
 
 
 def _message_of(transaction: Transaction, env: BlockEnv) -> CallMessage:
