@@ -1,20 +1,17 @@
 """Bloom filters of the claims that a peer already knows, so that it does not receive them again (p2p.md 5.3). Pure.
 
 `network_app.gossip` decides on the contents of filters and on when to rebuild them.
-
-BloomError
-├── InvalidHashCount   none, or more than 16
-├── TooFewEntries      ends before the first byte of entries
-└── SaltTooLong        more than 32 bytes
 """
 
 import math
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import NamedTuple, Self
 
 from primitives.hashing import sha256
+from primitives.reasons import ErrorWithReason
 
 MAX_HASHES = 16
 SEED_SIZE = 8
@@ -25,31 +22,16 @@ _ROTATION = 17
 _MASK = (1 << 64) - 1
 
 
-class BloomError(Exception):
-    """Bytes that are not a valid filter; the base class."""
+class BloomReason(StrEnum):
+    """A reason why bytes are not a valid filter."""
+
+    HASH_COUNT = f"bloom filter has {{count}} hashes, not 1 to {MAX_HASHES}"
+    NO_ENTRIES = "bloom filter has no entries"
+    SALT_TOO_LONG = f"bloom filter has a salt of {{size}} bytes, more than {SALT_SIZE}"
 
 
-class InvalidHashCount(BloomError):
-    """The number of hash functions is out of range."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__(f"bloom filter has {count} hashes, not 1 to {MAX_HASHES}")
-        self.count = count
-
-
-class TooFewEntries(BloomError):
-    """The filter has no entries."""
-
-    def __init__(self) -> None:
-        super().__init__("bloom filter has no entries")
-
-
-class SaltTooLong(BloomError):
-    """The salt is longer than allowed."""
-
-    def __init__(self, size: int) -> None:
-        super().__init__(f"bloom filter has a salt of {size} bytes, more than {SALT_SIZE}")
-        self.size = size
+class BloomError(ErrorWithReason):
+    """Bytes that are not a valid filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +52,13 @@ class BloomFilter:
             BloomError: The bytes are not a valid filter.
         """
         if len(salt) > SALT_SIZE:
-            raise SaltTooLong(len(salt))
+            raise BloomError(BloomReason.SALT_TOO_LONG, size=len(salt))
         count = raw[0] if raw else 0
         if not 1 <= count <= MAX_HASHES:
-            raise InvalidHashCount(count)
+            raise BloomError(BloomReason.HASH_COUNT, count=count)
         entries_at = 1 + count * SEED_SIZE
         if len(raw) <= entries_at:
-            raise TooFewEntries
+            raise BloomError(BloomReason.NO_ENTRIES)
         seeds = (raw[at : at + SEED_SIZE] for at in range(1, entries_at, SEED_SIZE))
         return cls(tuple(int.from_bytes(seed, "big") for seed in seeds), raw[entries_at:], salt)
 

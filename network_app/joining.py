@@ -8,7 +8,8 @@ and NODE_PRODUCER instead.
 import asyncio
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from enum import StrEnum
 from pathlib import Path
 
 from django.conf import settings
@@ -29,38 +30,28 @@ from platform_app.genesis.genesis import parse_genesis
 from primitives.codec_errors import CodecError
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 from primitives.networks import MAINNET, TESTNET
+from primitives.reasons import ErrorWithReason
 from primitives.whole_files import to_disk, write_whole
 
 PATIENCE = 60.0
 """Seconds to wait for a node that answers."""
 
 
-class NobodyAnswers(Exception):
-    """None of the nodes to bootstrap from has sent the network's genesis.
+class JoinReason(StrEnum):
+    """A reason why this node cannot join the network of its bootstrappers."""
 
-    Args:
-        reasons: Known reasons why they could not be used.
-    """
-
-    def __init__(self, reasons: Sequence[object] = ()) -> None:
-        names = ", ".join(settings.NODE.common.bootstrap)
-        known = "".join(f"\n  {reason}" for reason in reasons)
-        super().__init__(
-            f"none of {names} has sent the network's genesis within {PATIENCE:.0f} s: check that they "
-            f"run and are on this network, or set NODE_PLATFORM_GENESIS and NODE_GENESIS{known}"
-        )
+    NOBODY_ANSWERS = (
+        "none of {names} has sent the network's genesis within {seconds:.0f} s: check that they "
+        "run and are on this network, or set NODE_PLATFORM_GENESIS and NODE_GENESIS{known}"
+    )
+    VALIDATORS_VOTE = (
+        "the validators of this network vote on its blocks: set NODE_CONSENSUS=snowman"
+    )
+    ONE_PRODUCER = "one node makes all blocks of this network: set NODE_CONSENSUS=sole"
 
 
-class OtherConsensus(Exception):
-    """NODE_CONSENSUS differs from that of the network that this node joins."""
-
-    def __init__(self, *, votes: bool) -> None:
-        words = (
-            "the validators of this network vote on its blocks: set NODE_CONSENSUS=snowman"
-            if votes
-            else "one node makes all blocks of this network: set NODE_CONSENSUS=sole"
-        )
-        super().__init__(words)
+class CannotJoin(ErrorWithReason):
+    """The network's genesis cannot be fetched, or NODE_CONSENSUS is not the network's."""
 
 
 def fetch_genesis() -> None:
@@ -68,8 +59,7 @@ def fetch_genesis() -> None:
 
     Raises:
         MalformedAddress: An entry of NODE_BOOTSTRAP is not IP:PORT.
-        NobodyAnswers: No node has sent a usable genesis.
-        OtherConsensus: The network uses another consensus than this node.
+        CannotJoin: No node has sent a usable genesis, or the network uses another consensus than this node.
     """
     node = settings.NODE
     is_known = node.common.platform_genesis or node.common.has_built_in_network
@@ -77,7 +67,8 @@ def fetch_genesis() -> None:
         return
     answer = asyncio.run(_ask())
     if answer.producer and (answer.producer == producer.VALIDATORS) != node.common.votes:
-        raise OtherConsensus(votes=not node.common.votes)
+        votes = not node.common.votes
+        raise CannotJoin(JoinReason.VALIDATORS_VOTE if votes else JoinReason.ONE_PRODUCER)
     files = {"platform.bin": answer.platform, "cchain.json": answer.cchain}
     if answer.producer and not node.common.votes:
         files[node_network().producer.told_path.name] = answer.producer.encode()
@@ -150,7 +141,13 @@ async def _ask() -> GenesisAnswer:
         async with asyncio.timeout(PATIENCE):
             return await fetcher.fetch(network)
     except TimeoutError:
-        raise NobodyAnswers([*network.dial_failures(), *fetcher.refused.values()]) from None
+        causes = [*network.dial_failures(), *fetcher.refused.values()]
+        raise CannotJoin(
+            JoinReason.NOBODY_ANSWERS,
+            names=", ".join(settings.NODE.common.bootstrap),
+            seconds=PATIENCE,
+            known="".join(f"\n  {cause}" for cause in causes),
+        ) from None
     finally:
         await network.stop()
 

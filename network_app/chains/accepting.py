@@ -16,7 +16,7 @@ from network_app.chains.consensus import OuterConsensus
 from network_app.chains.outer_blocks import HIGHEST, OuterRows
 from network_app.ports import AcceptResult, BlockRef, InvalidBlock, NotYet
 from network_app.proposervm.block import SignedBlock, parse
-from network_app.proposervm.errors import CutOff, NotYetValid, OuterBlockError, WrongBlockSignature
+from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
 from network_app.proposervm.verification import ParentContext
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.services import clock as network_clock
@@ -112,7 +112,7 @@ class Acceptor(Generic[B]):
             block = self.consensus.outer.parse(raw)
         except OuterBlockError as error:
             # A block cut off before its signature still hashes to the ID of the whole block, which may be accepted.
-            spoiled = isinstance(error, CutOff)
+            spoiled = error.reason is OuterBlockReason.CUT_OFF
             raise InvalidBlock(ID(sha256(raw)), None, str(error), spoiled=spoiled) from error
         except self._inner.refused as error:
             raise InvalidBlock(parse(raw).outer_id, None, str(error)) from error
@@ -247,10 +247,9 @@ def _facts_of(
         return vm.verify_outer(block, parent, now=now, bootstrapping=True, reached=reached)
     except NotYetValid as error:
         raise NotYet(str(error)) from error
-    except WrongBlockSignature as error:
-        raise invalid(block, error, spoiled=True) from error
     except OuterBlockError as error:
-        raise invalid(block, error) from error
+        spoiled = error.reason is OuterBlockReason.WRONG_SIGNATURE
+        raise invalid(block, error, spoiled=spoiled) from error
 
 
 def _units(line: Sequence[_Verification[B]]) -> list[list[_Verification[B]]]:

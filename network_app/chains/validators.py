@@ -58,7 +58,7 @@ class PlatformValidators:
         """Return the weights of the nodes that may propose as of a height.
 
         Raises:
-            HeightNotReached: The height is above the last accepted one.
+            NotYetValid: The height is above the last accepted one.
         """
         return self._proposers(height)
 

@@ -8,12 +8,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TypeAlias
 
 from network_app.handshake.errors import (
-    InvalidAddress,
-    InvalidClaimant,
-    InvalidPort,
-    SignedInTheFuture,
-    WrongBlsSignature,
-    WrongTlsSignature,
+    HandshakeError,
+    HandshakeReason,
 )
 from network_app.wire.p2p_pb2 import ClaimedIpPort
 from primitives import bls
@@ -70,9 +66,7 @@ class NodeClaim:
         """Verify that the node made this claim.
 
         Raises:
-            SignedInTheFuture: Its signing time is in the future.
-            InvalidClaimant: The certificate is not one of a node.
-            WrongTlsSignature: It was signed with another key.
+            HandshakeError: Its signing time is in the future, or its certificate or signature is not that of the node.
         """
         check_time(self.claim, now)
         verify_tls(self.claim, self.certificate_der)
@@ -105,10 +99,10 @@ def read_ip(raw: bytes) -> IPAddress:
     """Decode an address of 4 or 16 bytes; a mapped IPv4 address is returned as IPv4.
 
     Raises:
-        InvalidAddress: It has another length.
+        HandshakeError: It has another length.
     """
     if len(raw) not in {4, 16}:
-        raise InvalidAddress(len(raw))
+        raise HandshakeError(HandshakeReason.ADDRESS_SIZE, size=len(raw))
     return ip_address(raw.removeprefix(_IPV4_PREFIX) if len(raw) == 16 else raw)
 
 
@@ -126,11 +120,11 @@ def read_port(number: int) -> int:
     """Decode a port from the low 16 bits of a number.
 
     Raises:
-        InvalidPort: They are 0.
+        HandshakeError: They are 0.
     """
     port = number & 0xFFFF
     if not port:
-        raise InvalidPort
+        raise HandshakeError(HandshakeReason.PORT_ZERO)
     return port
 
 
@@ -138,36 +132,37 @@ def check_time(claim: SignedIP, now: float, *, tolerance: int = TOLERANCE) -> No
     """Verify a claim's signing time; `now` is Unix seconds.
 
     Raises:
-        SignedInTheFuture: It is too far ahead.
+        HandshakeError: It is too far ahead.
     """
     if claim.timestamp > int(now) + tolerance:
-        raise SignedInTheFuture(claim.timestamp, int(now))
+        raise HandshakeError(
+            HandshakeReason.SIGNED_IN_THE_FUTURE, timestamp=claim.timestamp, now=int(now)
+        )
 
 
 def verify_tls(claim: SignedIP, certificate_der: bytes) -> None:
     """Verify that a claim was signed with the key of a certificate.
 
     Raises:
-        InvalidClaimant: Nodes do not use such certificates.
-        WrongTlsSignature: It was signed with another key.
+        HandshakeError: Nodes do not use such certificates, or the claim was signed with another key.
     """
     try:
         key = public_key_of(certificate_der)
     except CertificateError as error:
-        raise InvalidClaimant(error) from None
+        raise HandshakeError(HandshakeReason.CERTIFICATE, cause=error) from None
     if not verify(key, claim.signed, claim.tls_signature):
-        raise WrongTlsSignature
+        raise HandshakeError(HandshakeReason.WRONG_TLS_SIGNATURE)
 
 
 def verify_bls(claim: SignedIP, public_key: bytes) -> None:
     """Verify that a claim was signed with a validator's BLS key (compressed, 48 bytes).
 
     Raises:
-        WrongBlsSignature: It was signed with another key.
+        HandshakeError: It was signed with another key.
     """
     signature = claim.bls_signature or b""
     if not bls.verify(public_key, claim.signed, signature, Suite.POSSESSION):
-        raise WrongBlsSignature
+        raise HandshakeError(HandshakeReason.WRONG_BLS_SIGNATURE)
 
 
 def gossip_id(node_id: NodeID, timestamp: int) -> ID:
@@ -191,15 +186,13 @@ def parse_claimed_ip_port(message: ClaimedIpPort) -> NodeClaim:
     """Decode a claim sent by another node, without verifying it: see `NodeClaim.verify`.
 
     Raises:
-        InvalidClaimant: Its certificate is invalid.
-        InvalidAddress: Its address is invalid.
-        InvalidPort: Its port is 0.
+        HandshakeError: Its certificate or address is invalid, or its port is 0.
     """
     certificate = message.x509_certificate
     try:
         public_key_of(certificate)
     except CertificateError as error:
-        raise InvalidClaimant(error) from None
+        raise HandshakeError(HandshakeReason.CERTIFICATE, cause=error) from None
     claim = SignedIP(
         ip=read_ip(message.ip_addr),
         port=read_port(message.ip_port),

@@ -14,13 +14,8 @@ from network_app.handshake.claims import (
     verify_tls,
 )
 from network_app.handshake.errors import (
-    ClocksDiffer,
-    ConflictingOpinions,
-    InvalidKnownPeers,
-    InvalidSubnet,
-    MalformedBlsSignature,
-    TooManySubnets,
-    WrongNetwork,
+    HandshakeError,
+    HandshakeReason,
 )
 from network_app.handshake.version import PROTOCOL, ReleaseVersion, check_compatible
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
@@ -134,7 +129,7 @@ def check(
     check_compatible(version, upgraded=upgraded)
     verify_tls(claim, certificate_der)
     if not bls.is_signature(handshake.ip_bls_sig):
-        raise MalformedBlsSignature
+        raise HandshakeError(HandshakeReason.MALFORMED_BLS_SIGNATURE)
     if validator_key is not None:
         verify_bls(claim, validator_key)
     return PeerVersionInfo(
@@ -153,30 +148,36 @@ def read_filter(message: FilterMessage) -> BloomFilter:
     """Parse the filter of known peers in a handshake or in a later request for addresses.
 
     Raises:
-        InvalidKnownPeers: The filter is invalid or missing.
+        HandshakeError: The filter is invalid or missing.
     """
     try:
         return BloomFilter.parse(message.filter, message.salt)
     except BloomError as error:
-        raise InvalidKnownPeers(error) from None
+        raise HandshakeError(HandshakeReason.KNOWN_PEERS, cause=error) from None
 
 
 def _check_network(handshake: Handshake, network_id: int) -> None:
     if handshake.network_id != network_id:
-        raise WrongNetwork(handshake.network_id, network_id)
+        raise HandshakeError(
+            HandshakeReason.WRONG_NETWORK, theirs=handshake.network_id, ours=network_id
+        )
 
 
 def _check_clock(handshake: Handshake, now: float, tolerance: int) -> None:
     if abs(handshake.my_time - int(now)) > tolerance:
-        raise ClocksDiffer(handshake.my_time, int(now))
+        raise HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=handshake.my_time, ours=int(now))
 
 
 def _tracked_subnets(handshake: Handshake) -> tuple[ID, ...]:
     if len(handshake.tracked_subnets) > MAX_SUBNETS:
-        raise TooManySubnets(len(handshake.tracked_subnets), MAX_SUBNETS)
+        raise HandshakeError(
+            HandshakeReason.TOO_MANY_SUBNETS,
+            count=len(handshake.tracked_subnets),
+            limit=MAX_SUBNETS,
+        )
     for raw in handshake.tracked_subnets:
         if len(raw) != ID.SIZE:
-            raise InvalidSubnet(len(raw))
+            raise HandshakeError(HandshakeReason.SUBNET_ID_SIZE, size=len(raw))
     subnets = {ID(raw) for raw in handshake.tracked_subnets}
     return tuple(sorted(subnets - {PRIMARY_NETWORK_ID}))
 
@@ -188,7 +189,7 @@ def _opinions(
     supported = {acp for acp in handshake.supported_acps if acp in debated}
     objected = {acp for acp in handshake.objected_acps if acp in debated}
     if both := supported & objected:
-        raise ConflictingOpinions(min(both))
+        raise HandshakeError(HandshakeReason.CONFLICTING_OPINIONS, acp=min(both))
     return tuple(sorted(supported)), tuple(sorted(objected))
 
 

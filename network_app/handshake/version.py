@@ -4,7 +4,7 @@ from typing import NamedTuple, Self
 
 from typing_extensions import override
 
-from network_app.handshake.errors import IncompatibleVersion
+from network_app.handshake.errors import HandshakeError, HandshakeReason
 from network_app.wire.p2p_pb2 import Client
 
 MAX_NAME = 24
@@ -59,8 +59,8 @@ def check_compatible(version: ReleaseVersion, *, upgraded: bool = True) -> None:
         upgraded: Whether the network's latest upgrade is active, as it is on private networks.
 
     Raises:
-        IncompatibleVersion: It is too old, or of a later major version.
+        HandshakeError: It is too old, or of a later major version.
     """
     minimum = MINIMUM if upgraded else MINIMUM_BEFORE
     if version.major > PROTOCOL.major or version.number < minimum:
-        raise IncompatibleVersion(str(version))
+        raise HandshakeError(HandshakeReason.INCOMPATIBLE_VERSION, version=str(version))

@@ -7,7 +7,10 @@ from collections import Counter, OrderedDict
 from ipaddress import ip_address, ip_network
 
 from network_app.config import NetworkConfig
-from network_app.peers.errors import CameTooSoon, TooManyArrivals, TooManyInbound
+from network_app.peers.errors import (
+    NotWanted,
+    PeerReason,
+)
 from network_app.peers.throttle import TokenBucket
 
 PREFIX_BITS = {4: 24, 6: 64}
@@ -31,24 +34,22 @@ class Arrivals:
         """Accept a connection that a host opened.
 
         Raises:
-            TooManyInbound: There are too many unknown peers whose TLS handshake is complete. The limit
-                here is above the number of places, because a connection may turn out to be from a
-                known peer, or may still be waiting to be rejected.
-            CameTooSoon: The host, or too many hosts of its network, connected a moment ago. Loopback
-                addresses are exempt.
-            TooManyArrivals: Too many connections were opened in this second.
+            NotWanted: There are too many unknown peers whose TLS handshake is complete. The limit here is above
+                the number of places, because a connection may turn out to be from a known peer, or may still be
+                waiting to be rejected. Or the host, or too many hosts of its network, connected a moment ago
+                (loopback addresses are exempt). Or too many connections were opened in this second.
         """
         config = self._config
         if inbound >= config.max_inbound + config.max_half_open:
-            raise TooManyInbound(config.max_inbound)
+            raise NotWanted(PeerReason.TOO_MANY_INBOUND, limit=config.max_inbound)
         self._forget(now)
         prefix = prefix_of(host)
         if host in self._latest:
-            raise CameTooSoon(host, config.inbound_cooldown)
+            raise NotWanted(PeerReason.CAME_TOO_SOON, host=host, seconds=config.inbound_cooldown)
         if self._of_prefix[prefix] >= config.inbound_per_prefix:
-            raise CameTooSoon(prefix, config.inbound_cooldown)
+            raise NotWanted(PeerReason.CAME_TOO_SOON, host=prefix, seconds=config.inbound_cooldown)
         if not self._rate.try_take(1, now):
-            raise TooManyArrivals(config.inbound_per_second)
+            raise NotWanted(PeerReason.TOO_MANY_ARRIVALS, limit=config.inbound_per_second)
         if prefix != LOOPBACK:
             self._latest[host] = now
             self._of_prefix[prefix] += 1

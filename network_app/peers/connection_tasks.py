@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from network_app.bloom import BloomError
 from network_app.handshake.errors import HandshakeError
 from network_app.peers.dialer import ConnectionLifetime
-from network_app.peers.errors import PeerError, Stopped, TlsTooSlow
+from network_app.peers.errors import NotWanted, PeerError, PeerReason, TimedOut
 from network_app.peers.listener import Listener
 from network_app.peers.peer import Peer, PeerContext
 from network_app.peers.roster import Roster
@@ -54,7 +54,7 @@ class ConnectionTasks:
         self._stopping = True
         peers = list(self._roster)
         for peer in peers:
-            peer.close(Stopped())
+            peer.close(NotWanted(PeerReason.STOPPED))
         with_peers = {peer.task for peer in peers}
         streams = list(self._tasks.values())
         for task in self._tasks:
@@ -76,7 +76,7 @@ class ConnectionTasks:
     async def _live(
         self, stream: Stream, met: Callable[[NodeID], None], *, outbound: bool
     ) -> ConnectionLifetime:
-        reason: Exception = Stopped()
+        reason: Exception = NotWanted(PeerReason.STOPPED)
         peer: Peer | None = None
         try:
             certificate = await self._secure(stream)
@@ -105,7 +105,7 @@ class ConnectionTasks:
             async with asyncio.timeout(seconds):
                 return await stream.secure()
         except TimeoutError:
-            raise TlsTooSlow(seconds) from None
+            raise TimedOut(PeerReason.TLS_TOO_SLOW, seconds=seconds) from None
 
     async def _talk(self, peer: Peer, stream: Stream) -> None:
         try:

@@ -9,22 +9,9 @@ import time
 from collections.abc import Callable
 
 from network_app.handshake.claims import TOLERANCE
-from network_app.handshake.errors import (
-    ClocksDiffer,
-    HandshakeError,
-    IncompatibleVersion,
-    SignedInTheFuture,
-    WrongNetwork,
-)
+from network_app.handshake.errors import HandshakeError, HandshakeReason
 from network_app.log_limit import LogLimit
-from network_app.peers.errors import (
-    ConnectionLost,
-    HttpInsteadOfTls,
-    NotReached,
-    NotWanted,
-    TimedOut,
-    TlsFailed,
-)
+from network_app.peers.errors import NotWanted, PeerError, PeerReason, TimedOut
 from network_app.ports import DialFailure
 from network_app.wire.errors import WireError
 from primitives.identity import CertificateError
@@ -49,36 +36,43 @@ def explain(address: str, error: Exception) -> DialFailure:
     """Return the reason why an outbound connection failed, and how to fix it. Pure."""
     offset = None
     match error:
-        case ClocksDiffer():
-            offset = error.ours - error.theirs
+        case HandshakeError(
+            reason=HandshakeReason.CLOCKS_DIFFER, values={"theirs": int(theirs), "ours": int(ours)}
+        ):
+            offset = ours - theirs
             reason, message = "clock", _clock_message(offset)
-        case SignedInTheFuture():
+        case HandshakeError(
+            reason=HandshakeReason.SIGNED_IN_THE_FUTURE,
+            values={"timestamp": int(signed), "now": int(now)},
+        ):
             reason = "clock"
             message = (
-                f"it signed its address {error.timestamp - error.now} s ahead of this node's clock: synchronize both "
+                f"it signed its address {signed - now} s ahead of this node's clock: synchronize both "
                 "clocks (NTP), then restart the bootstrapper if its clock was wrong"
             )
-        case WrongNetwork():
+        case HandshakeError(
+            reason=HandshakeReason.WRONG_NETWORK, values={"theirs": theirs, "ours": ours}
+        ):
             reason = "network_id"
             message = (
-                f"it is on network {error.theirs}, this node is on network {error.ours}: correct NODE_BOOTSTRAP or "
+                f"it is on network {theirs}, this node is on network {ours}: correct NODE_BOOTSTRAP or "
                 "NODE_NETWORK_ID"
             )
-        case IncompatibleVersion():
+        case HandshakeError(reason=HandshakeReason.INCOMPATIBLE_VERSION):
             reason, message = "version", f"its {error}: update the older of both nodes"
         case HandshakeError():
             reason, message = "handshake", f"its handshake is invalid: {error}"
-        case HttpInsteadOfTls():
+        case PeerError(reason=PeerReason.HTTP_INSTEAD_OF_TLS):
             reason, message = "wrong_port", f"an HTTP server answers: {STAKING_PORT}"
-        case TlsFailed() | CertificateError():
+        case PeerError(reason=PeerReason.TLS_FAILED) | CertificateError():
             reason, message = "tls", f"its TLS is not that of a node ({error}): {STAKING_PORT}"
         case WireError():
             reason = "wrong_port"
             message = f"it does not speak the peer protocol ({error}): {STAKING_PORT}"
-        case NotReached():
+        case PeerError(reason=PeerReason.NOT_REACHED):
             reason = "unreachable"
             message = f"{error}: check that the node runs and that its staking port is open"
-        case ConnectionLost():
+        case PeerError(reason=PeerReason.CONNECTION_LOST):
             reason = "closed"
             message = (
                 "it closed the connection before the handshake was finished: check its log, its clock and that the "

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.peers.dial_failures import DialFailures
-from network_app.peers.errors import SelfConnection
+from network_app.peers.errors import PeerError, PeerReason
 from network_app.peers.throttle import TokenBucket
 from network_app.ports import DialFailure
 from primitives.ids import NodeID
@@ -183,7 +183,10 @@ class Dialer:
             lived = await self._dial(target.address, partial(self._met, target))
             if target in self._tracked:
                 self._failures.ended(target.address.text, lived.reason, finished=lived.finished)
-            if isinstance(lived.reason, SelfConnection):
+            if (
+                isinstance(lived.reason, PeerError)
+                and lived.reason.reason is PeerReason.SELF_CONNECTION
+            ):
                 return
             if lived.finished:
                 back_off.reset()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.peers.counters import Counters
-from network_app.peers.errors import TooManyEarly, TooManyUnreadable
+from network_app.peers.errors import PeerError, PeerReason
 from network_app.peers.read_throttle import ReadThrottle
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import (
@@ -83,10 +83,9 @@ class IncomingMessages:
         """Return the next message, or None for a frame that is unreadable.
 
         Raises:
-            FrameTooLarge: The peer announced a frame larger than the limit.
-            TooManyEarly: The peer keeps sending frames and does not finish its handshake.
-            TooManyUnreadable: The peer keeps sending unreadable frames.
-            PeerError: The connection has ended.
+            WireError: The peer announced a frame larger than the limit.
+            PeerError: The connection has ended, or the peer keeps sending unreadable frames or frames before the end
+                of its handshake.
         """
         # Bytes that have arrived, or are available immediately, are taken without an await: that saves time.
         prefix = self._stream.take(framing.PREFIX) or await self._wait_for(framing.PREFIX)
@@ -133,7 +132,7 @@ class IncomingMessages:
     async def _take_turn(self) -> None:
         """Wait until the previous messages are within the rate, and yield to the event loop now and then."""
         if self.early and self._read > MAX_EARLY:
-            raise TooManyEarly(MAX_EARLY)
+            raise PeerError(PeerReason.TOO_MANY_EARLY, limit=MAX_EARLY)
         if self._read % AT_A_STRETCH == 0:
             await asyncio.sleep(0)
         while seconds := self._pace.take(0, self._loop.time(), alone=self.early):
@@ -161,7 +160,7 @@ class IncomingMessages:
         self.charge(unpacking_cost(0, framing.MAX_FRAME))
         self._unreadable += 1
         if self._unreadable >= MAX_UNREADABLE:
-            raise TooManyUnreadable(self._unreadable) from error
+            raise PeerError(PeerReason.TOO_MANY_UNREADABLE, count=self._unreadable) from error
 
     def _note(self, kind: str, size: int) -> None:
         self.last_received = self._counters.received.count(kind, size + framing.PREFIX)

@@ -9,7 +9,7 @@ from OpenSSL import SSL
 
 from network_app.config import NetworkConfig
 from network_app.peers.arrivals import Arrivals, prefix_of
-from network_app.peers.errors import NotWanted, TooManyHalfOpen
+from network_app.peers.errors import NotWanted, PeerReason
 from network_app.peers.stream import Stream
 from network_app.peers.tls import accepting
 from primitives.sockets import bound_sockets
@@ -128,4 +128,4 @@ class Listener:
         oldest = next(one for one, prefix in self._half_open.items() if prefix == crowd)
         del self._half_open[oldest]
         self._strangers.discard(oldest)
-        oldest.abort(TooManyHalfOpen(self._config.max_half_open))
+        oldest.abort(NotWanted(PeerReason.TOO_MANY_HALF_OPEN, limit=self._config.max_half_open))

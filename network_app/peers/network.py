@@ -17,7 +17,7 @@ from network_app.peers import tls
 from network_app.peers.connection_tasks import ConnectionTasks
 from network_app.peers.counters import Counters
 from network_app.peers.dialer import ConnectionLifetime, DialAddress, Dialer
-from network_app.peers.errors import NotReached
+from network_app.peers.errors import PeerError, PeerReason
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat
 from network_app.peers.listener import Listener
@@ -259,7 +259,7 @@ class PeerNetwork:
         return host, 0
 
     def _not_reached(self, reason: str) -> ConnectionLifetime:
-        lost = NotReached(reason)
+        lost = PeerError(PeerReason.NOT_REACHED, cause=reason)
         self.counters.connection_ended(lost)
         return ConnectionLifetime(lost)
 

@@ -15,11 +15,9 @@ from network_app.handshake.handshake import PeerVersionInfo
 from network_app.peers.arrivals import prefix_of
 from network_app.peers.counters import Counters
 from network_app.peers.errors import (
-    HandshakeTooSlow,
-    NothingRead,
-    NothingTaken,
-    SecondHandshake,
-    UptimeTooHigh,
+    PeerError,
+    PeerReason,
+    TimedOut,
 )
 from network_app.peers.incoming import HeldMessage, IncomingMessages, Workload
 from network_app.peers.introductions import Introductions
@@ -209,7 +207,7 @@ class Peer:
 
     def _take_handshake(self, handshake: Handshake) -> None:
         if self.facts is not None:
-            raise SecondHandshake
+            raise PeerError(PeerReason.SECOND_HANDSHAKE)
         introductions = self._context.introductions
         facts = introductions.check(handshake, self._certificate)
         # only the filter may be large, so it is not kept as long as the connection lasts
@@ -235,7 +233,7 @@ class Peer:
 
     def _take_ping(self, ping: Ping) -> None:
         if ping.uptime > 100:
-            raise UptimeTooHigh(ping.uptime)
+            raise PeerError(PeerReason.UPTIME_TOO_HIGH, uptime=ping.uptime)
         self._observed_uptime = ping.uptime
         self.send(Message(pong=Pong()))
 
@@ -249,18 +247,22 @@ class Peer:
             Watch(
                 config.read_timeout,
                 lambda: self._incoming.waiting_since,
-                lambda: self.close(NothingRead(config.read_timeout)),
+                lambda: self.close(TimedOut(PeerReason.NOTHING_READ, seconds=config.read_timeout)),
             ),
             Watch(
                 config.read_timeout,
                 lambda: self._stream.blocked_since,
-                lambda: self.close(NothingTaken(config.read_timeout)),
+                lambda: self.close(TimedOut(PeerReason.NOTHING_TAKEN, seconds=config.read_timeout)),
             ),
         ]
 
     def _check_finished(self) -> None:
         if not self.is_finished:
-            self.close(HandshakeTooSlow(self._context.config.handshake_timeout))
+            self.close(
+                TimedOut(
+                    PeerReason.HANDSHAKE_TOO_SLOW, seconds=self._context.config.handshake_timeout
+                )
+            )
 
     def _ping(self) -> None:
         """Repeat the checks whose results may have changed, then ping."""

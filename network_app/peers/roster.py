@@ -10,10 +10,8 @@ from typing_extensions import override
 from network_app.config import NetworkConfig
 from network_app.peers.arrivals import LOOPBACK
 from network_app.peers.errors import (
-    AlreadyConnected,
-    MadeRoom,
-    SelfConnection,
-    TooManyInbound,
+    NotWanted,
+    PeerReason,
 )
 from network_app.peers.peer import Peer
 from network_app.ports import PeerInfo
@@ -80,7 +78,7 @@ class Roster:
             NotWanted: The node dialled itself or is already connected, or there are too many.
         """
         if peer.node_id == self._node_id:
-            raise SelfConnection
+            raise NotWanted(PeerReason.SELF_CONNECTION)
         earlier = self._peers.get(peer.node_id)
         if earlier is not None:
             self._choose(earlier, peer)
@@ -115,8 +113,8 @@ class Roster:
         its first connection, both might be closed.
         """
         if earlier.is_finished or self._dialler(later) >= self._dialler(earlier):
-            raise AlreadyConnected
-        earlier.close(AlreadyConnected())
+            raise NotWanted(PeerReason.ALREADY_CONNECTED)
+        earlier.close(NotWanted(PeerReason.ALREADY_CONNECTED))
 
     def _dialler(self, peer: Peer) -> NodeID:
         return self._node_id if peer.outbound else peer.node_id
@@ -126,13 +124,13 @@ class Roster:
         strangers = [peer for peer in self._peers.values() if peer.is_stranger]
         beside = sum(peer.prefix == newcomer.prefix for peer in strangers)
         if newcomer.prefix != LOOPBACK and beside >= self._config.inbound_per_prefix:
-            raise TooManyInbound(self._config.inbound_per_prefix)
+            raise NotWanted(PeerReason.TOO_MANY_INBOUND, limit=self._config.inbound_per_prefix)
         if len(strangers) < self._config.max_inbound:
             return
         idle = max(strangers, key=self._idleness, default=None)
         if idle is None or self._idleness(idle) < self._config.idle_time:
-            raise TooManyInbound(self._config.max_inbound)
-        idle.close(MadeRoom())
+            raise NotWanted(PeerReason.TOO_MANY_INBOUND, limit=self._config.max_inbound)
+        idle.close(NotWanted(PeerReason.MADE_ROOM))
         self.leave(idle)
 
     @staticmethod

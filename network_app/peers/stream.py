@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from network_app.config import NetworkConfig
 from network_app.peers import tls
-from network_app.peers.errors import ConnectionLost, HttpInsteadOfTls, PeerError
+from network_app.peers.errors import PeerError, PeerReason
 from primitives.identity import CertificateError
 
 CHUNK = 64 * 1024
@@ -68,7 +68,7 @@ class Stream(asyncio.BufferedProtocol):
         self._answered = 0
         """Bytes of TLS's own responses since the socket last accepted all output."""
         self._lost = False
-        self._reason: PeerError = ConnectionLost()
+        self._reason: PeerError = PeerError(PeerReason.CONNECTION_LOST)
         """The reason why the connection ended, raised to the reader."""
         self._blocked_since: float | None = None
         self._left = 0
@@ -143,9 +143,7 @@ class Stream(asyncio.BufferedProtocol):
         """Complete the TLS handshake and return the DER encoding of the peer's certificate.
 
         Raises:
-            ConnectionLost: The peer closed the connection.
-            TlsFailed: The peer does not speak TLS 1.3, or rejects this node.
-            HttpInsteadOfTls: The peer is an HTTP server.
+            PeerError: The peer closed the connection, does not speak TLS 1.3, rejects this node, or is an HTTP server.
             CertificateError: The certificate is not a valid node certificate.
         """
         while True:
@@ -156,7 +154,7 @@ class Stream(asyncio.BufferedProtocol):
             except SSL.Error as error:
                 self._flush()
                 if self._first == HTTP:
-                    raise HttpInsteadOfTls from None
+                    raise PeerError(PeerReason.HTTP_INSTEAD_OF_TLS) from None
                 raise tls.failure(error) from None
             except CertificateError:
                 self._flush()  # sends the TLS alert
@@ -171,8 +169,7 @@ class Stream(asyncio.BufferedProtocol):
         """Return the next `size` bytes.
 
         Raises:
-            ConnectionLost: The peer closed the connection before.
-            TlsFailed: The bytes received violate the negotiated TLS.
+            PeerError: The peer closed the connection before, or the bytes received violate the negotiated TLS.
         """
         while (taken := self.take(size)) is None:
             await self._more()
@@ -197,7 +194,7 @@ class Stream(asyncio.BufferedProtocol):
             self._dry = True
             return False
         except SSL.ZeroReturnError:
-            raise ConnectionLost from None
+            raise PeerError(PeerReason.CONNECTION_LOST) from None
         except SSL.Error as error:
             raise tls.failure(error) from None
         return True

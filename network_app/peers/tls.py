@@ -8,7 +8,7 @@ from typing import Any
 
 from OpenSSL import SSL, crypto
 
-from network_app.peers.errors import TlsFailed
+from network_app.peers.errors import PeerError, PeerReason
 from primitives.identity import check_certificate
 from primitives.node_identity import NodeIdentity
 
@@ -53,11 +53,11 @@ def peer_certificate(connection: SSL.Connection) -> bytes:
     return crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
 
 
-def failure(error: SSL.Error) -> TlsFailed:
+def failure(error: SSL.Error) -> PeerError:
     """Return the error with the message of the TLS library."""
     entries = error.args[0] if error.args and isinstance(error.args[0], list) else []
     reasons = [entry[-1] for entry in entries if entry and entry[-1]]
-    return TlsFailed(", ".join(reasons) or "unexpected end")
+    return PeerError(PeerReason.TLS_FAILED, cause=", ".join(reasons) or "unexpected end")
 
 
 def _verify(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from network_app.config import NetworkConfig
-from network_app.peers.errors import NothingTaken
+from network_app.peers.errors import PeerReason, TimedOut
 from network_app.peers.read_throttle import UnknownPeers
 
 LARGE = 64 * 1024
@@ -70,7 +70,7 @@ class SendBufferLimit:
         ]
         since, slowest = min(blocked, key=lambda entry: entry[0], default=(now, None))
         if slowest is not None and now - since >= PATIENCE:
-            slowest.end(NothingTaken(PATIENCE))
+            slowest.end(TimedOut(PeerReason.NOTHING_TAKEN, seconds=PATIENCE))
 
 
 class UnknownPeerLimits:

@@ -16,12 +16,9 @@ from typing_extensions import override
 from network_app.proposervm import signing
 from network_app.proposervm.epochs import NO_EPOCH, Epoch
 from network_app.proposervm.errors import (
-    CutOff,
-    HeightTooLarge,
-    MissingSignature,
     NotAnOuterBlock,
-    UnexpectedSignature,
-    ZeroEpoch,
+    OuterBlockError,
+    OuterBlockReason,
 )
 from network_app.proposervm.layout import (
     LENGTH,
@@ -92,19 +89,15 @@ def parse(raw: bytes) -> OuterBlock:
 
     Raises:
         NotAnOuterBlock: The bytes have another layout; they may be a bare block.
-        UnexpectedSignature: It has a signature and no certificate.
-        MissingSignature: It has a certificate and no signature.
-        CutOff: It lacks the signature field, which its ID does not cover.
-        InvalidCertificate: Nodes do not use such certificates.
-        ZeroEpoch: It contains an epoch of zeros.
-        HeightTooLarge: A P-Chain height or an epoch's number has more than 63 bits. Unspecified:
-            no chain reaches such a number, and database columns cannot hold it.
+        OuterBlockError: It breaks a rule of the layout, or nodes do not use such certificates. Unspecified: a P-Chain
+            height and an epoch's number have at most 63 bits; no chain reaches a larger number, and database columns
+            cannot hold it.
     """
     try:
         layout = read(raw)
     except NotAnOuterBlock:
         if _is_cut_off(raw):
-            raise CutOff from None
+            raise OuterBlockError(OuterBlockReason.CUT_OFF) from None
         raise
     if isinstance(layout, Option):
         return OuterOptionBlock(raw, ID(sha256(raw)), layout.parent_id, layout.inner)
@@ -126,7 +119,7 @@ def build_signed(
     """Build a block and sign it; `certificate` is the key's certificate in DER.
 
     Raises:
-        InvalidCertificate: Nodes do not accept such certificates from each other.
+        OuterBlockError: Nodes do not accept such certificates from each other.
         CodecError: A number does not fit into its field.
     """
     unsigned = encode_signed(parent_id, time, p_chain_height, epoch, inner, certificate=certificate)
@@ -200,19 +193,19 @@ def _verify_numbers(layout: WithoutEpoch | WithEpoch) -> None:
     numbers = [layout.p_chain_height]
     if layout.epoch is not None:
         if layout.epoch == NO_EPOCH:
-            raise ZeroEpoch
+            raise OuterBlockError(OuterBlockReason.ZERO_EPOCH)
         numbers += [layout.epoch.p_chain_height, layout.epoch.number]
     if max(numbers) > _LARGEST:
-        raise HeightTooLarge(max(numbers))
+        raise OuterBlockError(OuterBlockReason.HEIGHT_TOO_LARGE, number=max(numbers))
 
 
 def _proposer(layout: WithoutEpoch | WithEpoch) -> NodeID | None:
     if not layout.certificate:
         if layout.signature:
-            raise UnexpectedSignature
+            raise OuterBlockError(OuterBlockReason.UNEXPECTED_SIGNATURE)
         return None
     if not layout.signature:
-        raise MissingSignature
+        raise OuterBlockError(OuterBlockReason.MISSING_SIGNATURE)
     return signing.proposer_of(layout.certificate)
 
 

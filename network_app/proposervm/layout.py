@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, TypeAlias, cast
 
 from network_app.proposervm.epochs import I64, Epoch
-from network_app.proposervm.errors import NotAnOuterBlock
+from network_app.proposervm.errors import NotAnOuterBlock, OuterBlockReason
 from primitives.codec import INTERFACE, U64, Blob, Codec
 from primitives.codec_errors import CodecError
 from primitives.ids import ID
@@ -73,7 +73,7 @@ def read(raw: bytes) -> AnyLayout:
     try:
         return cast(AnyLayout, _CODEC.unmarshal(_ANY, raw))
     except CodecError as error:
-        raise NotAnOuterBlock(error) from None
+        raise NotAnOuterBlock(OuterBlockReason.OTHER_LAYOUT, cause=error) from None
 
 
 def encode(layout: AnyLayout) -> bytes:

@@ -2,7 +2,10 @@
 
 from functools import lru_cache
 
-from network_app.proposervm.errors import InvalidCertificate, WrongBlockSignature
+from network_app.proposervm.errors import (
+    OuterBlockError,
+    OuterBlockReason,
+)
 from primitives.certificate_keys import public_key_of, verify
 from primitives.codec import VERSION
 from primitives.identity import CertificateError, node_id_of
@@ -17,12 +20,12 @@ def proposer_of(certificate: bytes) -> NodeID:
     """Return the node ID of a certificate (DER).
 
     Raises:
-        InvalidCertificate: Nodes do not accept such certificates from each other.
+        OuterBlockError: Nodes do not accept such certificates from each other.
     """
     try:
         public_key_of(certificate)
     except CertificateError as error:
-        raise InvalidCertificate(error) from None
+        raise OuterBlockError(OuterBlockReason.INVALID_CERTIFICATE, cause=error) from None
     return node_id_of(certificate)
 
 
@@ -35,9 +38,9 @@ def verify_signature(certificate: bytes, message: bytes, signature: bytes) -> No
     """Verify a signature by the key of a certificate, which comes from a parsed block.
 
     Raises:
-        InvalidCertificate: Nodes do not accept such certificates from each other.
-        WrongBlockSignature: The signature is by another key or over another message.
+        OuterBlockError: Nodes do not accept such certificates from each other, or the signature is by another key or
+            over another message.
     """
     proposer = proposer_of(certificate)
     if not verify(public_key_of(certificate), message, signature):
-        raise WrongBlockSignature(proposer)
+        raise OuterBlockError(OuterBlockReason.WRONG_SIGNATURE, proposer=proposer)

@@ -11,21 +11,9 @@ from network_app.proposervm import epochs, signing, windower
 from network_app.proposervm.block import OuterBlock, OuterOptionBlock, SignedBlock
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.errors import (
-    HeightDecreased,
-    HeightNotReached,
-    NotAnOption,
-    OptionExpected,
-    ProposalExpected,
-    ProposerMismatch,
-    SignedTooEarly,
-    TimeDecreased,
-    TimeTooAdvanced,
-    UnexpectedProposer,
-    WindowNotStarted,
-    WrongEpoch,
-    WrongInnerHeight,
-    WrongInnerParent,
-    WrongParent,
+    NotYetValid,
+    OuterBlockError,
+    OuterBlockReason,
 )
 from primitives.ids import ID, NodeID
 
@@ -130,8 +118,7 @@ def verify_child(
     Rules that a block breaks permanently come first, so NotYetValid means that those rules are kept.
 
     Raises:
-        InvalidChild: The block is invalid; NotYetValid: it may become valid later.
-        InvalidCertificate: Its certificate is invalid (only in blocks that `parse` did not return).
+        OuterBlockError: The block is invalid; NotYetValid: it may become valid later.
         Overflow: The validators' weights have more than 64 bits.
     """
     _verify_link(block, inner, parent)
@@ -155,40 +142,56 @@ def verify_child(
 
 def _verify_link(block: OuterBlock, inner: InnerContext, parent: ParentContext) -> None:
     if block.parent_id != parent.outer_id:
-        raise WrongParent(block.parent_id, parent.outer_id)
+        raise OuterBlockError(
+            OuterBlockReason.WRONG_PARENT, actual=block.parent_id, expected=parent.outer_id
+        )
     if inner.parent_id != parent.inner_id:
-        raise WrongInnerParent(inner.parent_id, parent.inner_id)
+        raise OuterBlockError(
+            OuterBlockReason.WRONG_INNER_PARENT, actual=inner.parent_id, expected=parent.inner_id
+        )
     if inner.height != parent.height + 1:
-        raise WrongInnerHeight(inner.height, parent.height + 1)
+        raise OuterBlockError(
+            OuterBlockReason.WRONG_INNER_HEIGHT, actual=inner.height, expected=parent.height + 1
+        )
 
 
 def _verify_option(inner: InnerContext, parent: ParentContext) -> None:
     if not parent.options:
-        raise ProposalExpected
+        raise OuterBlockError(OuterBlockReason.PROPOSAL_EXPECTED)
     if inner.block_id not in parent.options:
-        raise NotAnOption
+        raise OuterBlockError(OuterBlockReason.NOT_AN_OPTION)
 
 
 def _verify_order(block: SignedBlock, parent: ParentContext) -> None:
     if parent.options:
-        raise OptionExpected
+        raise OuterBlockError(OuterBlockReason.OPTION_EXPECTED)
     if parent.p_chain_height is not None and block.p_chain_height < parent.p_chain_height:
-        raise HeightDecreased(block.p_chain_height, parent.p_chain_height)
+        raise OuterBlockError(
+            OuterBlockReason.HEIGHT_DECREASED,
+            height=block.p_chain_height,
+            parent_height=parent.p_chain_height,
+        )
     if block.time < parent.time:
-        raise TimeDecreased(block.time, parent.time)
+        raise OuterBlockError(
+            OuterBlockReason.TIME_DECREASED, time=block.time, parent_time=parent.time
+        )
 
 
 def _verify_reached(block: SignedBlock, now: float, p_height: int | None) -> None:
     if block.time > now + MAX_SKEW:
-        raise TimeTooAdvanced(block.time, now + MAX_SKEW)
+        raise NotYetValid(
+            OuterBlockReason.TIME_TOO_ADVANCED, time=block.time, latest=now + MAX_SKEW
+        )
     if p_height is not None and block.p_chain_height > p_height:
-        raise HeightNotReached(block.p_chain_height, p_height)
+        raise NotYetValid(
+            OuterBlockReason.HEIGHT_NOT_REACHED, height=block.p_chain_height, current=p_height
+        )
 
 
 def _verify_epoch(block: SignedBlock, parent: ParentContext, upgrades: Upgrades) -> None:
     expected = epoch_of_child(parent, block.time, upgrades)
     if block.epoch != expected:
-        raise WrongEpoch(block.epoch, expected)
+        raise OuterBlockError(OuterBlockReason.WRONG_EPOCH, actual=block.epoch, expected=expected)
 
 
 def epoch_of_child(parent: ParentContext, time: int, upgrades: Upgrades) -> Epoch | None:
@@ -252,7 +255,9 @@ def _verify_proposer(
     else:
         signed = _signed_in_slot(block, parent, height, chain_id, validators)
     if signed is not (block.proposer is not None):
-        raise ProposerMismatch(should_be_signed=signed)
+        raise OuterBlockError(
+            OuterBlockReason.PROPOSER_MISMATCH, expected="signed" if signed else "unsigned"
+        )
 
 
 def _signed_in_slot(
@@ -266,7 +271,7 @@ def _signed_in_slot(
     slot = windower.slot_of(block.time, parent.time)
     owner = windower.proposer_at(chain_id, height, slot, validators)
     if owner is not None and block.proposer != owner:
-        raise UnexpectedProposer(slot, owner)
+        raise OuterBlockError(OuterBlockReason.UNEXPECTED_PROPOSER, slot=slot, expected=owner)
     return owner is not None
 
 
@@ -282,7 +287,7 @@ def _signed_before_durango(
     owners = windower.window_owners(chain_id, height, validators)
     minimum = windower.minimum_delay(owners, block.proposer)
     if delay < minimum:
-        raise WindowNotStarted(delay, minimum)
+        raise OuterBlockError(OuterBlockReason.WINDOW_NOT_STARTED, delay=delay, minimum=minimum)
     return delay < windower.MAX_BUILD_WINDOWS * windower.WINDOW_DURATION
 
 
@@ -290,6 +295,6 @@ def _verify_signature(block: SignedBlock, parent: ParentContext, chain_id: ID) -
     if block.proposer is None:
         return
     if parent.p_chain_height is None:
-        raise SignedTooEarly(block.proposer)
+        raise OuterBlockError(OuterBlockReason.SIGNED_TOO_EARLY, proposer=block.proposer)
     message = signing.header(chain_id, block.parent_id, block.outer_id)
     signing.verify_signature(block.certificate, message, block.signature)

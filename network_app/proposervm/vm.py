@@ -238,7 +238,7 @@ class ProposerVM(Generic[B]):
 
         Raises:
             UnknownParent: Its parent is neither processing nor the last accepted block.
-            InvalidChild: By a subclass: a rule of outer blocks is broken; `NotYetValid`: temporarily.
+            OuterBlockError: A rule of outer blocks is broken; `NotYetValid`: temporarily.
             InvalidBlock: By the chain's own class: a rule of the chain is broken.
         """
         self.verify_all([block], [context])
@@ -286,7 +286,7 @@ class ProposerVM(Generic[B]):
             reached: A P-Chain height that will be accepted before this block can be.
 
         Raises:
-            InvalidChild: By a subclass: a rule is broken; `NotYetValid`: temporarily.
+            OuterBlockError: A rule is broken; `NotYetValid`: temporarily.
         """
         assert block.outer is not None, "genesis follows nothing"
         inner = self._inner_facts(block.inner)

@@ -1,67 +1,30 @@
-"""Errors of bootstrapping: invalid answers, and rounds that must be repeated.
-
-SyncError
-├── BadAncestors         the peer that answered is set aside for this chain
-│   ├── UnreadableBlock    one of the containers is not a block
-│   ├── WrongBlock         the first block is not the requested one
-│   └── BrokenAncestry     a block is not the parent of the one before
-├── UnusableGenesis      another node is asked for the network's genesis
-└── RoundFailed          bootstrapping asks for the frontier again
-    ├── NoAgreement        the beacons have no accepted block in common
-    ├── OtherGenesis       peers have another genesis block
-    ├── NobodyHas          no peer sent a block that beacons have accepted
-    ├── TooMuchFetched     the fetched blocks that are not executed yet exceed their limit
-    ├── WrongHeight        a block's height does not fit its parent's
-    ├── Forked             the block that the beacons accepted does not follow our last block
-    ├── BlockRefused       a fetched block is invalid, or in a format that is not known here
-    └── Stuck              fetched blocks cannot be verified yet
-"""
+"""Errors of bootstrapping: invalid answers, and rounds that must be repeated."""
 
 from collections.abc import Sequence
+from enum import StrEnum
 
 from network_app.ports import InvalidBlock
 from primitives.ids import ID, NodeID
+from primitives.reasons import ErrorWithReason
 
 
-class SyncError(Exception):
-    """Synchronisation with the network failed."""
+class AncestryReason(StrEnum):
+    """A fault in an answer to GetAncestors."""
+
+    UNPARSABLE = "sent bytes that are no block: {cause}"
+    OTHER_BLOCK = "was asked for block {wanted} and sent {actual}"
+    NOT_THE_PARENT = "sent {actual} as the parent of a block whose parent is {parent_id}"
 
 
-class BadAncestors(SyncError):
-    """An answer that an honest peer does not give."""
+class BadAncestors(ErrorWithReason):
+    """An answer that an honest peer does not give. The peer is set aside for this chain."""
 
 
-class UnparsableBlock(BadAncestors):
-    """Bytes that are not a block."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"sent bytes that are no block: {reason}")
-        self.reason = reason
-
-
-class WrongBlock(BadAncestors):
-    """A block other than the requested one."""
-
-    def __init__(self, wanted: ID, got: ID) -> None:
-        super().__init__(f"was asked for block {wanted} and sent {got}")
-        self.wanted = wanted
-        self.got = got
-
-
-class BrokenAncestry(BadAncestors):
-    """Consecutive blocks that are not parent and child."""
-
-    def __init__(self, parent_id: ID, got: ID) -> None:
-        super().__init__(f"sent {got} as the parent of a block whose parent is {parent_id}")
-        self.parent_id = parent_id
-        self.got = got
-
-
-class UnusableGenesis(SyncError):
+class UnusableGenesis(Exception):
     """The answer of a node is not a genesis of this network; the message says why."""
 
 
-class RoundFailed(SyncError):
+class RoundFailed(Exception):
     """A round of bootstrapping failed; the next one may succeed."""
 
 

@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar
 from google.protobuf.message import DecodeError
 
 from network_app.wire import fields
-from network_app.wire.errors import MalformedMessage
+from network_app.wire.errors import UnreadableContent, WireReason
 from network_app.wire.p2p_pb2 import (
     Accepted,
     AcceptedFrontier,
@@ -124,12 +124,12 @@ def transactions_in(
     """Return the transactions in a message. They are counted before any object is created for them.
 
     Raises:
-        MalformedMessage: It is not such a message, or it contains more than `MAX_TOLD` or an empty one.
+        UnreadableContent: It is not such a message, or it contains more than `MAX_TOLD` or an empty one.
     """
     found = list(islice(fields.walk(payload), MAX_TOLD + 1))
     if len(found) > MAX_TOLD or any(item.start == item.end for item in found):
-        raise MalformedMessage
+        raise UnreadableContent(WireReason.MALFORMED)
     try:
         return form.FromString(payload).gossip
     except DecodeError as error:
-        raise MalformedMessage from error
+        raise UnreadableContent(WireReason.MALFORMED) from error

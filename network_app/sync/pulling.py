@@ -22,7 +22,7 @@ from network_app.sync.messages import (
 )
 from network_app.sync.requests import Requests
 from network_app.sync.transactions import Gossip
-from network_app.wire.errors import MalformedMessage
+from network_app.wire.errors import UnreadableContent
 from network_app.wire.p2p_pb2 import AppError, AppRequest, AppResponse
 from network_app.wire.sdk_pb2 import PullGossipRequest, PullGossipResponse
 from primitives.bounded_cache import BoundedCache
@@ -106,7 +106,7 @@ class Pulling:
             return
         try:
             pulled = transactions_in(answer.app_bytes, PullGossipResponse)
-        except MalformedMessage:
+        except UnreadableContent:
             reason = "sent transactions that are no message"
             self._choice.set_aside(node_id, self._last_accepted.chain.alias, reason)
             return

@@ -5,12 +5,10 @@ from typing import NamedTuple
 
 from network_app.ports import AcceptedChain, InvalidBlock, ParsedBlock
 from network_app.sync.errors import (
+    AncestryReason,
     BadAncestors,
     BlockRefused,
-    BrokenAncestry,
     ImpossibleHeight,
-    UnparsableBlock,
-    WrongBlock,
 )
 from primitives.ids import ID
 
@@ -55,9 +53,11 @@ def _read(
             # It is the requested block, but cannot be parsed here, whichever peer sends it.
             unread = InvalidBlock(error.block_id, error.height or height, error.reason)
             raise BlockRefused(unread) from error
-        raise UnparsableBlock(error.reason) from error
+        raise BadAncestors(AncestryReason.UNPARSABLE, cause=error.reason) from error
     if child is None and block.block_id != wanted:
-        raise WrongBlock(wanted, block.block_id)
+        raise BadAncestors(AncestryReason.OTHER_BLOCK, wanted=wanted, actual=block.block_id)
     if child is not None and block.block_id != child.parent_id:
-        raise BrokenAncestry(child.parent_id, block.block_id)
+        raise BadAncestors(
+            AncestryReason.NOT_THE_PARENT, parent_id=child.parent_id, actual=block.block_id
+        )
     return block

@@ -38,7 +38,7 @@ from network_app.sync.serving import QUESTIONS
 from network_app.sync.supervise import until_done
 from network_app.sync.voting import TakePart, VotingHandler
 from network_app.sync.witnesses import Beacons
-from network_app.wire.errors import MalformedMessage
+from network_app.wire.errors import UnreadableContent
 from network_app.wire.p2p_pb2 import (
     AppGossip,
     AppRequest,
@@ -237,6 +237,6 @@ def _take_gossip(line: ChainHandler, node_id: NodeID, gossip: AppGossip) -> None
         return
     try:
         pushed = transactions_in(payload, PushGossip)
-    except MalformedMessage:
+    except UnreadableContent:
         return
     line.gossip.add(pushed, node_id)

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from chainvm.processing import UnknownParent
 from network_app.ports import AcceptedChain, InvalidBlock
-from network_app.proposervm.errors import NotYetValid, WrongBlockSignature
+from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
 from network_app.sync.errors import BlockRefused
 from network_app.sync.handler import ChainHandler, SharedParts
 from network_app.sync.requests import Requests
@@ -174,7 +174,10 @@ class VotingHandler(ChainHandler):
         if block.block_id == self._stands_before and self.last_accepted.obstacle.is_resting:
             self.last_accepted.obstacle.named()
             return
-        spoiled = isinstance(reason, WrongBlockSignature)
+        spoiled = (
+            isinstance(reason, OuterBlockError)
+            and reason.reason is OuterBlockReason.WRONG_SIGNATURE
+        )
         refused = InvalidBlock(block.block_id, block.height, str(reason), spoiled=spoiled)
         self._refusals[block.block_id] = refused
         if len(self._refusals) > REFUSED:

@@ -7,7 +7,7 @@ decodes the values.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from network_app.wire.errors import MalformedMessage
+from network_app.wire.errors import UnreadableContent, WireReason
 
 VARINT, FIXED_64, DELIMITED, FIXED_32 = 0, 1, 2, 5
 """Wire types of fields; groups (3 and 4) are obsolete."""
@@ -27,7 +27,7 @@ def walk(raw: bytes, start: int = 0, end: int | None = None) -> Iterator[WireFie
     """Yield the fields of a message in order, with one item for each element of a repeated field.
 
     Raises:
-        MalformedMessage: The bytes are not a sequence of fields.
+        UnreadableContent: The bytes are not a sequence of fields.
     """
     at, end = start, len(raw) if end is None else end
     while at < end:
@@ -41,7 +41,7 @@ def next_field(raw: bytes, at: int, end: int) -> tuple[int, int, int]:
     A tag is a field's number times eight, plus its wire type. The field must end by `end`.
 
     Raises:
-        MalformedMessage: There is no valid field.
+        UnreadableContent: There is no valid field.
     """
     # Fast path: most varints are one byte.
     tag, at = raw[at], at + 1
@@ -59,9 +59,9 @@ def next_field(raw: bytes, at: int, end: int) -> tuple[int, int, int]:
     elif form in {FIXED_32, FIXED_64}:
         after = at + (4 if form == FIXED_32 else 8)
     else:
-        raise MalformedMessage
+        raise UnreadableContent(WireReason.MALFORMED)
     if after > end or tag < 8:
-        raise MalformedMessage
+        raise UnreadableContent(WireReason.MALFORMED)
     return tag, at, after
 
 
@@ -69,7 +69,7 @@ def count(raw: bytes, start: int, end: int, most: int) -> int:
     """Return the number of fields of a message; stop counting at `most` plus one.
 
     Raises:
-        MalformedMessage: The bytes are not a sequence of fields.
+        UnreadableContent: The bytes are not a sequence of fields.
     """
     at, found = start, 0
     while at < end and found <= most:
@@ -82,7 +82,7 @@ def number_at(raw: bytes) -> int:
     """Return the number of the first field; 0 if there are no bytes.
 
     Raises:
-        MalformedMessage: The bytes do not begin with a field.
+        UnreadableContent: The bytes do not begin with a field.
     """
     return _varint(raw, 0, len(raw))[0] >> 3 if raw else 0
 
@@ -96,4 +96,4 @@ def _varint(raw: bytes, at: int, end: int) -> tuple[int, int]:
             return value | byte << shift, place + 1
         value |= (byte & 0x7F) << shift
         shift += 7
-    raise MalformedMessage
+    raise UnreadableContent(WireReason.MALFORMED)

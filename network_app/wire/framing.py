@@ -10,15 +10,11 @@ from zstandard import ZstdCompressor, ZstdDecompressor, ZstdError
 
 from network_app.wire import fields
 from network_app.wire.errors import (
-    CompressedTwice,
-    FrameTooLarge,
-    MalformedCompression,
-    MalformedMessage,
     MessageTooLarge,
-    NoKind,
-    TooEarly,
-    TooLargeForKind,
-    TooManyFields,
+    UnreadableContent,
+    UnreadableMessage,
+    WireError,
+    WireReason,
 )
 from network_app.wire.limits import EARLY_KINDS, EARLY_SIZE, LARGEST, LIMITS
 from network_app.wire.p2p_pb2 import Message
@@ -64,7 +60,7 @@ def encode(message: Message) -> bytes:
 
     Raises:
         MessageTooLarge: It exceeds the limit of peers.
-        NoKind: The message is empty.
+        UnreadableMessage: The message is empty.
     """
     name = kind(message)
     payload = message.SerializeToString()
@@ -81,12 +77,12 @@ def frame_size(prefix: bytes, *, early: bool = False) -> int:
     """Return the length of a frame from its first four bytes.
 
     Raises:
-        FrameTooLarge: It exceeds the limit; `early`: the limit before the handshake is finished.
+        WireError: It exceeds the limit; `early`: the limit before the handshake is finished.
     """
     size = int.from_bytes(prefix, "big")
     limit = EARLY_SIZE if early else MAX_FRAME
     if size > limit:
-        raise FrameTooLarge(size, limit)
+        raise WireError(WireReason.FRAME_TOO_LARGE, size=size, limit=limit)
     return size
 
 
@@ -121,29 +117,31 @@ def parse(content: bytes) -> Message:
     """Decode the message from the result of `unpack`.
 
     Raises:
-        MalformedMessage: It is not valid protobuf.
+        UnreadableContent: It is not valid protobuf.
     """
     try:
         return Message.FromString(content)
     except DecodeError:
-        raise MalformedMessage from None
+        raise UnreadableContent(WireReason.MALFORMED) from None
 
 
 def kind(message: Message) -> str:
     """Return the kind of a message by the name of its field: "ping", "peer_list" and so on.
 
     Raises:
-        NoKind: The kind is unknown here.
+        UnreadableMessage: The kind is unknown here.
     """
     name: str | None = message.WhichOneof("message")
     if name is None:
-        raise NoKind
+        raise UnreadableMessage(WireReason.NO_KIND)
     return name
 
 
 def _check_size(name: str, payload: bytes) -> None:
     if len(payload) > MAX_FRAME:
-        raise MessageTooLarge(name, len(payload), MAX_FRAME)
+        raise MessageTooLarge(
+            WireReason.MESSAGE_TOO_LARGE, kind=name, size=len(payload), limit=MAX_FRAME
+        )
 
 
 def _parts(raw: bytes) -> list[Part]:
@@ -154,12 +152,12 @@ def _parts(raw: bytes) -> list[Part]:
         tag, start, at = fields.next_field(raw, at, end)
         found += 1
         if found > MAX_PARTS:
-            raise TooManyFields("message", MAX_PARTS)
+            raise UnreadableContent(WireReason.TOO_MANY_FIELDS, kind="message", limit=MAX_PARTS)
         name = KINDS_BY_TAG.get(tag)
         if name is not None:
             parts.append(Part(name, start, at))
     if not parts:
-        raise NoKind
+        raise UnreadableMessage(WireReason.NO_KIND)
     return parts
 
 
@@ -167,23 +165,23 @@ def _check(content: bytes, parts: list[Part], *, early: bool) -> None:
     """Check the limits for all known fields, including those that a later field overwrites."""
     for part in parts:
         if part.kind == COMPRESSED:
-            raise CompressedTwice
+            raise UnreadableContent(WireReason.COMPRESSED_TWICE)
         limit = _most_bytes(part.kind, early=early)
         if len(content) > limit:
-            raise TooLargeForKind(part.kind, limit)
+            raise UnreadableContent(WireReason.TOO_LARGE_FOR_KIND, kind=part.kind, limit=limit)
         most = LIMITS[part.kind].fields
         if fields.count(content, part.start, part.end, most) > most:
-            raise TooManyFields(part.kind, most)
+            raise UnreadableContent(WireReason.TOO_MANY_FIELDS, kind=part.kind, limit=most)
 
 
 def _most_bytes(name: str, *, early: bool = False) -> int:
     """Return the maximum size of a message of this kind, decompressed.
 
     Raises:
-        TooEarly: The kind is not accepted before the handshake is finished.
+        UnreadableMessage: The kind is not accepted before the handshake is finished.
     """
     if early and name not in EARLY_KINDS:
-        raise TooEarly(name)
+        raise UnreadableMessage(WireReason.TOO_EARLY, kind=name)
     size = LIMITS[name].size
     return min(size, EARLY_SIZE) if early else size
 
@@ -201,9 +199,9 @@ def _decompress(packed: bytes, *, early: bool) -> bytes:
         most = _most_bytes(name, early=early)
         content = head + stream.read(most + 1 - len(head))
     except ZstdError:
-        raise MalformedCompression from None
+        raise UnreadableContent(WireReason.MALFORMED_COMPRESSION) from None
     if len(content) > most:
-        raise TooLargeForKind(name, most)
+        raise UnreadableContent(WireReason.TOO_LARGE_FOR_KIND, kind=name, limit=most)
     return content
 
 
@@ -211,9 +209,9 @@ def _first_kind(head: bytes) -> str:
     """Return the kind of a message from its first bytes, which must belong to a known field."""
     number = fields.number_at(head)
     if number not in KINDS:
-        raise NoKind
+        raise UnreadableMessage(WireReason.NO_KIND)
     if KINDS[number] == COMPRESSED:
-        raise CompressedTwice
+        raise UnreadableContent(WireReason.COMPRESSED_TWICE)
     return KINDS[number]
 
 
@@ -229,6 +227,6 @@ def pack(message: Message) -> PackedMessage:
 
     Raises:
         MessageTooLarge: It exceeds the limit of peers.
-        NoKind: The message is empty.
+        UnreadableMessage: The message is empty.
     """
     return PackedMessage(kind(message), encode(message))

@@ -21,7 +21,7 @@ from cchain_app.services import genesis as cchain_genesis
 from chaindb import clock
 from chaindb.locks import Lock
 from network_app.addresses import MalformedAddress
-from network_app.joining import NobodyAnswers, OtherConsensus, fetch_genesis
+from network_app.joining import CannotJoin, fetch_genesis
 from nodeproject.node import Node
 from nodeproject.startup.database import explained, make_tables
 from nodeproject.startup.identity import make_identity
@@ -35,8 +35,7 @@ from primitives.whole_files import write_whole
 
 _OPERATORS_BUSINESS = (
     CannotStart, GenesisError, GenesisFileError, GenesisMismatch, cchain_genesis.WrongChainInDatabase,
-    CodecError, IdentityError, KeyringError, MalformedAddress, NobodyAnswers,
-    OtherConsensus, ForkRefused, UpstreamError,
+    CannotJoin, CodecError, IdentityError, KeyringError, MalformedAddress, ForkRefused, UpstreamError,
 )  # fmt: skip
 
 
@@ -78,7 +77,7 @@ def initialise(
         CannotStart: The node's identity cannot be used.
         IdentityError: A file of the identity has invalid content.
         MalformedAddress: NODE_BOOTSTRAP has an entry that is not IP:PORT.
-        NobodyAnswers: No node has answered with the genesis of its network.
+        CannotJoin: No node has answered with the genesis of its network.
         ForkRefused: The C-Chain is not the fork that the settings name.
         UpstreamError: A new fork cannot be created, because the remote node does not provide its data.
         OSError: A file cannot be read or written.

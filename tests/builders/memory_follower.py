@@ -10,7 +10,7 @@ from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator
 from network_app.consensus.vm import VotedChain
 from network_app.ports import AcceptedChain, InvalidBlock
-from network_app.proposervm.errors import WrongBlockSignature
+from network_app.proposervm.errors import OuterBlockError, OuterBlockReason
 from network_app.snowman.parameters import ONE_VOTE
 from network_app.sync.handler import SharedParts
 from network_app.sync.requests import Requests
@@ -80,7 +80,9 @@ class MemoryVM:
             self._chain.check_content(self._chain.parse(block.raw), height + 1)
         except InvalidBlock as error:
             raise (
-                WrongBlockSignature(NodeID(bytes(20))) if error.spoiled else Refused(error.reason)
+                OuterBlockError(OuterBlockReason.WRONG_SIGNATURE, proposer=NodeID(bytes(20)))
+                if error.spoiled
+                else Refused(error.reason)
             ) from error
         time.sleep(self._chain.execution)
         self._processing[block.block_id] = block

@@ -15,7 +15,11 @@ from network_app.proposervm.block import (
     parse,
 )
 from network_app.proposervm.epochs import Epoch
-from network_app.proposervm.errors import NotAnOuterBlock, WrongBlockSignature, ZeroEpoch
+from network_app.proposervm.errors import (
+    NotAnOuterBlock,
+    OuterBlockError,
+    OuterBlockReason,
+)
 from network_app.proposervm.windower import (
     MAX_LOOK_AHEAD_SLOTS,
     next_slot,
@@ -24,6 +28,7 @@ from network_app.proposervm.windower import (
 )
 from primitives import codec_errors
 from primitives.ids import EMPTY_NODE_ID, ID, NodeID
+from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
 
 
@@ -56,19 +61,27 @@ def test_signatures_are_verified_with_the_certificate(case: dict[str, Any]) -> N
 
     assert header.hex() == case["headerBytes"]
     signing.verify_signature(certificate, header, signature)
-    with pytest.raises(WrongBlockSignature, match=f"^invalid signature of {case['proposer']}$"):
+    with raises(
+        OuterBlockReason.WRONG_SIGNATURE,
+        kind=OuterBlockError,
+        match=f"^invalid signature of {case['proposer']}$",
+    ):
         signing.verify_signature(certificate, header[:-1] + b"!", signature)
 
 
 def test_an_epoch_of_zeros_is_refused() -> None:
     (case,) = cases("proposervm_blocks", expectedError="errZeroEpoch")
-    with pytest.raises(ZeroEpoch, match=r"^epoch must not be zero$"):
+    with raises(
+        OuterBlockReason.ZERO_EPOCH, kind=OuterBlockError, match=r"^epoch must not be zero$"
+    ):
         parse(bytes.fromhex(case.values[0]["bytes"]))
 
 
 def test_gibberish_is_no_outer_block() -> None:
     (case,) = cases("proposervm_blocks", expectedError="codec.ErrUnknownVersion")
-    with pytest.raises(NotAnOuterBlock, match=r"^unknown codec version$") as caught:
+    with raises(
+        OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock, match=r"^unknown codec version$"
+    ) as caught:
         parse(bytes.fromhex(case.values[0]["bytes"]))
     assert caught.value.reason.reason is codec_errors.CodecReason.UNKNOWN_VERSION
 

@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 
 from network_app import joining
+from network_app.joining import JoinReason
 from network_app.wire.node_pb2 import GenesisAnswer
 from nodeproject.startup import identity
 from primitives.networks import LOCAL
 from tests.builders.node_settings import updated
+from tests.builders.reasons import raises
 from tests.servers.ports import free_port
 
 FOLLOWING = {"bootstrap": ("127.0.0.1:1",), "network_id": LOCAL}
@@ -23,7 +25,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     def note(work: Any) -> None:
         work.close()
         found.append("asked")
-        raise joining.NobodyAnswers
+        raise joining.CannotJoin(JoinReason.NOBODY_ANSWERS, names="", seconds=0, known="")
 
     monkeypatch.setattr(asyncio, "run", note)
     return found
@@ -44,7 +46,7 @@ def test_any_other_is(
     settings: Any, asked: list[str], tmp_path: Any, other: dict[str, Any]
 ) -> None:
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), **(FOLLOWING | other))
-    with pytest.raises(joining.NobodyAnswers):
+    with raises(JoinReason.NOBODY_ANSWERS, kind=joining.CannotJoin):
         joining.fetch_genesis()
     assert asked == ["asked"]
 
@@ -60,17 +62,27 @@ def test_the_reason_why_nobody_answers_is_given(
     identity.make_identity(settings.NODE, 0)
     monkeypatch.setattr(joining, "PATIENCE", 0.5)
 
-    with pytest.raises(joining.NobodyAnswers) as refused:
+    with raises(JoinReason.NOBODY_ANSWERS, kind=joining.CannotJoin) as refused:
         joining.fetch_genesis()
 
     assert f"\n  bootstrapper 127.0.0.1:{port}: not reached: " in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("consensus", "told", "words"),
+    ("consensus", "told", "reason", "words"),
     [
-        ("sole", "all", "the validators of this network vote on its blocks: .*=snowman$"),
-        ("snowman", "NodeID-a", "one node makes all blocks of this network: .*=sole$"),
+        (
+            "sole",
+            "all",
+            JoinReason.VALIDATORS_VOTE,
+            "the validators of this network vote on its blocks: .*=snowman$",
+        ),
+        (
+            "snowman",
+            "NodeID-a",
+            JoinReason.ONE_PRODUCER,
+            "one node makes all blocks of this network: .*=sole$",
+        ),
     ],
 )
 def test_who_decides_otherwise_than_the_network_is_told_so(
@@ -80,6 +92,7 @@ def test_who_decides_otherwise_than_the_network_is_told_so(
     *,
     consensus: str,
     told: str,
+    reason: JoinReason,
     words: str,
 ) -> None:
     def answer(work: Any) -> GenesisAnswer:
@@ -88,6 +101,6 @@ def test_who_decides_otherwise_than_the_network_is_told_so(
 
     monkeypatch.setattr(asyncio, "run", answer)
     settings.NODE = updated(settings.NODE, data_dir=str(tmp_path), consensus=consensus, **FOLLOWING)
-    with pytest.raises(joining.OtherConsensus, match=words):
+    with raises(reason, kind=joining.CannotJoin, match=words):
         joining.fetch_genesis()
     assert not settings.NODE.common.genesis_directory.exists()

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from network_app import bloom
 from network_app.bloom import (
     EMPTY,
+    BloomError,
     BloomFilter,
     BloomParameters,
-    InvalidHashCount,
+    BloomReason,
     SaltedBloom,
-    SaltTooLong,
-    TooFewEntries,
 )
+from tests.builders.reasons import raises
 
 KEY = bytes(range(32))
 
@@ -48,7 +48,11 @@ def test_any_bytes_are_a_filter_or_refused(raw: bytes, salt: bytes, key: bytes) 
 
 @pytest.mark.parametrize(("raw", "count"), [(b"", 0), (b"\0" * 10, 0), (b"\x11" + bytes(200), 17)])
 def test_a_filter_has_one_to_sixteen_hashes(raw: bytes, count: int) -> None:
-    with pytest.raises(InvalidHashCount, match=rf"^bloom filter has {count} hashes, not 1 to 16$"):
+    with raises(
+        BloomReason.HASH_COUNT,
+        kind=BloomError,
+        match=rf"^bloom filter has {count} hashes, not 1 to 16$",
+    ):
         BloomFilter.parse(raw)
 
 
@@ -57,13 +61,19 @@ def test_a_filter_has_entries(hashes: int) -> None:
     raw = bytes([hashes]) + bytes(8 * hashes)
     assert BloomFilter.parse(raw + b"\0").entries == b"\0"
     for short in (raw, raw[:-1], raw[:1]):
-        with pytest.raises(TooFewEntries, match=r"^bloom filter has no entries$"):
+        with raises(
+            BloomReason.NO_ENTRIES, kind=BloomError, match=r"^bloom filter has no entries$"
+        ):
             BloomFilter.parse(short)
 
 
 def test_a_salt_has_at_most_32_bytes() -> None:
     assert BloomFilter.parse(bytes(EMPTY), bytes(32)).salt == bytes(32)
-    with pytest.raises(SaltTooLong, match=r"^bloom filter has a salt of 33 bytes, more than 32$"):
+    with raises(
+        BloomReason.SALT_TOO_LONG,
+        kind=BloomError,
+        match=r"^bloom filter has a salt of 33 bytes, more than 32$",
+    ):
         BloomFilter.parse(bytes(EMPTY), bytes(33))
 
 

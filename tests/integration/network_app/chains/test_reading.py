@@ -10,7 +10,7 @@ from chainvm.processing import UnknownParent
 from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock
 from network_app.proposervm.block import SignedBlock, parse
-from network_app.sync.errors import BlockRefused, UnparsableBlock
+from network_app.sync.errors import AncestryReason, BadAncestors, BlockRefused
 from network_app.sync.reading import read_ancestry
 from primitives.hashing import sha256
 from primitives.ids import ID
@@ -73,7 +73,8 @@ def test_a_block_without_its_signature_is_spoiled_and_one_of_another_layout_is_n
             begun.parse(cut)
         assert (caught.value.block_id, caught.value.spoiled) == (block.outer_id, True)
         _, fault = read_ancestry(begun, [cut], block.outer_id, 0, None)
-        assert isinstance(fault, UnparsableBlock)
+        assert isinstance(fault, BadAncestors)
+        assert fault.reason is AncestryReason.UNPARSABLE
     bare = parse(past.c[1]).inner
     wanted = ID(sha256(bare))
     _, fault = read_ancestry(begun, [bare], wanted, 0, 2)

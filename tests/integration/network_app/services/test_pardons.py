@@ -11,11 +11,16 @@ from django.test.utils import CaptureQueriesContext
 from chaindb.database import Database
 from network_app.models import NetworkStatus, Peer
 from network_app.ports import NetworkTotals
-from network_app.services.pardons import NobodyListens, NotBenched, pardon
+from network_app.services.pardons import (
+    PardonReason,
+    PardonRefused,
+    pardon,
+)
 from network_app.services.records import DatabaseRecords
 from primitives.ids import NodeID
 from tests.builders import network_rows
 from tests.builders.network_rows import ago
+from tests.builders.reasons import raises
 
 pytestmark = pytest.mark.django_db
 NODE, OTHER = NodeID(b"\x01" * 20), NodeID(b"\x02" * 20)
@@ -71,13 +76,13 @@ def test_who_is_gone_is_not_benched(*, is_restarted: bool) -> None:
     gone = Peer.objects.get(pk=NODE)
     assert (gone.connected_since, gone.benched, gone.pardoned_at) == (None, [], None)
     network_rows.report()
-    with pytest.raises(NotBenched):
+    with raises(PardonReason.NOT_BENCHED, kind=PardonRefused):
         pardon(Database(), NODE)
 
 
 def test_a_row_that_says_so_of_one_that_is_gone_is_not_believed() -> None:
     network_rows.peer(NODE, connected_since=None, benched=["C"])
-    with pytest.raises(NotBenched):
+    with raises(PardonReason.NOT_BENCHED, kind=PardonRefused):
         pardon(Database(), NODE)
     DatabaseRecords(Database(), "203.0.113.7:9651").begin()
     assert Peer.objects.get(pk=NODE).benched == []
@@ -85,7 +90,7 @@ def test_a_row_that_says_so_of_one_that_is_gone_is_not_believed() -> None:
 
 @pytest.mark.parametrize("node_id", [OTHER, NodeID(b"\x03" * 20)])
 def test_a_peer_that_is_asked_cannot_be_pardoned(node_id: NodeID) -> None:
-    with pytest.raises(NotBenched):
+    with raises(PardonReason.NOT_BENCHED, kind=PardonRefused):
         pardon(Database(), node_id)
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()
 
@@ -96,6 +101,6 @@ def test_without_a_network_s_process_nobody_hears_it(changes: Any) -> None:
         NetworkStatus.objects.all().delete()
     else:
         network_rows.report(**changes)
-    with pytest.raises(NobodyListens):
+    with raises(PardonReason.NO_REPORT, kind=PardonRefused):
         pardon(Database(), NODE)
     assert not Peer.objects.filter(pardoned_at__isnull=False).exists()

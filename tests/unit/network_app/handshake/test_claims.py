@@ -12,20 +12,15 @@ from hypothesis import strategies as st
 from network_app.handshake import claims
 from network_app.handshake.claims import SignedIP
 from network_app.handshake.errors import (
-    ClaimError,
     HandshakeError,
-    InvalidAddress,
-    InvalidClaimant,
-    InvalidPort,
-    SignedInTheFuture,
-    WrongBlsSignature,
-    WrongTlsSignature,
+    HandshakeReason,
 )
 from network_app.wire.p2p_pb2 import ClaimedIpPort
 from primitives import bls
 from primitives.bls import Suite
 from primitives.ids import NodeID
 from tests.builders.nodes import NOW, PORT, node
+from tests.builders.reasons import raises
 
 IDENTITY = node(0).identity
 CLAIM = node(0).claim()
@@ -59,7 +54,11 @@ def test_an_address_is_read(raw: str, ip: str) -> None:
 
 @pytest.mark.parametrize("size", [0, 3, 5, 12, 15, 17])
 def test_an_address_of_another_size_is_none(size: int) -> None:
-    with pytest.raises(InvalidAddress, match=rf"^IP address has {size} bytes, neither 4 nor 16$"):
+    with raises(
+        HandshakeReason.ADDRESS_SIZE,
+        kind=HandshakeError,
+        match=rf"^IP address has {size} bytes, neither 4 nor 16$",
+    ):
         claims.read_ip(bytes(size))
 
 
@@ -84,7 +83,7 @@ def test_a_port_is_the_low_16_bits(number: int, port: int) -> None:
 
 @pytest.mark.parametrize("number", [0, 0x10000])
 def test_port_0_is_none(number: int) -> None:
-    with pytest.raises(InvalidPort, match=r"^port is 0$"):
+    with raises(HandshakeReason.PORT_ZERO, kind=HandshakeError, match=r"^port is 0$"):
         claims.read_port(number)
 
 
@@ -112,24 +111,30 @@ def test_a_claim_is_signed_with_both_keys() -> None:
 )
 def test_a_changed_claim_is_not_believed(change: dict[str, Any]) -> None:
     changed = replace(CLAIM, **change)
-    with pytest.raises(WrongTlsSignature, match=r"^signature of the address is not its node's$"):
+    with raises(
+        HandshakeReason.WRONG_TLS_SIGNATURE,
+        kind=HandshakeError,
+        match=r"^signature of the address is not its node's$",
+    ):
         claims.verify_tls(changed, IDENTITY.certificate_der)
-    with pytest.raises(
-        WrongBlsSignature, match=r"^BLS signature of the address is not the validator's$"
+    with raises(
+        HandshakeReason.WRONG_BLS_SIGNATURE,
+        kind=HandshakeError,
+        match=r"^BLS signature of the address is not the validator's$",
     ):
         claims.verify_bls(changed, IDENTITY.bls_public_key)
 
 
 def test_a_claim_of_a_stranger_is_not_believed() -> None:
-    with pytest.raises(WrongTlsSignature):
+    with raises(HandshakeReason.WRONG_TLS_SIGNATURE, kind=HandshakeError):
         claims.verify_tls(CLAIM, STRANGER.certificate_der)
-    with pytest.raises(WrongBlsSignature):
+    with raises(HandshakeReason.WRONG_BLS_SIGNATURE, kind=HandshakeError):
         claims.verify_bls(CLAIM, STRANGER.bls_public_key)
 
 
 def test_a_signature_of_the_other_suite_is_not_believed() -> None:
     other = replace(CLAIM, bls_signature=bls.sign(IDENTITY.bls_secret, CLAIM.signed))
-    with pytest.raises(WrongBlsSignature):
+    with raises(HandshakeReason.WRONG_BLS_SIGNATURE, kind=HandshakeError):
         claims.verify_bls(other, IDENTITY.bls_public_key)
 
 
@@ -147,46 +152,51 @@ def test_a_claim_that_was_passed_on_is_believed_up_to_a_minute_ahead() -> None:
     assert claimed.certificate_der == IDENTITY.certificate_der
     assert claimed.claim == replace(CLAIM, bls_signature=None)
     assert read(passed_on(), NOW - 59.9) == claimed
-    with pytest.raises(
-        SignedInTheFuture, match=f"^address was signed at {NOW}, but it is {NOW - 61}$"
+    with raises(
+        HandshakeReason.SIGNED_IN_THE_FUTURE,
+        kind=HandshakeError,
+        match=f"^address was signed at {NOW}, but it is {NOW - 61}$",
     ):
         read(passed_on(), NOW - 60.1)
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "message"),
+    ("changes", "reason", "message"),
     [
-        ({"x509_certificate": b"none"}, InvalidClaimant, "malformed certificate"),
+        ({"x509_certificate": b"none"}, HandshakeReason.CERTIFICATE, "malformed certificate"),
         (
             {"x509_certificate": bytes(2049)},
-            InvalidClaimant,
+            HandshakeReason.CERTIFICATE,
             "certificate length is greater than 2048",
         ),
-        ({"ip_addr": bytes(5)}, InvalidAddress, "IP address has 5 bytes, neither 4 nor 16"),
-        ({"ip_port": 0x10000}, InvalidPort, "port is 0"),
+        (
+            {"ip_addr": bytes(5)},
+            HandshakeReason.ADDRESS_SIZE,
+            "IP address has 5 bytes, neither 4 nor 16",
+        ),
+        ({"ip_port": 0x10000}, HandshakeReason.PORT_ZERO, "port is 0"),
         (
             {"x509_certificate": STRANGER.certificate_der},
-            WrongTlsSignature,
+            HandshakeReason.WRONG_TLS_SIGNATURE,
             "signature of the address is not its node's",
         ),
         (
             {"timestamp": NOW - 1},
-            WrongTlsSignature,
+            HandshakeReason.WRONG_TLS_SIGNATURE,
             "signature of the address is not its node's",
         ),
     ],
     ids=["certificate", "long certificate", "address", "port", "stranger", "time"],
 )
 def test_a_claim_that_was_changed_on_its_way_is_refused(
-    changes: dict[str, Any], error: type[ClaimError], message: str
+    changes: dict[str, Any], reason: HandshakeReason, message: str
 ) -> None:
-    with pytest.raises(error, match=f"^{re.escape(message)}$"):
+    with raises(reason, kind=HandshakeError, match=f"^{re.escape(message)}$"):
         read(passed_on(**changes), NOW)
 
 
 def test_claims_fail_as_handshakes_do() -> None:
-    assert issubclass(ClaimError, HandshakeError)
-    with pytest.raises(InvalidClaimant, match=r"^malformed certificate$"):
+    with raises(HandshakeReason.CERTIFICATE, kind=HandshakeError, match=r"^malformed certificate$"):
         claims.verify_tls(CLAIM, b"none")
 
 
@@ -202,7 +212,7 @@ def test_claims_fail_as_handshakes_do() -> None:
 )
 def test_nothing_that_is_passed_on_fails_otherwise(message: ClaimedIpPort) -> None:
     # the signature cannot be valid: some byte would have to be this node's
-    with pytest.raises(ClaimError):
+    with pytest.raises(HandshakeError):
         read(message, NOW)
 
 

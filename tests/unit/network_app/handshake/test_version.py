@@ -2,9 +2,10 @@
 
 import pytest
 
-from network_app.handshake.errors import IncompatibleVersion
+from network_app.handshake.errors import HandshakeError, HandshakeReason
 from network_app.handshake.version import PROTOCOL, ReleaseVersion, check_compatible
 from network_app.wire.p2p_pb2 import Client
+from tests.builders.reasons import raises
 
 
 def test_the_text_is_name_and_number() -> None:
@@ -37,7 +38,11 @@ def test_an_older_version_is_compatible_until_the_upgrade(number: tuple[int, int
     version = ReleaseVersion("avalanchego", *number)
 
     check_compatible(version, upgraded=False)
-    with pytest.raises(IncompatibleVersion, match=rf"^version {version} is not compatible$"):
+    with raises(
+        HandshakeReason.INCOMPATIBLE_VERSION,
+        kind=HandshakeError,
+        match=rf"^version {version} is not compatible$",
+    ):
         check_compatible(version)
 
 
@@ -49,5 +54,9 @@ def test_the_oldest_and_the_next_major_versions_are_not_compatible(
 ) -> None:
     version = ReleaseVersion("avalanchego", *number)
     for upgraded in (True, False):
-        with pytest.raises(IncompatibleVersion, match=rf"^version {version} is not compatible$"):
+        with raises(
+            HandshakeReason.INCOMPATIBLE_VERSION,
+            kind=HandshakeError,
+            match=rf"^version {version} is not compatible$",
+        ):
             check_compatible(version, upgraded=upgraded)

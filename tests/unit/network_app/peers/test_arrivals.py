@@ -9,6 +9,7 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.peers import errors
 from network_app.peers.arrivals import LOOPBACK, Arrivals, prefix_of
+from tests.builders.reasons import raises
 
 CONFIG = NetworkConfig(
     network_id=1,
@@ -25,8 +26,8 @@ def arrivals(**changes: Any) -> Arrivals:
     return Arrivals(replace(CONFIG, **changes), 0.0)
 
 
-def refused(error: type[errors.NotWanted], words: str) -> Any:
-    return pytest.raises(error, match=f"^{re.escape(words)}$")
+def refused(reason: errors.PeerReason, words: str) -> Any:
+    return raises(reason, kind=errors.NotWanted, match=f"^{re.escape(words)}$")
 
 
 def test_the_first_may_come() -> None:
@@ -34,7 +35,7 @@ def test_the_first_may_come() -> None:
 
 
 def test_so_many_from_others_and_some_more_that_may_be_validators() -> None:
-    with refused(errors.TooManyInbound, "more than 10 inbound connections"):
+    with refused(errors.PeerReason.TOO_MANY_INBOUND, "more than 10 inbound connections"):
         arrivals().admit(HOST, 0.0, inbound=13)
 
 
@@ -42,7 +43,7 @@ def test_one_host_comes_once_in_a_while() -> None:
     door = arrivals()
     door.admit(HOST, 0.0, inbound=0)
 
-    with refused(errors.CameTooSoon, f"{HOST} connected less than 10 s ago"):
+    with refused(errors.PeerReason.CAME_TOO_SOON, f"{HOST} connected less than 10 s ago"):
         door.admit(HOST, 9.9, inbound=0)
     door.admit("192.0.2.2", 9.9, inbound=0)
     door.admit(HOST, 10.0, inbound=0)
@@ -52,7 +53,7 @@ def test_a_host_that_is_refused_does_not_wait_longer_for_it() -> None:
     door = arrivals()
     door.admit(HOST, 0.0, inbound=0)
     for _ in range(100):
-        with pytest.raises(errors.CameTooSoon):
+        with raises(errors.PeerReason.CAME_TOO_SOON, kind=errors.NotWanted):
             door.admit(HOST, 9.0, inbound=0)
 
     door.admit(HOST, 10.0, inbound=0)
@@ -75,7 +76,8 @@ def test_so_many_hosts_of_one_network_come_in_a_while(network: str) -> None:
         door.admit(network.format(number), float(number), inbound=0)
 
     with refused(
-        errors.CameTooSoon, f"{prefix_of(network.format(9))} connected less than 10 s ago"
+        errors.PeerReason.CAME_TOO_SOON,
+        f"{prefix_of(network.format(9))} connected less than 10 s ago",
     ):
         door.admit(network.format(9), 10.9, inbound=0)
     door.admit("198.51.100.1", 10.9, inbound=0)
@@ -88,7 +90,7 @@ def test_so_many_in_a_second() -> None:
     for number in range(5):
         door.admit(f"198.51.100.{number}", 0.0, inbound=0)
 
-    with refused(errors.TooManyArrivals, "more than 5 inbound connections a second"):
+    with refused(errors.PeerReason.TOO_MANY_ARRIVALS, "more than 5 inbound connections a second"):
         door.admit(HOST, 0.0, inbound=0)
     door.admit(HOST, 0.2, inbound=0)
 

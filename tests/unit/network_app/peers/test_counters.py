@@ -3,7 +3,7 @@
 import pytest
 
 from network_app.peers.counters import Counters, RunningAverage
-from network_app.peers.errors import ConnectionLost, TlsFailed
+from network_app.peers.errors import PeerError, PeerReason
 from network_app.ports import NetworkTotals
 
 
@@ -54,10 +54,14 @@ def test_the_rate_of_failures_forgets() -> None:
 
 def test_endings_are_counted_by_reason() -> None:
     counters = Counters()
-    for reason in (ConnectionLost(), TlsFailed("x"), ConnectionLost()):
+    for reason in (
+        PeerError(PeerReason.CONNECTION_LOST),
+        PeerError(PeerReason.TLS_FAILED, cause="x"),
+        PeerError(PeerReason.CONNECTION_LOST),
+    ):
         counters.connection_ended(reason)
 
-    assert counters.ended == {"ConnectionLost": 2, "TlsFailed": 1}
+    assert counters.ended == {"CONNECTION_LOST": 2, "TLS_FAILED": 1}
 
 
 def test_an_observation_weighs_half_after_a_half_life() -> None:

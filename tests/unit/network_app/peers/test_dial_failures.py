@@ -4,25 +4,19 @@ import logging
 
 import pytest
 
-from network_app.bloom import BloomError
+from network_app.bloom import BloomError, BloomReason
 from network_app.handshake.errors import (
-    ClocksDiffer,
-    IncompatibleVersion,
-    InvalidKnownPeers,
-    SignedInTheFuture,
-    WrongNetwork,
+    HandshakeError,
+    HandshakeReason,
 )
 from network_app.peers.dial_failures import GRACE, OUTDATED, DialFailures, explain
 from network_app.peers.errors import (
-    AlreadyConnected,
-    ConnectionLost,
-    HandshakeTooSlow,
-    HttpInsteadOfTls,
-    NotReached,
-    TlsFailed,
-    TlsTooSlow,
+    NotWanted,
+    PeerError,
+    PeerReason,
+    TimedOut,
 )
-from network_app.wire.errors import FrameTooLarge
+from network_app.wire.errors import WireError, WireReason
 from primitives.identity import CertificateError, CertificateReason
 
 ADDRESS = "203.0.113.7:9651"
@@ -32,20 +26,20 @@ OTHER = "203.0.113.8:9651"
 @pytest.mark.parametrize(
     ("error", "reason", "words"),
     [
-        (ClocksDiffer(910, 1000), "clock", "clock is 90 s ahead of the bootstrapper's, at most 60 s"),
-        (ClocksDiffer(1000, 910), "clock", "clock is 90 s behind the bootstrapper's, at most 60 s"),
-        (SignedInTheFuture(1090, 1000), "clock", "signed its address 90 s ahead of this node's clock"),
-        (WrongNetwork(1, 12345), "network_id", "is on network 1, this node is on network 12345"),
-        (IncompatibleVersion("avalanchego/1.13.9"), "version", "version avalanchego/1.13.9"),
-        (InvalidKnownPeers(BloomError("no hashes")), "handshake", "no hashes"),
-        (HttpInsteadOfTls(), "wrong_port", "an HTTP server answers: NODE_BOOTSTRAP needs the staking port"),
-        (FrameTooLarge(1 << 30, 1 << 21), "wrong_port", "does not speak the peer protocol"),
-        (TlsFailed("wrong version number"), "tls", "not that of a node (TLS failed: wrong version number)"),
+        (HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000), "clock", "clock is 90 s ahead of the bootstrapper's, at most 60 s"),
+        (HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=1000, ours=910), "clock", "clock is 90 s behind the bootstrapper's, at most 60 s"),
+        (HandshakeError(HandshakeReason.SIGNED_IN_THE_FUTURE, timestamp=1090, now=1000), "clock", "signed its address 90 s ahead of this node's clock"),
+        (HandshakeError(HandshakeReason.WRONG_NETWORK, theirs=1, ours=12345), "network_id", "is on network 1, this node is on network 12345"),
+        (HandshakeError(HandshakeReason.INCOMPATIBLE_VERSION, version="avalanchego/1.13.9"), "version", "version avalanchego/1.13.9"),
+        (HandshakeError(HandshakeReason.KNOWN_PEERS, cause=BloomError(BloomReason.NO_ENTRIES)), "handshake", "known peers: bloom filter has no entries"),
+        (PeerError(PeerReason.HTTP_INSTEAD_OF_TLS), "wrong_port", "an HTTP server answers: NODE_BOOTSTRAP needs the staking port"),
+        (WireError(WireReason.FRAME_TOO_LARGE, size=1 << 30, limit=1 << 21), "wrong_port", "does not speak the peer protocol"),
+        (PeerError(PeerReason.TLS_FAILED, cause="wrong version number"), "tls", "not that of a node (TLS failed: wrong version number)"),
         (CertificateError(CertificateReason.EVEN_MODULUS), "tls", "(RSA modulus is an even number)"),
-        (NotReached("Connection refused"), "unreachable", "not reached: Connection refused"),
-        (ConnectionLost(), "closed", "closed the connection before the handshake was finished"),
-        (TlsTooSlow(15), "timeout", "TLS was not up in 15 s"),
-        (HandshakeTooSlow(15), "timeout", "handshake was not finished in 15 s"),
+        (PeerError(PeerReason.NOT_REACHED, cause="Connection refused"), "unreachable", "not reached: Connection refused"),
+        (PeerError(PeerReason.CONNECTION_LOST), "closed", "closed the connection before the handshake was finished"),
+        (TimedOut(PeerReason.TLS_TOO_SLOW, seconds=15), "timeout", "TLS was not up in 15 s"),
+        (TimedOut(PeerReason.HANDSHAKE_TOO_SLOW, seconds=15), "timeout", "handshake was not finished in 15 s"),
         (KeyError("x"), "other", "'x'"),
     ],
 )  # fmt: skip
@@ -58,9 +52,24 @@ def test_each_reason_has_its_words(error: Exception, reason: str, words: str) ->
 
 
 def test_the_offset_of_the_clock_is_a_figure_of_its_own() -> None:
-    assert explain(ADDRESS, ClocksDiffer(910, 1000)).clock_offset == 90
-    assert explain(ADDRESS, ClocksDiffer(1000, 910)).clock_offset == -90
-    assert explain(ADDRESS, WrongNetwork(1, 2)).clock_offset is None
+    assert (
+        explain(
+            ADDRESS, HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000)
+        ).clock_offset
+        == 90
+    )
+    assert (
+        explain(
+            ADDRESS, HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=1000, ours=910)
+        ).clock_offset
+        == -90
+    )
+    assert (
+        explain(
+            ADDRESS, HandshakeError(HandshakeReason.WRONG_NETWORK, theirs=1, ours=2)
+        ).clock_offset
+        is None
+    )
 
 
 class Dialled:
@@ -90,54 +99,58 @@ def dialled(caplog: pytest.LogCaptureFixture) -> Dialled:
 
 def test_a_line_a_minute_for_each_bootstrapper_and_reason(dialled: Dialled) -> None:
     for _ in range(60):
-        dialled.fail(ClocksDiffer(910, 1000), after=1)
+        dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000), after=1)
     assert dialled.lines() == 1
-    dialled.fail(ClocksDiffer(910, 1000), after=1)
+    dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000), after=1)
     assert dialled.lines() == 2
-    dialled.fail(ClocksDiffer(910, 1000), OTHER)
-    dialled.fail(WrongNetwork(1, 2))
+    dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000), OTHER)
+    dialled.fail(HandshakeError(HandshakeReason.WRONG_NETWORK, theirs=1, ours=2))
     assert dialled.lines() == 4
     assert dialled.caplog.messages[0].startswith(f"cannot connect to bootstrapper {ADDRESS}: this")
 
 
 def test_a_node_that_is_not_up_yet_is_logged_after_a_while_only(dialled: Dialled) -> None:
-    dialled.fail(NotReached("Connection refused"))
-    dialled.fail(NotReached("Connection refused"), after=GRACE - 1)
+    dialled.fail(PeerError(PeerReason.NOT_REACHED, cause="Connection refused"))
+    dialled.fail(PeerError(PeerReason.NOT_REACHED, cause="Connection refused"), after=GRACE - 1)
     assert (dialled.lines(), dialled.reasons()) == (0, ["unreachable"])
-    dialled.fail(NotReached("Connection refused"), after=1)
+    dialled.fail(PeerError(PeerReason.NOT_REACHED, cause="Connection refused"), after=1)
     assert dialled.lines() == 1
 
 
 def test_a_closed_connection_does_not_hide_a_known_reason(dialled: Dialled) -> None:
-    dialled.fail(ClocksDiffer(910, 1000))
-    dialled.fail(ConnectionLost(), after=1)
+    dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000))
+    dialled.fail(PeerError(PeerReason.CONNECTION_LOST), after=1)
     assert dialled.reasons() == ["clock"]
-    dialled.fail(NotReached("Connection refused"), after=1)
+    dialled.fail(PeerError(PeerReason.NOT_REACHED, cause="Connection refused"), after=1)
     assert dialled.reasons() == ["unreachable"]
-    dialled.fail(ClocksDiffer(910, 1000))
-    dialled.fail(ConnectionLost(), after=OUTDATED)
+    dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000))
+    dialled.fail(PeerError(PeerReason.CONNECTION_LOST), after=OUTDATED)
     assert dialled.reasons() == ["closed"]
 
 
 def test_an_offset_that_is_measured_again_does_not_change_the_words(dialled: Dialled) -> None:
-    dialled.fail(ClocksDiffer(910, 1000))
+    dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1000))
     before = dialled.failures.latest()
-    dialled.fail(ClocksDiffer(910, 1001), after=1)
+    dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1001), after=1)
     assert dialled.failures.latest() == before
-    dialled.fail(ClocksDiffer(910, 1005), after=1)
+    dialled.fail(HandshakeError(HandshakeReason.CLOCKS_DIFFER, theirs=910, ours=1005), after=1)
     assert dialled.failures.latest()[ADDRESS].clock_offset == 95
 
 
 @pytest.mark.parametrize(
-    ("error", "finished"), [(ConnectionLost(), True), (AlreadyConnected(), False)]
+    ("error", "finished"),
+    [
+        (PeerError(PeerReason.CONNECTION_LOST), True),
+        (NotWanted(PeerReason.ALREADY_CONNECTED), False),
+    ],
 )
 def test_a_bootstrapper_that_was_reached_has_no_failure(
     dialled: Dialled, error: Exception, *, finished: bool
 ) -> None:
-    dialled.fail(NotReached("Connection refused"))
+    dialled.fail(PeerError(PeerReason.NOT_REACHED, cause="Connection refused"))
 
     dialled.failures.ended(ADDRESS, error, finished=finished)
 
     assert dialled.failures.latest() == {}
-    dialled.fail(NotReached("Connection refused"), after=GRACE)
+    dialled.fail(PeerError(PeerReason.NOT_REACHED, cause="Connection refused"), after=GRACE)
     assert dialled.lines() == 0  # the grace period starts again

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from network_app.config import NetworkConfig
 from network_app.peers.dialer import ConnectionLifetime, DialAddress, Dialer
-from network_app.peers.errors import NotReached
+from network_app.peers.errors import PeerError, PeerReason
 from primitives.ids import NodeID
 
 NODE = NodeID(bytes(20))
@@ -20,7 +20,7 @@ class Nobody:
 
     async def dial(self, address: DialAddress, _met: object) -> ConnectionLifetime:
         self.dialled.append(address.port)
-        return ConnectionLifetime(NotReached("nobody"))
+        return ConnectionLifetime(PeerError(PeerReason.NOT_REACHED, cause="nobody"))
 
     async def absent(self, _node_id: NodeID) -> bool:
         return False

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from network_app.peers.errors import NothingTaken
+from network_app.peers.errors import PeerReason
 from network_app.peers.unknown_peers import LARGE, PATIENCE, SendBufferLimit
 
 
@@ -65,5 +65,5 @@ def test_who_reads_nothing_gives_way_when_the_room_is_full(now: float, ended: in
     assert not room(slow, slower, reading, asker).has_room(asker, 2 * LARGE, now)
 
     assert len(slower.ended) == ended
-    assert all(isinstance(reason, NothingTaken) for reason in slower.ended)
+    assert all(error.reason is PeerReason.NOTHING_TAKEN for error in slower.ended)
     assert not slow.ended + reading.ended + asker.ended

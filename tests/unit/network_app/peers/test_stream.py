@@ -9,9 +9,10 @@ from OpenSSL import SSL
 
 from network_app.config import NetworkConfig
 from network_app.peers import tls
-from network_app.peers.errors import ConnectionLost, TlsFailed
+from network_app.peers.errors import PeerError, PeerReason
 from network_app.peers.stream import CHUNK, PROGRESS, Stream
 from tests.builders.nodes import node
+from tests.builders.reasons import raises
 
 CONFIG = NetworkConfig(network_id=1)
 
@@ -218,7 +219,7 @@ async def test_who_has_left_is_noticed_after_the_last_bytes() -> None:
     ends.two.connection_lost(None)
 
     assert await ends.two.read(4) == b"last"
-    with pytest.raises(ConnectionLost, match=r"^connection lost$"):
+    with raises(PeerReason.CONNECTION_LOST, kind=PeerError, match=r"^connection lost$"):
         await ends.two.read(1)
     assert ends.two.closed.is_set()
 
@@ -230,7 +231,7 @@ async def test_a_reader_that_waits_is_told_of_the_end() -> None:
 
     ends.two.connection_lost(ConnectionResetError())
 
-    with pytest.raises(ConnectionLost):
+    with raises(PeerReason.CONNECTION_LOST, kind=PeerError):
         await reading
 
 
@@ -241,7 +242,7 @@ async def test_a_goodbye_is_the_end_too() -> None:
     assert ends.there.ended == "aborted"  # its last data has not been sent yet
     ends.there.carry()
 
-    with pytest.raises(ConnectionLost):
+    with raises(PeerReason.CONNECTION_LOST, kind=PeerError):
         await ends.two.read(1)
     assert not ends.one.write(b"more")
     assert ends.one.close() == 0
@@ -272,7 +273,7 @@ async def test_what_is_no_tls_is_said_to_be_none() -> None:
     ends.there.write(b"\x17\x03\x03\x00\x20" + bytes(32))
     ends.there.carry()
 
-    with pytest.raises(TlsFailed, match=r"^TLS failed: .*bad record mac"):
+    with raises(PeerReason.TLS_FAILED, kind=PeerError, match=r"^TLS failed: .*bad record mac"):
         await ends.two.read(1)
 
 

@@ -18,14 +18,9 @@ from network_app.proposervm.block import (
 )
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.errors import (
-    CutOff,
-    HeightTooLarge,
-    InvalidCertificate,
-    MalformedOuterBlock,
-    MissingSignature,
     NotAnOuterBlock,
-    UnexpectedSignature,
-    ZeroEpoch,
+    OuterBlockError,
+    OuterBlockReason,
 )
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
@@ -106,7 +101,7 @@ def test_any_bytes_are_a_block_or_refused(
     head, tail = block.raw[:place], block.raw[place:]
     changed = head + bytes([tail[0] ^ data.draw(st.integers(1, 255))]) + tail[1:]
     for strange in (raw, changed, head, head + raw, block.raw[:6] + raw):
-        with suppress(MalformedOuterBlock):
+        with suppress(OuterBlockError):
             assert parse(strange).raw == strange
 
 
@@ -114,21 +109,36 @@ def test_any_bytes_are_a_block_or_refused(
 @given(blocks, st.data())
 def test_a_block_that_ends_early_is_none(block: OuterBlock, data: st.DataObject) -> None:
     end = data.draw(st.integers(0, len(block.raw) - 1))
-    with pytest.raises((NotAnOuterBlock, CutOff)):
+    with pytest.raises(OuterBlockError) as caught:
         parse(block.raw[:end])
+    assert caught.value.reason in {OuterBlockReason.OTHER_LAYOUT, OuterBlockReason.CUT_OFF}
 
 
 def test_the_reason_is_the_codecs() -> None:
     raw = build_option(an_id("parent"), b"inner").raw
-    with pytest.raises(NotAnOuterBlock, match=r"^packer has insufficient length") as caught:
+    with raises(
+        OuterBlockReason.OTHER_LAYOUT,
+        kind=NotAnOuterBlock,
+        match=r"^packer has insufficient length",
+    ) as caught:
         parse(raw[:-1])
-    assert caught.value.reason.reason is CodecReason.INPUT_TOO_SHORT
-    with pytest.raises(NotAnOuterBlock, match=r"trailing buffer space") as caught:
+    cause = caught.value.values["cause"]
+    assert isinstance(cause, CodecError)
+    assert cause.reason is CodecReason.INPUT_TOO_SHORT
+    with raises(
+        OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock, match=r"trailing buffer space"
+    ) as caught:
         parse(raw + b"!")
-    assert caught.value.reason.reason is CodecReason.TRAILING_BYTES
-    with pytest.raises(NotAnOuterBlock, match=r"unknown type ID 3$") as caught:
+    cause = caught.value.values["cause"]
+    assert isinstance(cause, CodecError)
+    assert cause.reason is CodecReason.TRAILING_BYTES
+    with raises(
+        OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock, match=r"unknown type ID 3$"
+    ) as caught:
         parse(raw[:5] + b"\x03" + raw[6:])
-    assert caught.value.reason.reason is CodecReason.UNKNOWN_TYPE_ID
+    cause = caught.value.values["cause"]
+    assert isinstance(cause, CodecError)
+    assert cause.reason is CodecReason.UNKNOWN_TYPE_ID
 
 
 @given(signed_blocks | unsigned_blocks)
@@ -138,35 +148,51 @@ def test_a_block_cut_off_before_its_signature_hashes_to_its_id_and_is_told_as_th
 ) -> None:
     cut = block.raw[: -4 - len(block.signature)]
     assert sha256(cut) == block.outer_id
-    with pytest.raises(CutOff, match=r"^the signature's field is cut off$"):
+    with raises(
+        OuterBlockReason.CUT_OFF, kind=OuterBlockError, match=r"^the signature's field is cut off$"
+    ):
         parse(cut)
-    with pytest.raises(NotAnOuterBlock):
+    with raises(OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock):
         parse(cut[:-1])
 
 
 def test_bare_genesis_blocks_of_both_chains_are_no_outer_blocks() -> None:
     p_chain = bytes.fromhex("000000000002") + bytes(32) + bytes(8)  # ApricotCommitBlock
     for raw in (p_chain, b"\xf9\x02\x00" + bytes(512)):
-        with pytest.raises(NotAnOuterBlock):
+        with raises(OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock):
             parse(raw)
 
 
 def test_certificate_and_signature_come_together() -> None:
     head = (an_id("parent"), 5, 6, None, b"inner")
-    with pytest.raises(MissingSignature, match=r"^no signature provided when one was expected$"):
+    with raises(
+        OuterBlockReason.MISSING_SIGNATURE,
+        kind=OuterBlockError,
+        match=r"^no signature provided when one was expected$",
+    ):
         parse(encode_signed(*head, certificate=ALICE.certificate))
-    with pytest.raises(UnexpectedSignature, match=r"^signature provided when none was expected$"):
+    with raises(
+        OuterBlockReason.UNEXPECTED_SIGNATURE,
+        kind=OuterBlockError,
+        match=r"^signature provided when none was expected$",
+    ):
         parse(encode_signed(*head, signature=b"!"))
 
 
 def test_a_certificate_is_one_that_nodes_accept() -> None:
     raw = encode_signed(an_id("parent"), 5, 6, None, b"inner", certificate=b"x", signature=b"y")
-    with pytest.raises(InvalidCertificate, match=r"^invalid certificate: malformed certificate$"):
+    with raises(
+        OuterBlockReason.INVALID_CERTIFICATE,
+        kind=OuterBlockError,
+        match=r"^invalid certificate: malformed certificate$",
+    ):
         parse(raw)
 
 
 def test_an_epoch_of_zeros_is_none() -> None:
-    with pytest.raises(ZeroEpoch, match=r"^epoch must not be zero$"):
+    with raises(
+        OuterBlockReason.ZERO_EPOCH, kind=OuterBlockError, match=r"^epoch must not be zero$"
+    ):
         parse(encode_signed(an_id("parent"), 5, 6, Epoch(0, 0, 0), b"inner"))
     assert parse(encode_signed(an_id("parent"), 5, 6, Epoch(0, 0, -1), b"inner")).kind == 2
 
@@ -177,7 +203,11 @@ def test_an_epoch_of_zeros_is_none() -> None:
 )
 def test_heights_have_63_bits(p_chain_height: int, epoch: Epoch | None) -> None:
     raw = encode_signed(an_id("parent"), 5, p_chain_height, epoch, b"inner")
-    with pytest.raises(HeightTooLarge, match=f"^height of more than 63 bits: {2**63}$"):
+    with raises(
+        OuterBlockReason.HEIGHT_TOO_LARGE,
+        kind=OuterBlockError,
+        match=f"^height of more than 63 bits: {2**63}$",
+    ):
         parse(raw)
 
 

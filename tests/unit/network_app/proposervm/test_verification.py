@@ -31,6 +31,7 @@ from tests.builders.outer_blocks import (
     an_id,
     signed,
 )
+from tests.builders.reasons import raises
 
 GENESIS = of_genesis(an_id("genesis"), NOW - 100)
 FIRST_INNER = InnerContext(an_id("inner 1"), GENESIS.inner_id, 1)
@@ -83,38 +84,58 @@ def test_where_nobody_validates_blocks_are_unsigned() -> None:
 def test_another_outer_parent() -> None:
     stranger = an_id("stranger")
     words = f"^outer parentID {stranger} didn't match expected parent {PARENT.outer_id}$"
-    with pytest.raises(errors.WrongParent, match=words):
+    with raises(errors.OuterBlockReason.WRONG_PARENT, kind=errors.OuterBlockError, match=words):
         Case(signed(parent_id=stranger)).verify()
 
 
 @pytest.mark.parametrize("case", [Case(signed()), option()], ids=["signed", "option"])
 def test_another_inner_parent(case: Case) -> None:
     words = f"^inner parentID {PARENT.outer_id} didn't match expected parent {PARENT.inner_id}$"
-    with pytest.raises(errors.WrongInnerParent, match=words):
+    with raises(
+        errors.OuterBlockReason.WRONG_INNER_PARENT, kind=errors.OuterBlockError, match=words
+    ):
         case.with_inner(parent_id=PARENT.outer_id).verify()
 
 
 @pytest.mark.parametrize("case", [Case(signed()), option()], ids=["signed", "option"])
 def test_another_height(case: Case) -> None:
     words = "^block height 6 didn't match expected height 5$"
-    with pytest.raises(errors.WrongInnerHeight, match=words):
+    with raises(
+        errors.OuterBlockReason.WRONG_INNER_HEIGHT, kind=errors.OuterBlockError, match=words
+    ):
         case.with_inner(height=6).verify()
 
 
 def test_a_signed_block_on_a_proposal() -> None:
-    with pytest.raises(errors.OptionExpected, match=r"expected an option of the proposal$"):
+    with raises(
+        errors.OuterBlockReason.OPTION_EXPECTED,
+        kind=errors.OuterBlockError,
+        match=r"expected an option of the proposal$",
+    ):
         Case(signed()).with_parent(options=(INNER.block_id,)).verify()
 
 
 def test_an_options_wrapping_around_another_block() -> None:
-    with pytest.raises(errors.NotAnOption, match=r"^the inner block is no option of the proposal$"):
+    with raises(
+        errors.OuterBlockReason.NOT_AN_OPTION,
+        kind=errors.OuterBlockError,
+        match=r"^the inner block is no option of the proposal$",
+    ):
         option().with_inner(block_id=an_id("stranger")).verify()
 
 
 def test_an_option_on_no_proposal() -> None:
-    with pytest.raises(errors.ProposalExpected, match=r"the parent is no proposal$"):
+    with raises(
+        errors.OuterBlockReason.PROPOSAL_EXPECTED,
+        kind=errors.OuterBlockError,
+        match=r"the parent is no proposal$",
+    ):
         option().with_parent(options=()).verify()
-    with pytest.raises(errors.ProposalExpected, match=r"the parent is no proposal$"):
+    with raises(
+        errors.OuterBlockReason.PROPOSAL_EXPECTED,
+        kind=errors.OuterBlockError,
+        match=r"the parent is no proposal$",
+    ):
         replace(
             option(), block=build_option(GENESIS.outer_id, b"commit"), parent=GENESIS,
             inner=FIRST_INNER,
@@ -125,19 +146,23 @@ def test_an_option_on_no_proposal() -> None:
 def test_a_signed_first_block(*, bootstrapping: bool) -> None:
     case = Case(signed(parent_id=GENESIS.outer_id, epoch=None), GENESIS, FIRST_INNER)
     words = f"^child of a bare block is signed by {ALICE.node_id}$"
-    with pytest.raises(errors.SignedTooEarly, match=words):
+    with raises(errors.OuterBlockReason.SIGNED_TOO_EARLY, kind=errors.OuterBlockError, match=words):
         case.verify(bootstrapping=bootstrapping)
 
 
 def test_a_first_block_with_an_epoch() -> None:
-    with pytest.raises(errors.WrongEpoch, match=r"^epoch mismatch: Epoch\(.*\) != expected None$"):
+    with raises(
+        errors.OuterBlockReason.WRONG_EPOCH,
+        kind=errors.OuterBlockError,
+        match=r"^epoch mismatch: Epoch\(.*\) != expected None$",
+    ):
         first(epoch=Epoch(8, 1, NOW)).verify()
 
 
 @pytest.mark.parametrize("bootstrapping", [False, True])
 def test_a_time_before_the_parents(*, bootstrapping: bool) -> None:
     words = f"^time must monotonically increase: {NOW - 61} < {NOW - 60}$"
-    with pytest.raises(errors.TimeDecreased, match=words):
+    with raises(errors.OuterBlockReason.TIME_DECREASED, kind=errors.OuterBlockError, match=words):
         Case(signed(time=NOW - 61)).verify(bootstrapping=bootstrapping)
 
 
@@ -148,7 +173,7 @@ def test_the_parents_time_is_early_enough() -> None:
 @pytest.mark.parametrize("bootstrapping", [False, True])
 def test_a_lower_p_chain_height(*, bootstrapping: bool) -> None:
     words = "^non monotonically increasing P-chain height: 6 < 7$"
-    with pytest.raises(errors.HeightDecreased, match=words):
+    with raises(errors.OuterBlockReason.HEIGHT_DECREASED, kind=errors.OuterBlockError, match=words):
         Case(signed(p_chain_height=6)).verify(bootstrapping=bootstrapping)
 
 
@@ -156,34 +181,40 @@ def test_a_lower_p_chain_height(*, bootstrapping: bool) -> None:
 def test_a_time_of_the_future(*, bootstrapping: bool) -> None:
     Case(signed(time=NOW + 10)).verify(bootstrapping=bootstrapping)
     words = f"^time is too far advanced: {NOW + 11} > {NOW + 10}$"
-    with pytest.raises(errors.TimeTooAdvanced, match=words):
+    with raises(errors.OuterBlockReason.TIME_TOO_ADVANCED, kind=errors.NotYetValid, match=words):
         Case(signed(time=NOW + 11)).verify(bootstrapping=bootstrapping)
 
 
 def test_a_p_chain_height_that_is_not_there_yet() -> None:
     words = "^block P-chain height larger than current P-chain height: 8 > 7$"
     for case in (Case(signed()), first()):
-        with pytest.raises(errors.HeightNotReached, match=words):
+        with raises(
+            errors.OuterBlockReason.HEIGHT_NOT_REACHED, kind=errors.NotYetValid, match=words
+        ):
             case.verify(p_height=7)
 
 
 def test_what_waiting_heals_is_told_apart() -> None:
-    assert issubclass(errors.TimeTooAdvanced, errors.NotYetValid)
-    assert issubclass(errors.HeightNotReached, errors.NotYetValid)
     for late in (signed(BOB, time=NOW + 99), signed(BOB, p_chain_height=99)):
-        with pytest.raises(errors.UnexpectedProposer):
+        with raises(errors.OuterBlockReason.UNEXPECTED_PROPOSER, kind=errors.OuterBlockError):
             Case(late).verify()
 
 
 def test_another_epoch() -> None:
     after = Case(signed(epoch=NEXT_EPOCH)).with_parent(time=NOW - 40)
     after.verify()
-    with pytest.raises(errors.WrongEpoch, match=r"^epoch mismatch: "):
+    with raises(
+        errors.OuterBlockReason.WRONG_EPOCH, kind=errors.OuterBlockError, match=r"^epoch mismatch: "
+    ):
         Case(signed()).with_parent(time=NOW - 40).verify()
     after.verify(upgrades=Upgrades(epoch_duration=35))
-    with pytest.raises(errors.WrongEpoch, match=r"^epoch mismatch: "):
+    with raises(
+        errors.OuterBlockReason.WRONG_EPOCH, kind=errors.OuterBlockError, match=r"^epoch mismatch: "
+    ):
         after.verify(upgrades=Upgrades(epoch_duration=36))
-    with pytest.raises(errors.WrongEpoch, match=r"!= expected None$"):
+    with raises(
+        errors.OuterBlockReason.WRONG_EPOCH, kind=errors.OuterBlockError, match=r"!= expected None$"
+    ):
         Case(signed()).verify(upgrades=Upgrades(granite_time=NOW + 1))
 
 
@@ -203,9 +234,13 @@ def test_the_height_of_the_inner_block_by_upgrade() -> None:
 
 def test_the_slot_of_somebody_else() -> None:
     words = f"^unexpected proposer for current window: slot 12 expects {ALICE.node_id}$"
-    with pytest.raises(errors.UnexpectedProposer, match=words):
+    with raises(
+        errors.OuterBlockReason.UNEXPECTED_PROPOSER, kind=errors.OuterBlockError, match=words
+    ):
         Case(signed(BOB)).verify()
-    with pytest.raises(errors.UnexpectedProposer, match=words):
+    with raises(
+        errors.OuterBlockReason.UNEXPECTED_PROPOSER, kind=errors.OuterBlockError, match=words
+    ):
         unsigned().verify()
 
 
@@ -219,32 +254,34 @@ def test_slots_are_owned_by_those_who_validate_at_the_parents_height() -> None:
     for time, owner in owners.items():
         by, other = (ALICE, BOB) if owner == ALICE.node_id else (BOB, ALICE)
         Case(signed(by, time=time)).verify(proposers={7: stake}.__getitem__)
-        with pytest.raises(errors.UnexpectedProposer):
+        with raises(errors.OuterBlockReason.UNEXPECTED_PROPOSER, kind=errors.OuterBlockError):
             Case(signed(other, time=time)).verify(proposers={7: stake}.__getitem__)
 
 
 def test_a_signed_block_where_nobody_validates() -> None:
     words = "^proposer mismatch: the block should be unsigned$"
-    with pytest.raises(errors.ProposerMismatch, match=words):
+    with raises(
+        errors.OuterBlockReason.PROPOSER_MISMATCH, kind=errors.OuterBlockError, match=words
+    ):
         Case(signed()).verify(proposers=nobody)
 
 
 @pytest.mark.parametrize("bootstrapping", [False, True])
 def test_a_signature_for_another_chain(*, bootstrapping: bool) -> None:
     words = f"^invalid signature of {ALICE.node_id}$"
-    with pytest.raises(errors.WrongBlockSignature, match=words):
+    with raises(errors.OuterBlockReason.WRONG_SIGNATURE, kind=errors.OuterBlockError, match=words):
         Case(signed(chain_id=an_id("another"))).verify(bootstrapping=bootstrapping)
 
 
 def test_a_signature_of_another_key() -> None:
     mixed = ALICE._replace(key=BOB.key)
     words = f"^invalid signature of {ALICE.node_id}$"
-    with pytest.raises(errors.WrongBlockSignature, match=words):
+    with raises(errors.OuterBlockReason.WRONG_SIGNATURE, kind=errors.OuterBlockError, match=words):
         Case(signed(mixed)).verify()
 
 
 def test_bytes_that_are_no_signature() -> None:
-    with pytest.raises(errors.WrongBlockSignature):
+    with raises(errors.OuterBlockReason.WRONG_SIGNATURE, kind=errors.OuterBlockError):
         Case(replace(signed(), signature=b"no signature")).verify()
 
 
@@ -256,7 +293,7 @@ def test_bytes_that_are_no_signature() -> None:
 def test_while_bootstrapping_nobody_asks_who_proposed_when(block: Any) -> None:
     case = unsigned() if block is HEAD else Case(block)
     case.verify(bootstrapping=True, proposers=never)
-    with pytest.raises(errors.InvalidChild):
+    with pytest.raises(errors.OuterBlockError):
         case.verify()
 
 
@@ -274,14 +311,26 @@ class TestBeforeDurango:
             self.verify(Case(signed(node, time=start)))
             if start > PARENT.time:
                 words = r"^proposer window hasn't started: delay \d+ s < \d+ s$"
-                with pytest.raises(errors.WindowNotStarted, match=words):
+                with raises(
+                    errors.OuterBlockReason.WINDOW_NOT_STARTED,
+                    kind=errors.OuterBlockError,
+                    match=words,
+                ):
                     self.verify(Case(signed(node, time=start - 1)))
 
     def test_after_half_a_minute_anybody_proposes_and_nobody_signs(self) -> None:
         self.verify(unsigned(time=PARENT.time + 30))
-        with pytest.raises(errors.WindowNotStarted, match=r"delay 29 s < 30 s$"):
+        with raises(
+            errors.OuterBlockReason.WINDOW_NOT_STARTED,
+            kind=errors.OuterBlockError,
+            match=r"delay 29 s < 30 s$",
+        ):
             self.verify(unsigned(time=PARENT.time + 29))
-        with pytest.raises(errors.ProposerMismatch, match=r"should be unsigned$"):
+        with raises(
+            errors.OuterBlockReason.PROPOSER_MISMATCH,
+            kind=errors.OuterBlockError,
+            match=r"should be unsigned$",
+        ):
             self.verify(Case(signed(time=PARENT.time + 30)))
 
 

@@ -10,14 +10,12 @@ from chainvm.processing import NotProcessing, UnknownParent
 from network_app.proposervm.block import OuterBlock, OuterOptionBlock
 from network_app.proposervm.epochs import EPOCH_DURATION
 from network_app.proposervm.errors import (
-    HeightNotReached,
-    NotAnOption,
     NotAnOuterBlock,
     NotOurSlot,
     NotWrapped,
-    ProposerMismatch,
-    UnexpectedProposer,
-    WrongInnerParent,
+    NotYetValid,
+    OuterBlockError,
+    OuterBlockReason,
 )
 from network_app.proposervm.ports import Proposal
 from network_app.proposervm.verification import ParentContext
@@ -33,6 +31,7 @@ from tests.builders.chain_vm import (
 )
 from tests.builders.outer_blocks import ALICE, BOB, CHAIN, NOW
 from tests.builders.proposer_vm import Setup, Validators, other
+from tests.builders.reasons import raises
 
 
 def test_a_block_is_wrapped_and_signed_when_it_is_built() -> None:
@@ -149,10 +148,10 @@ def test_a_block_of_another_slot_is_refused() -> None:
     first, second = setup.build("one", "two")
     judge = other(Setup(validators=Validators({BOB.node_id: 1})))
     judge.vm.verify(first, BlockContext(NOW))
-    with pytest.raises(UnexpectedProposer):
+    with raises(OuterBlockReason.UNEXPECTED_PROPOSER, kind=OuterBlockError):
         judge.vm.verify(second, BlockContext(NOW))
     judge.validators.weights = {}
-    with pytest.raises(ProposerMismatch):
+    with raises(OuterBlockReason.PROPOSER_MISMATCH, kind=OuterBlockError):
         judge.vm.verify(second, BlockContext(NOW))
     assert judge.inner.verified == [first.inner.block_id]
 
@@ -172,7 +171,7 @@ def test_a_block_around_one_of_another_branch_is_refused() -> None:
         if block.block_id not in setup.vm:
             setup.vm.verify(block, BlockContext(NOW))
     mixed = ProposerBlock(Setup().build("one", "four")[1].outer, child.inner)
-    with pytest.raises(WrongInnerParent):
+    with raises(OuterBlockReason.WRONG_INNER_PARENT, kind=OuterBlockError):
         setup.vm.verify(mixed, BlockContext(NOW))
 
 
@@ -188,7 +187,7 @@ def test_what_the_chain_refuses_is_not_processing() -> None:
 
 def test_bytes_that_are_no_block() -> None:
     setup = Setup()
-    with pytest.raises(NotAnOuterBlock):
+    with raises(OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock):
         setup.vm.parse(b"nothing")
 
 
@@ -200,7 +199,7 @@ def test_a_proposal_has_two_options_that_nobody_signs() -> None:
     commit, abort = found
     assert isinstance(commit.outer, OuterOptionBlock)
     assert commit.proposer is None
-    with pytest.raises(NotAnOption):
+    with raises(OuterBlockReason.NOT_AN_OPTION, kind=OuterBlockError):
         setup.vm.verify(
             ProposerBlock(abort.outer, TextBlock(proposal.inner.block_id, 3, 0, "no option")),
             BlockContext(NOW),
@@ -333,7 +332,7 @@ def test_a_line_is_verified_whole_or_not_at_all() -> None:
 def test_outer_rules_are_verified_without_what_is_inside() -> None:
     blocks = Setup().build("one", "two")
     judge = Setup(validators=Validators({BOB.node_id: 1}))
-    with pytest.raises(UnexpectedProposer):
+    with raises(OuterBlockReason.UNEXPECTED_PROPOSER, kind=OuterBlockError):
         facts_of(judge, *blocks)
     past = facts_of(judge, *blocks, bootstrapping=True)
     assert [item.outer_id for item in past] == [block.block_id for block in blocks]
@@ -343,7 +342,7 @@ def test_outer_rules_are_verified_without_what_is_inside() -> None:
 def test_a_block_may_name_a_height_that_is_reached_by_then() -> None:
     (block,) = Setup(validators=Validators(height=8)).build("one")
     judge = Setup()
-    with pytest.raises(HeightNotReached):
+    with raises(OuterBlockReason.HEIGHT_NOT_REACHED, kind=NotYetValid):
         facts_of(judge, block)
     assert facts_of(judge, block, reached=8)
     judge.validators.height = 8

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from network_app.config import NetworkConfig
 from network_app.ports import SyncState
 from network_app.sync.batches import Recently, in_messages
-from network_app.sync.errors import BrokenAncestry, ImpossibleHeight, UnparsableBlock, WrongBlock
+from network_app.sync.errors import AncestryReason, BadAncestors, ImpossibleHeight
 from network_app.sync.frontier import FrontierResult, agreed
 from network_app.sync.messages import as_id, split_handler, with_handler
 from network_app.sync.producing import WINDOW, Window
@@ -150,17 +150,20 @@ def test_what_is_right_before_a_fault_is_kept() -> None:
 
     blocks, fault = read_ancestry(chain, [*raws[:3], b"junk", *raws[3:]], wanted, 0, None)
     assert len(blocks) == 3
-    assert isinstance(fault, UnparsableBlock)
+    assert isinstance(fault, BadAncestors)
+    assert fault.reason is AncestryReason.UNPARSABLE
 
     blocks, fault = read_ancestry(chain, [*raws[:3], *raws[4:]], wanted, 0, None)
     assert len(blocks) == 3
-    assert isinstance(fault, BrokenAncestry)
-    assert (fault.parent_id, fault.got) == (id_of(raws[3]), id_of(raws[4]))
+    assert isinstance(fault, BadAncestors)
+    assert fault.reason is AncestryReason.NOT_THE_PARENT
+    assert fault.values == {"parent_id": id_of(raws[3]), "actual": id_of(raws[4])}
 
     blocks, fault = read_ancestry(chain, raws[1:], wanted, 0, None)
     assert blocks == []
-    assert isinstance(fault, WrongBlock)
-    assert (fault.wanted, fault.got) == (wanted, id_of(raws[1]))
+    assert isinstance(fault, BadAncestors)
+    assert fault.reason is AncestryReason.OTHER_BLOCK
+    assert fault.values == {"wanted": wanted, "actual": id_of(raws[1])}
 
 
 def test_heights_have_to_fit() -> None:

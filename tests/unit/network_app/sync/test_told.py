@@ -3,8 +3,9 @@
 import pytest
 
 from network_app.sync.messages import MAX_TOLD, transactions_in
-from network_app.wire.errors import MalformedMessage
+from network_app.wire.errors import UnreadableContent, WireReason
 from network_app.wire.sdk_pb2 import PullGossipResponse, PushGossip
+from tests.builders.reasons import raises
 
 EMPTY = b"\x0a\x00"
 
@@ -27,7 +28,7 @@ def test_so_many_are_read(form: type[PushGossip] | type[PullGossipResponse]) -> 
     ids=["one too many", "an empty one", "cut off", "no field"],
 )
 def test_what_nobody_sends_is_refused(payload: bytes) -> None:
-    with pytest.raises(MalformedMessage):
+    with raises(WireReason.MALFORMED, kind=UnreadableContent):
         transactions_in(payload, PushGossip)
 
 
@@ -38,6 +39,6 @@ def test_a_million_of_nothing_are_never_made(monkeypatch: pytest.MonkeyPatch) ->
     class Form:
         FromString = made.append
 
-    with pytest.raises(MalformedMessage):
+    with raises(WireReason.MALFORMED, kind=UnreadableContent):
         transactions_in(EMPTY * 1_000_000, Form)  # type: ignore[arg-type]
     assert made == []

@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from network_app.wire.errors import MalformedMessage
+from network_app.wire.errors import UnreadableContent, WireReason
 from network_app.wire.fields import count, walk
 from network_app.wire.p2p_pb2 import Chits, GetAccepted, Message
+from tests.builders.reasons import raises
 
 ENOUGH = 1_000
 
@@ -15,14 +16,14 @@ def walked(raw: bytes) -> int | None:
     """Return the number of fields; None if the bytes are malformed."""
     try:
         return sum(1 for _ in walk(raw))
-    except MalformedMessage:
+    except UnreadableContent:
         return None
 
 
 def counted(raw: bytes, most: int = ENOUGH) -> int | None:
     try:
         return count(raw, 0, len(raw), most)
-    except MalformedMessage:
+    except UnreadableContent:
         return None
 
 
@@ -60,5 +61,5 @@ def test_counting_ends_one_above_what_is_wanted() -> None:
     "raw", [b"\x0a", b"\x0a\x80", b"\x0a\x05abc", b"\x08", b"\x02\x00", b"\x0b"]
 )
 def test_what_is_no_field_is_not_counted(raw: bytes) -> None:
-    with pytest.raises(MalformedMessage):
+    with raises(WireReason.MALFORMED, kind=UnreadableContent):
         count(raw, 0, len(raw), ENOUGH)

@@ -5,17 +5,11 @@ from zstandard import ZstdCompressor, ZstdDecompressor
 
 from network_app.wire import framing
 from network_app.wire.errors import (
-    CompressedTwice,
-    FrameTooLarge,
-    MalformedCompression,
-    MalformedMessage,
     MessageTooLarge,
-    NoKind,
-    TooLargeForKind,
-    Unread,
     UnreadableContent,
     UnreadableMessage,
     WireError,
+    WireReason,
 )
 from network_app.wire.framing import MAX_FRAME, PREFIX, decode, encode, frame_size, kind, unpack
 from network_app.wire.p2p_pb2 import (
@@ -29,6 +23,7 @@ from network_app.wire.p2p_pb2 import (
     Pong,
     Put,
 )
+from tests.builders.reasons import raises
 from tests.builders.wire import KINDS, ZSTD_MAGIC, compress, repeated_zeros, wrap
 
 PING = Message(ping=Ping(uptime=99))
@@ -108,7 +103,7 @@ def test_a_frame_may_have_two_mebibytes(prefix: bytes, size: int) -> None:
 @pytest.mark.parametrize("size", [MAX_FRAME + 1, 2**32 - 1])
 def test_a_frame_with_more_is_too_large(size: int) -> None:
     message = f"frame of {size} bytes exceeds the limit of 2097152"
-    with pytest.raises(FrameTooLarge, match=f"^{message}$"):
+    with raises(WireReason.FRAME_TOO_LARGE, kind=WireError, match=f"^{message}$"):
         frame_size(size.to_bytes(4, "big"))
 
 
@@ -127,8 +122,10 @@ def test_the_largest_message_comes_through() -> None:
 
 
 def test_a_larger_message_is_not_sent_though_it_could_be_compressed() -> None:
-    with pytest.raises(
-        MessageTooLarge, match=r"^put of 2097153 bytes exceeds the limit of 2097152$"
+    with raises(
+        WireReason.MESSAGE_TOO_LARGE,
+        kind=MessageTooLarge,
+        match=r"^put of 2097153 bytes exceeds the limit of 2097152$",
     ):
         encode(put_of(MAX_FRAME + 1))
 
@@ -137,12 +134,16 @@ def test_a_message_that_compression_makes_too_large_is_not_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(framing, "MAX_FRAME", 20)
-    with pytest.raises(MessageTooLarge, match=r"^put of \d+ bytes exceeds the limit of 20$"):
+    with raises(
+        WireReason.MESSAGE_TOO_LARGE,
+        kind=MessageTooLarge,
+        match=r"^put of \d+ bytes exceeds the limit of 20$",
+    ):
         encode(Message(put=Put(container=b"no repetition")))
 
 
 def test_nothing_is_no_message_to_send() -> None:
-    with pytest.raises(NoKind, match=r"^message of no known kind$"):
+    with raises(WireReason.NO_KIND, kind=UnreadableMessage, match=r"^message of no known kind$"):
         encode(Message())
 
 
@@ -165,7 +166,7 @@ def test_unknown_fields_are_passed_over() -> None:
     ids=["nothing", "number 33", "gzip", "number 37", "nothing compressed"],
 )
 def test_a_message_of_no_known_kind_is_unreadable(payload: bytes) -> None:
-    with pytest.raises(NoKind, match=r"^message of no known kind$"):
+    with raises(WireReason.NO_KIND, kind=UnreadableMessage, match=r"^message of no known kind$"):
         decode(payload)
 
 
@@ -183,7 +184,7 @@ def test_a_message_of_no_known_kind_is_unreadable(payload: bytes) -> None:
     ids=["half a tag", "cut off", "long", "compressed", "no text"],
 )  # fmt: skip
 def test_what_is_no_protobuf_is_malformed(payload: bytes) -> None:
-    with pytest.raises(MalformedMessage, match=r"^malformed message$"):
+    with raises(WireReason.MALFORMED, kind=UnreadableContent, match=r"^malformed message$"):
         decode(payload)
 
 
@@ -207,7 +208,9 @@ def test_a_field_of_another_form_is_an_unknown_one() -> None:
     ids=["other", "reserved bit", "more after it", "2**64 bytes", "window", "too many"],
 )
 def test_what_is_no_zstd_is_malformed(packed: bytes) -> None:
-    with pytest.raises(MalformedCompression, match=r"^malformed zstd$"):
+    with raises(
+        WireReason.MALFORMED_COMPRESSION, kind=UnreadableContent, match=r"^malformed zstd$"
+    ):
         decode(wrap(packed))
 
 
@@ -244,20 +247,25 @@ def test_content_of_several_zstd_frames_is_one_message() -> None:
     ids=["one byte", "bomb"],
 )
 def test_what_does_not_fit_into_a_frame_is_not_decompressed(packed: bytes) -> None:
-    with pytest.raises(TooLargeForKind, match=r"^put exceeds the limit of 2097152 bytes$"):
+    with raises(
+        WireReason.TOO_LARGE_FOR_KIND,
+        kind=UnreadableContent,
+        match=r"^put exceeds the limit of 2097152 bytes$",
+    ):
         decode(wrap(packed))
 
 
 def test_a_message_compressed_twice_is_unreadable() -> None:
-    with pytest.raises(CompressedTwice, match=r"^message is compressed twice$"):
+    with raises(
+        WireReason.COMPRESSED_TWICE, kind=UnreadableContent, match=r"^message is compressed twice$"
+    ):
         decode(compress(compress(PING.SerializeToString())))
 
 
 def test_every_failure_is_the_wire_s() -> None:
-    for error in (FrameTooLarge, MessageTooLarge, UnreadableMessage):
+    for error in (MessageTooLarge, UnreadableMessage):
         assert error.__bases__ == (WireError,)
-    for error in (Unread, UnreadableContent):
-        assert error.__bases__ == (UnreadableMessage,)
+    assert UnreadableContent.__bases__ == (UnreadableMessage,)
 
 
 def test_containers_keep_their_order() -> None:

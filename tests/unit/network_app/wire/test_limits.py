@@ -6,13 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from network_app.wire.errors import (
-    FrameTooLarge,
-    MalformedMessage,
-    NoKind,
-    TooEarly,
-    TooLargeForKind,
-    TooManyFields,
+    UnreadableContent,
     UnreadableMessage,
+    WireError,
+    WireReason,
 )
 from network_app.wire.framing import COMPRESSED, KINDS, decode, frame_size, parse, unpack
 from network_app.wire.limits import EARLY_KINDS, EARLY_SIZE, LARGEST, LIMITS
@@ -27,6 +24,7 @@ from network_app.wire.p2p_pb2 import (
     PeerList,
     Ping,
 )
+from tests.builders.reasons import raises
 from tests.builders.wire import compress
 
 MILLION = 1_000_000
@@ -60,20 +58,20 @@ def test_every_kind_has_a_limit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("bomb", "error", "words"),
+    ("bomb", "reason", "words"),
     [
-        (content(14, EMPTY_CLAIM * MILLION), TooLargeForKind, "peer_list exceeds the limit of 65536"),
-        (content(13, content(10, b"\1" * 2 * MILLION)), TooLargeForKind, "handshake exceeds"),
-        (content(17, content(4, b"\1" * 2 * MILLION)), TooLargeForKind, "get_accepted_state_summary"),
-        (content(21, b"\x22\x00" * MILLION), TooLargeForKind, "get_accepted exceeds"),
-        (content(24, b"\x1a\x00" * MILLION), TooManyFields, "ancestors has more than 2016 fields"),
-        (content(14, EMPTY_CLAIM * 65), TooManyFields, "peer_list has more than 64 fields"),
-        (content(27, b"\x78\x00" * 17), TooManyFields, "push_query has more than 16 fields"),
-        (content(11, b"") * 9, TooManyFields, "message has more than 8 fields"),
-        (content(14, EMPTY_CLAIM * 65) + content(12, b""), TooManyFields, "peer_list has more"),
-        (content(11, b"") + content(26, bytes(2000)), TooLargeForKind, "ping exceeds"),
-        (content(30, bytes(70_000)), TooLargeForKind, "app_request exceeds the limit of 65536"),
-        (content(500, bytes(2 * MILLION)), NoKind, "message of no known kind"),
+        (content(14, EMPTY_CLAIM * MILLION), WireReason.TOO_LARGE_FOR_KIND, "peer_list exceeds the limit of 65536"),
+        (content(13, content(10, b"\1" * 2 * MILLION)), WireReason.TOO_LARGE_FOR_KIND, "handshake exceeds"),
+        (content(17, content(4, b"\1" * 2 * MILLION)), WireReason.TOO_LARGE_FOR_KIND, "get_accepted_state_summary"),
+        (content(21, b"\x22\x00" * MILLION), WireReason.TOO_LARGE_FOR_KIND, "get_accepted exceeds"),
+        (content(24, b"\x1a\x00" * MILLION), WireReason.TOO_MANY_FIELDS, "ancestors has more than 2016 fields"),
+        (content(14, EMPTY_CLAIM * 65), WireReason.TOO_MANY_FIELDS, "peer_list has more than 64 fields"),
+        (content(27, b"\x78\x00" * 17), WireReason.TOO_MANY_FIELDS, "push_query has more than 16 fields"),
+        (content(11, b"") * 9, WireReason.TOO_MANY_FIELDS, "message has more than 8 fields"),
+        (content(14, EMPTY_CLAIM * 65) + content(12, b""), WireReason.TOO_MANY_FIELDS, "peer_list has more"),
+        (content(11, b"") + content(26, bytes(2000)), WireReason.TOO_LARGE_FOR_KIND, "ping exceeds"),
+        (content(30, bytes(70_000)), WireReason.TOO_LARGE_FOR_KIND, "app_request exceeds the limit of 65536"),
+        (content(500, bytes(2 * MILLION)), WireReason.NO_KIND, "message of no known kind"),
     ],
     ids=[
         "addresses", "proposals", "heights", "IDs", "containers", "a few addresses", "unknown fields",
@@ -82,12 +80,12 @@ def test_every_kind_has_a_limit() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("form", [bytes, compress], ids=["plain", "compressed"])
 def test_bombs_are_refused_without_objects(
-    traced: None, bomb: bytes, form: type[bytes], error: type[UnreadableMessage], words: str
+    traced: None, bomb: bytes, form: type[bytes], reason: WireReason, words: str
 ) -> None:
     payload = form(bomb)
     before, _ = tracemalloc.get_traced_memory()
 
-    with pytest.raises(error, match=f"^{words}"):
+    with raises(reason, kind=UnreadableMessage, match=f"^{words}"):
         unpack(payload)
 
     assert tracemalloc.get_traced_memory()[1] - before < 3 * LARGEST
@@ -97,7 +95,7 @@ def test_a_small_kind_is_not_unpacked_beyond_its_size(traced: None) -> None:
     bomb = compress(content(14, EMPTY_CLAIM * MILLION))
     tracemalloc.reset_peak()
 
-    with pytest.raises(TooLargeForKind):
+    with raises(WireReason.TOO_LARGE_FOR_KIND, kind=UnreadableContent):
         unpack(bomb)
 
     assert tracemalloc.get_traced_memory()[1] < 3 * EARLY_SIZE + len(bomb)
@@ -134,13 +132,21 @@ def test_a_chain_s_message_is_not_read_before_the_handshake(name: str) -> None:
 
     for payload in (message.SerializeToString(), compress(message.SerializeToString())):
         assert parse(unpack(payload)) == message
-        with pytest.raises(TooEarly, match=f"^{name} before the handshake is finished$"):
+        with raises(
+            WireReason.TOO_EARLY,
+            kind=UnreadableMessage,
+            match=f"^{name} before the handshake is finished$",
+        ):
             unpack(payload, early=True)
 
 
 def test_before_the_handshake_frames_are_small() -> None:
     assert frame_size(EARLY_SIZE.to_bytes(4, "big"), early=True) == EARLY_SIZE
-    with pytest.raises(FrameTooLarge, match=r"^frame of 65537 bytes exceeds the limit of 65536$"):
+    with raises(
+        WireReason.FRAME_TOO_LARGE,
+        kind=WireError,
+        match=r"^frame of 65537 bytes exceeds the limit of 65536$",
+    ):
         frame_size((EARLY_SIZE + 1).to_bytes(4, "big"), early=True)
 
 
@@ -150,12 +156,12 @@ def test_before_the_handshake_frames_are_small() -> None:
     ids=["no length", "group", "number 0", "cut off", "eight bytes", "long tag", "form 6"],
 )
 def test_what_is_no_field_is_malformed(malformed: bytes) -> None:
-    with pytest.raises(MalformedMessage, match=r"^malformed message$"):
+    with raises(WireReason.MALFORMED, kind=UnreadableContent, match=r"^malformed message$"):
         unpack(malformed)
 
 
 def test_a_known_number_in_another_form_is_unknown() -> None:
-    with pytest.raises(NoKind):
+    with raises(WireReason.NO_KIND, kind=UnreadableMessage):
         unpack(bytes.fromhex("5805"))
     beside = bytes.fromhex("5805 5d00000000") + Message(ping=Ping(uptime=7)).SerializeToString()
 
