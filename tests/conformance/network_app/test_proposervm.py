@@ -83,7 +83,9 @@ def test_gibberish_is_no_outer_block() -> None:
         OuterBlockReason.OTHER_LAYOUT, kind=NotAnOuterBlock, match=r"^unknown codec version$"
     ) as caught:
         parse(bytes.fromhex(case.values[0]["bytes"]))
-    assert caught.value.reason.reason is codec_errors.CodecReason.UNKNOWN_VERSION
+    cause = caught.value.values["cause"]
+    assert isinstance(cause, CodecError)
+    assert cause.reason is CodecReason.UNKNOWN_VERSION
 
 
 @pytest.mark.parametrize("case", cases("proposer_schedule", rule="Durango"))
