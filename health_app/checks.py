@@ -24,8 +24,7 @@ from health_app.rules import ConsensusLimits, NetworkTraffic, Outstanding, Stand
 from health_app.writing import Writes
 from network_app import selectors as network
 from network_app.consensus.report import ConsensusReport
-from network_app.selectors import HEARTBEAT_TOLERANCE
-from network_app.selectors.network import is_fresh
+from network_app.selectors import HEARTBEAT_TOLERANCE, is_fresh
 from network_app.settings import NetworkSettings
 from platform_app.chain import PlatformChain
 from platform_app.selectors import mempool as platform

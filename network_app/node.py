@@ -14,11 +14,10 @@ from network_app.chains.accepting import Acceptor
 from network_app.chains.backend import ChainBackend
 from network_app.chains.cchain import EvmBackend
 from network_app.chains.chain import NetworkChain
-from network_app.chains.consensus import OuterConsensus
 from network_app.chains.outer_blocks import OuterRows
 from network_app.chains.platform import PlatformBackend
 from network_app.chains.validators import PlatformValidators
-from network_app.chains.voting import VotedConsensus
+from network_app.chains.voting import OuterConsensus, VotedConsensus
 from network_app.chains.wrapping import Wrapper
 from network_app.consensus.runner import Runner
 from network_app.consensus.validators import CurrentValidators, OneValidator

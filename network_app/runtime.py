@@ -1,7 +1,7 @@
 """The network of this node, assembled from the settings, from its start to its stop.
 
 It runs on one event loop: that of a thread in the embedded profile, that of the process `runnetwork` in production.
-`services.records` stores its reports.
+`services` stores its reports.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from cchain_app.services.genesis import genesis_text
 from chaindb import clock
 from chaindb.chains import C_CHAIN, MISSING_VOTES, takes_part
 from chaindb.connections import in_thread, release
-from network_app import addresses
+from network_app import addresses, services
 from network_app.addresses import NodeAddress
 from network_app.chains import voting
 from network_app.chains.validators import ValidatorDirectory
@@ -24,8 +24,7 @@ from network_app.config import UPGRADE_TIME, NetworkConfig
 from network_app.consensus.reporter import ConsensusRecorder
 from network_app.node import NodeNetwork
 from network_app.peers.network import PeerNetwork
-from network_app.services import records
-from network_app.services.records import DatabaseRecords
+from network_app.services import DatabaseRecords
 from network_app.sync.budget import AT_ONCE
 from network_app.sync.router import Beacons, ChainRouter, GenesisBytes
 from platform_app import notifications as platform_notifications
@@ -127,7 +126,7 @@ class RunningNetwork:
             unbind()
             await self._network.stop()
             self._serving.shutdown(wait=False, cancel_futures=True)
-            await in_thread(records.end, self._db)
+            await in_thread(services.end, self._db)
 
     async def _serve(self, work: Callable[..., T], /, *args: object) -> T:
         """Handle a peer's request in the threads reserved for requests, so that blocks do not wait for it."""

@@ -5,8 +5,7 @@ import logging
 from celery import shared_task
 
 from chaindb import clock
-from network_app import selectors
-from network_app.services import records
+from network_app import selectors, services
 from platform_app.apps import platform_chain
 from platform_app.services import uptime
 
@@ -32,7 +31,7 @@ def track_uptime() -> dict[str, int]:
 def measure_bootstrap() -> dict[str, float]:
     """Measure the rate at which the chains approach the frontier, and log the time left."""
     rates: dict[str, float] = {}
-    for row in records.measure(platform_chain().db):
+    for row in services.measure(platform_chain().db):
         rates[row.chain] = row.blocks_per_second or 0.0
         if row.waiting is not None:
             _log.info("%s-Chain waits, %s", row.chain, row.waiting)
@@ -44,7 +43,7 @@ def measure_bootstrap() -> dict[str, float]:
 @shared_task(name="network_app.prune_peers")
 def prune_peers() -> dict[str, int]:
     """Delete nodes that have been gone for long."""
-    return {"forgotten": records.prune(platform_chain().db)}
+    return {"forgotten": services.prune(platform_chain().db)}
 
 
 def _pace(row: selectors.Sync) -> str:

@@ -12,7 +12,7 @@ from explorer_app.selectors import cchain
 from explorer_app.selectors.cchain import PAGE, TransactionRow
 from explorer_app.site import Explorer
 from explorer_app.views.page import cchain_page, list_pages, read_number, rendered, shown_of
-from network_app.selectors import outer
+from network_app.selectors import block_proposer
 from primitives.evm import Address, Hash
 
 _HASH_DIGITS = 66
@@ -79,7 +79,7 @@ def block(site: Explorer, request: HttpRequest, height: str) -> HttpResponse:
         "first": site.evm.first_number,
         "head": chain_blocks.head(site.evm).number,
         "burned": None if block.base_fee is None else block.base_fee * block.gas_used,
-        "proposer": outer.proposer(site.evm.db, "C", block.number),
+        "proposer": block_proposer(site.evm.db, "C", block.number),
         "header": _header(site, bytes(block.header)),
         "rows": lines(site, rows),
         "nothing": "The block has no transactions.",

@@ -11,7 +11,7 @@ from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer
 from explorer_app.views.format import sentence
 from explorer_app.views.page import list_pages, page, read_number, rendered, shown_of
-from network_app.selectors import outer
+from network_app.selectors import block_proposer
 from platform_app.txs.render import render_tx
 from primitives.ids import ID
 
@@ -65,7 +65,7 @@ def block(site: Explorer, request: HttpRequest, text: str) -> HttpResponse:
         section="p-txs",
         found=block,
         tip=tip.height,
-        proposer=outer.proposer(site.platform.db, "P", block.height),
+        proposer=block_proposer(site.platform.db, "P", block.height),
         rows=rows,
         looked_at=str(block.block_id),
         **more,

@@ -12,7 +12,7 @@ from cchain_app.apps import evm_chain
 from health_app.metrics.instruments import counter, gauge
 from network_app import selectors
 from network_app.apps import node_network
-from network_app.selectors.network import is_fresh
+from network_app.selectors import is_fresh
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
 from platform_app.selectors import subnets

@@ -16,11 +16,10 @@ from adminkit.changelist import ListChoice
 from adminkit.identifier_terms import IdentifierTerm
 from adminkit.identifiers import IdentifierAdmin
 from chaindb import clock
-from network_app import selectors
+from network_app import selectors, services
 from network_app.admin import display
 from network_app.models import Peer
-from network_app.services import pardons
-from network_app.services.pardons import PardonRefused
+from network_app.services import PardonRefused
 from platform_app.admin.display import format_fraction
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis
@@ -104,7 +103,7 @@ def _cannot_be_asked(peer: Peer) -> str:
 def _ask_again(peer: Peer) -> str:
     """Request that a benched peer be asked again."""
     try:
-        pardons.pardon(platform_chain().db, peer.node_id)
+        services.pardon(platform_chain().db, peer.node_id)
     except PardonRefused as error:
         raise ActionRefused(f"{error}.") from error
     return f"{peer.node_id} gets requests again on all chains."

@@ -12,14 +12,14 @@ from chaindb import clock
 from chainvm.port import Block, BlockContext, HeadMoved
 from chainvm.processing import NotProcessing, UnknownParent
 from network_app.chains.backend import ChainBackend
-from network_app.chains.consensus import OuterConsensus
 from network_app.chains.outer_blocks import HIGHEST, OuterRows
+from network_app.chains.voting import OuterConsensus
 from network_app.ports import AcceptResult, BlockRef, InvalidBlock, NotYet
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.proposervm.errors import NotYetValid, OuterBlockError, OuterBlockReason
 from network_app.proposervm.verification import ParentContext
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
-from network_app.services import clock as network_clock
+from network_app.services import clock_follows_blocks, move_clock
 from primitives.hashing import sha256
 from primitives.ids import ID, PRIMARY_NETWORK_ID
 
@@ -125,7 +125,7 @@ class Acceptor(Generic[B]):
 
         On a local network with a single block producer the clock follows the blocks.
         """
-        parent, leaps = vm.last, network_clock.follows()
+        parent, leaps = vm.last, clock_follows_blocks()
         found: list[_Verification[B]] = []
         reason: Exception | None = None
         try:
@@ -220,7 +220,7 @@ class Acceptor(Generic[B]):
 
         def written(block_id: ID) -> None:
             if block_id == last.block.block_id and last.now > now:
-                network_clock.follow(last.now)
+                move_clock(last.now)
 
         vm.accept([item.block.block_id for item in verified], written=written)
         return AcceptResult(

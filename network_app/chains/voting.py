@@ -1,30 +1,101 @@
-"""Chains with voting by validators: the consensus for block producers, and the chain for the voting engine."""
+"""Consensus on the blocks of a chain: by one block producer, or by the votes of the validators.
 
+It wraps the blocks of a chain in outer blocks (`chainvm.consensus`), and is the chain for the voting engine.
+"""
+
+import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
 from chaindb import clock
 from chaindb.chains import is_left_out
 from chaindb.connections import OneThread
 from chaindb.events import ChainEvents
-from chainvm.port import Block
+from chainvm.consensus import SoleConsensus
+from chainvm.port import Block, ChainVM
 from network_app import selectors
 from network_app.chains.backend import BuildTiming
-from network_app.chains.consensus import OuterConsensus
 from network_app.chains.outer_blocks import OuterRows
 from network_app.consensus.vm import VotedChain
 from network_app.proposervm.block import SignedBlock
+from network_app.proposervm.errors import NotOurSlot
 from network_app.proposervm.verification import Proposers
-from network_app.proposervm.vm import ProposerBlock
+from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.proposervm.windower import proposer_at, slot_of
-from network_app.services import clock as network_clock
+from network_app.services import clock_follows_blocks, move_clock
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
 
-BLOCKS_WAITING = "consensus.waiting"
-"""Type of the event that a chain may have transactions for a block."""
 B = TypeVar("B", bound=Block)
+
+
+class OuterConsensus(Generic[B]):
+    """Consensus of a single node on a chain with outer blocks; a `chainvm.consensus.Consensus`.
+
+    It is created on first use, so that processes that neither build nor follow blocks read no keys.
+
+    Args:
+        vm: The chain.
+        wrap: Wraps it in the proposer VM. Keys and genesis exist when it is called.
+        building: Counts a block, by its height, as outstanding while it is built and accepted.
+        may_produce: Returns whether this node currently produces the chain's blocks.
+        lock: The lock that is required for work on the chain's VM.
+    """
+
+    decides_alone = True
+
+    def __init__(
+        self,
+        vm: ChainVM[B],
+        wrap: Callable[[ChainVM[B]], ProposerVM[B]],
+        building: Callable[[int], AbstractContextManager[None]],
+        may_produce: Callable[[], bool],
+        lock: FairLock,
+    ) -> None:
+        self.vm = vm
+        self._wrap = wrap
+        self._building = building
+        self._may_produce = may_produce
+        self.lock = lock
+        self._beginning = threading.Lock()
+        self._begun: tuple[ProposerVM[B], SoleConsensus[ProposerBlock[B]]] | None = None
+
+    def begin(self) -> tuple[ProposerVM[B], SoleConsensus[ProposerBlock[B]]]:
+        """Return the chain in its proposer VM, and the consensus on it; create both on the first call."""
+        with self._beginning:
+            if self._begun is None:
+                outer = self._wrap(self.vm)
+                self._begun = (
+                    outer,
+                    SoleConsensus(outer, self._building, self._may_produce, self.lock),
+                )
+            return self._begun
+
+    @property
+    def outer(self) -> ProposerVM[B]:
+        """The chain in its proposer VM; the caller must hold the lock."""
+        return self.begin()[0]
+
+    def produce(self, *, now: int, allow_empty: bool = False) -> B | None:
+        """Build a block, if this node may, accept it with its outer block, and return the inner block."""
+        _, sole = self.begin()
+        try:
+            block = sole.produce(now=now, allow_empty=allow_empty)
+        except NotOurSlot:
+            return None
+        return None if block is None else block.inner
+
+    def produce_line(self, times: Sequence[int]) -> Sequence[B]:
+        """Build a sequence of blocks with their outer blocks, and accept them together; see `SoleConsensus`."""
+        _, sole = self.begin()
+        return [block.inner for block in sole.produce_line(times)]
+
+    def may_produce(self, height: int, now: int) -> bool:
+        """Return whether this node may now produce the block at a height (`now` in Unix seconds)."""
+        del height, now  # a single node produces all blocks, at any time
+        return self._may_produce()
 
 
 class VotedConsensus(Generic[B]):
@@ -105,7 +176,7 @@ class _FollowedTime(Generic[B]):
 
     def __init__(self, consensus: OuterConsensus[B], followed: NodeID | None) -> None:
         self._consensus = consensus
-        self._followed = followed if network_clock.follows() else None
+        self._followed = followed if clock_follows_blocks() else None
         self._offset = clock.offset()
 
     def now(self) -> float:
@@ -123,7 +194,7 @@ class _FollowedTime(Generic[B]):
         block = self._consensus.outer.get_block(block_id)
         block_time = 0 if block is None else self._told_by(block)
         if block_time > clock.now():  # the stored clock, which the other chain may have moved
-            network_clock.follow(block_time)
+            move_clock(block_time)
             self._offset = clock.offset()
 
     def _told_by(self, block: ProposerBlock[B]) -> int:

@@ -1,6 +1,6 @@
 """Outer blocks for accepted blocks that have none, from older versions or from other programs.
 
-Processes that build or follow blocks create the missing ones when they start (`consensus`). From then on each outer
+Processes that build or follow blocks create the missing ones when they start (`voting`). From then on each outer
 block is stored in the transaction that accepts its inner block.
 """
 

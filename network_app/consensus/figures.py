@@ -9,7 +9,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from typing_extensions import override
 
 from chainvm.port import Block
-from network_app.consensus.equivocations import Equivocations
+from network_app.consensus.producers import Equivocations
 from network_app.consensus.report import (
     LATENCIES,
     WORK,

@@ -1,11 +1,15 @@
-"""Answers the queries and block requests that peers send to a chain's engine (snowman.md 8.4, 8.6)."""
+"""The queries and block requests that peers send to a chain's engine, and their answers (snowman.md 8.4, 8.6).
 
+They wait in a queue that is fair between senders: a busy peer cannot delay the others.
+"""
+
+import asyncio
 import logging
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from network_app.consensus.pending_limit import PendingBlocksLimit
-from network_app.consensus.sender import Work
+from network_app.consensus.sender import PendingBlocksLimit, Work
 from network_app.consensus.vm import ThreadedVM
 from network_app.ports import Network
 from network_app.snowman.engine import SnowmanEngine
@@ -15,6 +19,60 @@ from network_app.wire.errors import MessageTooLarge
 from network_app.wire.framing import pack
 from network_app.wire.p2p_pb2 import Get, PullQuery, PushQuery, Put
 from primitives.ids import ID, NodeID
+
+
+class EngineEvent(NamedTuple):
+    """An item of work for the engine."""
+
+    work: Work
+    until: float | None = None
+    """Deadline after which the sender no longer waits for the answer; None: no deadline."""
+    done: asyncio.Future[None] | None = None
+    """Completes when the work is finished or dropped."""
+
+    def settle(self) -> None:
+        """Complete `done`, so that its waiters continue."""
+        if self.done is not None and not self.done.done():
+            self.done.set_result(None)
+
+
+class MessageQueue:
+    """A first-in, first-out queue per sender; senders take turns.
+
+    The queue itself has no limits. A validator's messages are limited by its connection, those of other
+    peers by the budget, answers and failures by the number of open requests.
+    """
+
+    def __init__(self) -> None:
+        self._of: OrderedDict[NodeID, deque[EngineEvent]] = OrderedDict()
+        self._filled = asyncio.Event()
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def add(self, sender: NodeID, arrival: EngineEvent) -> None:
+        """Append an item to the sender's queue."""
+        self._of.setdefault(sender, deque()).append(arrival)
+        self._filled.set()
+
+    async def take(self) -> EngineEvent:
+        """Wait for the next item and return it."""
+        while not self._of:
+            self._filled.clear()
+            await self._filled.wait()
+        sender, waiting = self._of.popitem(last=False)
+        arrival = waiting.popleft()
+        if waiting:
+            self._of[sender] = waiting
+        return arrival
+
+    def clear(self) -> None:
+        """Drop all items and complete their `done`."""
+        while self._of:
+            _, waiting = self._of.popitem()
+            for arrival in waiting:
+                arrival.settle()
+
 
 Question: TypeAlias = PushQuery | PullQuery | Get
 

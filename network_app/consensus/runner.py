@@ -15,22 +15,20 @@ from chainvm.port import Block
 from network_app.config import NetworkConfig
 from network_app.consensus.building import BuildScheduler
 from network_app.consensus.figures import Figures
-from network_app.consensus.following import ProducerHead
-from network_app.consensus.pending_limit import PendingBlocksLimit
-from network_app.consensus.questions import Question, Questions
-from network_app.consensus.queue import EngineEvent, MessageQueue
+from network_app.consensus.producers import ProducerHead
+from network_app.consensus.questions import EngineEvent, MessageQueue, Question, Questions
 from network_app.consensus.report import ConsensusReport, ProducerRewind
-from network_app.consensus.sender import PeerSender, Work
+from network_app.consensus.sender import PeerSender, PendingBlocksLimit, Work
 from network_app.consensus.validators import CurrentValidators
 from network_app.consensus.vm import ThreadedVM, VotedChain
 from network_app.ports import DONE, Network
 from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.parameters import SnowParameters
 from network_app.sync.budget import AnswerBudget, Turn
+from network_app.sync.handler import until_done
 from network_app.sync.messages import ANSWERS
 from network_app.sync.requests import NANOSECONDS, Requests
 from network_app.sync.serving import LONGEST_DEADLINE
-from network_app.sync.supervise import until_done
 from network_app.wire.p2p_pb2 import Get, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
 

@@ -1,4 +1,7 @@
-"""Sends the engine's messages to peers and returns the answers: requests with deadlines (p2p.md 7)."""
+"""Sends the engine's messages to peers and returns the answers: requests with deadlines (p2p.md 7).
+
+Also limits the blocks that wait for their parents, which the sender of such blocks need not have.
+"""
 
 import asyncio
 from collections import Counter
@@ -8,7 +11,6 @@ from typing import Any, TypeAlias
 
 from typing_extensions import override
 
-from network_app.consensus.pending_limit import PendingBlocksLimit
 from network_app.consensus.validators import CurrentValidators
 from network_app.ports import Network
 from network_app.snowman.engine import SnowmanEngine
@@ -17,6 +19,40 @@ from network_app.sync.messages import Answer, as_id, enclose
 from network_app.sync.requests import Requests
 from network_app.wire import p2p_pb2 as p2p
 from primitives.ids import ID, NodeID
+
+MAX_PENDING = 1024
+"""Number of blocks that may wait for their parents. If more are needed, bootstrapping is faster."""
+MAX_PENDING_BYTES = 64 * 1024 * 1024
+"""Total size of these blocks in bytes."""
+
+
+class PendingBlocksLimit:
+    """Decides whether another block may wait for its parent.
+
+    Unspecified: the reference has no limit. Here a block beyond the limit is treated as a failed request,
+    and then all blocks that wait for it are dropped.
+
+    Args:
+        is_validator: Whether a node is a validator, whose blocks are assumed to belong to the chain.
+        on_full: Called when a validator's block exceeds the limit.
+    """
+
+    def __init__(self, is_validator: Callable[[NodeID], bool], on_full: Callable[[], None]) -> None:
+        self._is_validator = is_validator
+        self._on_full = on_full
+
+    def is_left(self, engine: SnowmanEngine[Any], node_id: NodeID) -> bool:
+        """Return whether a block of a node may be taken."""
+        pending = engine.pending.values()
+        if (
+            len(pending) < MAX_PENDING
+            and sum(len(block.raw) for block in pending) < MAX_PENDING_BYTES
+        ):
+            return True
+        if self._is_validator(node_id):
+            self._on_full()
+        return False
+
 
 Work: TypeAlias = Callable[[SnowmanEngine[Any]], Awaitable[None]]
 """An item of work for the engine, called when its turn comes."""

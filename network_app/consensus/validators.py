@@ -12,8 +12,8 @@ from network_app.consensus.report import StakeReport
 from network_app.peers.bench import Bench
 from network_app.ports import ValidatorInfo
 from network_app.snowman.parameters import SnowParameters
+from network_app.snowman.polls import sample
 from network_app.snowman.ports import Validators
-from network_app.snowman.sampling import sample
 from primitives.ids import ID, PRIMARY_NETWORK_ID, NodeID
 
 REFRESH = 1.0

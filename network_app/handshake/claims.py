@@ -1,16 +1,13 @@
 """Signed claims of nodes about their own address, sent by the node itself or by others (p2p.md 4, 5.1, 5.2).
 
-`network_app.gossip.addresses` decides which claims are kept and sent to peers.
+Also the errors of claims and of handshakes. `network_app.gossip` decides which claims are kept and sent to peers.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import TypeAlias
 
-from network_app.handshake.errors import (
-    HandshakeError,
-    HandshakeReason,
-)
 from network_app.wire.p2p_pb2 import ClaimedIpPort
 from primitives import bls
 from primitives.bls import Suite
@@ -18,6 +15,32 @@ from primitives.certificate_keys import PrivateKey, public_key_of, sign, verify
 from primitives.hashing import sha256
 from primitives.identity import CertificateError, node_id_of
 from primitives.ids import ID, NodeID
+from primitives.reasons import ErrorWithReason
+
+
+class HandshakeReason(StrEnum):
+    """A rule that a handshake or a claimed address breaks."""
+
+    WRONG_NETWORK = "network ID {theirs} is not ours, {ours}"
+    CLOCKS_DIFFER = "peer's clock says {theirs}, ours {ours}: too far apart"
+    TOO_MANY_SUBNETS = "peer tracks {count} subnets, more than {limit}"
+    SUBNET_ID_SIZE = "tracked subnet ID has {size} bytes, not 32"
+    CONFLICTING_OPINIONS = "peer supports and objects to ACP {acp}"
+    KNOWN_PEERS = "known peers: {cause}"
+    INCOMPATIBLE_VERSION = "version {version} is not compatible"
+    MALFORMED_BLS_SIGNATURE = "malformed BLS signature of the address"
+    WRONG_BLS_SIGNATURE = "BLS signature of the address is not the validator's"
+    # Of a claimed address, sent by its node or by others.
+    ADDRESS_SIZE = "IP address has {size} bytes, neither 4 nor 16"
+    PORT_ZERO = "port is 0"
+    SIGNED_IN_THE_FUTURE = "address was signed at {timestamp}, but it is {now}"
+    CERTIFICATE = "{cause}"
+    WRONG_TLS_SIGNATURE = "signature of the address is not its node's"
+
+
+class HandshakeError(ErrorWithReason):
+    """An error that closes the connection to the peer that caused it."""
+
 
 IPAddress: TypeAlias = IPv4Address | IPv6Address
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine
 
 from network_app.bloom import BloomError
-from network_app.handshake.errors import HandshakeError
+from network_app.handshake.claims import HandshakeError
 from network_app.peers.dialer import ConnectionLifetime
 from network_app.peers.errors import NotWanted, PeerError, PeerReason, TimedOut
 from network_app.peers.listener import Listener

@@ -8,10 +8,9 @@ import logging
 import time
 from collections.abc import Callable
 
-from network_app.handshake.claims import TOLERANCE
-from network_app.handshake.errors import HandshakeError, HandshakeReason
-from network_app.log_limit import LogLimit
+from network_app.handshake.claims import TOLERANCE, HandshakeError, HandshakeReason
 from network_app.peers.errors import NotWanted, PeerError, PeerReason, TimedOut
+from network_app.peers.throttle import LogLimit
 from network_app.ports import DialFailure
 from network_app.wire.errors import WireError
 from primitives.identity import CertificateError

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from network_app.config import NetworkConfig
 from network_app.peers.counters import Counters
 from network_app.peers.errors import PeerError, PeerReason
-from network_app.peers.read_throttle import ReadThrottle
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import (
     MESSAGE_COST,
@@ -23,6 +22,7 @@ from network_app.peers.throttle import (
     frame_cost,
     unpacking_cost,
 )
+from network_app.peers.unknown_peers import ReadThrottle
 from network_app.ports import DONE, MessageHandler
 from network_app.wire import framing
 from network_app.wire.errors import UnreadableContent, UnreadableMessage

@@ -1,6 +1,6 @@
 """Handshakes and peer lists: this node's claims, checks of other nodes' claims, and gossip of addresses.
 
-`network_app.handshake` has the rules of a handshake, `network_app.gossip.addresses` those of known
+`network_app.handshake` has the rules of a handshake, `network_app.gossip` those of known
 addresses. This module applies them with this node's keys, clock and validators.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from network_app.bloom import BloomFilter
 from network_app.config import NetworkConfig
-from network_app.gossip.addresses import AddressBook
+from network_app.gossip import AddressBook
 from network_app.handshake import handshake as handshakes
 from network_app.handshake.claims import (
     NodeClaim,
@@ -19,8 +19,7 @@ from network_app.handshake.claims import (
     parse_claimed_ip_port,
     verify_bls,
 )
-from network_app.handshake.handshake import PeerVersionInfo
-from network_app.handshake.version import check_compatible
+from network_app.handshake.handshake import PeerVersionInfo, check_compatible
 from network_app.peers.dialer import DialAddress
 from network_app.ports import Directory
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage

@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 
 from network_app.peers.counters import Counters
-from network_app.peers.read_throttle import ReadThrottle
 from network_app.peers.stream import Stream
-from network_app.peers.unknown_peers import SendBufferLimit
+from network_app.peers.unknown_peers import ReadThrottle, SendBufferLimit
 from network_app.wire import framing
 from network_app.wire.errors import MessageTooLarge
 from network_app.wire.framing import PackedMessage

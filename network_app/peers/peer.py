@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from network_app.bloom import EMPTY
 from network_app.config import NetworkConfig
 from network_app.handshake.handshake import PeerVersionInfo
-from network_app.peers.arrivals import prefix_of
 from network_app.peers.counters import Counters
 from network_app.peers.errors import (
     PeerError,
@@ -22,11 +21,11 @@ from network_app.peers.errors import (
 from network_app.peers.incoming import HeldMessage, IncomingMessages, Workload
 from network_app.peers.introductions import Introductions
 from network_app.peers.keepalive import Repeat, Watch
+from network_app.peers.listener import prefix_of
 from network_app.peers.outbox import Outbox
-from network_app.peers.read_throttle import ReadThrottle
 from network_app.peers.stream import Stream
 from network_app.peers.throttle import BytePool
-from network_app.peers.unknown_peers import UnknownPeerLimits
+from network_app.peers.unknown_peers import ReadThrottle, UnknownPeerLimits
 from network_app.ports import Directory, MessageHandler, PeerInfo
 from network_app.wire.framing import PackedMessage
 from network_app.wire.p2p_pb2 import GetPeerList, Handshake, Message, PeerList, Ping, Pong

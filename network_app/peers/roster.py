@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from typing_extensions import override
 
 from network_app.config import NetworkConfig
-from network_app.peers.arrivals import LOOPBACK
 from network_app.peers.errors import (
     NotWanted,
     PeerReason,
 )
+from network_app.peers.listener import LOOPBACK
 from network_app.peers.peer import Peer
 from network_app.ports import PeerInfo
 from primitives.ids import NodeID

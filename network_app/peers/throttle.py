@@ -1,17 +1,41 @@
-"""Rate limits and memory limits for reading from peers (p2p.md 7): reading is delayed, nothing is dropped.
+"""Rate limits and memory limits for reading from peers (p2p.md 7), and a limit on repeated log lines.
 
-`arrivals` decides which connections are accepted.
+Reading is delayed, nothing is dropped. `listener` decides which connections are accepted.
 """
 
 import asyncio
+import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
 from network_app.ports import Directory, ValidatorInfo
+from primitives.bounded_cache import BoundedCache
 from primitives.ids import NodeID
+
+PERIOD = 60.0
+"""Seconds between two log lines on the same subject."""
+MAX_KEYS = 1024
+
+
+class LogLimit:
+    """Allows one log line per minute for each key; the number of remembered keys is limited."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._logged: BoundedCache[Hashable, float] = BoundedCache(MAX_KEYS)
+
+    def allows(self, key: Hashable) -> bool:
+        """Return whether to log a line about `key` now; if so, the next one is allowed a minute later."""
+        now = self._clock()
+        last = self._logged.peek(key)
+        if last is not None and now - last < PERIOD:
+            return False
+        self._logged.put_newest(key, now)
+        return True
+
 
 FRAME_COST = 512
 """Bytes charged for each frame in addition to its size, because small frames cost time."""

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-from network_app.proposervm import signing
 from network_app.proposervm.epochs import NO_EPOCH, Epoch
 from network_app.proposervm.errors import (
     NotAnOuterBlock,
@@ -26,6 +25,8 @@ from network_app.proposervm.layout import (
     WithEpoch,
     WithoutEpoch,
     encode,
+    header,
+    proposer_of,
     read,
 )
 from primitives.certificate_keys import PrivateKey, sign
@@ -124,9 +125,9 @@ def build_signed(
     """
     unsigned = encode_signed(parent_id, time, p_chain_height, epoch, inner, certificate=certificate)
     outer_id = _unsigned_id(unsigned, b"")
-    signature = sign(key, signing.header(chain_id, parent_id, outer_id))
+    signature = sign(key, header(chain_id, parent_id, outer_id))
     raw = unsigned[:-LENGTH] + len(signature).to_bytes(LENGTH, "big") + signature
-    proposer = signing.proposer_of(certificate)
+    proposer = proposer_of(certificate)
     return SignedBlock(
         raw, outer_id, parent_id, inner, time, p_chain_height, epoch, certificate, signature, proposer
     )  # fmt: skip
@@ -206,7 +207,7 @@ def _proposer(layout: WithoutEpoch | WithEpoch) -> NodeID | None:
         return None
     if not layout.signature:
         raise OuterBlockError(OuterBlockReason.MISSING_SIGNATURE)
-    return signing.proposer_of(layout.certificate)
+    return proposer_of(layout.certificate)
 
 
 def _signed_block(

@@ -1,13 +1,19 @@
-"""Byte layout of outer blocks: version, type ID, fields of the linear codec (p2p.md 11.1)."""
+"""The byte layout of outer blocks, their signer, and the message that is signed (p2p.md 11.1).
+
+Layout: version, type ID, fields of the linear codec.
+"""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, TypeAlias, cast
 
 from network_app.proposervm.epochs import I64, Epoch
-from network_app.proposervm.errors import NotAnOuterBlock, OuterBlockReason
-from primitives.codec import INTERFACE, U64, Blob, Codec
+from network_app.proposervm.errors import NotAnOuterBlock, OuterBlockError, OuterBlockReason
+from primitives.certificate_keys import public_key_of, verify
+from primitives.codec import INTERFACE, U64, VERSION, Blob, Codec
 from primitives.codec_errors import CodecError
-from primitives.ids import ID
+from primitives.identity import CertificateError, node_id_of
+from primitives.ids import ID, NodeID
 
 LENGTH = 4
 """Size of a length prefix in bytes."""
@@ -83,3 +89,38 @@ def encode(layout: AnyLayout) -> bytes:
         CodecError: A number does not fit into its field.
     """
     return _CODEC.marshal(layout, _ANY)
+
+
+_REMEMBERED = 1024
+"""Number of certificates whose node ID is cached, because few proposers recur often."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def proposer_of(certificate: bytes) -> NodeID:
+    """Return the node ID of a certificate (DER).
+
+    Raises:
+        OuterBlockError: Nodes do not accept such certificates from each other.
+    """
+    try:
+        public_key_of(certificate)
+    except CertificateError as error:
+        raise OuterBlockError(OuterBlockReason.INVALID_CERTIFICATE, cause=error) from None
+    return node_id_of(certificate)
+
+
+def header(chain_id: ID, parent_id: ID, outer_id: ID) -> bytes:
+    """Return the message that is signed for a block: 98 bytes."""
+    return VERSION + chain_id + parent_id + outer_id
+
+
+def verify_signature(certificate: bytes, message: bytes, signature: bytes) -> None:
+    """Verify a signature by the key of a certificate, which comes from a parsed block.
+
+    Raises:
+        OuterBlockError: Nodes do not accept such certificates from each other, or the signature is by another key or
+            over another message.
+    """
+    proposer = proposer_of(certificate)
+    if not verify(public_key_of(certificate), message, signature):
+        raise OuterBlockError(OuterBlockReason.WRONG_SIGNATURE, proposer=proposer)

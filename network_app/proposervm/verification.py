@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from network_app.proposervm import epochs, signing, windower
+from network_app.proposervm import epochs, windower
 from network_app.proposervm.block import OuterBlock, OuterOptionBlock, SignedBlock
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.errors import (
@@ -15,6 +15,7 @@ from network_app.proposervm.errors import (
     OuterBlockError,
     OuterBlockReason,
 )
+from network_app.proposervm.layout import header, verify_signature
 from primitives.ids import ID, NodeID
 
 MAX_SKEW = 10
@@ -296,5 +297,5 @@ def _verify_signature(block: SignedBlock, parent: ParentContext, chain_id: ID) -
         return
     if parent.p_chain_height is None:
         raise OuterBlockError(OuterBlockReason.SIGNED_TOO_EARLY, proposer=block.proposer)
-    message = signing.header(chain_id, block.parent_id, block.outer_id)
-    signing.verify_signature(block.certificate, message, block.signature)
+    message = header(chain_id, block.parent_id, block.outer_id)
+    verify_signature(block.certificate, message, block.signature)

@@ -4,8 +4,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
-from network_app.proposervm.sampler import WeightedHeap, draw, draw_without_replacement
-from network_app.proposervm.twister import MT19937_64, words, words_of_64
+from network_app.proposervm.sampler import (
+    MT19937_64,
+    WeightedHeap,
+    draw,
+    draw_without_replacement,
+    words,
+    words_of_64,
+)
 from primitives.ids import EMPTY_NODE_ID, ID, NodeID
 
 WINDOW_DURATION = 5

@@ -11,12 +11,11 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 from chainvm.port import Block
 from network_app.snowman.counts import BlockOrigin, Counts, Fetch, IssueSource
-from network_app.snowman.jobs import Jobs, Ready
 from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.polls import PollSet, Votes
 from network_app.snowman.ports import Chits, EngineVM, Sender, Validators
 from network_app.snowman.topological import Topological, VoteDecision
-from network_app.snowman.unverified import UnverifiedBlocks
+from network_app.snowman.waiting_blocks import Jobs, Ready, UnverifiedBlocks
 from primitives.ids import ID, NodeID
 
 B = TypeVar("B", bound=Block)

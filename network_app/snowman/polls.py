@@ -1,13 +1,45 @@
-"""Polls: collect the votes of one sample and detect when further votes change nothing (snowman.md 6)."""
+"""Polls: draw the sampled validators by stake, collect their votes, and detect when further votes change nothing.
 
+Units of stake are drawn without replacement (snowman.md 7); early termination: snowman.md 6.
+"""
+
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
+from random import Random
 
 from network_app.snowman.parameters import SnowParameters
 from network_app.snowman.trie import number_of
 from primitives.ids import ID, NodeID
+
+WIDTH = 128
+"""Random bits per unit: twice the bits of any stake, so that all units are equally likely."""
+MASK = (1 << WIDTH) - 1
+
+
+def sample(weights: Mapping[NodeID, int], k: int, random: Random) -> Counter[NodeID] | None:
+    """Return how often each node was drawn; None if the total stake is below `k` units.
+
+    Args:
+        weights: The current validators' stake in nAVAX, including this node.
+        k: Number of units to draw.
+        random: The generator; must be unpredictable, or the sample is predictable.
+    """
+    ends = list(accumulate(weights.values()))
+    total = ends[-1] if ends else 0
+    if total < k:
+        return None
+    drawn: set[int] = set()
+    while missing := k - len(drawn):
+        # Draw all bits in one call: each call asks the system for secure random numbers, which is slow.
+        bits = random.getrandbits(missing * WIDTH)
+        drawn.update((bits >> WIDTH * place & MASK) % total for place in range(missing))
+    nodes = list(weights)
+    return Counter(nodes[bisect_right(ends, unit)] for unit in drawn)
+
 
 ParentOf = Callable[[ID], ID | None]
 """Returns the parent of a processing block; None for any other."""

@@ -5,8 +5,8 @@ import logging
 import math
 
 from network_app.config import NetworkConfig
-from network_app.log_limit import LogLimit
 from network_app.peers.dialer import BackOff
+from network_app.peers.throttle import LogLimit
 from network_app.ports import AcceptResult, BlockRef, Gathering
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import (
@@ -20,12 +20,11 @@ from network_app.sync.errors import (
     Stuck,
     TooMuchFetched,
 )
-from network_app.sync.executing import FetchedBlockExecutor
 from network_app.sync.fetching import Fetcher
 from network_app.sync.frontier import Frontier, FrontierResult
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.progress import BootstrapProgress
-from network_app.sync.reaching import Reacher
+from network_app.sync.reaching import FetchedBlockExecutor, Reacher
 from network_app.sync.witnesses import Witnesses
 from primitives.ids import ID
 

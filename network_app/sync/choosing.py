@@ -11,8 +11,8 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from typing import NamedTuple
 
-from network_app.log_limit import LogLimit
 from network_app.peers.bench import Bench
+from network_app.peers.throttle import LogLimit
 from network_app.ports import Directory, Network
 from primitives.bounded_cache import BoundedCache
 from primitives.ids import NodeID

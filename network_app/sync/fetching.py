@@ -1,6 +1,6 @@
 """Fetches missing blocks from peers: a single block, or a block with its ancestors (p2p.md 9, step 3).
 
-Fetched blocks are stored until they are executed, up to a limit in bytes.
+The answers are parsed and checked here. Fetched blocks are stored until they are executed, up to a limit in bytes.
 """
 
 import asyncio
@@ -9,9 +9,11 @@ from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
 from network_app.config import NetworkConfig
-from network_app.ports import BlockRef, ParsedBlock
+from network_app.ports import AcceptedChain, BlockRef, InvalidBlock, ParsedBlock
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import (
+    AncestryReason,
+    BadAncestors,
     BlockRefused,
     Forked,
     ImpossibleHeight,
@@ -19,10 +21,60 @@ from network_app.sync.errors import (
     TooMuchFetched,
 )
 from network_app.sync.last_accepted import LastAccepted
-from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import Requests
 from network_app.wire.p2p_pb2 import Ancestors, EngineType, Get, GetAncestors, Put
 from primitives.ids import ID, NodeID
+
+
+class Ancestry(NamedTuple):
+    """Blocks, each the parent of the one before, and the fault of the first bad one."""
+
+    blocks: list[ParsedBlock]
+    fault: BadAncestors | BlockRefused | ImpossibleHeight | None
+
+
+def read_ancestry(
+    chain: AcceptedChain, containers: Sequence[bytes], wanted: ID, floor: int, height: int | None
+) -> Ancestry:
+    """Parse a block and its ancestors as long as they are valid, down to the height above `floor`.
+
+    Blocking: call it in a thread. IDs are hashes, so blocks linked by parent IDs were not forged in transit.
+    `height` is the first block's height if it is known.
+    """
+    blocks: list[ParsedBlock] = []
+    for raw in containers:
+        expected = blocks[-1].height - 1 if blocks else height
+        try:
+            block = _read(chain, raw, blocks[-1] if blocks else None, wanted, expected)
+        except (BadAncestors, BlockRefused) as fault:
+            return Ancestry(blocks, fault)
+        if expected is not None and block.height != expected:
+            return Ancestry(blocks, ImpossibleHeight(block.block_id, block.height, expected))
+        blocks.append(block)
+        if block.height <= floor + 1:
+            break
+    return Ancestry(blocks, None)
+
+
+def _read(
+    chain: AcceptedChain, raw: bytes, child: ParsedBlock | None, wanted: ID, height: int | None
+) -> ParsedBlock:
+    try:
+        block = chain.parse(raw)
+    except InvalidBlock as error:
+        if not error.spoiled and error.block_id == (wanted if child is None else child.parent_id):
+            # It is the requested block, but cannot be parsed here, whichever peer sends it.
+            unread = InvalidBlock(error.block_id, error.height or height, error.reason)
+            raise BlockRefused(unread) from error
+        raise BadAncestors(AncestryReason.UNPARSABLE, cause=error.reason) from error
+    if child is None and block.block_id != wanted:
+        raise BadAncestors(AncestryReason.OTHER_BLOCK, wanted=wanted, actual=block.block_id)
+    if child is not None and block.block_id != child.parent_id:
+        raise BadAncestors(
+            AncestryReason.NOT_THE_PARENT, parent_id=child.parent_id, actual=block.block_id
+        )
+    return block
+
 
 LOOK = 0.5
 """Seconds between checks whether blocks were executed; each check counts all stored blocks."""

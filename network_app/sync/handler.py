@@ -22,12 +22,26 @@ from network_app.sync.progress import BootstrapProgress
 from network_app.sync.pulling import Pulling
 from network_app.sync.requests import Requests
 from network_app.sync.serving import Query, Question, Serving
-from network_app.sync.supervise import until_done
 from network_app.sync.transactions import Gossip
 from network_app.sync.witnesses import Beacons, Witnesses
 from primitives.ids import NodeID
 
+RETRY = 1.0
+"""Seconds after which work that failed unexpectedly is restarted."""
+
 _log = logging.getLogger(__name__)
+
+
+async def until_done(work: Callable[[], Awaitable[None]], name: str) -> None:
+    """Run `work` to completion; restart it after unexpected failures, for example of the database."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            _log.exception("%s: failed and restarts", name)
+        else:
+            return
+        await asyncio.sleep(RETRY)
 
 
 @dataclass(frozen=True, slots=True)

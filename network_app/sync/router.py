@@ -9,8 +9,8 @@ from typing import Any
 from typing_extensions import override
 
 from network_app.config import NetworkConfig
-from network_app.log_limit import LogLimit
 from network_app.peers.bench import Bench
+from network_app.peers.throttle import LogLimit
 from network_app.ports import (
     DONE,
     AcceptedChain,
@@ -21,11 +21,10 @@ from network_app.ports import (
     PeerInfo,
     RunInThread,
 )
-from network_app.sync import applications
-from network_app.sync.applications import GenesisBytes, GenesisTeller
+from network_app.sync import pulling
 from network_app.sync.budget import AnswerBudget, PeerSlots
 from network_app.sync.choosing import PeerSelection
-from network_app.sync.handler import ChainHandler, SharedParts
+from network_app.sync.handler import ChainHandler, SharedParts, until_done
 from network_app.sync.messages import (
     ANSWERS,
     TRANSACTION_GOSSIP,
@@ -34,8 +33,8 @@ from network_app.sync.messages import (
 )
 from network_app.sync.producing import ProducingHandler
 from network_app.sync.progress import ProgressRecorder
+from network_app.sync.pulling import GenesisBytes, GenesisTeller
 from network_app.sync.serving import QUESTIONS
-from network_app.sync.supervise import until_done
 from network_app.sync.voting import TakePart, VotingHandler
 from network_app.sync.witnesses import Beacons
 from network_app.wire.errors import UnreadableContent
@@ -227,7 +226,7 @@ class ChainRouter(MessageHandler):
         await line.serving.answer_in_turn(
             node_id,
             request,
-            lambda: applications.answer(line.pulling, genesis, node_id, request.app_bytes),
+            lambda: pulling.answer(line.pulling, genesis, node_id, request.app_bytes),
         )
 
 

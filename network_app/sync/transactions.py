@@ -9,13 +9,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from network_app.config import NetworkConfig
-from network_app.gossip.transactions import KnownTransactions
+from network_app.gossip import KnownTransactions
 from network_app.ports import Network, NoRoom
-from network_app.sync.batches import Recently, in_messages
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.messages import TRANSACTION_GOSSIP, enclose, with_handler
-from network_app.sync.shares import FairQueue, ReceivedTransaction
+from network_app.sync.tx_queue import FairQueue, ReceivedTransaction, Recently, in_messages
 from network_app.wire.p2p_pb2 import AppGossip
 from network_app.wire.sdk_pb2 import PushGossip
 from primitives.bounded_cache import BoundedCache

@@ -13,9 +13,8 @@ from network_app.config import NetworkConfig
 from network_app.ports import Gathering
 from network_app.sync.choosing import PeerSelection
 from network_app.sync.errors import BlockRefused, PeerGenesisMismatch
-from network_app.sync.last_accepted import LastAccepted
+from network_app.sync.last_accepted import LastAccepted, RejectedBlock, Support
 from network_app.sync.messages import as_id
-from network_app.sync.obstacles import RejectedBlock, Support
 from network_app.sync.requests import Requests, ask_each
 from network_app.wire.p2p_pb2 import Accepted, GetAccepted
 from primitives.ids import EMPTY_ID, ID, NodeID

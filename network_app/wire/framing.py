@@ -16,7 +16,7 @@ from network_app.wire.errors import (
     WireError,
     WireReason,
 )
-from network_app.wire.limits import EARLY_KINDS, EARLY_SIZE, LARGEST, LIMITS
+from network_app.wire.fields import EARLY_KINDS, EARLY_SIZE, LARGEST, LIMITS
 from network_app.wire.p2p_pb2 import Message
 
 PREFIX = 4

@@ -22,8 +22,8 @@ from network_app.handshake.claims import IPAddress, SignedIP, claimed_ip_port, p
 from network_app.handshake.handshake import make
 from network_app.peers.dialer import DialAddress
 from network_app.peers.network import PeerNetwork
-from network_app.peers.read_throttle import UnknownPeers
 from network_app.peers.throttle import BytePool
+from network_app.peers.unknown_peers import UnknownPeers
 from network_app.ports import PeerInfo, ValidatorInfo
 from network_app.wire import framing
 from network_app.wire.p2p_pb2 import (

@@ -13,8 +13,8 @@ from network_app.proposervm.errors import NotOurSlot, OuterBlockError
 from network_app.proposervm.vm import ProposerBlock, ProposerVM
 from network_app.snowman.engine import SnowmanEngine
 from network_app.snowman.parameters import SnowParameters
+from network_app.snowman.polls import sample
 from network_app.snowman.ports import Chits
-from network_app.snowman.sampling import sample
 from network_app.snowman.topological import VoteDecision
 from primitives.ids import ID, NodeID
 from tests.builders.chain_vm import (

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from network_app.proposervm import signing
 from network_app.proposervm.block import (
     OuterBlock,
     OuterOptionBlock,
@@ -20,13 +19,14 @@ from network_app.proposervm.errors import (
     OuterBlockError,
     OuterBlockReason,
 )
+from network_app.proposervm.layout import header, verify_signature
 from network_app.proposervm.windower import (
     MAX_LOOK_AHEAD_SLOTS,
     next_slot,
     proposer_at,
     window_owners,
 )
-from primitives import codec_errors
+from primitives.codec_errors import CodecError, CodecReason
 from primitives.ids import EMPTY_NODE_ID, ID, NodeID
 from tests.builders.reasons import raises
 from tests.conformance.pchain_vectors import cases
@@ -55,18 +55,18 @@ def test_signatures_are_verified_with_the_certificate(case: dict[str, Any]) -> N
         bytes.fromhex(found["certificateDER"]),
         bytes.fromhex(found["signature"]),
     )
-    header = signing.header(
+    message = header(
         ID.parse(case["chainID"]), ID.parse(found["parentID"]), ID.parse(case["blockID"])
     )
 
-    assert header.hex() == case["headerBytes"]
-    signing.verify_signature(certificate, header, signature)
+    assert message.hex() == case["headerBytes"]
+    verify_signature(certificate, message, signature)
     with raises(
         OuterBlockReason.WRONG_SIGNATURE,
         kind=OuterBlockError,
         match=f"^invalid signature of {case['proposer']}$",
     ):
-        signing.verify_signature(certificate, header[:-1] + b"!", signature)
+        verify_signature(certificate, message[:-1] + b"!", signature)
 
 
 def test_an_epoch_of_zeros_is_refused() -> None:

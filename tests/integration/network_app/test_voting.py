@@ -15,7 +15,7 @@ from network_app.apps import node_network
 from network_app.chains.voting import BLOCKS_WAITING
 from network_app.models import SyncPhase
 from network_app.proposervm.windower import WINDOW_DURATION, proposer_at, slot_of
-from network_app.services import clock as network_clock
+from network_app.services import clock_follows_blocks
 from platform_app import tasks as platform_tasks
 from platform_app.apps import platform_chain, platform_runtime
 from platform_app.config import DAY
@@ -157,7 +157,7 @@ def test_among_the_references_nodes_as_many_votes_are_asked_for_as_by_them(
 
 def test_no_clock_is_moved_by_hand_or_by_blocks(voting: World) -> None:
     before = clock.offset()
-    assert not network_clock.follows()
+    assert not clock_follows_blocks()
     with raises(TimeTravelReason.DECIDED_BY_VOTES, kind=ClockNotMovable, match="NODE_CONSENSUS"):
         time_travel(platform_runtime(), 60)
     assert clock.offset() == before

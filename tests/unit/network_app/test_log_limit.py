@@ -1,6 +1,6 @@
 """A log line about the same subject is repeated at most once a minute."""
 
-from network_app.log_limit import MAX_KEYS, LogLimit
+from network_app.peers.throttle import MAX_KEYS, LogLimit
 
 
 class Clock:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from network_app.snowman.parameters import SnowParameters
-from network_app.snowman.snowflake import Snowflake, UnarySnowflake
+from network_app.snowman.trie import Snowflake, UnarySnowflake
 
 C = TypeVar("C")
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from network_app.snowman.snowflake import Snowflake, UnarySnowflake
+from network_app.snowman.trie import Snowflake, UnarySnowflake
 from tests.conformance.network_app.snowman.snowball import Snowball, UnarySnowball
 from tests.conformance.network_app.snowman.vectors import parameters, snowman_cases
 

@@ -11,7 +11,7 @@ from network_app.chains.chain import NetworkChain
 from network_app.ports import InvalidBlock
 from network_app.proposervm.block import SignedBlock, parse
 from network_app.sync.errors import AncestryReason, BadAncestors, BlockRefused
-from network_app.sync.reading import read_ancestry
+from network_app.sync.fetching import read_ancestry
 from primitives.hashing import sha256
 from primitives.ids import ID
 from tests.integration.network_app.world import (

@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from network_app import selectors
-from network_app.selectors import HEARTBEAT_TOLERANCE, Uptimes
-from network_app.selectors.peers import ConnectedStake
+from network_app.selectors import HEARTBEAT_TOLERANCE, ConnectedStake, Uptimes
 from platform_app.memory.stakers import CurrentSet
 from platform_app.selectors import stakers
 from tests.builders import network_rows, own_node

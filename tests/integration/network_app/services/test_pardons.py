@@ -11,12 +11,12 @@ from django.test.utils import CaptureQueriesContext
 from chaindb.database import Database
 from network_app.models import NetworkStatus, Peer
 from network_app.ports import NetworkTotals
-from network_app.services.pardons import (
+from network_app.services import (
+    DatabaseRecords,
     PardonReason,
     PardonRefused,
     pardon,
 )
-from network_app.services.records import DatabaseRecords
 from primitives.ids import NodeID
 from tests.builders import network_rows
 from tests.builders.network_rows import ago

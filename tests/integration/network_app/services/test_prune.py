@@ -3,9 +3,8 @@
 import pytest
 
 from chaindb.database import Database
-from network_app import selectors
+from network_app import selectors, services
 from network_app.models import Peer
-from network_app.services import records
 from network_app.store import peers
 from primitives.ids import NodeID
 from tests.builders import network_rows
@@ -31,7 +30,7 @@ def test_who_was_not_seen_for_a_month_is_forgotten() -> None:
     gone(1, 31)
     gone(2, 29)
 
-    assert records.prune(Database()) == 1
+    assert services.prune(Database()) == 1
 
     assert left() == {node(2)}
 
@@ -41,7 +40,7 @@ def test_who_is_connected_stays_however_old_the_row(monkeypatch: pytest.MonkeyPa
     network_rows.report()
     network_rows.peer(node(1), last_seen=network_rows.ago(40 * DAY))
 
-    assert records.prune(Database()) == 0
+    assert services.prune(Database()) == 0
 
     assert selectors.connected_ids() == {node(1)}
 
@@ -51,6 +50,6 @@ def test_of_too_many_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -
     for number, days in ((1, 4), (2, 3), (3, 2), (4, 1)):
         gone(number, days)
 
-    assert records.prune(Database()) == 2
+    assert services.prune(Database()) == 2
 
     assert left() == {node(3), node(4)}

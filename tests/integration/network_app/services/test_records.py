@@ -6,11 +6,10 @@ import pytest
 from django.db import DatabaseError
 
 from chaindb.database import Database
-from network_app import selectors
+from network_app import selectors, services
 from network_app.models import ChainSync, NetworkStatus, Peer
 from network_app.ports import NetworkTotals, PeerInfo, SyncState
-from network_app.services import records
-from network_app.services.records import DatabaseRecords
+from network_app.services import DatabaseRecords
 from network_app.store import peers
 from primitives.ids import NodeID
 from tests.builders import network_rows
@@ -67,7 +66,7 @@ def test_at_its_end_nobody_is_connected() -> None:
     network_rows.report(connected=1)
     network_rows.peer(NODE)
 
-    records.end(Database())
+    services.end(Database())
 
     assert selectors.connected_ids() == frozenset()
 
@@ -79,7 +78,7 @@ def test_progress_is_written_and_measured() -> None:
     ChainSync.objects.update(measured_at=network_rows.ago(10))
     reports.sync("C", SyncState(bootstrapped=False, height=30, target_height=90))
 
-    (row,) = records.measure(Database())
+    (row,) = services.measure(Database())
 
     assert row.blocks_per_second == pytest.approx(2.0)
     assert row.seconds_left == pytest.approx(30.0)
@@ -94,8 +93,8 @@ def test_whoever_writes_takes_turns_with_others_of_its_process(
 
     reports.begin()
     reports.peers([info()], TOTALS, {}, known=4)
-    records.measure(db)
-    records.prune(db)
-    records.end(db)
+    services.measure(db)
+    services.prune(db)
+    services.end(db)
 
     assert turns == [db] * 5

@@ -7,7 +7,7 @@ import pytest
 from chaindb.database import Database
 from network_app import selectors
 from network_app.models import BlockDecision
-from network_app.services.records import DatabaseRecords
+from network_app.services import DatabaseRecords
 from tests.builders import network_rows
 from tests.builders.consensus_report import REPORT, decided, node_id
 

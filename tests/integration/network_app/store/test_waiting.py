@@ -14,7 +14,7 @@ from health_app.metrics import network as metrics
 from network_app import selectors, tasks
 from network_app.management.commands import bootstrap_progress
 from network_app.ports import DialFailure, Gathering, NetworkTotals, SyncState
-from network_app.services.records import DatabaseRecords
+from network_app.services import DatabaseRecords
 from network_app.store import sync
 from tests.builders import health_checks as checks
 from tests.builders import network_rows

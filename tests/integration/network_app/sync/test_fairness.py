@@ -8,7 +8,7 @@ import pytest
 from network_app.ports import NoRoom
 from network_app.sync import producing
 from network_app.sync.messages import enclose, with_handler
-from network_app.sync.shares import ReceivedTransaction
+from network_app.sync.tx_queue import ReceivedTransaction
 from network_app.wire.framing import MAX_FRAME, PackedMessage
 from network_app.wire.p2p_pb2 import AppGossip, Chits, GetAncestors, Message, PullQuery, PushQuery
 from network_app.wire.sdk_pb2 import PushGossip

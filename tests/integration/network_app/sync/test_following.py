@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from network_app.consensus import pending_limit
+from network_app.consensus import sender
 from network_app.sync import producing
 from network_app.wire.p2p_pb2 import Chits, Message, PullQuery, PushQuery
 from primitives.ids import ID, NodeID
@@ -79,7 +79,7 @@ async def test_a_lossy_wire_with_jitter_brings_all_blocks() -> None:
 async def test_a_node_that_was_cut_off_for_long_bootstraps_anew(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pending_limit, "MAX_PENDING", 50)
+    monkeypatch.setattr(sender, "MAX_PENDING", 50)
     world, producer, follower = pair()
     async with running(producer, follower):
         await until(follower.follows)

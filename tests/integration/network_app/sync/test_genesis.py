@@ -6,10 +6,10 @@ from collections.abc import Mapping
 import pytest
 
 from network_app.ports import PeerInfo
-from network_app.sync.applications import GenesisBytes, GenesisTeller
 from network_app.sync.errors import UnusableGenesis
 from network_app.sync.genesis import GenesisAnswer, GenesisFetcher
 from network_app.sync.messages import GENESIS, enclose, with_handler
+from network_app.sync.pulling import GenesisBytes, GenesisTeller
 from network_app.wire.p2p_pb2 import AppRequest, AppResponse, Message
 from primitives.ids import NodeID
 from tests.builders.memory_network import World, node_id, until

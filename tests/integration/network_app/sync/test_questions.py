@@ -9,10 +9,10 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.peers.bench import Bench
 from network_app.ports import PeerInfo
-from network_app.sync.applications import GenesisBytes, GenesisTeller
 from network_app.sync.budget import PeerSlots
 from network_app.sync.genesis import GenesisFetcher
 from network_app.sync.messages import Answer, enclose
+from network_app.sync.pulling import GenesisBytes, GenesisTeller
 from network_app.sync.requests import Requests
 from network_app.sync.router import Beacons, ChainRouter
 from network_app.wire.framing import PackedMessage

@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from network_app.bloom import EMPTY
-from network_app.sync import shares, transactions
+from network_app.sync import transactions, tx_queue
 from network_app.sync.messages import (
     NOT_A_VALIDATOR,
     NOT_REGISTERED,
@@ -327,8 +327,8 @@ async def test_floods_of_transactions_are_kept_within_bounds() -> None:
             payload = PushGossip(gossip=raws).SerializeToString()
             message = AppGossip(chain_id=bytes(32), app_bytes=with_handler(0, payload))
             await one.engine.handle(two.node_id, Message(app_gossip=message))
-            assert len(gossip._received) <= shares.MOST
-            assert gossip._received.size <= shares.MAX_BYTES
+            assert len(gossip._received) <= tx_queue.MOST
+            assert gossip._received.size <= tx_queue.MAX_BYTES
             if at % 10 == 0:
                 await asyncio.sleep(0.01)
         assert len(gossip._foreign) <= transactions.REMEMBERED

@@ -2,7 +2,7 @@
 
 import pytest
 
-from network_app.consensus.equivocations import BLOCKS, SHOWN, SLOTS, Equivocations
+from network_app.consensus.producers import BLOCKS, SHOWN, SLOTS, Equivocations
 from network_app.proposervm.ports import Proposal
 from tests.builders.chain_vm import GENESIS, text_block
 from tests.builders.voting import PEERS

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from network_app.consensus.following import ProducerHead
+from network_app.consensus.producers import ProducerHead
 from network_app.consensus.report import ProducerRewind
 from network_app.snowman.parameters import ONE_VOTE
 from network_app.snowman.topological import Topological

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from network_app.consensus.queue import EngineEvent, MessageQueue
+from network_app.consensus.questions import EngineEvent, MessageQueue
 from network_app.snowman.engine import SnowmanEngine
 from tests.builders.voting import PEERS
 

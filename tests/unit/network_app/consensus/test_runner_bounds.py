@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from network_app.consensus.pending_limit import MAX_PENDING, PendingBlocksLimit
+from network_app.consensus.sender import MAX_PENDING, PendingBlocksLimit
 from network_app.sync.budget import Turn
 from network_app.wire import p2p_pb2 as p2p
 from primitives.ids import ID

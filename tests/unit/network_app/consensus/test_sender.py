@@ -5,8 +5,14 @@ from typing import Any
 
 import pytest
 
-from network_app.consensus.pending_limit import PendingBlocksLimit
-from network_app.consensus.sender import MAX_GETS, PAUSE, PeerSender, Work, read_chits
+from network_app.consensus.sender import (
+    MAX_GETS,
+    PAUSE,
+    PeerSender,
+    PendingBlocksLimit,
+    Work,
+    read_chits,
+)
 from network_app.consensus.validators import CurrentValidators
 from network_app.peers.bench import Bench
 from network_app.snowman.ports import Chits

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from network_app.bloom import EMPTY, BloomFilter
-from network_app.gossip.addresses import AddressBook
+from network_app.gossip import AddressBook
 from network_app.handshake.claims import NodeClaim, SignedIP, gossip_id
 from primitives.ids import NodeID
 

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.bloom import EMPTY, BloomFilter
-from network_app.gossip.transactions import PULL_SIZE, KnownTransactions
+from network_app.gossip import PULL_SIZE, KnownTransactions
 from primitives.ids import ID
 from tests.searching import cases
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from network_app.handshake import claims
-from network_app.handshake.claims import SignedIP
-from network_app.handshake.errors import (
+from network_app.handshake.claims import (
     HandshakeError,
     HandshakeReason,
+    SignedIP,
 )
 from network_app.wire.p2p_pb2 import ClaimedIpPort
 from primitives import bls

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from network_app.bloom import EMPTY, BloomFilter, SaltedBloom
-from network_app.handshake import errors
-from network_app.handshake.handshake import PeerVersionInfo, check, make, read_filter
-from network_app.handshake.version import PROTOCOL
+from network_app.handshake import claims
+from network_app.handshake.handshake import PROTOCOL, PeerVersionInfo, check, make, read_filter
 from network_app.wire.framing import PREFIX, decode, encode
 from network_app.wire.p2p_pb2 import BloomFilter as FilterMessage
 from network_app.wire.p2p_pb2 import Client, GetPeerList, Handshake, Message
@@ -57,8 +56,8 @@ def checked(handshake: Handshake, **conditions: Any) -> PeerVersionInfo:
     return check(handshake, **(defaults | conditions))
 
 
-def refused(reason: errors.HandshakeReason, message: str) -> Any:
-    return raises(reason, kind=errors.HandshakeError, match=f"^{re.escape(message)}$")
+def refused(reason: claims.HandshakeReason, message: str) -> Any:
+    return raises(reason, kind=claims.HandshakeError, match=f"^{re.escape(message)}$")
 
 
 def test_what_we_tell_is_believed_by_others() -> None:
@@ -91,7 +90,7 @@ def test_what_we_tell_is_believed_by_others() -> None:
 
 
 def test_rule_1_the_network_is_ours() -> None:
-    with refused(errors.HandshakeReason.WRONG_NETWORK, "network ID 1 is not ours, 12345"):
+    with refused(claims.HandshakeReason.WRONG_NETWORK, "network ID 1 is not ours, 12345"):
         checked(told(network_id=1))
 
 
@@ -101,7 +100,7 @@ def test_rule_2_clocks_differ_by_a_minute_at_most(apart: int) -> None:
 
     checked(told(my_time=NOW + apart))
     with refused(
-        errors.HandshakeReason.CLOCKS_DIFFER,
+        claims.HandshakeReason.CLOCKS_DIFFER,
         f"peer's clock says {NOW + further}, ours {NOW}: too far apart",
     ):
         checked(told(my_time=NOW + further))
@@ -109,7 +108,7 @@ def test_rule_2_clocks_differ_by_a_minute_at_most(apart: int) -> None:
 
 def test_rule_2_the_tolerance_is_a_setting() -> None:
     checked(told(my_time=NOW + 90), clock_tolerance=90)
-    with raises(errors.HandshakeReason.CLOCKS_DIFFER, kind=errors.HandshakeError):
+    with raises(claims.HandshakeReason.CLOCKS_DIFFER, kind=claims.HandshakeError):
         checked(told(my_time=NOW + 91), clock_tolerance=90)
 
 
@@ -118,14 +117,14 @@ def test_rule_3_at_most_16_subnets_are_tracked() -> None:
 
     # the first is the Primary Network, which is always included
     assert checked(told(tracked_subnets=subnets[:16])).tracked_subnets == tuple(subnets[1:16])
-    with refused(errors.HandshakeReason.TOO_MANY_SUBNETS, "peer tracks 17 subnets, more than 16"):
+    with refused(claims.HandshakeReason.TOO_MANY_SUBNETS, "peer tracks 17 subnets, more than 16"):
         checked(told(tracked_subnets=subnets))
 
 
 @pytest.mark.parametrize("size", [0, 31, 33])
 def test_rule_3_a_subnet_has_32_bytes(size: int) -> None:
     with refused(
-        errors.HandshakeReason.SUBNET_ID_SIZE, f"tracked subnet ID has {size} bytes, not 32"
+        claims.HandshakeReason.SUBNET_ID_SIZE, f"tracked subnet ID has {size} bytes, not 32"
     ):
         checked(told(tracked_subnets=[SUBNET, bytes(size)]))
 
@@ -138,7 +137,7 @@ def test_rule_3_a_subnet_counts_once() -> None:
 
 def test_rule_4_opinions_do_not_conflict() -> None:
     with refused(
-        errors.HandshakeReason.CONFLICTING_OPINIONS, "peer supports and objects to ACP 23"
+        claims.HandshakeReason.CONFLICTING_OPINIONS, "peer supports and objects to ACP 23"
     ):
         checked(told(supported_acps=[77, 23], objected_acps=[23, 77, 5]), debated_acps={5, 23, 77})
 
@@ -169,7 +168,7 @@ def test_rule_5_known_peers_may_be_absent() -> None:
     ids=["empty", "no entries", "salt"],
 )
 def test_rule_5_known_peers_are_a_filter(known: FilterMessage, message: str) -> None:
-    with refused(errors.HandshakeReason.KNOWN_PEERS, message):
+    with refused(claims.HandshakeReason.KNOWN_PEERS, message):
         checked(told(known_peers=known))
 
 
@@ -179,21 +178,21 @@ def test_the_filter_of_a_later_request_may_not_be_absent() -> None:
     assert read_filter(GetPeerList(known_peers=sent).known_peers) == BloomFilter(
         EMPTY.seeds, EMPTY.entries, b"salt"
     )
-    with raises(errors.HandshakeReason.KNOWN_PEERS, kind=errors.HandshakeError):
+    with raises(claims.HandshakeReason.KNOWN_PEERS, kind=claims.HandshakeError):
         read_filter(GetPeerList().known_peers)
 
 
 @pytest.mark.parametrize("size", [0, 5, 15])
 def test_rule_6_the_address_has_4_or_16_bytes(size: int) -> None:
     with refused(
-        errors.HandshakeReason.ADDRESS_SIZE, f"IP address has {size} bytes, neither 4 nor 16"
+        claims.HandshakeReason.ADDRESS_SIZE, f"IP address has {size} bytes, neither 4 nor 16"
     ):
         checked(told(ip_addr=bytes(size)))
 
 
 @pytest.mark.parametrize("port", [0, 0x20000])
 def test_rule_6_the_port_is_not_0(port: int) -> None:
-    with refused(errors.HandshakeReason.PORT_ZERO, "port is 0"):
+    with refused(claims.HandshakeReason.PORT_ZERO, "port is 0"):
         checked(told(ip_port=port))
 
 
@@ -209,7 +208,7 @@ def test_rule_7_the_address_was_not_signed_in_the_future() -> None:
                  ip_bls_sig=ahead.bls_signature))  # fmt: skip
 
     with refused(
-        errors.HandshakeReason.SIGNED_IN_THE_FUTURE,
+        claims.HandshakeReason.SIGNED_IN_THE_FUTURE,
         f"address was signed at {NOW + 61}, but it is {NOW}",
     ):
         checked(told(ip_signing_time=NOW + 61))
@@ -231,14 +230,14 @@ def test_rule_7_the_address_may_have_been_signed_long_ago() -> None:
 )
 def test_rule_8_the_address_is_signed_with_the_certificate_s_key(changes: dict[str, Any]) -> None:
     with refused(
-        errors.HandshakeReason.WRONG_TLS_SIGNATURE, "signature of the address is not its node's"
+        claims.HandshakeReason.WRONG_TLS_SIGNATURE, "signature of the address is not its node's"
     ):
         checked(told(**changes))
 
 
 def test_rule_8_the_certificate_is_that_of_the_connection() -> None:
     with refused(
-        errors.HandshakeReason.WRONG_TLS_SIGNATURE, "signature of the address is not its node's"
+        claims.HandshakeReason.WRONG_TLS_SIGNATURE, "signature of the address is not its node's"
     ):
         checked(told(), certificate_der=OTHER.identity.certificate_der)
 
@@ -249,7 +248,7 @@ def test_rule_8_the_certificate_is_that_of_the_connection() -> None:
 @pytest.mark.parametrize("key", [None, PEER.bls_public_key], ids=["anybody", "validator"])
 def test_rule_9_the_bls_signature_is_one_of_somebody(signature: bytes, key: bytes | None) -> None:
     with refused(
-        errors.HandshakeReason.MALFORMED_BLS_SIGNATURE, "malformed BLS signature of the address"
+        claims.HandshakeReason.MALFORMED_BLS_SIGNATURE, "malformed BLS signature of the address"
     ):
         checked(told(ip_bls_sig=signature), validator_key=key)
 
@@ -259,7 +258,7 @@ def test_rule_10_the_version_is_compatible() -> None:
 
     assert checked(told(client=old), upgraded=False).version.minor == 13
     with refused(
-        errors.HandshakeReason.INCOMPATIBLE_VERSION, "version avalanchego/1.13.5 is not compatible"
+        claims.HandshakeReason.INCOMPATIBLE_VERSION, "version avalanchego/1.13.5 is not compatible"
     ):
         checked(told(client=old))
 
@@ -268,7 +267,7 @@ def test_rule_10_the_version_is_compatible() -> None:
 def test_rule_11_a_validator_signs_with_its_bls_key(signature: bytes) -> None:
     checked(told(ip_bls_sig=signature), validator_key=None)
     with refused(
-        errors.HandshakeReason.WRONG_BLS_SIGNATURE,
+        claims.HandshakeReason.WRONG_BLS_SIGNATURE,
         "BLS signature of the address is not the validator's",
     ):
         checked(told(ip_bls_sig=signature))
@@ -295,6 +294,6 @@ def test_nothing_that_is_told_fails_otherwise(message: Message, data: st.DataObj
     for handshake in (mixed, message.handshake):
         try:
             facts = checked(handshake, validator_key=None)
-        except errors.HandshakeError:
+        except claims.HandshakeError:
             continue
         assert facts.claim == CLAIM

@@ -2,8 +2,8 @@
 
 import pytest
 
-from network_app.handshake.errors import HandshakeError, HandshakeReason
-from network_app.handshake.version import PROTOCOL, ReleaseVersion, check_compatible
+from network_app.handshake.claims import HandshakeError, HandshakeReason
+from network_app.handshake.handshake import PROTOCOL, ReleaseVersion, check_compatible
 from network_app.wire.p2p_pb2 import Client
 from tests.builders.reasons import raises
 

@@ -8,7 +8,7 @@ import pytest
 
 from network_app.config import NetworkConfig
 from network_app.peers import errors
-from network_app.peers.arrivals import LOOPBACK, Arrivals, prefix_of
+from network_app.peers.listener import LOOPBACK, Arrivals, prefix_of
 from tests.builders.reasons import raises
 
 CONFIG = NetworkConfig(

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from network_app.bloom import BloomError, BloomReason
-from network_app.handshake.errors import (
+from network_app.handshake.claims import (
     HandshakeError,
     HandshakeReason,
 )

@@ -3,8 +3,8 @@
 import pytest
 
 from network_app.config import NetworkConfig
-from network_app.peers import read_throttle
-from network_app.peers.read_throttle import RECENT, ReadThrottle, UnknownPeers
+from network_app.peers import unknown_peers
+from network_app.peers.unknown_peers import RECENT, ReadThrottle, UnknownPeers
 
 CONFIG = NetworkConfig(
     network_id=1, peer_rate=400, stranger_rate=50, strangers_rate=100, peer_burst=200
@@ -13,7 +13,7 @@ CONFIG = NetworkConfig(
 
 @pytest.fixture(autouse=True)
 def _small_bursts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_throttle, "MIN_BURST", 20)
+    monkeypatch.setattr(unknown_peers, "MIN_BURST", 20)
 
 
 class Paces:

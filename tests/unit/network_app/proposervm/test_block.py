@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from network_app.proposervm import signing
 from network_app.proposervm.block import (
     OuterBlock,
     SignedBlock,
@@ -22,6 +21,7 @@ from network_app.proposervm.errors import (
     OuterBlockError,
     OuterBlockReason,
 )
+from network_app.proposervm.layout import header, proposer_of, verify_signature
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hashing import sha256
 from tests.builders.outer_blocks import (
@@ -223,11 +223,11 @@ def test_a_block_names_its_type() -> None:
 
 
 def test_proposers_are_remembered_in_bounds() -> None:
-    signing.proposer_of.cache_clear()
+    proposer_of.cache_clear()
     for block in (signed(), signed(BOB), signed()):
         assert isinstance(parse(block.raw), SignedBlock)
 
-    info = signing.proposer_of.cache_info()
+    info = proposer_of.cache_info()
     assert (info.misses, info.currsize) == (2, 2)
     assert info.maxsize is not None
 
@@ -242,9 +242,9 @@ def test_a_signed_block_is_read_as_it_was_built() -> None:
 def test_a_signature_is_over_chain_parent_and_block() -> None:
     block = signed()
 
-    assert signing.header(CHAIN, block.parent_id, block.outer_id) == (
+    assert header(CHAIN, block.parent_id, block.outer_id) == (
         b"\0\0" + CHAIN + block.parent_id + block.outer_id
     )
-    message = signing.header(CHAIN, block.parent_id, block.outer_id)
+    message = header(CHAIN, block.parent_id, block.outer_id)
     assert len(message) == 98
-    signing.verify_signature(block.certificate, message, block.signature)
+    verify_signature(block.certificate, message, block.signature)

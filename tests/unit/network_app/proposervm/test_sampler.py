@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from network_app.proposervm.sampler import WeightedHeap, draw, draw_without_replacement
-from network_app.proposervm.twister import MT19937_64, words
+from network_app.proposervm.sampler import (
+    MT19937_64,
+    WeightedHeap,
+    draw,
+    draw_without_replacement,
+    words,
+)
 from primitives.uint64 import Overflow
 from tests.searching import cases
 

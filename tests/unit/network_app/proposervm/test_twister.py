@@ -4,7 +4,7 @@ from itertools import islice
 
 import pytest
 
-from network_app.proposervm.twister import MT19937, MT19937_64, Variant, words, words_of_64
+from network_app.proposervm.sampler import MT19937, MT19937_64, Variant, words, words_of_64
 
 DEFAULT_SEED = 5489
 

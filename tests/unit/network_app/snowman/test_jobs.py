@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from network_app.snowman.jobs import Jobs, Ready
-from network_app.snowman.unverified import UnverifiedBlocks
+from network_app.snowman.waiting_blocks import Jobs, Ready, UnverifiedBlocks
 from primitives.ids import ID
 
 

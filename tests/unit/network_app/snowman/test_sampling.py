@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from network_app.snowman.sampling import sample
+from network_app.snowman.polls import sample
 from primitives.ids import NodeID
 
 

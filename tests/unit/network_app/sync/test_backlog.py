@@ -12,7 +12,7 @@ from network_app.sync import fetching
 from network_app.sync.errors import TooMuchFetched
 from network_app.sync.fetching import Backlog
 from network_app.sync.last_accepted import LastAccepted
-from network_app.wire.limits import LARGEST
+from network_app.wire.fields import LARGEST
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
 from tests.builders.memory_network import until
 

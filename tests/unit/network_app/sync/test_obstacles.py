@@ -1,6 +1,6 @@
 """The lifetime of an obstacle that stops a chain."""
 
-from network_app.sync.obstacles import Obstacle
+from network_app.sync.last_accepted import Obstacle
 
 
 def test_an_obstacle_lapses_once_nobody_names_it() -> None:

@@ -9,11 +9,10 @@ import pytest
 from network_app.config import NetworkConfig
 from network_app.ports import BlockRef, ParsedBlock
 from network_app.sync.errors import NoAgreement
-from network_app.sync.executing import FetchedBlockExecutor
 from network_app.sync.frontier import FrontierResult
 from network_app.sync.last_accepted import LastAccepted
 from network_app.sync.progress import BootstrapProgress
-from network_app.sync.reaching import Reacher
+from network_app.sync.reaching import FetchedBlockExecutor, Reacher
 from network_app.sync.witnesses import Beacons
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, id_of

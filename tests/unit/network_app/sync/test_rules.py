@@ -6,15 +6,15 @@ from hypothesis import strategies as st
 
 from network_app.config import NetworkConfig
 from network_app.ports import SyncState
-from network_app.sync.batches import Recently, in_messages
 from network_app.sync.errors import AncestryReason, BadAncestors, ImpossibleHeight
+from network_app.sync.fetching import read_ancestry
 from network_app.sync.frontier import FrontierResult, agreed
 from network_app.sync.messages import as_id, split_handler, with_handler
 from network_app.sync.producing import WINDOW, Window
 from network_app.sync.progress import ProgressRecorder
 from network_app.sync.pulling import HOUR, HourlyLimit
-from network_app.sync.reading import read_ancestry
 from network_app.sync.requests import AdaptiveTimeout
+from network_app.sync.tx_queue import Recently, in_messages
 from primitives.ids import ID, NodeID
 from tests.builders.memory_chain import MemoryChain, block_bytes, id_of
 from tests.searching import cases

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from network_app.sync.shares import FairQueue, ReceivedTransaction
+from network_app.sync.tx_queue import FairQueue, ReceivedTransaction
 from primitives.ids import NodeID
 from tests.searching import cases
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from network_app.wire.errors import UnreadableMessage, WireError
+from network_app.wire.fields import LIMITS
 from network_app.wire.framing import (
     MAX_FRAME,
     PREFIX,
@@ -16,7 +17,6 @@ from network_app.wire.framing import (
     parse,
     unpack,
 )
-from network_app.wire.limits import LIMITS
 from network_app.wire.p2p_pb2 import Message
 from tests.builders.wire import KINDS, ZSTD_MAGIC, any_message, compress, wrap
 

@@ -1,14 +1,47 @@
-"""Detects proposers that sign two different blocks for one slot (snowman.md 14.8)."""
+"""Detects block producers that went back on their blocks: two blocks signed for one slot, or a database that was rewound."""
 
 import logging
 from collections import deque
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from chainvm.port import Block
-from network_app.consensus.report import Equivocation
+from network_app.consensus.report import Equivocation, ProducerRewind
 from network_app.proposervm.ports import Proposal
+from network_app.snowman.topological import Topological
 from primitives.bounded_cache import BoundedCache
 from primitives.ids import ID, NodeID
+
+
+class ProducerHead:
+    """Detects whether the producer has rewound blocks that it had accepted."""
+
+    def __init__(self) -> None:
+        self._found: tuple[ProducerRewind, ID] | None = None
+        """The contradiction, and the last block accepted here when it was detected."""
+
+    def look(
+        self, frontiers: Mapping[NodeID, tuple[ID, int]], tree: Topological
+    ) -> ProducerRewind | None:
+        """Return the producer's block that contradicts the last block accepted here, or None.
+
+        After a rewind the producer may reach a greater height again. That does not clear the
+        contradiction, as long as none of its new blocks is accepted here.
+
+        Args:
+            frontiers: Last accepted blocks of the validators, with heights, as they last reported them.
+            tree: The blocks accepted here.
+        """
+        last, height = tree.last_accepted, tree.last_height
+        if self._found is not None and self._found[1] != last:
+            self._found = None
+        for producer, (accepted_id, accepted_height) in frontiers.items():
+            if accepted_id == last:
+                self._found = None
+            elif accepted_height <= height:
+                self._found = ProducerRewind(producer, accepted_id, accepted_height, height), last
+        return None if self._found is None else self._found[0]
+
 
 SLOTS = 1024
 """Number of slots whose blocks are remembered."""

@@ -1,14 +1,81 @@
-"""Reports of the network's process for the other processes: `ports.Records`."""
+"""Use cases of the network: one function, one transaction.
 
+The clock of a local network follows the time of the blocks (design 8). The network's process stores its reports for
+the other processes (`ports.Records`). The bench of peers is in the memory of that process, so an operator's pardon of
+a benched peer is passed to it as a row.
+"""
+
+import logging
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
+from enum import StrEnum
 
+from django.conf import settings
+
+from chaindb import clock
 from chaindb.database import Database
+from network_app import selectors
 from network_app.consensus.report import ConsensusReport, DecidedBlock
 from network_app.ports import DialFailure, NetworkTotals, PeerInfo, SyncState
 from network_app.selectors import Sync
 from network_app.store import consensus, peers, sync
 from primitives.ids import NodeID
+from primitives.networks import MAINNET, TESTNET
+from primitives.reasons import ErrorWithReason
+
+_log = logging.getLogger(__name__)
+
+
+def clock_follows_blocks() -> bool:
+    """Return whether this node's clock follows the time of the blocks.
+
+    Unspecified: staking time travel affects a whole network. The block producer moves its clock, and its
+    followers learn that from the blocks. There is no time travel on public networks or if the validators vote.
+    """
+    return (
+        settings.NODE.common.network_id not in {MAINNET, TESTNET} and not settings.NODE.common.votes
+    )
+
+
+def move_clock(time: int) -> None:
+    """Move the clock forward to an accepted block's time, if it is behind.
+
+    Call this in the transaction in which the block is accepted.
+    """
+    behind = clock.reach(time)
+    if behind:
+        _log.info("the clock follows the producer's: %d s forward", behind)
+
+
+class PardonReason(StrEnum):
+    """A reason why a pardon has no effect."""
+
+    # The peer is not benched, or is not connected.
+    NOT_BENCHED = "{node_id} is not benched"
+    # The network's process does not report; if it has ended, its bench is lost.
+    NO_REPORT = "the network's process is silent, and who is benched is in its memory"
+
+
+class PardonRefused(ErrorWithReason):
+    """A pardon without effect; the message gives the reason."""
+
+
+def pardon(db: Database, node_id: NodeID) -> None:
+    """Request that a peer be asked again on all chains; the network's process executes it at its next report.
+
+    If the peer is gone by then, the request is dropped.
+
+    Raises:
+        PardonRefused: The network's process does not report, or its last report says that the peer is not benched or
+            not connected.
+    """
+    reported = selectors.status()
+    if reported is None or not selectors.is_fresh(reported):
+        raise PardonRefused(PardonReason.NO_REPORT)
+    with db.atomic(durable=True):
+        if not peers.pardon(node_id):
+            raise PardonRefused(PardonReason.NOT_BENCHED, node_id=node_id)
+
 
 DECISIONS = 10_000
 """Number of decisions to keep if no setting specifies it."""

@@ -1,1 +1,0 @@
-"""Use cases of the network: one function, one transaction."""
