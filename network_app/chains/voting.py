@@ -28,6 +28,8 @@ from network_app.services import clock_follows_blocks, move_clock
 from primitives.fair_lock import FairLock
 from primitives.ids import ID, NodeID
 
+BLOCKS_WAITING = "consensus.waiting"
+"""Type of the event that a chain may have transactions for a block."""
 B = TypeVar("B", bound=Block)
 
 

@@ -104,7 +104,7 @@ async def test_a_lost_peer_is_told_of_and_dialled_until_it_is_back() -> None:
     ):
         await eventually(lambda: one.knows(first))
         await first.network.stop()
-        await eventually(lambda: one.ended["NOT_REACHED"] > 0)
+        await eventually(lambda: one.ended["NotReached"] > 0)
         assert one.recorder.events[-1] == ("disconnected", first.node_id)
         assert not one.network.connected()
 
@@ -130,7 +130,7 @@ async def test_another_node_at_a_tracked_address_is_taken_too() -> None:
 async def test_a_node_does_not_talk_to_itself() -> None:
     port = free_port()
     async with running(node(0), port=port, tracked=((LOOPBACK, port),)) as same:
-        await eventually(lambda: same.ended["SELF_CONNECTION"] == 2)
+        await eventually(lambda: same.ended["SelfConnection"] == 2)
 
         await eventually(lambda: not same.network._dialer._tasks)  # it is not dialled again
         assert not same.recorder.events
@@ -140,7 +140,7 @@ async def test_one_connection_to_a_node_is_enough() -> None:
     async with running(node(0)) as one:
         by_name = ("localhost", one.network.port)
         async with running(node(1), tracked=(one.address, by_name)) as two:
-            await eventually(lambda: two.ended["ALREADY_CONNECTED"] > 0)
+            await eventually(lambda: two.ended["AlreadyConnected"] > 0)
             await eventually(lambda: two.knows(one) and one.knows(two))
 
             assert len(one.network.connected()) == len(two.network.connected()) == 1
@@ -237,7 +237,7 @@ async def test_two_connections_that_came_at_once_are_reduced_to_the_one_of_the_s
                     await second.finish_handshake()
                     await eventually(one.network.connected)
                     assert [peer.outbound for peer in one.network.roster] == [False]
-                assert one.ended["ALREADY_CONNECTED"] == 1
+                assert one.ended["AlreadyConnected"] == 1
 
 
 async def test_where_nobody_answers_in_time_is_dialled_again() -> None:
@@ -249,21 +249,21 @@ async def test_where_nobody_answers_in_time_is_dialled_again() -> None:
             one_more.setblocking(False)
             one_more.connect_ex(full.getsockname())
         async with running(node(0), tracked=(full.getsockname(),), dial_timeout=0.05) as one:
-            await eventually(lambda: one.ended["NOT_REACHED"] >= 2)
+            await eventually(lambda: one.ended["NotReached"] >= 2)
         for one_more in filling:
             one_more.close()
 
 
 async def test_a_name_that_is_none_is_not_reached() -> None:
     async with running(node(0), tracked=((f"{'a' * 64}.invalid", 1),)) as one:
-        await eventually(lambda: one.ended["NOT_REACHED"] >= 2)
+        await eventually(lambda: one.ended["NotReached"] >= 2)
 
 
 async def test_dials_are_so_many_a_second() -> None:
     nobody = tuple((LOOPBACK, 1) for _ in range(5))
     began = time.monotonic()
     async with running(node(0), tracked=nobody, dials_per_second=4) as one:
-        await eventually(lambda: one.ended["NOT_REACHED"] >= 7)
+        await eventually(lambda: one.ended["NotReached"] >= 7)
         # Four without waiting, and three after a quarter of a second each.
         assert time.monotonic() - began >= 0.75
 

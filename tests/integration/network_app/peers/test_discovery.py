@@ -97,7 +97,7 @@ async def test_who_validates_no_more_is_not_dialled_again() -> None:
     async with running(node(0), validators) as one:
         async with running(node(1), validators, tracked=(one.address,)) as two:
             await eventually(lambda: one.knows(two))
-        await eventually(lambda: one.ended["NOT_REACHED"] >= 2)
+        await eventually(lambda: one.ended["NotReached"] >= 2)
 
         one.directory.facts.clear()
 
@@ -115,7 +115,7 @@ async def test_a_node_that_moved_is_dialled_at_its_new_address() -> None:
         now = int(time.time())
         await peer.finish_handshake()
         peer.send(peer_list(passed_on(node(1), 1, now - 10)))
-        await eventually(lambda: one.ended["NOT_REACHED"] == 1)
+        await eventually(lambda: one.ended["NotReached"] == 1)
 
         peer.send(peer_list(passed_on(node(1), two.network.port, now - 5)))
 
@@ -140,12 +140,12 @@ async def test_an_older_address_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"signature": b"\x30\x00"}, "WRONG_TLS_SIGNATURE"),
-        ({"ip_port": 1}, "WRONG_TLS_SIGNATURE"),
-        ({"timestamp": 2**40}, "SIGNED_IN_THE_FUTURE"),
-        ({"x509_certificate": b"none"}, "CERTIFICATE"),
-        ({"ip_addr": b"abc"}, "ADDRESS_SIZE"),
-        ({"ip_port": 0}, "PORT_ZERO"),
+        ({"signature": b"\x30\x00"}, "WrongTlsSignature"),
+        ({"ip_port": 1}, "WrongTlsSignature"),
+        ({"timestamp": 2**40}, "SignedInTheFuture"),
+        ({"x509_certificate": b"none"}, "Certificate"),
+        ({"ip_addr": b"abc"}, "AddressSize"),
+        ({"ip_port": 0}, "PortZero"),
     ],
 )
 async def test_who_passes_on_what_cannot_be_loses_the_connection(
@@ -223,7 +223,7 @@ async def test_a_question_with_a_filter_that_is_none_ends_the_connection(
         peer.send(Message(get_peer_list=GetPeerList(known_peers=known)))
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["KNOWN_PEERS"] == 1)
+        await eventually(lambda: one.ended["KnownPeers"] == 1)
 
 
 async def test_validators_are_asked_for_addresses_again_and_again() -> None:

@@ -68,14 +68,14 @@ async def test_connections_without_tls_are_few_and_short() -> None:
             )
         listener = one.network._listener
         assert listener.half_open <= 16
-        await eventually(lambda: one.ended["TOO_MANY_HALF_OPEN"] >= 484 - one.ended["TLS_TOO_SLOW"])
+        await eventually(lambda: one.ended["TooManyHalfOpen"] >= 484 - one.ended["TlsTooSlow"])
         assert listener.inside <= 16
 
         await assert_serves(one)  # they do not keep others out
 
         await eventually(lambda: one.ended.total() >= 500 and listener.half_open == 0)
-        assert set(one.ended) <= {"TOO_MANY_HALF_OPEN", "TLS_TOO_SLOW", "CONNECTION_LOST"}
-        assert one.ended["TLS_TOO_SLOW"] < 250  # some arrive after others have been closed
+        assert set(one.ended) <= {"TooManyHalfOpen", "TlsTooSlow", "ConnectionLost"}
+        assert one.ended["TlsTooSlow"] < 250  # some arrive after others have been closed
         for _, writer in opened:
             writer.transport.abort()
 
@@ -85,7 +85,7 @@ async def test_so_many_connections_a_second_and_no_more() -> None:
         opened = await asyncio.gather(
             *[asyncio.open_connection(*one.address) for _ in range(200)]
         )  # fmt: skip
-        await eventually(lambda: one.ended["TOO_MANY_ARRIVALS"] >= 100)
+        await eventually(lambda: one.ended["TooManyArrivals"] >= 100)
         for _, writer in opened:
             writer.transport.abort()
 
@@ -112,7 +112,7 @@ async def test_five_hundred_nodes_that_connect_find_as_many_places_as_there_are(
         kept = AsyncExitStack()
         for number in range(500):
             await _try_to_connect(kept, one, node(100 + number % 50))
-        turned_away = ("TOO_MANY_INBOUND", "ALREADY_CONNECTED", "TOO_MANY_HALF_OPEN")
+        turned_away = ("TooManyInbound", "AlreadyConnected", "TooManyHalfOpen")
         await eventually(
             lambda: sum(one.ended[reason] for reason in turned_away) >= 400, str(one.ended)
         )

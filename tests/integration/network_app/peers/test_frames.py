@@ -47,7 +47,7 @@ async def test_a_frame_that_is_announced_too_large_ends_the_connection(size: int
         peer.writer.write(size.to_bytes(4, "big"))
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["FRAME_TOO_LARGE"] == 1)
+        await eventually(lambda: one.ended["FrameTooLarge"] == 1)
 
 
 async def test_any_message_may_come_compressed() -> None:

@@ -49,31 +49,31 @@ async def assert_refused(one: Running, reason: str) -> None:
 @pytest.mark.parametrize(
     ("changes", "reason", "said"),
     [
-        ({"network_id": 1}, "WRONG_NETWORK", f"network ID 1 is not ours, {NETWORK_ID}"),
-        ({"my_time": 1_000_000}, "CLOCKS_DIFFER", "peer's clock says 1000000"),
-        ({"my_time": FUTURE}, "CLOCKS_DIFFER", "too far apart"),
-        ({"tracked_subnets": [bytes([n]) * 32 for n in range(17)]}, "TOO_MANY_SUBNETS", "17"),
-        ({"tracked_subnets": [bytes(31)]}, "SUBNET_ID_SIZE", "31 bytes, not 32"),
-        ({"known_peers": BloomFilter(filter=b"\x11")}, "KNOWN_PEERS", "17 hashes"),
+        ({"network_id": 1}, "WrongNetwork", f"network ID 1 is not ours, {NETWORK_ID}"),
+        ({"my_time": 1_000_000}, "ClocksDiffer", "peer's clock says 1000000"),
+        ({"my_time": FUTURE}, "ClocksDiffer", "too far apart"),
+        ({"tracked_subnets": [bytes([n]) * 32 for n in range(17)]}, "TooManySubnets", "17"),
+        ({"tracked_subnets": [bytes(31)]}, "SubnetIdSize", "31 bytes, not 32"),
+        ({"known_peers": BloomFilter(filter=b"\x11")}, "KnownPeers", "17 hashes"),
         (
             {"known_peers": BloomFilter(filter=bytes(EMPTY), salt=bytes(33))},
-            "KNOWN_PEERS",
+            "KnownPeers",
             "salt of 33 bytes",
         ),
-        ({"ip_addr": bytes(5)}, "ADDRESS_SIZE", "IP address has 5 bytes"),
-        ({"ip_port": 65536}, "PORT_ZERO", "port is 0"),
-        ({"ip_signing_time": FUTURE}, "SIGNED_IN_THE_FUTURE", f"signed at {FUTURE}"),
-        ({"ip_node_id_sig": b"\x30\x00"}, "WRONG_TLS_SIGNATURE", "is not its node's"),
-        ({"ip_port": 9652}, "WRONG_TLS_SIGNATURE", "signature of the address"),
-        ({"ip_bls_sig": bytes(96)}, "MALFORMED_BLS_SIGNATURE", "malformed BLS signature"),
-        ({"ip_bls_sig": None}, "MALFORMED_BLS_SIGNATURE", "malformed BLS signature"),
+        ({"ip_addr": bytes(5)}, "AddressSize", "IP address has 5 bytes"),
+        ({"ip_port": 65536}, "PortZero", "port is 0"),
+        ({"ip_signing_time": FUTURE}, "SignedInTheFuture", f"signed at {FUTURE}"),
+        ({"ip_node_id_sig": b"\x30\x00"}, "WrongTlsSignature", "is not its node's"),
+        ({"ip_port": 9652}, "WrongTlsSignature", "signature of the address"),
+        ({"ip_bls_sig": bytes(96)}, "MalformedBlsSignature", "malformed BLS signature"),
+        ({"ip_bls_sig": None}, "MalformedBlsSignature", "malformed BLS signature"),
         (
             {"client": Client(name="avalanchego", major=1, minor=13, patch=9)},
-            "INCOMPATIBLE_VERSION",
+            "IncompatibleVersion",
             "version avalanchego/1.13.9 is not compatible",
         ),
-        ({"client": Client(name="x", major=2)}, "INCOMPATIBLE_VERSION", "x/2.0.0"),
-        ({"client": None}, "INCOMPATIBLE_VERSION", "/0.0.0"),
+        ({"client": Client(name="x", major=2)}, "IncompatibleVersion", "x/2.0.0"),
+        ({"client": None}, "IncompatibleVersion", "/0.0.0"),
     ],
 )  # fmt: skip
 async def test_a_wrong_handshake_ends_the_connection(
@@ -95,7 +95,7 @@ async def test_a_validator_signs_its_address_with_its_own_bls_key() -> None:
         peer.send(peer.handshake())
 
         assert await peer.ended()
-        await assert_refused(one, "WRONG_BLS_SIGNATURE")
+        await assert_refused(one, "WrongBlsSignature")
 
 
 async def test_a_validator_with_its_own_key_is_welcome() -> None:
@@ -123,7 +123,7 @@ async def test_who_becomes_a_validator_is_checked_again_before_a_ping() -> None:
         validators.facts = {peer.node_id: ValidatorInfo(1, node(5).identity.bls_public_key)}
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["WRONG_BLS_SIGNATURE"] == 1)
+        await eventually(lambda: one.ended["WrongBlsSignature"] == 1)
         assert one.recorder.events[-1] == ("disconnected", peer.node_id)
 
 
@@ -140,7 +140,7 @@ async def test_a_version_is_checked_again_before_a_ping() -> None:
         assert one.network._running is not None
         one.network._running.lives._context.introductions._wall = lambda: upgrade
         assert await peer.ended()
-        await eventually(lambda: one.ended["INCOMPATIBLE_VERSION"] == 1)
+        await eventually(lambda: one.ended["IncompatibleVersion"] == 1)
 
 
 async def test_what_a_handshake_says_is_shown() -> None:
@@ -218,7 +218,7 @@ async def test_a_second_handshake_ends_the_connection() -> None:
         peer.send(peer.handshake())
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["SECOND_HANDSHAKE"] == 1)
+        await eventually(lambda: one.ended["SecondHandshake"] == 1)
 
 
 async def test_a_handshake_has_to_be_finished_in_time() -> None:
@@ -226,4 +226,4 @@ async def test_a_handshake_has_to_be_finished_in_time() -> None:
         peer.send(peer.handshake())
 
         assert await peer.ended()
-        await assert_refused(one, "HANDSHAKE_TOO_SLOW")
+        await assert_refused(one, "HandshakeTooSlow")

@@ -50,7 +50,7 @@ async def test_more_than_all_uptime_ends_the_connection() -> None:
         peer.send(Message(ping=Ping(uptime=101)))
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["UPTIME_TOO_HIGH"] == 1)
+        await eventually(lambda: one.ended["UptimeTooHigh"] == 1)
 
 
 async def test_pings_keep_a_quiet_connection() -> None:
@@ -72,7 +72,7 @@ async def test_a_peer_that_falls_silent_is_not_kept(begun: bytes) -> None:
         peer.writer.write(begun)
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["NOTHING_READ"] == 1)
+        await eventually(lambda: one.ended["NothingRead"] == 1)
 
 
 async def test_while_this_node_lets_a_peer_wait_it_is_not_silent() -> None:
@@ -88,7 +88,7 @@ async def test_while_this_node_lets_a_peer_wait_it_is_not_silent() -> None:
         await eventually(lambda: one.network.counters.received.messages.total() == 4)
         async with running(node(2), tracked=(one.address,), ping_interval=0.1) as two:
             await eventually(lambda: two.network.counters.received.messages["pong"] >= 30)
-        assert one.ended["NOTHING_READ"] == 0
+        assert one.ended["NothingRead"] == 0
 
         one.recorder.release.set()
 
@@ -115,7 +115,7 @@ async def test_a_peer_that_takes_nothing_is_not_kept() -> None:
         life = next(iter(one.network._running.lives._tasks.values()))  # type: ignore[union-attr]
         assert life.unsent < (2 << 20) + len(framing.encode(large))
         assert one.network.totals().send_failures == 1
-        while one.ended["NOTHING_TAKEN"] == 0:
+        while one.ended["NothingTaken"] == 0:
             peer.send(Message(ping=Ping()))  # the peer is not silent
             await asyncio.sleep(0.05)
         assert one.network.totals().send_failures > 1  # the messages in the queue

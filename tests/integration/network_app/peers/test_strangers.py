@@ -59,7 +59,7 @@ async def test_who_sends_bombs_is_not_kept(early: bool) -> None:  # noqa: FBT001
         peer.writer.write(framed(BOMB))
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["TOO_MANY_UNREADABLE"] == 1)
+        await eventually(lambda: one.ended["TooManyUnreadable"] == 1)
 
 
 async def test_before_the_handshake_a_frame_is_small() -> None:
@@ -67,7 +67,7 @@ async def test_before_the_handshake_a_frame_is_small() -> None:
         peer.writer.write((65_537).to_bytes(4, "big"))
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["FRAME_TOO_LARGE"] == 1)
+        await eventually(lambda: one.ended["FrameTooLarge"] == 1)
 
 
 async def test_what_honest_peers_may_send_is_passed_over_however_often() -> None:
@@ -89,7 +89,7 @@ async def test_who_sends_on_and_on_before_its_handshake_is_not_kept(payload: byt
         peer.writer.write(framed(payload) * 1000)
 
         assert await peer.ended()
-        await eventually(lambda: one.ended["TOO_MANY_EARLY"] == 1)
+        await eventually(lambda: one.ended["TooManyEarly"] == 1)
         assert one.network.counters.received.messages["unreadable"] == MAX_EARLY
 
 
@@ -159,7 +159,7 @@ async def test_a_stranger_that_is_turned_out_while_it_waits_holds_nothing() -> N
         turned_out.close(TimedOut(PeerReason.NOTHING_TAKEN, seconds=30.0))
 
         one.recorder.release.set()
-        await eventually(lambda: one.ended["NOTHING_TAKEN"] == 1)
+        await eventually(lambda: one.ended["NothingTaken"] == 1)
         assert one.recorder.began == 1
         assert one.in_work == 0
 
@@ -207,7 +207,7 @@ async def test_what_waits_for_strangers_is_bounded_over_all_and_others_get_their
         # peers that do not read are disconnected to make room
         await eventually(lambda: one.network.send(honest.node_id, large(78)))
         assert (await honest.receive_kind("ancestors")).ancestors.request_id == 78
-        assert one.ended["NOTHING_TAKEN"] > 0
+        assert one.ended["NothingTaken"] > 0
 
 
 # --- admission ---
@@ -221,7 +221,7 @@ async def test_who_says_nothing_does_not_keep_others_out() -> None:
         async with stranger(one.address) as peer:
             await peer.finish_handshake()
             await eventually(one.network.connected)
-            assert one.ended["TOO_MANY_HALF_OPEN"] == 1
+            assert one.ended["TooManyHalfOpen"] == 1
         for _, writer in opened:
             writer.transport.abort()
 
@@ -246,7 +246,7 @@ async def test_strangers_and_silent_ones_together_do_not_keep_a_validator_out() 
 
         await connected(opened, one, 1)
 
-        assert one.ended["TOO_MANY_INBOUND"] == 0
+        assert one.ended["TooManyInbound"] == 0
         for _, writer in silent:
             writer.transport.abort()
 
@@ -274,12 +274,12 @@ async def test_validators_and_bootstrappers_need_no_stranger_s_place() -> None:
             await connected(opened, one, number)
         async with stranger(one.address, node(96)) as third:
             assert await third.ended()
-        assert one.ended["TOO_MANY_INBOUND"] == 1
+        assert one.ended["TooManyInbound"] == 1
         async with running(node(4)) as other:
             dial(one, other)
             await eventually(lambda: one.knows(other))
 
-        assert one.ended["MADE_ROOM"] == 0
+        assert one.ended["MadeRoom"] == 0
         assert len(one.network.connected()) >= 5
 
 
@@ -299,7 +299,7 @@ async def test_of_too_many_strangers_one_that_is_idle_gives_way() -> None:
         newcomer = await connected(opened, one, 96)
 
         assert await idle.ended()
-        assert one.ended["MADE_ROOM"] == 1
+        assert one.ended["MadeRoom"] == 1
         assert set(one.network.connected()) == {busy.node_id, newcomer.node_id}
 
 
@@ -314,4 +314,4 @@ async def test_of_one_network_so_many_strangers_come_in(monkeypatch: pytest.Monk
             await connected(opened, one, number)
         async with stranger(one.address, node(96)) as third:
             assert await third.ended()
-        assert one.ended["TOO_MANY_INBOUND"] == 1
+        assert one.ended["TooManyInbound"] == 1

@@ -157,7 +157,7 @@ async def test_who_shows_no_certificate_gets_no_connection() -> None:
         with pytest.raises(ssl.SSLError, match="CERTIFICATE_REQUIRED"):
             await speak(one.address, anonymous())
 
-        await eventually(lambda: one.ended["TLS_FAILED"] == 1)
+        await eventually(lambda: one.ended["TlsFailed"] == 1)
 
 
 async def test_older_tls_gets_no_connection() -> None:
@@ -167,7 +167,7 @@ async def test_older_tls_gets_no_connection() -> None:
         with pytest.raises(ssl.SSLError, match="PROTOCOL_VERSION"):
             await speak(one.address, context)
 
-        await eventually(lambda: one.ended["TLS_FAILED"] == 1)
+        await eventually(lambda: one.ended["TlsFailed"] == 1)
 
 
 async def test_what_is_no_tls_gets_no_connection() -> None:
@@ -177,7 +177,7 @@ async def test_what_is_no_tls_gets_no_connection() -> None:
         await reader.read()
         writer.transport.abort()
 
-        await eventually(lambda: one.ended["TLS_FAILED"] == 1)
+        await eventually(lambda: one.ended["TlsFailed"] == 1)
 
 
 async def test_garbage_after_tls_ends_the_connection() -> None:
@@ -195,7 +195,7 @@ async def test_garbage_after_tls_ends_the_connection() -> None:
             await eventually(lambda: one.knows(two))
             relayed[0].write(b"\x17\x03\x03\x00\x20" + bytes(32))
 
-            await eventually(lambda: one.ended["TLS_FAILED"] == 1)
+            await eventually(lambda: one.ended["TlsFailed"] == 1)
             await eventually(lambda: two.network.totals().times_disconnected >= 1)
         server.close()
         for writer in relayed:

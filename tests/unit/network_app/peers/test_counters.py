@@ -61,7 +61,7 @@ def test_endings_are_counted_by_reason() -> None:
     ):
         counters.connection_ended(reason)
 
-    assert counters.ended == {"CONNECTION_LOST": 2, "TLS_FAILED": 1}
+    assert counters.ended == {"ConnectionLost": 2, "TlsFailed": 1}
 
 
 def test_an_observation_weighs_half_after_a_half_life() -> None:
