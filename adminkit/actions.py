@@ -3,11 +3,14 @@
 A service performs the action; this module checks the permission, asks for confirmation and logs the action.
 """
 
+import csv
+import io
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from asgiref.sync import sync_to_async
 from django.contrib import admin, messages
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
@@ -15,7 +18,13 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.db import Error as DatabaseFault
 from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseRedirect,
+    StreamingHttpResponse,
+)
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path, reverse
 from typing_extensions import override
@@ -226,3 +235,44 @@ class RowActions(Base):
 
     def _row_page(self, row: Any) -> str:
         return reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_change", args=[row.pk])
+
+
+Cells = Sequence[object]
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # full-width forms too
+
+
+def csv_response(
+    name: str, headings: Sequence[str], pages: Iterator[Iterable[Cells]]
+) -> StreamingHttpResponse:
+    """Return a download; each of `pages` is read after the previous pages were sent."""
+    answer = StreamingHttpResponse(_stream(headings, pages), content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="{name}"'
+    answer["Cache-Control"] = "no-store"
+    return answer
+
+
+def safe_cell(value: object) -> str:
+    """Return a cell's text, with an apostrophe before a would-be formula; an empty text for None."""
+    text = "" if value is None else str(value)
+    risky = text.startswith(_FORMULA) and not isinstance(value, int)
+    return f"'{text}" if risky else text
+
+
+async def _stream(
+    headings: Sequence[str], pages: Iterator[Iterable[Cells]]
+) -> AsyncIterator[bytes]:
+    yield _lines([headings])
+    while (page := await sync_to_async(_next_lines)(pages)) is not None:
+        yield page
+
+
+def _next_lines(pages: Iterator[Iterable[Cells]]) -> bytes | None:
+    page = next(pages, None)
+    return None if page is None else _lines(page)
+
+
+def _lines(rows: Iterable[Cells]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([safe_cell(cell) for cell in row] for row in rows)
+    return text.getvalue().encode()

@@ -20,11 +20,11 @@ from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path, reverse
 from typing_extensions import override
 
-from adminkit.actions import RowActions
+from adminkit.actions import Cells, RowActions, csv_response
 from adminkit.changelist import Branch, KeysetChangeList, ListChoice
-from adminkit.exports import Cells, csv_response
 from adminkit.refusals import MissingRowMessages
-from adminkit.terms import parse_term
+from adminkit.terms import IdentifierTerm, parse_term, read_term
+from primitives.ids import ID
 
 if TYPE_CHECKING:
     from django.contrib.admin import ModelAdmin
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     ThemedModelAdmin = ModelAdmin[Any]
 else:
     from unfold.admin import ModelAdmin as ThemedModelAdmin
-
 
 R = TypeVar("R")
 
@@ -221,3 +220,15 @@ class ReadOnlyModelAdmin(MissingRowMessages, RowActions, ThemedModelAdmin):
     @override
     def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
         return False
+
+
+class IdentifierAdmin(ReadOnlyModelAdmin):
+    """An admin of rows with identifiers; its `branches` takes the `IdentifierTerm` of `terms`."""
+
+    @override
+    def read_term(self, text: str) -> IdentifierTerm:
+        return read_term(text)
+
+    @override
+    def read_hash(self, text: str) -> ID | None:
+        return read_term(text).id

@@ -10,9 +10,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from adminkit import charts, formats
+from adminkit import dashboard, formats
 from adminkit.actions import ActionRefused, ActionTarget, AdminAction, ask
-from adminkit.overview import ActionLink, Card, Overview, Panel
+from adminkit.dashboard import ActionLink, Card, Overview, Panel
 from cchain_app.admin import display, pages
 from cchain_app.admin.pages import objects
 from cchain_app.apps import evm_chain, evm_chains
@@ -196,10 +196,10 @@ def _rate_card(recent: list[Block]) -> Card:
 
 def _rates() -> SafeString:
     found = figures.minutes(evm_chain(), clock.cchain_now())
-    return charts.beside(
-        charts.rate("Transactions", [entry.transactions for entry in found]),
-        charts.rate("Gas", [other.gas_used for other in found]),
-        charts.rate("Blocks", [item.blocks for item in found]),
+    return dashboard.beside(
+        dashboard.rate("Transactions", [entry.transactions for entry in found]),
+        dashboard.rate("Gas", [other.gas_used for other in found]),
+        dashboard.rate("Blocks", [item.blocks for item in found]),
     )
 
 

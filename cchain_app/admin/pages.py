@@ -10,7 +10,7 @@ from django.db.models import Model, Q, QuerySet
 from django.http import HttpRequest
 from typing_extensions import override
 
-from adminkit.links import PageLinks
+from adminkit.display import PageLinks
 from adminkit.read_only import ReadOnlyModelAdmin
 from adminkit.terms import parse_term
 from cchain_app.apps import evm_chain

@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit import display
-from adminkit.links import PageLinks
+from adminkit.display import PageLinks
 from adminkit.read_only import ReadOnlyModelAdmin
 from adminkit.terms import SearchTerm
 from chaindb.fields import HEIGHTS, HexBytes, height_of, row_id

@@ -9,8 +9,7 @@ from math import ceil
 from pathlib import Path
 from typing import Final
 
-from adminkit.identifier_terms import read_term
-from adminkit.terms import parse_term
+from adminkit.terms import parse_term, read_term
 from cchain_app.pool.errors import is_nonce_taken
 from cchain_app.selectors import blocks, pool
 from cchain_app.selectors.state import state_at

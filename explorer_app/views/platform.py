@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse
 
-from adminkit.identifier_terms import read_term
+from adminkit.terms import read_term
 from explorer_app.selectors import platform, staking
 from explorer_app.selectors.platform import PAGE
 from explorer_app.site import Explorer

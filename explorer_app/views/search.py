@@ -9,8 +9,7 @@ from typing import Final, NamedTuple
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from adminkit.identifier_terms import read_term
-from adminkit.terms import parse_term
+from adminkit.terms import parse_term, read_term
 from chaindb.fields import HexBytes
 from explorer_app.selectors import accounts, cchain, platform, tokens, verified
 from explorer_app.site import Explorer

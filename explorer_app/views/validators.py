@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 
-from adminkit.identifier_terms import read_term
+from adminkit.terms import read_term
 from explorer_app.selectors import platform, staking
 from explorer_app.site import Explorer
 from explorer_app.views.page import page, read_number, rendered, shown_of

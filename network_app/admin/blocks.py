@@ -10,9 +10,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import Branch, KeysetChangeList, ListChoice
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from cchain_app.admin.pages import objects
 from cchain_app.apps import evm_chain
 from cchain_app.models import Block as CChainBlock

@@ -9,8 +9,8 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
+from adminkit.read_only import IdentifierAdmin
+from adminkit.terms import IdentifierTerm
 from network_app import selectors
 from network_app.admin import display
 from network_app.models import ChainSync, SyncPhase

@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import ListChoice
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
+from adminkit.read_only import IdentifierAdmin
+from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from network_app import selectors
 from network_app.admin import display, voting

@@ -12,6 +12,7 @@ from django.utils.safestring import SafeString
 from adminkit.changelist import ListChoice
 from adminkit.display import (
     NOTHING,
+    PageLinks,
     badge,
     bar,
     box,
@@ -25,7 +26,6 @@ from adminkit.display import (
     stack,
 )
 from adminkit.formats import format_age
-from adminkit.links import PageLinks
 from cchain_app.admin import pages as cchain
 from chaindb.chains import P_CHAIN, title
 from network_app import selectors

@@ -13,8 +13,8 @@ from typing_extensions import override
 
 from adminkit.actions import ActionRefused, AdminAction
 from adminkit.changelist import ListChoice
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
+from adminkit.read_only import IdentifierAdmin
+from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from network_app import selectors, services
 from network_app.admin import display

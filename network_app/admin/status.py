@@ -9,10 +9,10 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.dashboard import Card, Overview
 from adminkit.formats import with_unit
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.overview import Card, Overview
+from adminkit.read_only import IdentifierAdmin
+from adminkit.terms import IdentifierTerm
 from network_app import selectors
 from network_app.admin import display
 from network_app.models import ChainSync, NetworkStatus, SyncPhase

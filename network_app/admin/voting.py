@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from adminkit.dashboard import Card, Overview, Panel
 from adminkit.display import short, table
 from adminkit.formats import percent, with_unit
-from adminkit.overview import Card, Overview, Panel
 from network_app import selectors
 from network_app.admin import display
 from network_app.consensus.report import ConsensusReport, ReportedBlock

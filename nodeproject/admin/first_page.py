@@ -19,11 +19,11 @@ from django_celery_beat.schedulers import DatabaseScheduler
 from redis import RedisError
 
 from adminkit import display, formats
-from adminkit.overview import Card, Overview
+from adminkit.dashboard import Card, Overview
 from cchain_app.admin import dashboard
 from chaindb import redis_cache
 from chaindb.servers import ServerAway
-from health_app.admin import history
+from health_app import admin
 from nodeproject.apps import this_node
 from nodeproject.processes.broker import QUEUES, Channel
 
@@ -37,7 +37,7 @@ def pause_or_resume(request: HttpRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def run_check(request: HttpRequest, name: str) -> HttpResponse:
     """Ask for confirmation of running a health check again, or do it."""
-    return history.ask_to_run(request, this_node().observation.reporter, name)
+    return admin.ask_to_run(request, this_node().observation.reporter, name)
 
 
 NOTES: Final = {

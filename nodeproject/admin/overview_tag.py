@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from django import template
 
 if TYPE_CHECKING:
-    from adminkit.overview import Overview
+    from adminkit.dashboard import Overview
 
 register = template.Library()
 
@@ -18,7 +18,7 @@ def overviews() -> "list[Overview]":
     """
     # Imported here because Django imports tags while the theme is being imported, before any admin can be.
     from cchain_app.admin import dashboard as cchain
-    from health_app.admin import history as health
+    from health_app import admin as health
     from network_app.admin import status as network
     from nodeproject.admin import first_page
     from nodeproject.apps import this_node

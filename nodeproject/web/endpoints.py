@@ -16,7 +16,7 @@ from chaindb.connections import WOULD_BLOCK, release
 from chaindb.unavailable import unavailable
 from health_app.api import HealthApi
 from info_app import api as info_api
-from info_app.api.node import OwnNode
+from info_app.api import OwnNode
 from info_app.version import vm_versions
 from jsonrpc.dispatch.dialects import GETH, GORILLA
 from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits

@@ -17,11 +17,10 @@ from explorer_app.selectors import tokens
 from health_app import services
 from health_app.checks import ALL, Checks
 from health_app.history import HistoryWriter
-from health_app.metrics.exposition import MetricsCollector
+from health_app.metrics.exposition import MetricsCollector, Part, RowCounts, parts
 from health_app.metrics.instruments import gauge
 from health_app.metrics.listeners import StatementListener, TaskListener
 from health_app.metrics.process import CacheState
-from health_app.metrics.rows import Part, RowCounts, parts
 from health_app.metrics.sharing import Alone, SharedProcesses
 from health_app.reporter import SHORTEST_INTERVAL, WARM_UP, Reporter
 from health_app.result import CheckResult

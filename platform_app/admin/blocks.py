@@ -12,9 +12,8 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from chaindb.fields import row_id
 from platform_app.admin import display, flows, links
 from platform_app.blocks.block import Block as Decoded

@@ -3,8 +3,8 @@
 from django.db.models import Count, Sum
 from django.utils.safestring import SafeString
 
-from adminkit import charts, formats
-from adminkit.overview import Card, Overview, Panel
+from adminkit import dashboard, formats
+from adminkit.dashboard import Card, Overview, Panel
 from chaindb import clock
 from platform_app.admin import display, links
 from platform_app.admin.display import round_coins
@@ -42,9 +42,9 @@ def overview() -> Overview | None:
 
 def _rates(now: int) -> SafeString:
     found = figures.minutes(platform_chain(), now)
-    return charts.beside(
-        charts.rate("Transactions", [other.transactions for other in found]),
-        charts.rate("Blocks", [item.blocks for item in found]),
+    return dashboard.beside(
+        dashboard.rate("Transactions", [other.transactions for other in found]),
+        dashboard.rate("Blocks", [item.blocks for item in found]),
     )
 
 

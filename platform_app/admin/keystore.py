@@ -10,9 +10,8 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from platform_app.admin import display
 from platform_app.models import KeystoreKey, KeystoreUser
 from primitives.ids import ShortID

@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from adminkit.identifier_terms import read_term
-from adminkit.links import PageLinks
-from adminkit.terms import parse_term
+from adminkit.display import PageLinks
+from adminkit.terms import parse_term, read_term
 from platform_app.apps import platform_chain
 from platform_app.models import UTXO, Block, Blockchain, DroppedTx, MempoolTx, Subnet, Tx
 from platform_app.models.staking import Staker

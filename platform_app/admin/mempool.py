@@ -9,9 +9,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.actions import ActionRefused, AdminAction
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from platform_app.admin import display, flows, links
 from platform_app.admin.transactions import OpenedTxAdmin

@@ -9,12 +9,11 @@ from django.http import HttpRequest
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
+from adminkit.actions import Cells
 from adminkit.changelist import ListChoice
-from adminkit.exports import Cells
 from adminkit.formats import format_iso
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from platform_app.admin import display, flows, links, staker_details
 from platform_app.admin.staker_details import StakerDetails
 from platform_app.models import Outcome, Phase, RewardUTXO, StakeOutput, Staker

@@ -10,9 +10,8 @@ from django.db.models.functions import RowNumber
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from chaindb import clock
 from chaindb.fields import height_of
 from platform_app.admin import display, links

@@ -11,9 +11,8 @@ from django.utils.safestring import SafeString
 from typing_extensions import override
 
 from adminkit.changelist import ListChoice
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from chaindb.fields import HEIGHTS, row_id
 from platform_app.admin import blocks, display, flows, links
 from platform_app.apps import platform_chain

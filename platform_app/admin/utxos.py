@@ -10,9 +10,8 @@ from typing_extensions import override
 
 from adminkit.changelist import Branch, Elsewhere
 from adminkit.display import box
-from adminkit.identifier_terms import IdentifierTerm
-from adminkit.identifiers import IdentifierAdmin
-from adminkit.read_only import asked_once
+from adminkit.read_only import IdentifierAdmin, asked_once
+from adminkit.terms import IdentifierTerm
 from platform_app.admin import display, flows, links
 from platform_app.admin.transactions import read
 from platform_app.apps import platform_chain

@@ -6,7 +6,7 @@ from django.contrib import admin
 from django.utils.safestring import SafeString
 from typing_extensions import override
 
-from adminkit.exports import Cells
+from adminkit.actions import Cells
 from adminkit.read_only import asked_once
 from platform_app.admin import display, links
 from platform_app.admin.staker_details import StakerDetails

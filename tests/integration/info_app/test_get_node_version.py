@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 
 from cchain_app.apps import evm_chain
-from info_app.api import node
+from info_app import api
 from info_app.version import PRODUCT, vm_versions
 from tests.integration.platform_app.conftest import Rpc
 
@@ -40,7 +40,7 @@ def test_the_tables_are_as_new_as_their_last_migrations(rpc: Rpc) -> None:
 def test_the_commit_is_the_one_that_was_loaded(rpc: Rpc, monkeypatch) -> None:
     assert re.fullmatch(r"[0-9a-f]{40}|", rpc("info.getNodeVersion")["gitCommit"])
 
-    monkeypatch.setattr(node, "COMMIT", "ab" * 20)
+    monkeypatch.setattr(api, "COMMIT", "ab" * 20)
     assert rpc("info.getNodeVersion")["gitCommit"] == "ab" * 20
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adminkit.identifier_terms import IdentifierTerm, read_term
+from adminkit.terms import IdentifierTerm, read_term
 from primitives.addresses import format_address
 from primitives.ids import ID, NodeID, ShortID
 

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from info_app.upgrades import upgrades
+from info_app.version import activation_times
 
 
 def test_all_upgrades_but_the_unscheduled_one_are_active() -> None:
-    found = upgrades(30)
+    found = activation_times(30)
     times = {name: text for name, text in found.items() if name.endswith("Time")}
     later = {
         name for name, text in times.items()
@@ -19,7 +19,7 @@ def test_all_upgrades_but_the_unscheduled_one_are_active() -> None:
 
 
 def test_what_goes_with_them() -> None:
-    found = upgrades(30)
+    found = activation_times(30)
 
     assert found["apricotPhase4MinPChainHeight"] == 0
     assert found["cortinaXChainStopVertexID"] == "11111111111111111111111111111111LpoYY"
@@ -27,7 +27,7 @@ def test_what_goes_with_them() -> None:
 
 
 def test_the_names_are_those_that_clients_read() -> None:
-    assert set(upgrades(30)) == {
+    assert set(activation_times(30)) == {
         "apricotPhase1Time", "apricotPhase2Time", "apricotPhase3Time", "apricotPhase4Time",
         "apricotPhase4MinPChainHeight", "apricotPhase5Time", "apricotPhasePre6Time",
         "apricotPhase6Time", "apricotPhasePost6Time", "banffTime", "cortinaTime",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from health_app.admin import history
+from health_app import admin
 from health_app.checks import HealthCheck
 from health_app.reporter import Reporter
 from health_app.result import Finding
@@ -25,14 +25,14 @@ def reporter(db: None) -> Reporter:
 
 
 def test_before_the_first_run(reporter: Reporter) -> None:
-    cards = history.overview(reporter).cards
+    cards = admin.overview(reporter).cards
     assert [card.title for card in cards] == ["Network", "P-Chain"]
     assert all("not yet run" in str(card.value) for card in cards)
 
 
 def test_each_check_has_a_card(reporter: Reporter) -> None:
     reporter.run_once()
-    network, platform = history.overview(reporter).cards
+    network, platform = admin.overview(reporter).cards
 
     assert ">passes<" in str(platform.value)
     assert platform.note == ""
@@ -52,9 +52,9 @@ def test_what_fails_comes_with_cause_and_action(db: None) -> None:
         changed=lambda *_: None,
         interval=60.0,
     )
-    assert [panel.title for panel in history.overview(reporter).panels] == ["Latest changes"]
+    assert [panel.title for panel in admin.overview(reporter).panels] == ["Latest changes"]
     reporter.run_once()
-    failures, _ = history.overview(reporter).panels
+    failures, _ = admin.overview(reporter).panels
     text = str(failures.body)
     assert text.count("<tr>") == 3
     for words in (
@@ -66,8 +66,8 @@ def test_what_fails_comes_with_cause_and_action(db: None) -> None:
 
 @pytest.mark.usefixtures("history")
 def test_the_latest_changes_lead_to_their_pages(reporter: Reporter) -> None:
-    (panel,) = history.overview(reporter).panels
+    (panel,) = admin.overview(reporter).panels
 
     assert panel.title == "Latest changes"
-    assert str(panel.body).count("/admin/health_app/healthchange/") == history.CHANGES
+    assert str(panel.body).count("/admin/health_app/healthchange/") == admin.CHANGES
     assert "the database does not answer: OperationalError" in panel.body

@@ -14,8 +14,8 @@ from django.test import Client
 from cchain_app.services.calls import index_calls
 from explorer_app.services.tokens import index_tokens
 from health_app.metrics import exposition
+from health_app.metrics.exposition import RowCounts
 from health_app.metrics.listeners import TaskListener
-from health_app.metrics.rows import RowCounts
 from jsonrpc.websocket.hub import Hub
 from network_app.models import SyncPhase
 from network_app.store import consensus

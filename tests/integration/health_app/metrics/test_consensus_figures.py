@@ -6,7 +6,7 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import Metric
 
-from health_app.metrics import consensus
+from health_app.metrics import network
 from health_app.metrics.instruments import grouped
 from network_app.store import consensus as store
 from tests.builders import network_rows
@@ -19,7 +19,7 @@ class Scraped:
     """The rows that the metrics read."""
 
     def collect(self) -> list[Metric]:
-        return grouped(consensus.of_consensus())
+        return grouped(network.of_consensus())
 
 
 def scrape() -> dict[str, float]:

@@ -15,7 +15,7 @@ from prometheus_client.core import Metric
 from cchain_app.apps import evm_chain
 from cchain_app.services.genesis import load_genesis
 from health_app.metrics.exposition import MetricsCollector as MetricsPage
-from health_app.metrics.rows import RowCounts, parts
+from health_app.metrics.exposition import RowCounts, parts
 from jsonrpc.dispatch.calls import NOT_EXECUTED
 from nodeproject.apps import this_node
 from platform_app.apps import platform_chain

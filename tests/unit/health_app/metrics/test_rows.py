@@ -7,8 +7,8 @@ import pytest
 from django.db import OperationalError, ProgrammingError
 from prometheus_client.core import Metric
 
+from health_app.metrics.exposition import RowCounts
 from health_app.metrics.instruments import gauge
-from health_app.metrics.rows import RowCounts
 
 
 def works() -> Iterator[Metric]:

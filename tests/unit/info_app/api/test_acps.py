@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from info_app.api.upgrades import tally
+from info_app.api import tally
 from info_app.selectors import PeerRecord
 from primitives.ids import NodeID
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from info_app.api import methods
-from info_app.api.node import NoIdentity, OwnNode, to_error_object
+from info_app.api import NoIdentity, OwnNode, methods, to_error_object
 from platform_app.api.answers import CachedAnswers
 from platform_app.chain import NoPlatformGenesis
 from platform_app.memory.answers import AnswerMemory

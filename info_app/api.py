@@ -1,6 +1,12 @@
-"""Methods about the node itself: its identity, versions, network and chains, and the network's fees."""
+"""The `info.*` methods, served at `/ext/info` (specification 4.2; pchain.md 8.5).
 
-from collections.abc import Mapping
+As in the reference, no parameter is required and unknown ones are ignored: one SDK asks for its node's address by
+calling info.getBlockchainID without params and expects the reference's error, another passes a chain to info.peers
+and expects all peers.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -10,21 +16,29 @@ from msgspec import Raw
 from chaindb.chains import C_CHAIN, P_CHAIN
 from chaindb.registry import NodeChain
 from info_app import selectors
-from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL
+from info_app.go_texts import moment_text
+from info_app.selectors import PeerRecord
+from info_app.version import COMMIT, PRODUCT, RPC_PROTOCOL, activation_times
+from jsonrpc.dispatch.params import Param
+from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.errors import JsonRpcError
 from network_app.apps import node_network
 from platform_app.api import errors, params
+from platform_app.api.answers import CachedAnswers
 from platform_app.api.errors import refused, shortened
-from platform_app.api.wire import Json
+from platform_app.api.wire import Json, four_digits
 from platform_app.apps import platform_chain
 from primitives.hexadecimal import encode_data
 from primitives.ids import (
     AVM_ID,
+    EMPTY_NODE_ID,
     EVM_ID,
     NFT_FX_ID,
     PLATFORM_VM_ID,
+    PRIMARY_NETWORK_ID,
     PROPERTY_FX_ID,
     SECP256K1_FX_ID,
+    NodeID,
 )
 from primitives.networks import name_of
 from primitives.node_identity import IdentityError, IdentityFiles
@@ -178,3 +192,130 @@ def to_error_object(error: Exception) -> JsonRpcError | None:
     if isinstance(error, EXPECTED):
         return refused(str(error))
     return errors.to_error_object(error)
+
+
+def peers(node_ids: Sequence[NodeID]) -> Json:
+    """info.peers: the connected peers, all of them or those among the given nodes."""
+    connected = selectors.peers(node_ids)
+    return {"numPeers": str(len(connected)), "peers": [_to_json(peer) for peer in connected]}
+
+
+def uptime() -> Json:
+    """info.uptime: this node's uptime as its peers report it, weighted by their stake, in percent."""
+    uptime = selectors.uptime()
+    if uptime is None:
+        raise refused("couldn't get node uptime: node is not a validator")
+    return {
+        "rewardingStakePercentage": four_digits(uptime.rewarding_stake),
+        "weightedAveragePercentage": four_digits(uptime.weighted_average),
+    }
+
+
+def _to_json(peer: PeerRecord) -> Json:
+    """Return a peer as JSON; its upgrade time is a plain number, as in the reference."""
+    primary = str(PRIMARY_NETWORK_ID)
+    others = [subnet_id for subnet_id in peer.tracked_subnets if subnet_id != primary]
+    return {
+        "ip": peer.ip,
+        "publicIP": peer.public_ip,
+        "nodeID": str(peer.node_id),
+        "version": peer.version,
+        "upgradeTime": peer.upgrade_time,
+        "lastSent": moment_text(peer.last_sent),
+        "lastReceived": moment_text(peer.last_received),
+        "observedUptime": str(peer.observed_uptime),
+        # Every node tracks the Primary Network, but handshakes do not list it.
+        "trackedSubnets": [primary, *others],
+        "supportedACPs": list(peer.supported_acps),
+        "objectedACPs": list(peer.objected_acps),
+        "benched": list(peer.benched),
+    }
+
+
+def upgrades() -> Json:
+    """info.upgrades: the activation time of each upgrade."""
+    return activation_times(node_network().upgrades.epoch_duration)
+
+
+def acps() -> Json:
+    """info.acps: how much stake of connected peers supports and opposes each proposal they name.
+
+    Unspecified: this node has no opinion of its own, so its stake abstains.
+    """
+    return {"acps": tally(selectors.peers(), selectors.weights())}
+
+
+def tally(peers: Iterable[PeerRecord], weights: Mapping[NodeID, int]) -> dict[str, Json]:
+    """Return the opinions of validating peers by the number of the proposal."""
+    supporters: dict[int, list[NodeID]] = defaultdict(list)
+    objectors: dict[int, list[NodeID]] = defaultdict(list)
+    for peer in peers:
+        if peer.node_id not in weights:
+            continue
+        for number in peer.supported_acps:
+            supporters[number].append(peer.node_id)
+        for number in peer.objected_acps:
+            objectors[number].append(peer.node_id)
+    total = sum(weights.values())
+    votes = {}
+    for number in sorted({*supporters, *objectors}):
+        support = sum(weights[supporter] for supporter in supporters[number])
+        objection = sum(weights[objector] for objector in objectors[number])
+        votes[str(number)] = {
+            "supportWeight": str(support),
+            "supporters": [str(supporter) for supporter in supporters[number]],
+            "objectWeight": str(objection),
+            "objectors": [str(objector) for objector in objectors[number]],
+            "abstainWeight": str(max(0, total - support - objection)),
+        }
+    return votes
+
+
+def methods(own: OwnNode, answers: CachedAnswers) -> MethodRegistry:
+    """Return the `info.*` methods of a node.
+
+    Args:
+        own: The node.
+        answers: The cache of its P-Chain's answers.
+    """
+    table = MethodRegistry(to_error_object)
+    _node(table, own, answers)
+    _chains(table, answers)
+    _network(table)
+    return table
+
+
+def _node(methods: MethodRegistry, own: OwnNode, answers: CachedAnswers) -> None:
+    def add_reported(name: str, handler: Callable[..., object]) -> None:
+        methods.add(name, answers.kept(name, handler, REPORTED_SECONDS), hot=True)
+
+    methods.add("info.getNodeID", own.get_node_id, hot=True)
+    add_reported("info.getNodeVersion", own.get_node_version)
+    add_reported("info.getNodeIP", get_node_ip)
+    methods.add("info.getNetworkID", get_network_id, hot=True)
+    methods.add("info.getNetworkName", get_network_name, hot=True)
+    methods.add("info.getTxFee", get_tx_fee, hot=True)
+    methods.add("info.getVMs", get_vms, hot=True)
+
+
+def _chains(methods: MethodRegistry, answers: CachedAnswers) -> None:
+    methods.add(
+        "info.getBlockchainID",
+        answers.kept("info.getBlockchainID", get_blockchain_id),
+        params=[Param("alias", params.text, "")],
+        hot=True,
+    )
+    methods.add(
+        "info.isBootstrapped",
+        answers.kept("info.isBootstrapped", is_bootstrapped, BOOTSTRAPPED_SECONDS),
+        params=[Param("chain", params.text, "")],
+        hot=True,
+    )
+
+
+def _network(methods: MethodRegistry) -> None:
+    nodes = params.few_of("node IDs", params.node_id, EMPTY_NODE_ID)
+    methods.add("info.peers", peers, params=[Param("nodeIDs", nodes, ())])
+    methods.add("info.uptime", uptime)
+    methods.add("info.upgrades", upgrades, hot=True)
+    methods.add("info.acps", acps)

@@ -1,4 +1,4 @@
-"""Health in the admin: the checks of this process on the first page, and the history of all checks."""
+"""Health in the admin: `history` lists each change of a check and summarizes the checks on the first page."""
 
 from collections.abc import Mapping, Sequence
 from json import dumps
@@ -15,7 +15,7 @@ from typing_extensions import override
 from adminkit import display
 from adminkit.actions import ActionTarget, AdminAction, ask
 from adminkit.changelist import ListChoice
-from adminkit.overview import ActionLink, Card, Overview, Panel
+from adminkit.dashboard import ActionLink, Card, Overview, Panel
 from adminkit.read_only import ReadOnlyModelAdmin
 from cchain_app.apps import evm_chains
 from chaindb.chains import title
@@ -229,3 +229,6 @@ def _change_table() -> SafeString:
         for change in HealthChange.objects.defer("message").order_by("-id")[:CHANGES]
     )
     return display.table(("Check", "State", "When", "Why"), rows)
+
+
+__all__ = ["HealthChangeAdmin"]

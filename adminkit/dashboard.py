@@ -1,11 +1,49 @@
-"""Small charts of the admin's first page, rendered on the server: numbers and bars, without scripts."""
+"""A chain's part of the admin's first page: figures, tables of the latest rows, and bar charts of its rates."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from chaindb.minutes import MAX_BLOCKS
+
+
+class ActionLink(NamedTuple):
+    """A link to an action, shown to users with the permission (`actions`)."""
+
+    label: str
+    page: str
+    permission: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One figure: its title, its value, and a note below."""
+
+    title: str
+    value: object
+    note: object = ""
+    action: ActionLink | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """A table with a title."""
+
+    title: str
+    body: SafeString
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """A chain's summary."""
+
+    name: str
+    cards: tuple[Card, ...]
+    panels: tuple[Panel, ...]
+
 
 _BAR = 10
 _HEIGHT = 40
