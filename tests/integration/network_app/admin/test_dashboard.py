@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from adminkit.display import coin_symbol
 from network_app import models
 from platform_app.apps import platform_chain
 from platform_app.selectors import stakers
@@ -47,7 +48,7 @@ def test_connected_stake_is_that_of_connected_validators_and_our_own(browse: Bro
     share = 1_000 * connected // sum(weights.values())
     text = _network(browse)
     assert f">{share // 10}.{share % 10} %<" in text
-    assert f"of {sum(weights.values()) // 1_000_000:,} coins" in text
+    assert f"of {sum(weights.values()) // 1_000_000:,} {coin_symbol()}" in text
 
 
 @pytest.mark.usefixtures("network")

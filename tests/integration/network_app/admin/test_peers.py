@@ -3,7 +3,7 @@
 import pytest
 from django.utils.html import escape
 
-from adminkit.display import NOTHING
+from adminkit.display import NOTHING, coin_symbol
 from chaindb import clock
 from network_app.models import Peer
 from platform_app.apps import platform_chain
@@ -59,7 +59,7 @@ def test_a_connected_validator_is_listed_with_all_that_matters(browse: Browse) -
         assert shown in text, shown
     period = platform_history.validator_tx(4).unsigned.validator
     delegated = 25 + 4
-    assert f"{period.weight // platform_history.COIN + delegated:,} coins" in text
+    assert f"{period.weight // platform_history.COIN + delegated:,} {coin_symbol()}" in text
 
 
 def test_a_peer_that_is_gone_says_when_it_was_last_there(browse: Browse) -> None:
