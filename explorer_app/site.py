@@ -10,7 +10,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.transaction_log.declarations import KnownSignatures
 from explorer_app.names.book import NameBook
 from explorer_app.settings import ExplorerSettings
-from explorer_app.verification.port import Compilers
+from explorer_app.verification.compilers import Compilers
 from health_app.result import Report
 from jsonrpc.http.replies import Endpoint
 from platform_app.chain import PlatformChain

@@ -5,7 +5,6 @@ from django.urls import include, path
 from explorer_app.views import (
     addresses,
     cchain,
-    connect,
     contract_forms,
     contract_storage,
     faucet,
@@ -14,7 +13,6 @@ from explorer_app.views import (
     search,
     tokens,
     transactions,
-    validators,
 )
 
 app_name = "explorer"
@@ -39,15 +37,15 @@ urlpatterns = [
     path("p/txs", platform.txs, name="p-txs"),
     path("p/tx/<str:text>", platform.tx, name="p-tx"),
     path("p/address/<str:text>", platform.address, name="p-address"),
-    path("p/validators", validators.validators, name="p-validators"),
-    path("p/validator/<str:text>", validators.validator, name="p-validator"),
-    path("p/calendar", validators.calendar, name="p-calendar"),
-    path("p/supply", validators.supply, name="p-supply"),
-    path("p/supply.json", validators.supply_figures, name="p-supply-figures"),
-    path("p/subnets", validators.subnets, name="p-subnets"),
-    path("p/subnet/<str:text>", validators.subnet, name="p-subnet"),
+    path("p/validators", platform.validators, name="p-validators"),
+    path("p/validator/<str:text>", platform.validator, name="p-validator"),
+    path("p/calendar", platform.calendar, name="p-calendar"),
+    path("p/supply", platform.supply, name="p-supply"),
+    path("p/supply.json", platform.supply_figures, name="p-supply-figures"),
+    path("p/subnets", platform.subnets, name="p-subnets"),
+    path("p/subnet/<str:text>", platform.subnet, name="p-subnet"),
     path("search", search.search, name="search"),
     path("suggest", search.suggest, name="suggest"),
-    path("connect", connect.connect, name="connect"),
+    path("connect", front.connect, name="connect"),
     path("faucet", faucet.faucet, name="faucet"),
 ]

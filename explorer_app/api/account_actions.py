@@ -15,7 +15,7 @@ from explorer_app.api.replies import (
     Range,
     text_of,
 )
-from explorer_app.selectors import ledger, mined
+from explorer_app.selectors import ledger, sums
 from explorer_app.selectors.ledger import ListedTransaction, ListTooLong, Span
 from primitives.evm import Address
 
@@ -87,9 +87,9 @@ def getminedblocks(query: Query) -> ActionReply:
     if span.maximum > 1000:
         raise ActionError(ActionReason.TOO_MUCH)
     head = blocks.head(evm).number
-    rows = mined.mined_by(evm, query.address(), head, span)
+    rows = sums.mined_by(evm, query.address(), head, span)
     try:
-        paid = mined.tips(evm, [number for number, _ in rows])
+        paid = sums.tips(evm, [number for number, _ in rows])
     except ListTooLong as error:
         raise ActionError(ActionReason.TOO_MUCH) from error
     transfers = [

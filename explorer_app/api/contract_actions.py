@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import msgspec
 
+from explorer_app.api.endpoint import when_over
 from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query, text_of
-from explorer_app.api.waiting import when_over
-from explorer_app.selectors import creations, proxies, verified
+from explorer_app.selectors import accounts, proxies, verified
 from explorer_app.selectors.verified import CodeInfo, ContractsTooLong, ListedContract
 from explorer_app.services import supplied_abis, verification
 from explorer_app.verification.errors import (
@@ -206,16 +206,16 @@ _NOTHING: Final[Mapping[str, str]] = {
 
 def _creation(query: Query, address: Address) -> dict[str, Any] | None:
     evm = query.site.evm
-    creation = creations.creation(evm, address)
+    creation = accounts.creation(evm, address)
     if creation is None:
-        if not creations.is_of_genesis(evm, address):
+        if not accounts.is_of_genesis(evm, address):
             return None
         return {
             "contractAddress": text_of(address), "contractCreator": "GENESIS", "txHash": "GENESIS",
             "blockNumber": "0", "timestamp": str(evm.genesis.timestamp), "contractFactory": "",
             "creationBytecode": "",
         }  # fmt: skip
-    code = creations.init_code(evm, query.site.executing, address, creation)
+    code = accounts.init_code(evm, query.site.executing, address, creation)
     row = creation.transaction
     return {
         "contractAddress": text_of(address),

@@ -1,6 +1,7 @@
 """Common parts of all these APIs: CORS headers, rate limits, reading of bodies, JSON."""
 
 import logging
+import time
 from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
@@ -18,7 +19,9 @@ from cchain_app.selectors.blocks import NoGenesis
 from chaindb.unavailable import unavailable
 from explorer_app.api import forms
 from explorer_app.apps import explorer
-from explorer_app.selectors.places import Busy
+from explorer_app.selectors import verified
+from explorer_app.selectors.traces import Busy
+from explorer_app.selectors.verified import VerificationProgress
 from explorer_app.site import Explorer
 from jsonrpc.http.replies import read_head, to_response
 
@@ -157,3 +160,22 @@ def _too_often(site: Explorer, request: HttpRequest) -> bool:
     endpoint, head = site.rpc(), read_head(request)
     wait = endpoint.charge_now(head, 1)
     return bool(async_to_sync(endpoint.charge)(head, 1) if wait is None else wait)
+
+
+SECONDS: Final = 10.0
+_LOOK: Final = 0.1
+
+
+def when_over(site: Explorer, key: str) -> VerificationProgress | None:
+    """Return a verification when it is over, or its state after `SECONDS`; None if it is unknown.
+
+    Only a few requests may wait, because each occupies one of Django's threads.
+    """
+    if site.holding.acquire(blocking=False):
+        try:
+            until = time.monotonic() + SECONDS
+            while not verified.is_over(site.evm, key) and time.monotonic() < until:
+                time.sleep(_LOOK)
+        finally:
+            site.holding.release()
+    return verified.verification(site.evm, key)

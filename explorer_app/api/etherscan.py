@@ -11,10 +11,8 @@ from django.urls import reverse
 from chaindb.unavailable import unavailable
 from explorer_app.api import (
     account_actions,
-    block_actions,
+    chain_actions,
     contract_actions,
-    log_actions,
-    proxy_actions,
     stats_actions,
     token_actions,
 )
@@ -35,10 +33,10 @@ Action = Callable[[Query], ActionReply | Bare]
 MODULES: Final[Mapping[str, Mapping[str, Action]]] = {
     "account": {**account_actions.ACTIONS, **token_actions.OF_ACCOUNTS},
     "contract": contract_actions.ACTIONS,
-    "transaction": block_actions.OF_TRANSACTIONS,
-    "block": block_actions.ACTIONS,
-    "logs": log_actions.ACTIONS,
-    "proxy": proxy_actions.ACTIONS,
+    "transaction": chain_actions.OF_TRANSACTIONS,
+    "block": chain_actions.OF_BLOCKS,
+    "logs": chain_actions.OF_LOGS,
+    "proxy": chain_actions.OF_PROXY,
     "stats": {**stats_actions.ACTIONS, **token_actions.OF_SUPPLY},
     "gastracker": stats_actions.OF_GAS,
     "token": token_actions.ACTIONS,

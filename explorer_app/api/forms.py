@@ -14,9 +14,8 @@ import msgspec
 from django.conf import settings
 from django.core.exceptions import TooManyFieldsSent
 
-from explorer_app.verification.counting import has_more_strings
 from explorer_app.verification.errors import SubmissionReason, SubmissionTooLarge
-from primitives.json_limits import is_utf8
+from primitives.json_limits import has_more_strings, is_utf8
 
 PIECE: Final = 8 * 1024
 """Bytes processed before other threads may run: about a millisecond."""

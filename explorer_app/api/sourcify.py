@@ -10,9 +10,15 @@ import msgspec
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 
-from explorer_app.api.endpoint import BodyTooLarge, api_view, client_of, json_response, read_body
+from explorer_app.api.endpoint import (
+    BodyTooLarge,
+    api_view,
+    client_of,
+    json_response,
+    read_body,
+    when_over,
+)
 from explorer_app.api.sourcify_contract import FIELDS, FieldsUnknown, fields_of, minimal, nothing
-from explorer_app.api.waiting import when_over
 from explorer_app.selectors import verified
 from explorer_app.selectors.verified import VerificationProgress
 from explorer_app.services import verification

@@ -5,9 +5,9 @@ from typing import Final
 
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
-from explorer_app.api.proxy_actions import ask_for_text
+from explorer_app.api.chain_actions import ask_for_text
 from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query
-from explorer_app.selectors import cchain, supply
+from explorer_app.selectors import cchain, sums
 
 GWEI: Final = 10**9
 RECENT: Final = 5
@@ -16,16 +16,16 @@ RECENT: Final = 5
 
 def ethsupply(query: Query) -> ActionReply:
     """Return the supply of the coin in wei: the sum of all balances."""
-    return ActionReply.ok(str(_summed(supply.total, query)))
+    return ActionReply.ok(str(_summed(sums.total_supply, query)))
 
 
 def ethsupply2(query: Query) -> ActionReply:
     """Return the supply, the burnt fees, and zeros for amounts that only exist on other chains."""
     return ActionReply.ok(
         {
-            "EthSupply": str(_summed(supply.total, query)),
+            "EthSupply": str(_summed(sums.total_supply, query)),
             "Eth2Staking": "0",
-            "BurntFees": str(_summed(supply.burnt, query)),
+            "BurntFees": str(_summed(sums.burnt_fees, query)),
             "WithdrawnTotal": "0",
         }
     )
@@ -79,9 +79,9 @@ def _summed(add: Callable[[EvmChain], int], query: Query) -> int:
     """Return a sum over all rows; refused if there are too many, or if the node does not have all of them."""
     try:
         return add(query.site.evm)
-    except supply.TooManyRows as error:
+    except sums.TooManyRows as error:
         raise ActionError(ActionReason.TOO_MUCH) from error
-    except supply.OnlyPart as error:
+    except sums.OnlyPart as error:
         raise ActionError(ActionReason.SUPPLY_UNKNOWN) from error
 
 

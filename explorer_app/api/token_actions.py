@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from cchain_app.selectors import blocks
 from explorer_app.api.account_actions import span_of
-from explorer_app.api.proxy_actions import ask_for_text
+from explorer_app.api.chain_actions import ask_for_text
 from explorer_app.api.replies import ActionError, ActionReason, ActionReply, Query, text_of
-from explorer_app.selectors import token_ledger, tokens
+from explorer_app.selectors import token_logs, tokens
 from explorer_app.selectors.ledger import ListTooLong
 from explorer_app.selectors.tokens import BalanceRow, TokenRow, TransferRow
 from explorer_app.tokens.events import TokenStandard
@@ -49,10 +49,10 @@ def transfers(kind: TokenStandard, query: Query) -> ActionReply:
     _need_index(query)
     evm = query.site.evm
     try:
-        rows = token_ledger.transfers(evm, kind, address, contract, span_of(query.range()))
+        rows = token_logs.transfers(evm, kind, address, contract, span_of(query.range()))
     except ListTooLong as error:
         raise ActionError(ActionReason.TOO_MUCH) from error
-    receipts = token_ledger.receipts(evm, rows)
+    receipts = token_logs.receipts(evm, rows)
     head = blocks.head(evm).number
     records = [_transfer(kind, row, receipts[row.transaction_id], head) for row in rows]
     return ActionReply.rows(records, "No transactions found")

@@ -1,5 +1,6 @@
-"""An account of the C-Chain: its state, its creator, its internal calls and its storage slots."""
+"""An account of the C-Chain: its state, creation, internal calls and storage slots."""
 
+from threading import Semaphore
 from typing import Final, NamedTuple
 
 from cchain_app import models
@@ -9,6 +10,8 @@ from cchain_app.selectors import blocks, calls
 from cchain_app.selectors.state import state_at
 from cchain_app.txs.transaction import DELEGATION_PREFIX
 from chaindb.fields import HexBytes
+from explorer_app.selectors import cchain, traces
+from explorer_app.selectors.cchain import TransactionRow
 from primitives.evm import Address
 from primitives.hashing import EMPTY_HASH
 
@@ -100,3 +103,61 @@ def slots(chain: EvmChain, address: Address) -> list[tuple[bytes, bytes]]:
     """Return the first storage slots of an account with their values, plus one if there are more."""
     rows = chain.db.objects(StorageSlot).filter(key__gte=address, key__lte=address + LAST_SLOT)
     return [(row.key[20:], row.value) for row in rows.order_by("key")[: SLOTS + 1]]
+
+
+_CREATIONS = frozenset({"CREATE", "CREATE2"})
+
+
+class ContractOrigin(NamedTuple):
+    """The creation of a contract."""
+
+    transaction: TransactionRow
+    factory: Address | None
+    """The contract that executed the creation; None if the transaction itself was a creation."""
+
+
+def creation(chain: EvmChain, address: Address) -> ContractOrigin | None:
+    """Return the latest creation of a contract; None for genesis contracts, and if there is no row for it."""
+    origin = creator(chain, address)
+    if origin is None:
+        return None
+    row = cchain.transactions_by_keys(chain, [origin.transaction]).get(origin.transaction)
+    if row is None:
+        return None
+    address = Address(bytes(origin.creator))
+    return ContractOrigin(row, None if address == row.sender and row.to is None else address)
+
+
+def init_code(
+    chain: EvmChain,
+    places: Semaphore,
+    address: Address,
+    origin: ContractOrigin | None,
+    *,
+    waits: bool = False,
+) -> bytes | None:
+    """Return the init code of a contract, followed by its constructor arguments; None if it is unknown.
+
+    If a factory created the contract, the transaction is executed again, which takes one of the `places`.
+
+    Raises:
+        Busy: All places are taken; not raised if the caller `waits` for one.
+    """
+    if origin is None:
+        return None
+    if origin.factory is None:
+        return origin.transaction.data
+    number, position = origin.transaction.number, origin.transaction.position
+    trace = traces.traced_in_turn(chain, places, number, position, waits=waits).trace
+    if trace is None:
+        return None
+    for frame in reversed(trace.frames):
+        if frame.type in _CREATIONS and frame.to == address and frame.error is None:
+            return bytes(frame.input)
+    return None
+
+
+def is_of_genesis(chain: EvmChain, address: Address) -> bool:
+    """Return whether a contract is part of the genesis."""
+    account = chain.genesis.alloc.get(address)
+    return account is not None and bool(account.code)

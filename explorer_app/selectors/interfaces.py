@@ -10,8 +10,7 @@ import msgspec
 from cchain_app.chain import EvmChain
 from cchain_app.selectors import blocks
 from cchain_app.selectors.state import prefetch_slots, state_at
-from explorer_app.names.abi_json import MalformedAbi
-from explorer_app.names.functions import Function, read_functions
+from explorer_app.names.abi_json import Function, MalformedAbi, read_functions
 from explorer_app.selectors import proxies, verified
 from explorer_app.selectors.verified import CodeInfo
 from explorer_app.storage.layout import MalformedLayout, VariableLayout, read_layout

@@ -10,7 +10,7 @@ from cchain_app.selectors import blocks
 from explorer_app.models import Token, TokenBalance, TokenItem, TokenTransfer
 from explorer_app.selectors.cchain import PAGE
 from explorer_app.store import tokens as token_rows
-from explorer_app.store.token_holdings import item_key
+from explorer_app.store.token_rewinding import item_key
 from explorer_app.store.tokens import TransferIndexProgress
 from explorer_app.tokens.events import TokenStandard
 from explorer_app.tokens.strings import likeness, search_key

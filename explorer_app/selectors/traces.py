@@ -1,5 +1,7 @@
 """Traces of transactions for pages: executed again, with limits on time, size and concurrency."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Semaphore
 from typing import Final, NamedTuple
 
@@ -9,7 +11,36 @@ from cchain_app.selectors import blocks, tracing
 from cchain_app.selectors.tracing import GenesisNotTraceable, TraceDiffers
 from cchain_app.store.history import HistoryPruned
 from cchain_app.txs.transaction import InvalidTransaction
-from explorer_app.selectors.places import place
+
+PATIENCE: Final = 2.0
+"""Seconds that a request waits for a place."""
+
+
+class Busy(Exception):
+    """All places were taken for as long as the request waited."""
+
+    def __init__(self) -> None:
+        super().__init__("Too many executions are running. Try again in a moment.")
+
+
+@contextmanager
+def place(places: Semaphore, *, waits: bool = False) -> Iterator[None]:
+    """Hold a place during the block.
+
+    Args:
+        places: The semaphore of all places (`Explorer.executing`).
+        waits: Whether to wait without a limit; otherwise for `PATIENCE` seconds.
+
+    Raises:
+        Busy: No place became free in time.
+    """
+    if not places.acquire(timeout=None if waits else PATIENCE):
+        raise Busy
+    try:
+        yield
+    finally:
+        places.release()
+
 
 SECONDS: Final = 2.0
 """Time limit of an execution for a page."""

@@ -18,6 +18,7 @@ import msgspec
 from typing_extensions import override
 
 from explorer_app.services.compiling import MAX_OUTPUT, NpmCompilers, output_of
+from explorer_app.verification.compilers import CompilerOutput, CompilerVersion
 from explorer_app.verification.errors import (
     BadSubmission,
     CompilersAway,
@@ -25,8 +26,6 @@ from explorer_app.verification.errors import (
     SubmissionReason,
     VerificationReason,
 )
-from explorer_app.verification.port import CompilerOutput
-from explorer_app.verification.versions import CompilerVersion
 
 ENOUGH_SECONDS: Final = 10.0
 """Time limit for operations without a compiler: connecting, sending a request, listing the versions."""

@@ -20,6 +20,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from explorer_app.verification.compilers import CompilerOutput, CompilerVersion
 from explorer_app.verification.errors import (
     BadSubmission,
     CompilerStopped,
@@ -28,8 +29,6 @@ from explorer_app.verification.errors import (
     VerificationFailed,
     VerificationReason,
 )
-from explorer_app.verification.port import CompilerOutput
-from explorer_app.verification.versions import CompilerVersion
 from primitives import json_limits
 from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues
 

@@ -9,7 +9,7 @@ from explorer_app.services.compiler_socket import SocketCompilers
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
 from explorer_app.services.faucet import Faucet, read_key
 from explorer_app.site import Explorer
-from explorer_app.verification.port import Compilers
+from explorer_app.verification.compilers import Compilers
 from primitives.keys import EWOQ_KEY
 from primitives.networks import LOCAL
 

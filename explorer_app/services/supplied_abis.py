@@ -6,8 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from chaindb.locks import Lock
-from explorer_app.names.abi_json import MalformedAbi
-from explorer_app.names.functions import read_functions
+from explorer_app.names.abi_json import MalformedAbi, read_functions
 from explorer_app.services.verification import code_hash_at
 from explorer_app.site import Explorer
 from explorer_app.store import contracts as contract_rows

@@ -16,12 +16,13 @@ from django.db import transaction
 
 from cchain_app.forking.errors import UpstreamError
 from chaindb.locks import Lock
-from explorer_app.selectors import accounts, creations
+from explorer_app.selectors import accounts
 from explorer_app.site import VERIFY, Explorer
 from explorer_app.store import contracts as contract_rows
 from explorer_app.store.contracts import Job
 from explorer_app.verification.attempts import VerificationResult, verify
 from explorer_app.verification.comparing import Match, OnChain
+from explorer_app.verification.compilers import CompilerVersion
 from explorer_app.verification.errors import (
     AlreadyVerified,
     NotDeployed,
@@ -33,7 +34,6 @@ from explorer_app.verification.errors import (
     VerificationReason,
 )
 from explorer_app.verification.submission import Submission
-from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address, Hash
 from primitives.hashing import keccak256
 
@@ -210,8 +210,8 @@ class _Run:
         account = accounts.account(evm, address)
         if not account.is_contract or keccak256(account.code) != self._job.code_hash:
             raise NotDeployed(VerificationReason.NOT_DEPLOYED)
-        creation = creations.creation(evm, address)
-        code = creations.init_code(evm, self._site.executing, address, creation, waits=True)
+        creation = accounts.creation(evm, address)
+        code = accounts.init_code(evm, self._site.executing, address, creation, waits=True)
         return OnChain(account.code, code)
 
     def _compile(self, text: bytes) -> Any:

@@ -9,9 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from explorer_app.storage import values
-from explorer_app.storage.layout import MAX_KEYS, StorageEncoding, Type, Variable, VariableLayout
-from explorer_app.storage.values import WORD, Corrupt
+from explorer_app.storage import layout as values
+from explorer_app.storage.layout import (
+    MAX_KEYS,
+    WORD,
+    Corrupt,
+    StorageEncoding,
+    Type,
+    Variable,
+    VariableLayout,
+)
 from primitives.evm import Slot, Word
 from primitives.hashing import keccak256
 

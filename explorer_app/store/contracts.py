@@ -11,9 +11,9 @@ from explorer_app.models import SuppliedAbi, Verification, VerificationState, Ve
 from explorer_app.tokens.strings import search_key
 from explorer_app.verification.attempts import VerificationResult
 from explorer_app.verification.comparing import placed
+from explorer_app.verification.compilers import CompilerVersion
 from explorer_app.verification.errors import Refusal
 from explorer_app.verification.submission import Submission
-from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address, Hash
 
 _OPEN = VerificationState.PASSED

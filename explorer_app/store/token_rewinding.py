@@ -6,18 +6,82 @@ the height are queried again. The cost depends on the removed rows only, because
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Final
 
 from django.db.models import Case, F, Q, Value, When
 
-from chaindb.database import Database
+from chaindb.database import Database, Row
 from chaindb.fields import UInt256Field, for_database, row_id
 from explorer_app import models
-from explorer_app.store import token_holdings
-from explorer_app.tokens.events import MAX_OWNERS, TokenStandard, Transfer, changes
+from explorer_app.tokens.events import MAX_OWNERS, BalanceChange, TokenStandard, Transfer, changes
 from primitives.evm import ZERO_ADDRESS, Address
+
+_BALANCES: Final = "SELECT key, summed, amount FROM explorer_app_tokenbalance WHERE key IN ({keys})"
+_ITEMS: Final = "SELECT token_id FROM explorer_app_tokenitem WHERE key >= %s AND key <= %s"
+_BALANCE: Final = (
+    "key", "contract", "holder", "kind", "token_id", "summed", "amount", "differs", "to_ask",
+)  # fmt: skip
+_ITEM: Final = ("key", "contract", "token_id", "owner")
+
+MODULUS: Final = 2**256
+"""Sums are kept modulo this, like arithmetic in contracts, so false amounts cause no overflow."""
+
+
+def balance_key(contract: Address, change: BalanceChange) -> bytes:
+    """Return the key of the balance that a change belongs to."""
+    token_id = b"" if change.token_id is None else change.token_id.to_bytes(32, "big")
+    return contract + change.holder + change.kind.to_bytes(2, "big") + token_id
+
+
+def item_key(contract: Address, token_id: int) -> bytes:
+    """Return the key of an NFT of a collection."""
+    return contract + token_id.to_bytes(32, "big")
+
+
+def add(db: Database, changed: Iterable[tuple[Address, BalanceChange]]) -> None:
+    """Add changes to balances."""
+    added: defaultdict[bytes, int] = defaultdict(int)
+    whose: dict[bytes, tuple[Address, BalanceChange]] = {}
+    for contract, change in changed:
+        key = balance_key(contract, change)
+        added[key] += change.amount
+        whose[key] = contract, change
+    sums_before = sums(db, list(added))
+    rows: list[Row] = []
+    for key, amount in added.items():
+        contract, change = whose[key]
+        summed, shown = sums_before.get(key, (0, 0))
+        rows.append((
+            key, contract, change.holder, change.kind, change.token_id, (summed + amount) % MODULUS,
+            min(max(shown + amount, 0), MODULUS - 1), False, True,
+        ))  # fmt: skip
+    db.insert(models.TokenBalance, _BALANCE, (row for row in rows if row[0] not in sums_before))
+    old = ((*row[5:7], True, row[0]) for row in rows if row[0] in sums_before)
+    db.update(models.TokenBalance, ("key",), ("summed", "amount", "to_ask"), old)
+
+
+def set_owners(db: Database, owners: Mapping[tuple[Address, int], Address]) -> None:
+    """Write the new owners of NFTs; the zero address means that the NFT was burned."""
+    rows = (
+        (item_key(contract, token_id), contract, token_id, None if owner == ZERO_ADDRESS else owner)
+        for (contract, token_id), owner in owners.items()
+    )
+    db.upsert(models.TokenItem, _ITEM, rows)
+
+
+def known_items(db: Database, contract: Address, token_ids: range) -> list[int]:
+    """Return the token IDs of a collection that have rows, within a non-empty range."""
+    ends = item_key(contract, token_ids[0]), item_key(contract, token_ids[-1])
+    return [int(token_id) for (token_id,) in db.rows(_ITEMS, ends)]
+
+
+def sums(db: Database, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
+    """Return sums and amounts of balances by key."""
+    rows = db.rows_by_keys(_BALANCES, keys)
+    return {bytes(key): (int(summed), int(amount)) for key, summed, amount in rows}
+
 
 _ROWS_AT_ONCE: Final = 2000
 _KEYS_AT_ONCE: Final = 500
@@ -98,15 +162,15 @@ def _take_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
         for contract, transfer in undone
         for change in changes(transfer)
     ]
-    token_holdings.add(db, removed)
-    keys = list({token_holdings.balance_key(*balance) for balance in removed})
+    add(db, removed)
+    keys = list({balance_key(*balance) for balance in removed})
     for start in range(0, len(keys), _KEYS_AT_ONCE):
         _trust_sums(db, Q(key__in=keys[start : start + _KEYS_AT_ONCE]))
 
 
 def _trust_sums(db: Database, which: Q) -> None:
     """Use sums as balances: a sum in the upper half is negative, so that the balance is zero."""
-    given_more = Q(summed__gte=token_holdings.MODULUS // 2)
+    given_more = Q(summed__gte=MODULUS // 2)
     amount = Case(When(given_more, then=Value(0, UInt256Field())), default=F("summed"))
     db.objects(models.TokenBalance).filter(which).update(
         amount=amount, asked_height=None, differs=False, to_ask=True
@@ -120,13 +184,9 @@ def _give_back(db: Database, undone: Iterable[tuple[Address, Transfer]]) -> None
         moved_ids[contract].update(transfer.token_ids)
     for contract, token_ids in moved_ids.items():
         owners = _owners(db, contract, token_ids)
-        gone = (
-            (token_holdings.item_key(contract, token_id),) for token_id in token_ids - owners.keys()
-        )
+        gone = ((item_key(contract, token_id),) for token_id in token_ids - owners.keys())
         db.delete(models.TokenItem, ("key",), gone)
-        token_holdings.set_owners(
-            db, {(contract, token_id): owner for token_id, owner in owners.items()}
-        )
+        set_owners(db, {(contract, token_id): owner for token_id, owner in owners.items()})
 
 
 def _owners(db: Database, contract: Address, token_ids: set[int]) -> dict[int, Address]:

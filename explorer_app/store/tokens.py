@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from chaindb.database import Database, Row
 from chaindb.fields import height_of, row_id
 from explorer_app import models
-from explorer_app.store import token_holdings
+from explorer_app.store import token_rewinding
 from explorer_app.tokens.events import TokenStandard, Transfer, changes
 from explorer_app.tokens.strings import likeness, search_key
 from primitives.evm import Address
@@ -180,7 +180,7 @@ def write_transfers(
         _note_tokens(db, placed, now)
         rows = (_transfer_row(key, transfer) for key, transfer in zip(keys, placed, strict=True))
         db.insert(models.TokenTransfer, _TRANSFER, rows)
-        token_holdings.add(
+        token_rewinding.add(
             db,
             (
                 (transfer.contract, change)
@@ -188,7 +188,7 @@ def write_transfers(
                 for change in changes(transfer.transfer)
             ),
         )
-        token_holdings.set_owners(db, _owners(db, placed))
+        token_rewinding.set_owners(db, _owners(db, placed))
     return after
 
 
@@ -251,7 +251,7 @@ def write_balances(
     """
     with db.atomic():
         hold(db, before)
-        sums = token_holdings.sums(db, [answer.key for answer in answers])
+        sums = token_rewinding.sums(db, [answer.key for answer in answers])
         changed = [
             (answer.amount, height, answer.amount != sums[answer.key][0], False, answer.key)
             for answer in answers
@@ -282,7 +282,7 @@ def _owners(db: Database, placed: Iterable[PlacedTransfer]) -> dict[tuple[Addres
         token_ids: Iterable[int] = transfer.token_ids
         if transfer.token_ids and transfer.burns_range:
             # Burned NFTs that were never seen before get no rows.
-            there = token_holdings.known_items(db, contract, transfer.token_ids)
+            there = token_rewinding.known_items(db, contract, transfer.token_ids)
             new = (token_id for token_id in transfer.token_ids if (contract, token_id) in owners)
             token_ids = chain(there, new)
         owners.update(((contract, token_id), transfer.to) for token_id in token_ids)

@@ -5,8 +5,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from explorer_app.verification.compilers import CompilerVersion
 from explorer_app.verification.submission import Submission
-from explorer_app.verification.versions import CompilerVersion
 
 _SINCE_LAYOUT: Final = (0, 5, 13)
 _SINCE_IMMUTABLES: Final = (0, 6, 5)

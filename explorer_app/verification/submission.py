@@ -6,11 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from explorer_app.verification.counting import has_more_strings
+from explorer_app.verification.compilers import CompilerVersion
 from explorer_app.verification.errors import BadSubmission, SubmissionReason, SubmissionTooLarge
-from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
-from primitives.json_limits import may_hold_more
+from primitives.json_limits import has_more_strings, may_hold_more
 
 STANDARD_JSON: Final = "solidity-standard-json-input"
 SINGLE_FILE: Final = "solidity-single-file"

@@ -9,11 +9,12 @@ from cchain_app.evm.engine import CallInterrupted, CallRejected, CallResult
 from cchain_app.evm.failures import ERROR_SELECTOR, PANIC_SELECTOR, reason_of
 from cchain_app.selectors import blocks
 from cchain_app.transaction_log.errors import Undecodable
+from explorer_app.names.abi_json import Function
+from explorer_app.names.book import NO_ABI, Abi
 from explorer_app.names.decoding import DecodedArgument, DecodedCall, arguments_of, count, first
-from explorer_app.names.functions import Function
 from explorer_app.selectors import verified
 from explorer_app.selectors.contracts import Contracts
-from explorer_app.selectors.places import Busy, place
+from explorer_app.selectors.traces import Busy, place
 from explorer_app.site import Explorer
 from primitives.evm import Address
 
@@ -155,3 +156,30 @@ def _decoded(function: Function, result: CallResult) -> ReadResult:
         return ReadResult(
             trouble=f"The call returned {size:,} bytes that do not decode as ({types})."
         )
+
+
+MOST: Final = 8
+"""Limit of contracts per page whose ABI is queried; for a proxy the query calls the contract."""
+
+
+class Abis:
+    """The ABIs of contracts, for one page.
+
+    Args:
+        site: The explorer.
+    """
+
+    def __init__(self, site: Explorer) -> None:
+        self._chain = site.evm
+        self._found: dict[bytes, Abi] = {}
+
+    def of(self, address: bytes | None) -> Abi:
+        """Return the ABI of a contract; empty if it is unknown, and for contracts beyond the first `MOST`."""
+        if address is None:
+            return NO_ABI
+        key = bytes(address)
+        if key not in self._found:
+            if len(self._found) >= MOST:
+                return NO_ABI
+            self._found[key] = verified.abi_of(self._chain, Address(key))
+        return self._found[key]

@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import reverse
 
+from explorer_app.names.abi_json import Function
 from explorer_app.names.encoding import BadFields, BadText, encode_call, example, read_coins
-from explorer_app.names.functions import Function
 from explorer_app.selectors import interfaces
 from explorer_app.selectors.interfaces import ContractInterface
 from explorer_app.site import Explorer

@@ -7,11 +7,10 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.selectors import interfaces
-from explorer_app.selectors.places import Busy, place
+from explorer_app.selectors.traces import Busy, place
 from explorer_app.site import Explorer
-from explorer_app.storage.layout import MAX_KEYS, StorageEncoding, VariableLayout
+from explorer_app.storage.layout import MAX_KEYS, StorageEncoding, VariableLayout, abi_type
 from explorer_app.storage.reading import Fetch, StoredVariable, look_up, read_all
-from explorer_app.storage.values import abi_type
 from explorer_app.views.addresses import framed
 from explorer_app.views.page import cchain_page, is_part, rendered
 from primitives.evm import Slot

@@ -6,10 +6,11 @@ from http import HTTPStatus
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.shortcuts import render
-from django.urls import get_script_prefix
+from django.urls import Resolver404, get_script_prefix, resolve, reverse
 from django.utils.cache import patch_vary_headers
+from django.views import defaults
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -189,3 +190,33 @@ def further_pages(request: HttpRequest, name: str, value: int | str | None) -> d
         "further": "" if value is None else urlencode({**others, name: value}),
         "beginning": urlencode(others) if name in request.GET else "",
     }
+
+
+_OTHERS: Final = {"admin", "api", "ext", "server", "static", "v2"}
+"""First segments of paths that do not belong to the explorer's pages."""
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer a request for an unknown path, as Django's `handler404`."""
+    first = request.path_info.strip("/").partition("/")[0]
+    if first in _OTHERS or request.method not in {"GET", "HEAD"}:
+        return defaults.page_not_found(request, exception)
+    page = _page_without_slash(request.path_info)
+    if page is None:
+        return no_page(request)
+    query = request.META["QUERY_STRING"]
+    return HttpResponsePermanentRedirect(f"{page}?{query}" if query else page)
+
+
+def _page_without_slash(path: str) -> str | None:
+    """Return the URL of the explorer's page that a path names if its final slashes are removed."""
+    if not path.endswith("/"):
+        return None
+    try:
+        match = resolve(path.rstrip("/"))
+    except Resolver404:
+        return None
+    if match.app_names != ["explorer"] or match.url_name is None:
+        return None
+    # Built from its parts, so that the redirect cannot lead to another host.
+    return reverse(match.view_name, args=match.args, kwargs=match.kwargs)

@@ -12,7 +12,7 @@ from explorer_app.selectors.cchain import PAGE
 from explorer_app.selectors.tokens import TokenRow, TransferRow
 from explorer_app.site import Explorer
 from explorer_app.tokens.events import TokenStandard
-from explorer_app.tokens.uris import described
+from explorer_app.tokens.strings import described
 from explorer_app.views.page import (
     NO_PART,
     cchain_page,

@@ -18,10 +18,9 @@ from explorer_app.names.book import NO_ABI
 from explorer_app.names.decoding import DecodedCall
 from explorer_app.selectors import cchain, tokens, traces
 from explorer_app.selectors.cchain import TransactionRow
-from explorer_app.selectors.places import Busy
-from explorer_app.selectors.traces import TracedTransaction
+from explorer_app.selectors.traces import Busy, TracedTransaction
 from explorer_app.site import Explorer
-from explorer_app.views.abis import Abis
+from explorer_app.views.answers import Abis
 from explorer_app.views.cchain import method
 from explorer_app.views.page import NO_PART, cchain_page, rendered
 from explorer_app.views.tokens import transfer_rows

@@ -53,7 +53,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 load_admins()
 
-handler404 = "explorer_app.views.not_found.not_found"
+handler404 = "explorer_app.views.page.not_found"
 handler500 = "nodeproject.web.urls.server_error"
 
 urlpatterns: list[URLPattern | URLResolver] = [

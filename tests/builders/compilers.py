@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
-from explorer_app.verification.port import CompilerOutput
-from explorer_app.verification.versions import CompilerVersion
+from explorer_app.verification.compilers import CompilerOutput, CompilerVersion
 
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "tests/clients"

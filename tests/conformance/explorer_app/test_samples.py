@@ -9,6 +9,7 @@ import pytest
 
 from explorer_app.verification.attempts import VerificationResult, verify
 from explorer_app.verification.comparing import Match, OnChain
+from explorer_app.verification.compilers import CompilerVersion
 from explorer_app.verification.errors import (
     CompilerErrors,
     NoMatch,
@@ -23,7 +24,6 @@ from explorer_app.verification.submission import (
     read_input,
     split_name,
 )
-from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
 from tests.builders.compilers import RecordedCompilers
 from tests.builders.reasons import raises

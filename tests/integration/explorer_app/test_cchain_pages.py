@@ -13,7 +13,7 @@ from cchain_app.selectors import tracing
 from cchain_app.selectors.tracing import TraceDiffers
 from cchain_app.services.calls import index_calls
 from cchain_app.store.history import StatePruned
-from explorer_app.selectors import places
+from explorer_app.selectors import traces
 from explorer_app.selectors.cchain import PAGE
 from nodeproject.apps import this_node
 from primitives.hexadecimal import checksum_address
@@ -222,7 +222,7 @@ def test_strangers_cannot_have_all_threads_execute_transactions(
     made: TracedChain, browse: Browse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = this_node().explorer
-    monkeypatch.setattr(places, "PATIENCE", 0.01)
+    monkeypatch.setattr(traces, "PATIENCE", 0.01)
     with site.executing, site.executing:
         busy = browse("/tx/" + made.hash("count"), tab="calls").text
         failed = browse("/tx/" + made.hash("revert")).text

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 from django.test import Client
 
 from cchain_app.selectors.blocks import head
-from explorer_app.selectors import token_ledger
+from explorer_app.selectors import token_logs
 from explorer_app.selectors import tokens as found
 from explorer_app.selectors.ledger import ListTooLong, Span
 from explorer_app.tokens import questions
@@ -255,7 +255,7 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     tokens: TokenChain, pchain: PChain, browse: Browser, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(found, "MAX_LOOKED_AT", 4)
-    monkeypatch.setattr(token_ledger, "MAX_LOOKED_AT", 4)
+    monkeypatch.setattr(token_logs, "MAX_LOOKED_AT", 4)
     coin, spam = tokens.deploy(puppet.of_erc20()), tokens.deploy({})
     tokens.move(coin, NOBODY, RECIPIENT, 1)
     tokens.call(spam, *(erc20(NOBODY, RECIPIENT, value) for value in range(2, 8)))
@@ -276,21 +276,21 @@ def test_an_address_may_get_any_number_of_transfers_of_what_is_no_token(
     assert f"before={rest}" in link
     span = Span(0, 9, 0, 2, descending=True)
     with pytest.raises(ListTooLong):
-        token_ledger.transfers(evm, TokenStandard.ERC20, RECIPIENT, None, span)
-    (transfer,) = token_ledger.transfers(
+        token_logs.transfers(evm, TokenStandard.ERC20, RECIPIENT, None, span)
+    (transfer,) = token_logs.transfers(
         evm, TokenStandard.ERC20, RECIPIENT, None, span._replace(maximum=1)
     )
     assert transfer.value == 8
     upwards = span._replace(descending=False)
     with pytest.raises(ListTooLong):
-        token_ledger.transfers(evm, TokenStandard.ERC20, None, spam, upwards)
-    (transfer,) = token_ledger.transfers(
+        token_logs.transfers(evm, TokenStandard.ERC20, None, spam, upwards)
+    (transfer,) = token_logs.transfers(
         evm, TokenStandard.ERC20, RECIPIENT, None, upwards._replace(maximum=1)
     )
     assert transfer.value == 1
     assert (
         len(
-            token_ledger.transfers(
+            token_logs.transfers(
                 evm, TokenStandard.ERC20, RECIPIENT, None, upwards._replace(last=3)
             )
         )

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 from django.utils.safestring import SafeString
 
-from explorer_app.templatetags.explorer import coins, share, share_of_one, wei
-from explorer_app.templatetags.tokens import token_amount
+from explorer_app.templatetags.explorer import coins, share, share_of_one, token_amount, wei
 
 UNIT = {"unit": 10**9}
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from explorer_app.tokens import questions, strings, uris
+from explorer_app.tokens import questions, strings
 from primitives.evm import Address
 from tests.builders.bytecode import words
 from tests.builders.puppet import string
@@ -94,14 +94,14 @@ def test_questions_are_those_of_the_standards() -> None:
 
 def test_a_uri_is_shown_and_what_a_page_can_show_without_asking_is_an_image() -> None:
     image = "data:image/png;base64,iVBORw0KGgo="
-    assert uris.described(image) == uris.TokenDescription(image, image=image)
-    assert uris.described("data:image/svg+xml,%3Csvg/%3E").image is not None
+    assert strings.described(image) == strings.TokenDescription(image, image=image)
+    assert strings.described("data:image/svg+xml,%3Csvg/%3E").image is not None
     for other in ("https://x.example/1.png", "ipfs://x", "data:image/tiff;base64,AAAA", "data:"):
-        assert uris.described(other).image is None
+        assert strings.described(other).image is None
 
 
 def test_other_data_are_text() -> None:
-    assert uris.described('data:application/json,{"a": 1}').text == '{"a": 1}'
-    assert uris.described("data:application/json;base64,eyJhIjogMX0=").text == '{"a": 1}'
-    assert uris.described("data:text/html,%3Cscript%3E").text == "<script>"
-    assert uris.described("data:text/plain;base64,***").text is None
+    assert strings.described('data:application/json,{"a": 1}').text == '{"a": 1}'
+    assert strings.described("data:application/json;base64,eyJhIjogMX0=").text == '{"a": 1}'
+    assert strings.described("data:text/html,%3Cscript%3E").text == "<script>"
+    assert strings.described("data:text/plain;base64,***").text is None

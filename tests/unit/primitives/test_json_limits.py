@@ -1,8 +1,12 @@
 """JSON texts are checked in short steps, so that other threads can run in between."""
 
+import json
+from typing import Any
+
 import pytest
 
 from primitives import json_limits
+from primitives.json_limits import has_more_strings
 
 STEP = 64 * 4096
 """The most bytes that one match of a pattern covers; no other thread can run meanwhile."""
@@ -18,3 +22,29 @@ def test_no_step_goes_over_a_long_string_at_once(text: bytes) -> None:
     assert 0 < piece.end() <= STEP
     assert json_limits.end_of_string(string + b'" ', 0) == len(string) + 1
     assert json_limits.end_of_string(string, 0) == len(string)
+
+
+@pytest.mark.parametrize("piece", [1, 2, 7, 1024])
+@pytest.mark.parametrize(
+    ("value", "strings"),
+    [
+        ({}, 0),
+        ({"a": "", "b": {"c": ["d", 1, None]}}, 5),
+        (['"', '""', 'a"b', '\\"', ",[{", "\n"], 6),
+    ],
+)
+def test_what_is_in_a_string_is_none(
+    value: Any, strings: int, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_limits, "_PIECE", piece)
+    text = json.dumps(value)
+    for form in (text, text.encode()):
+        assert not has_more_strings(form, strings)
+        assert has_more_strings(form, strings - 1)
+
+
+def test_a_text_has_at_most_twice_as_many_as_it_may() -> None:
+    text = json.dumps(["\\"] * 10)
+
+    assert not has_more_strings(text, 5)
+    assert has_more_strings(text, 4)

@@ -10,7 +10,7 @@ from django.http import HttpResponse
 
 from cchain_app.evm.engine import CallInterrupted
 from explorer_app.models import SuppliedAbi
-from explorer_app.selectors import places
+from explorer_app.selectors import traces
 from explorer_app.services import supplied_abis
 from explorer_app.verification.errors import BadSubmission, SubmissionReason
 from explorer_app.verification.proxies import SLOTS
@@ -170,14 +170,14 @@ def test_what_does_not_end_is_ended(
 def test_strangers_cannot_have_all_threads_ask(
     explored: Explored, cabinet: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(places, "PATIENCE", 0.01)
+    monkeypatch.setattr(traces, "PATIENCE", 0.01)
     site = explored.site
     with site.executing, site.executing:
         asked = sent(explored, path(cabinet, "read"), function=SUM, a0="[]", a1="true")
         stored = explored.client.get(path(cabinet, "storage"))
 
     for response in (asked, stored):
-        assert str(places.Busy()) in response.content.decode()
+        assert str(traces.Busy()) in response.content.decode()
 
 
 def test_a_transaction_is_prepared_and_nothing_is_sent(
@@ -360,11 +360,11 @@ def test_what_an_implementation_is_only_claimed_for_comes_last_and_is_marked(
     values = explored.client.get(url, {"values": ""}, headers=SCRIPT).content.decode()
 
     for shown in (text, values):
-        places = [
+        traces = [
             shown.index(part)
             for part in ("not verified", "<dt>mine", "claimed implementation", "<dt>number")
         ]
-        assert places == sorted(places)
+        assert traces == sorted(traces)
 
 
 def test_an_abi_that_is_too_large_for_a_page_is_shown_in_part(explored: Explored) -> None:

@@ -9,9 +9,9 @@ import pytest
 from cchain_app.selectors import tracing
 from cchain_app.selectors.blocks import NoGenesis
 from cchain_app.services.calls import index_calls
-from explorer_app.api import waiting
+from explorer_app.api import endpoint
 from explorer_app.models import Verification, VerifiedContract
-from explorer_app.selectors import places
+from explorer_app.selectors import traces
 from nodeproject.apps import this_node
 from tests.builders.compilers import RecordedCompilers
 from tests.conformance.explorer_samples import NAMES, VECTORS
@@ -84,7 +84,7 @@ def recorded_address(steps: list[dict[str, Any]]) -> str:
 
 
 def test_what_waits_is_pending(explored: Explored, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(waiting, "SECONDS", 0.0)
+    monkeypatch.setattr(endpoint, "SECONDS", 0.0)
     found = explored.deploy("counter")
 
     guid = explored.post(**explored.form(found))["result"]
@@ -311,7 +311,7 @@ def assert_executes_in_turn(
     creation = {"module": "contract", "action": "getcontractcreation", "contractaddresses": address}
     fields = "creationBytecode,creationBytecode.onchainBytecode,creationBytecode"
     path = f"/v2/contract/43112/{address}"
-    monkeypatch.setattr(places, "PATIENCE", 0.01)
+    monkeypatch.setattr(traces, "PATIENCE", 0.01)
     execute = Mock(side_effect=tracing.trace_transaction)
     monkeypatch.setattr(tracing, "trace_transaction", execute)
 

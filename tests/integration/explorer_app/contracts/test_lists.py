@@ -10,8 +10,8 @@ from cchain_app.models import KeptHistory
 from cchain_app.services.calls import index_calls
 from chaindb.fields import row_id
 from explorer_app.api.replies import ActionReason
-from explorer_app.selectors import mined as mined_blocks
-from explorer_app.selectors import places
+from explorer_app.selectors import sums as mined_blocks
+from explorer_app.selectors import traces
 from tests.builders.transactions import RECIPIENT, SENDER
 from tests.conformance.explorer_samples import Sample
 from tests.integration.conftest import Rpc
@@ -245,8 +245,8 @@ def test_logs_of_an_address_are_found_by_the_index_for_each_of_its_events(
     with CaptureQueriesContext(connection) as asked:
         rows = found()
     keys = [query["sql"] for query in asked if query["sql"].startswith(KEYS)]
-    places = [(int(row["blockNumber"], 16), int(row["logIndex"], 16)) for row in rows]
-    assert places == sorted(places)
+    traces = [(int(row["blockNumber"], 16), int(row["logIndex"], 16)) for row in rows]
+    assert traces == sorted(traces)
     topics = [row["topics"] for row in rows]
     assert topics == [
         ["0x" + word.hex()] if word else []
@@ -283,7 +283,7 @@ def test_a_failure_and_its_status_are_told(
     assert told("getstatus", rows[1]) == {"isError": "0", "errDescription": ""}
     assert told("getstatus", rows[2]) == {"isError": "1", "errDescription": "execution reverted"}
     with monkeypatch.context() as hasty, explored.site.executing, explored.site.executing:
-        hasty.setattr(places, "PATIENCE", 0.01)
+        hasty.setattr(traces, "PATIENCE", 0.01)
         assert told("getstatus", rows[2]) == "Max rate limit reached"
     assert [told("gettxreceiptstatus", row)["status"] for row in rows] == ["1", "1", "0", "1"]
     assert told("gettxreceiptstatus", {"hash": "0x" + "11" * 32}) == {"status": ""}
@@ -397,7 +397,7 @@ def test_lists_are_refused_while_they_are_too_long(
     explored: Explored, monkeypatch: pytest.MonkeyPatch, counter: Sample
 ) -> None:
     monkeypatch.setattr("explorer_app.selectors.ledger.MAX_BYTES", 100)
-    monkeypatch.setattr("explorer_app.selectors.supply.MAX_ROWS", 1)
+    monkeypatch.setattr("explorer_app.selectors.sums.MAX_ROWS", 1)
     text = "Query Timeout occured. Please select a smaller result dataset"
 
     assert account(explored, "txlist", address=ME)["result"] == text

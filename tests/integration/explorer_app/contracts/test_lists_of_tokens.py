@@ -65,7 +65,7 @@ def test_tokens_are_listed_from_rows(explored: Explored, monkeypatch: pytest.Mon
     assert account(explored, "tokentx")["result"] == "Error! Invalid address format"
     nobody = explored.get(module="token", action="tokeninfo", contractaddress=TO)["result"]
     assert nobody == "Error! The contract is no token"
-    monkeypatch.setattr("explorer_app.selectors.token_ledger.MAX_LOOKED_AT", 0)
+    monkeypatch.setattr("explorer_app.selectors.token_logs.MAX_LOOKED_AT", 0)
     monkeypatch.setattr(
         "explorer_app.selectors.tokens.balances_of", lambda *_, **__: BalancePage([], b"more")
     )

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from explorer_app.api import waiting
+from explorer_app.api import endpoint
 from nodeproject.apps import this_node
 from primitives.evm import Address
 from primitives.hashing import keccak256
@@ -79,7 +79,7 @@ def test_a_standard_input_is_taken_and_verified(
 def test_what_is_not_over_is_said_to_be_so(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(waiting, "SECONDS", 0.0)
+    monkeypatch.setattr(endpoint, "SECONDS", 0.0)
     found = explored.deploy("counter")
 
     started = job(explored, submit(explored, found))

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from cchain_app.forking.errors import UpstreamAway, UpstreamReason
-from explorer_app.api import waiting
+from explorer_app.api import endpoint
 from explorer_app.models import Verification, VerificationState, VerifiedContract
 from explorer_app.services import verification
 from explorer_app.store import contracts as contract_rows
@@ -61,7 +61,7 @@ def test_a_verification_waits_for_the_remote_node_of_a_fork_and_not_for_ever(
     explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     guid = explored.post(**explored.form(explored.deploy("counter")))["result"]
-    monkeypatch.setattr(waiting, "SECONDS", 0.0)
+    monkeypatch.setattr(endpoint, "SECONDS", 0.0)
     away = Mock(
         side_effect=UpstreamAway(UpstreamReason.NO_ANSWER, host="a.test", problem="no connection")
     )

@@ -19,7 +19,7 @@ from cchain_app.transaction_log.bounded_abi import (
 )
 from cchain_app.transaction_log.errors import Undecodable
 from explorer_app.names.decoding import arguments_of
-from explorer_app.verification.arguments import MAX_BYTES, are_arguments
+from explorer_app.verification.comparing import MAX_BYTES, are_arguments
 
 MOST = 128 * 1024
 

@@ -14,6 +14,7 @@ import pytest
 from explorer_app.services import compiler_socket
 from explorer_app.services.compiler_socket import CompilerServer, SocketCompilers
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
+from explorer_app.verification.compilers import CompilerVersion
 from explorer_app.verification.errors import (
     BadSubmission,
     CompilersAway,
@@ -22,7 +23,6 @@ from explorer_app.verification.errors import (
     SubmissionReason,
     VerificationReason,
 )
-from explorer_app.verification.versions import CompilerVersion
 from tests.builders.reasons import raises
 
 VERSION = CompilerVersion(0, 8, 37, "f401782d")

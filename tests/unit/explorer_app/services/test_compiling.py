@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from explorer_app.services.compiling import CompilationLimits, NpmCompilers
+from explorer_app.verification.compilers import CompilerOutput, CompilerVersion
 from explorer_app.verification.errors import (
     BadSubmission,
     CompilerStopped,
@@ -15,8 +16,6 @@ from explorer_app.verification.errors import (
     VerificationFailed,
     VerificationReason,
 )
-from explorer_app.verification.port import CompilerOutput
-from explorer_app.verification.versions import CompilerVersion
 from tests.builders.reasons import raises
 
 VERSION = CompilerVersion(0, 8, 37, "f401782d")

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from explorer_app.names.encoding import BadText, encode_key
 from explorer_app.storage import reading
-from explorer_app.storage.layout import VariableLayout, read_layout
+from explorer_app.storage.layout import VariableLayout, abi_type, hint, read_layout
 from explorer_app.storage.reading import MAX_ITEMS, MAX_SLOTS, MAX_TEXT, look_up, read_all
-from explorer_app.storage.values import abi_type, hint
 from primitives.evm import Slot, Word
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from explorer_app.verification.compilers import CompilerVersion
 from explorer_app.verification.errors import (
     BadSubmission,
     MalformedVersion,
@@ -20,7 +21,6 @@ from explorer_app.verification.submission import (
     from_sourcify,
     read_input,
 )
-from explorer_app.verification.versions import CompilerVersion
 from primitives.evm import Address
 from tests.builders.reasons import raises
 
