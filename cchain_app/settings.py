@@ -7,8 +7,8 @@ from typing import Final
 from cchain_app.config import CHOSEN_FORKS, fork_named
 from cchain_app.feemarket import MIN_GAS_LIMIT
 from cchain_app.forking.settings import ForkSettings
-from primitives.flags import TextFormat, flag, group
 from primitives.networks import LOCAL
+from primitives.settings import TextFormat, flag, group
 
 FEWEST_STATES: Final = 128
 """States that are always kept: running calls need the head's, and processes that fall behind need time to catch up."""

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from primitives.flags import flag
 from primitives.networks import LOCAL
+from primitives.settings import flag
 
 
 @dataclass(frozen=True, slots=True)

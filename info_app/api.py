@@ -13,8 +13,7 @@ from typing import Final
 import msgspec
 from msgspec import Raw
 
-from chaindb.chains import C_CHAIN, P_CHAIN
-from chaindb.registry import NodeChain
+from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain
 from info_app import selectors
 from info_app.go_texts import moment_text
 from info_app.selectors import PeerRecord

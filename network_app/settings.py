@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from primitives.flags import flag, group
+from primitives.settings import flag, group
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,17 +14,16 @@ from cchain_app.api import EvmRpc
 from cchain_app.chain import EvmChain, NoBlockchainID
 from cchain_app.services.runtime import EvmRuntime
 from cchain_app.services.transaction_log import TransactionLog
-from chaindb.chains import C_CHAIN, is_left_out
+from chaindb.chains import C_CHAIN, ChainRegistry, is_left_out
 from chaindb.database import Database
 from chaindb.events import ChainEvents
-from chaindb.registry import ChainRegistry
 from explorer_app.services.composition import compose as compose_explorer
 from explorer_app.services.tokens import follow as follow_with_tokens
 from explorer_app.site import Explorer
 from health_app.metrics.process import ProcessMetrics
 from health_app.metrics.sharing import Alone, SharedProcesses
 from health_app.result import Report
-from jsonrpc.limits.turn import LoopTurn
+from jsonrpc.limits.interpreter import LoopTurn
 from network_app.node import NodeNetwork
 from network_app.selectors import has_peers
 from nodeproject.copies.snapshots import Snapshots

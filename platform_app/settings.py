@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from primitives.flags import flag
+from primitives.settings import flag
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
-"""A cache with a limit on its entries, on their total weight, or on both."""
+"""A cache with limits on its entries and their total weight; and counters that any thread can increment without a lock."""
 
+import itertools
 import sys
 import threading
 from collections import OrderedDict
@@ -133,3 +134,36 @@ class BoundedCache(Generic[Key, Value]):
             key, value = self._entries.popitem(last=False)
             if self._weigh is not None:
                 self._weight -= self._weigh(key, value)
+
+
+class Counter:
+    """A count that only rises. Incrementing is one interpreter step, so none is lost."""
+
+    __slots__ = ("_lock", "_looks", "_ticks", "add")
+
+    def __init__(self) -> None:
+        self._ticks = itertools.count()
+        self._lock = threading.Lock()  # for readers; counting never waits
+        self._looks = 0
+        self.add: Callable[[], int] = self._ticks.__next__
+        """Increment the count; the return value is meaningless."""
+
+    def read(self) -> int:
+        """Return the count."""
+        with self._lock:  # a read advances the iterator too, which is subtracted
+            self._looks += 1
+            return next(self._ticks) + 1 - self._looks
+
+
+class HitCounter:
+    """Hits and misses of a cache."""
+
+    __slots__ = ("hit", "hits", "miss", "misses")
+
+    def __init__(self) -> None:
+        self.hits = Counter()
+        """Requests that the cache answered."""
+        self.misses = Counter()
+        """Requests that had to be read elsewhere."""
+        self.hit = self.hits.add
+        self.miss = self.misses.add

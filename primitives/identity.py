@@ -1,15 +1,19 @@
-"""A node's certificate: creating it, validating those of peers, and the node ID (pchain.md 1.4).
+"""A node's certificate: creating it, validating those of peers, the node ID (pchain.md 1.4), and signatures (p2p.md 4, 11.1).
 
-The network trusts no certificate authority: a certificate only carries the key behind a node ID.
+The network trusts no certificate authority: a certificate only carries the key behind a node ID. X.509 libraries
+reject certificates that the network accepts, such as those with serial number 0 that its nodes generate. Therefore a
+minimal DER parser checks the outer structure of a certificate and finds its public key.
 """
 
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias, cast
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -18,10 +22,77 @@ from cryptography.hazmat.primitives.serialization import (
     load_der_public_key,
 )
 
-from primitives.der import DerError, subject_public_key_info
 from primitives.hashing import hash160
 from primitives.ids import NodeID
 from primitives.reasons import ErrorWithReason
+
+_SEQUENCE = 0x30
+_EXPLICIT_VERSION = 0xA0
+
+
+class DerError(Exception):
+    """Bytes that are not the expected DER."""
+
+    def __init__(self) -> None:
+        super().__init__("malformed certificate")
+
+
+class Element(NamedTuple):
+    """One element: its tag, its content, and all of its bytes."""
+
+    tag: int
+    content: bytes
+    raw: bytes
+
+
+def subject_public_key_info(certificate: bytes) -> bytes:
+    """Return the DER of a certificate's public key.
+
+    Raises:
+        DerError: The bytes do not have the structure of a certificate.
+    """
+    outer, end = _read(certificate, 0)
+    if end != len(certificate):
+        raise DerError
+    fields = _children(_children(outer)[0])
+    if fields and fields[0].tag == _EXPLICIT_VERSION:
+        del fields[0]
+    # serial number, signature algorithm, issuer, validity, subject
+    if len(fields) < 6:
+        raise DerError
+    return fields[5].raw
+
+
+def _children(parent: Element) -> list[Element]:
+    """Return the elements of a sequence, at least one."""
+    if parent.tag != _SEQUENCE or not parent.content:
+        raise DerError
+    elements, position = [], 0
+    while position < len(parent.content):
+        element, position = _read(parent.content, position)
+        elements.append(element)
+    return elements
+
+
+def _read(data: bytes, start: int) -> tuple[Element, int]:
+    """Read the element at `start`; also return its end."""
+    header = data[start : start + 2]
+    if len(header) < 2:
+        raise DerError
+    tag, size = header
+    position = start + 2
+    if size >= 0x80:
+        # certificates have lengths of at most two bytes; 0x80 alone is indefinite, which is BER
+        size_of_size = size - 0x80
+        if size_of_size not in {1, 2}:
+            raise DerError
+        size = int.from_bytes(data[position : position + size_of_size], "big")
+        position += size_of_size
+    end = position + size
+    if end > len(data):
+        raise DerError
+    return Element(tag, data[position:end], data[start:end]), end
+
 
 MAX_SIZE = 2048
 """Maximum bytes of a certificate."""
@@ -147,3 +218,41 @@ def _digital_signature_only() -> x509.KeyUsage:
         encipher_only=False,
         decipher_only=False,
     )
+
+
+PrivateKey: TypeAlias = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
+PublicKey: TypeAlias = rsa.RSAPublicKey | ec.EllipticCurvePublicKey
+
+_REMEMBERED = 1024
+"""Certificates whose keys are cached, because the same nodes sign repeatedly."""
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def public_key_of(der: bytes) -> PublicKey:
+    """Return the public key of a certificate that nodes accept from each other.
+
+    Raises:
+        CertificateError: Nodes do not accept the certificate.
+    """
+    check_certificate(der)
+    # the check passes only these two kinds of key
+    return cast(PublicKey, load_der_public_key(subject_public_key_info(der)))
+
+
+def sign(key: PrivateKey, message: bytes) -> bytes:
+    """Sign the SHA-256 of a message: RSA with PKCS#1 v1.5, or ECDSA in DER."""
+    if isinstance(key, rsa.RSAPrivateKey):
+        return key.sign(message, PKCS1v15(), SHA256())
+    return key.sign(message, ec.ECDSA(SHA256()))
+
+
+def verify(key: PublicKey, message: bytes, signature: bytes) -> bool:
+    """Return whether a signature is valid for the message and the key."""
+    try:
+        if isinstance(key, rsa.RSAPublicKey):
+            key.verify(signature, message, PKCS1v15(), SHA256())
+        else:
+            key.verify(signature, message, ec.ECDSA(SHA256()))
+    except InvalidSignature:
+        return False
+    return True

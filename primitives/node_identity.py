@@ -16,8 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from primitives import bls
-from primitives.certificate_keys import PrivateKey, public_key_of
-from primitives.identity import node_id_of
+from primitives.identity import PrivateKey, node_id_of, public_key_of
 from primitives.ids import NodeID
 from primitives.reasons import ErrorWithReason
 

@@ -1,8 +1,12 @@
-"""Name and version of this product; all other code imports them from here.
+"""Name and version of this product; the location of its code, a checkout or an installed package; and paths that depend on it.
 
-pyproject.toml and the native crate's manifest have to repeat them; a test compares them.
+All other code imports name and version from here.
 """
 
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 NAME: Final = "Nunatak"
@@ -10,3 +14,41 @@ NAME: Final = "Nunatak"
 
 VERSION: Final = "0.1.0"
 """Version of the package, the client version string and the native engine."""
+
+
+BASE_DIR: Final = Path(__file__).resolve().parents[1]
+"""The directory that contains the packages: the checkout, or a `site-packages`."""
+
+
+def is_checkout(base: Path = BASE_DIR) -> bool:
+    """Return whether the packages are in a checkout, which has `manage.py` beside them."""
+    return (base / "manage.py").is_file()
+
+
+def data_home(base: Path = BASE_DIR, environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the parent of the data directories unless NODE_DATA_DIR names one.
+
+    Unspecified: a checkout uses its own `data`. Directories of package managers hold no data, so an
+    installed package uses the user's folder of the XDG base directory specification, which lets
+    programs ignore an XDG_DATA_HOME that is not absolute.
+    """
+    if is_checkout(base):
+        return base / "data"
+    named = Path(environ.get("XDG_DATA_HOME", ""))
+    parent = named if named.is_absolute() else Path.home() / ".local" / "share"
+    return parent / NAME.lower()
+
+
+def as_typed(command: str, base: Path = BASE_DIR) -> str:
+    """Return the text to type in a terminal for one of the node's commands."""
+    return (
+        f".venv/bin/python manage.py {command}"
+        if is_checkout(base)
+        else f"{NAME.lower()} {command}"
+    )
+
+
+def as_process(*command: str, base: Path = BASE_DIR) -> list[str]:
+    """Return the program and arguments that run one of the node's commands in a separate process."""
+    start = [str(base / "manage.py")] if is_checkout(base) else ["-P", "-m", "nodeproject"]
+    return [sys.executable, *start, *command]

@@ -14,7 +14,7 @@ from typing import Final
 from cchain_app.evm.engine import GasAllowance
 from cchain_app.memory.select import GAS_OF_REQUEST, SECONDS_OF_REQUEST
 from chaindb.connections import WouldBlock
-from jsonrpc.limits.turn import LoopTurn
+from jsonrpc.limits.interpreter import LoopTurn
 
 
 class LoopGasShare:

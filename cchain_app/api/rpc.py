@@ -25,7 +25,7 @@ from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.console import CONSOLE
 from chaindb.connections import WOULD_BLOCK
 from jsonrpc.errors import LIMIT_EXCEEDED, JsonRpcError
-from jsonrpc.limits.turn import LoopTurn
+from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.websocket.hub import Hub, HubLimits
 from primitives.evm import Hash
 from primitives.fair_lock import FairLock

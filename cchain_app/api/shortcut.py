@@ -16,8 +16,8 @@ from cchain_app.services.transaction_log import TransactionLog
 from cchain_app.transaction_log.waiting import acts
 from jsonrpc.dispatch.dispatcher import DispatchLimits, Shortcut, ShortcutAnswer
 from jsonrpc.http.replies import WholeFrames, WholeRequests
+from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.limits.memory import SMALL
-from jsonrpc.limits.turn import LoopTurn
 from primitives.evm import Address, Slot
 
 Names = str | dict[str, int]

@@ -6,7 +6,7 @@ from typing import Final
 
 from cchain_app.forking.errors import MalformedForkSetting
 from cchain_app.forking.origin import read_hash, read_headers, read_wanted
-from primitives.flags import TextFormat, flag
+from primitives.settings import TextFormat, flag
 
 
 def _verify_url(text: str) -> None:

@@ -17,8 +17,7 @@ from cchain_app.evm.engine import StateChanges
 from cchain_app.memory.state import CacheUsage, StateMemory
 from cchain_app.pool.entry import PoolEntry
 from cchain_app.txs.transaction import Transaction
-from primitives.bounded_cache import BoundedCache
-from primitives.counting import HitCounter
+from primitives.bounded_cache import BoundedCache, HitCounter
 from primitives.evm import Address, Hash
 
 if TYPE_CHECKING:

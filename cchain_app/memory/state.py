@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from typing_extensions import override
 
 from cchain_app.evm.engine import AccountState, StateChanges
-from primitives.bounded_cache import BoundedCache
-from primitives.counting import HitCounter
+from primitives.bounded_cache import BoundedCache, HitCounter
 from primitives.evm import Address, Hash, Slot, Word
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 from collections.abc import Hashable
 from typing import Final, NamedTuple
 
-from primitives.bounded_cache import BoundedCache
-from primitives.counting import HitCounter
+from primitives.bounded_cache import BoundedCache, HitCounter
 from primitives.evm import Hash
 
 LARGEST_PART: Final = 4

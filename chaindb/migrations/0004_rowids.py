@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from chaindb.rowids import keep_by_rowid
+from chaindb.migrating import keep_by_rowid
 
 
 class Migration(migrations.Migration):

@@ -13,8 +13,14 @@ from django.db import DatabaseError, ProgrammingError
 from chaindb.database import Database
 from chaindb.locks import Lock
 from chaindb.rows import raise_sequences
-from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
-from chaindb.snapshots.port import StoredCopy, is_name, verified
+from chaindb.snapshots.port import (
+    SnapshotReason,
+    SnapshotRefused,
+    StoredCopy,
+    UnreadableSnapshot,
+    is_name,
+    verified,
+)
 
 _PREFIX: Final = "snapshot_"
 _LOCKS: Final = (

@@ -17,8 +17,14 @@ from django.db import DatabaseError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from chaindb.database import Database
-from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
-from chaindb.snapshots.port import StoredCopy, is_name, verified
+from chaindb.snapshots.port import (
+    SnapshotReason,
+    SnapshotRefused,
+    StoredCopy,
+    UnreadableSnapshot,
+    is_name,
+    verified,
+)
 from primitives.whole_files import to_disk
 
 _ENDING: Final = ".sqlite3"

@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from chaindb import views
+from chaindb import migrating as views
 
 KINDS = {20: "ERC-20", 721: "ERC-721", 1155: "ERC-1155"}
 VIEWS = {

@@ -10,8 +10,7 @@ from cchain_app.chain import EvmChain
 from cchain_app.selectors import calls
 from cchain_app.selectors import figures as cchain
 from chaindb import clock
-from chaindb.chains import C_CHAIN, P_CHAIN, is_left_out
-from chaindb.registry import NodeChain
+from chaindb.chains import C_CHAIN, P_CHAIN, NodeChain, is_left_out
 from health_app.metrics.instruments import gauge
 from platform_app.apps import platform_chain
 from platform_app.chain import NoPlatformGenesis

@@ -30,8 +30,7 @@ from jsonrpc.dispatch.inflight import Inflight
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Gone, WaitingClient
 from jsonrpc.errors import JsonRpcError
-from jsonrpc.limits.interpreter import Interpreter
-from jsonrpc.limits.turn import LoopTurn
+from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from primitives.json_limits import may_hold_more
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, NamedTuple
 
-from primitives.counting import Counter
+from primitives.bounded_cache import Counter
 
 
 class CallInFlight(NamedTuple):

@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from functools import partial
-from typing import Final
+from typing import Final, Protocol
 
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.dispatch.envelope import Body
@@ -116,3 +117,16 @@ async def charge(endpoint: Endpoint, workers: Workers, head: RequestHead, body: 
 def closing(reply: HttpReply) -> HttpReply:
     """Return a reply that closes its connection, for example because the rest of a body was not read."""
     return reply._replace(headers=reply.headers + _CLOSE)
+
+
+class Current(Protocol):
+    """Knows whether this process has caught up with the events other processes announced to clients.
+
+    Its methods are called on the event loop.
+    """
+
+    def is_current(self) -> bool:
+        """Return whether this process knows all events announced so far."""
+
+    def when_current(self, then: Callable[[], None]) -> None:
+        """Try to catch up with the announced events, then call `then`; never synchronously."""

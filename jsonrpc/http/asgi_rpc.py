@@ -18,8 +18,15 @@ from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import Overloaded
 from jsonrpc.http import delivery
 from jsonrpc.http.answering import Answering, closing
-from jsonrpc.http.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
-from jsonrpc.http.peer import is_gone
+from jsonrpc.http.delivery import (
+    STALL_SECONDS,
+    Message,
+    NotRead,
+    Send,
+    abandon,
+    is_gone,
+    send_in_parts,
+)
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
 

@@ -20,18 +20,15 @@ from jsonrpc.dispatch.dispatcher import MISS
 from jsonrpc.dispatch.envelope import Body
 from jsonrpc.dispatch.gate import HttpConnection, HttpReply
 from jsonrpc.errors import Overloaded
-from jsonrpc.http.answering import Answering, closing
+from jsonrpc.http.answering import Answering, Current, closing
 from jsonrpc.http.asgi_rpc import READ_BEFORE
-from jsonrpc.http.current import Current
-from jsonrpc.http.delivery import PART, STALL_SECONDS
-from jsonrpc.http.peer import has_hung_up
+from jsonrpc.http.delivery import PART, STALL_SECONDS, has_hung_up
 from jsonrpc.http.plain_heads import ParsedHead, RequestHeads, ending, head_of
 from jsonrpc.http.pooled import PooledRequests
 from jsonrpc.http.replies import WholeRequests
 from jsonrpc.http.uvicorn_protocol import GuardedProtocol
-from jsonrpc.limits.interpreter import Interpreter
+from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
-from jsonrpc.limits.turn import LoopTurn
 
 MAX_HEAD: Final = 2048
 """Maximal bytes of a head on the fast path."""

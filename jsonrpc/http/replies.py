@@ -22,8 +22,7 @@ from jsonrpc.dispatch.gate import Gate, GateConfig, HttpConnection, HttpReply, R
 from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.errors import rate_limit_exceeded, server_busy
 from jsonrpc.limits.memory import SMALL
-from jsonrpc.limits.recurring import RecurringWarning
-from jsonrpc.limits.throttle import Throttle
+from jsonrpc.limits.throttle import RecurringWarning, Throttle
 
 _log = logging.getLogger("jsonrpc")
 

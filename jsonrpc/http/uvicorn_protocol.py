@@ -21,9 +21,9 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from jsonrpc.http import request_head
-from jsonrpc.http.peer import MinimumRate, WriteWatch
-from jsonrpc.http.request_head import HeadRefused, opens_websocket, without_upgrade
+from jsonrpc.http import plain_heads
+from jsonrpc.http.delivery import MinimumRate, WriteWatch
+from jsonrpc.http.plain_heads import HeadRefused, opens_websocket, without_upgrade
 from jsonrpc.limits.connections import Connections
 
 LINGER_SECONDS: Final = 0.5
@@ -229,7 +229,7 @@ class GuardedProtocol(HttpToolsProtocol):
             free = cycle is None or cycle.response_complete
             is_upgrade = free and self._should_upgrade()
             if is_upgrade and opens_websocket(method, *head, self.websocket_paths):
-                request_head.check(*head, self.patience.head)
+                plain_heads.check(*head, self.patience.head)
                 self._open_websocket()
                 return
             self.parser = httptools.HttpRequestParser(self)
@@ -288,7 +288,7 @@ class GuardedProtocol(HttpToolsProtocol):
         # Only a head that arrived in more bytes than the limit can be too long.
         suspect = self._spans or self._fed > self.patience.head
         seconds = self.patience.head if suspect else None
-        request_head.check(self.parser.get_http_version(), self.url, self.headers, seconds)
+        plain_heads.check(self.parser.get_http_version(), self.url, self.headers, seconds)
         self._in_body = True
         self._spans = False
         self._head_size = self._overhead = 0

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Final, Protocol
 
 from jsonrpc.limits.client_address import NO_PROXIES, TrustedProxies, client_key, is_proxy
-from jsonrpc.limits.recurring import RecurringWarning
+from jsonrpc.limits.throttle import RecurringWarning
 
 MAX_LOOKED_AT: Final = 32
 """Connections that are checked for being idle before a new one is refused."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate, islice, takewhile
 from typing import Any, Final
 
-from jsonrpc.http import delivery, peer
+from jsonrpc.http import delivery
 from jsonrpc.http.delivery import DirectWrite, direct_write, writable
 from jsonrpc.limits.memory import UnreadMemory
 
@@ -79,7 +79,7 @@ class SocketWriter:
 
     def is_gone(self) -> bool:
         """Return whether the peer has disconnected or was closed. Can be called in any thread."""
-        return self._closed or peer.is_gone(self._send)
+        return self._closed or delivery.is_gone(self._send)
 
     @property
     def writes_at_once(self) -> bool:

@@ -28,8 +28,7 @@ from jsonrpc.errors import (
 )
 from jsonrpc.http.answering import charge, give_up, time_limit
 from jsonrpc.http.asgi_rpc import Receive, Scope, read_head
-from jsonrpc.http.delivery import PART, STALL_SECONDS, Message
-from jsonrpc.http.peer import transport_of
+from jsonrpc.http.delivery import PART, STALL_SECONDS, Message, transport_of
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.memory import SMALL, MemoryShare, RequestMemory
 from jsonrpc.websocket.connection import TRY_AGAIN_LATER, OutboundLimits, Send, SocketWriter

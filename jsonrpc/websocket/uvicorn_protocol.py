@@ -17,9 +17,9 @@ from websockets.utils import apply_mask
 
 from jsonrpc.dispatch.gate import RequestHead
 from jsonrpc.errors import Overloaded
+from jsonrpc.http.answering import Current
 from jsonrpc.http.asgi_rpc import read_head
-from jsonrpc.http.current import Current
-from jsonrpc.http.peer import MinimumRate, WriteWatch
+from jsonrpc.http.delivery import MinimumRate, WriteWatch
 from jsonrpc.http.uvicorn_protocol import LINGER_BYTES, LINGER_SECONDS
 from jsonrpc.limits.connections import Connections
 from jsonrpc.limits.interpreter import Interpreter

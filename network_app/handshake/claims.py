@@ -11,9 +11,15 @@ from typing import TypeAlias
 from network_app.wire.p2p_pb2 import ClaimedIpPort
 from primitives import bls
 from primitives.bls import Suite
-from primitives.certificate_keys import PrivateKey, public_key_of, sign, verify
 from primitives.hashing import sha256
-from primitives.identity import CertificateError, node_id_of
+from primitives.identity import (
+    CertificateError,
+    PrivateKey,
+    node_id_of,
+    public_key_of,
+    sign,
+    verify,
+)
 from primitives.ids import ID, NodeID
 from primitives.reasons import ErrorWithReason
 

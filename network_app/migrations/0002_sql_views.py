@@ -5,7 +5,7 @@ They are an interface: columns are added, never renamed or taken away (docs/sql.
 
 from django.db import migrations
 
-from chaindb import views
+from chaindb import migrating as views
 
 VIEWS = {
     "n_peers": (

@@ -3,7 +3,7 @@
 import chaindb.fields
 from django.db import migrations, models
 
-from chaindb import views
+from chaindb import migrating as views
 
 VIEWS = {
     "n_decisions": (

@@ -8,7 +8,7 @@ from importlib import import_module
 
 from django.db import migrations, models
 
-from chaindb import views
+from chaindb import migrating as views
 
 TWO = ("P", "C")
 NAMED = ("outerblock", "fetchedblock", "chainsync", "chainconsensus", "blockdecision")

@@ -29,8 +29,8 @@ from network_app.proposervm.layout import (
     proposer_of,
     read,
 )
-from primitives.certificate_keys import PrivateKey, sign
 from primitives.hashing import sha256
+from primitives.identity import PrivateKey, sign
 from primitives.ids import ID, NodeID
 
 _LARGEST = 2**63 - 1

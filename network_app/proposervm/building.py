@@ -9,7 +9,7 @@ from network_app.proposervm.verification import (
     Upgrades,
     epoch_of_child,
 )
-from primitives.certificate_keys import PrivateKey
+from primitives.identity import PrivateKey
 from primitives.ids import ID
 
 

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods
 
 from adminkit import display, formats
 from adminkit.actions import note
-from chaindb.snapshots.errors import SnapshotRefused
+from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshot_manifest import Head
 from nodeproject.copies.snapshots import DamagedSnapshot, NamedSnapshot

@@ -11,8 +11,13 @@ from cchain_app.notifications import rewound
 from cchain_app.selectors import blocks as cchain_blocks
 from chaindb import clock, generation
 from chaindb.chains import C_CHAIN, is_left_out
-from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
-from chaindb.snapshots.port import Copies, verified
+from chaindb.snapshots.port import (
+    Copies,
+    SnapshotReason,
+    SnapshotRefused,
+    UnreadableSnapshot,
+    verified,
+)
 from chaindb.snapshots.sqlite import SqliteCopies
 from network_app import selectors as network
 from network_app.node import NodeNetwork

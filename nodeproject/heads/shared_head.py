@@ -144,7 +144,7 @@ class SharedHead:
     A head that one answer has shown is never missing from a later answer, whichever process of the machine answers. A
     process that commits publishes the head before it answers. If the publisher was killed between commit and
     publication, any process with RPC interfaces that finds the head in the rows publishes it before it answers; other
-    processes answer no requests. For an event loop with RPC interfaces it is their `jsonrpc.http.current.Current`.
+    processes answer no requests. For an event loop with RPC interfaces it is their `jsonrpc.http.answering.Current`.
 
     Args:
         chain: The chain; its changes are published from now on.

@@ -13,7 +13,7 @@ from django.core.management.utils import get_random_secret_key
 from nodeproject.settings.flags import BadSetting
 from nodeproject.settings.given import NODE
 from nodeproject.settings.theme import UNFOLD  # noqa: F401  # the theme's setting
-from primitives.installation import BASE_DIR
+from primitives.product import BASE_DIR
 
 ROOT_URLCONF = "nodeproject.web.urls"
 ASGI_APPLICATION = "nodeproject.asgi.application"

@@ -1,6 +1,6 @@
 """Parsing of `NODE_…` variables: one typed field is one row in the documented table.
 
-`primitives.flags` declares the fields. A field that is a group contributes the settings of its own fields.
+`primitives.settings` declares the fields. A field that is a group contributes the settings of its own fields.
 """
 
 import math
@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
 
-from primitives.flags import FormError
+from primitives.settings import FormError
 
 PREFIX = "NODE_"
 

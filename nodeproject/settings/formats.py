@@ -8,7 +8,7 @@ import re
 from typing import Any, Final, NamedTuple
 from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
-from primitives.flags import FormError, TextFormat
+from primitives.settings import FormError, TextFormat
 
 FIRST_PARTS: Final = frozenset(
     {

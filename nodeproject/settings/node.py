@@ -15,8 +15,7 @@ from health_app.settings import HealthSettings
 from network_app.settings import NetworkSettings
 from nodeproject.settings.formats import BASE_PATH, REDIS_URL
 from platform_app.settings import PlatformSettings
-from primitives.flags import TextFormat, flag, group
-from primitives.settings import CommonSettings
+from primitives.settings import CommonSettings, TextFormat, flag, group
 
 _NETWORK = TextFormat("an IP address or network", partial(ip_network, strict=False))
 

@@ -23,8 +23,15 @@ from jsonrpc.dispatch.gate import Gate
 from jsonrpc.dispatch.inflight import Replies
 from jsonrpc.errors import Overloaded
 from jsonrpc.http.asgi_rpc import Application, Receive, Scope, read_head
-from jsonrpc.http.delivery import STALL_SECONDS, Message, NotRead, Send, abandon, send_in_parts
-from jsonrpc.http.peer import is_gone
+from jsonrpc.http.delivery import (
+    STALL_SECONDS,
+    Message,
+    NotRead,
+    Send,
+    abandon,
+    is_gone,
+    send_in_parts,
+)
 from jsonrpc.limits.memory import MemoryShare, RequestMemory
 
 WAITING_PAGES: Final = 64

@@ -28,10 +28,9 @@ from jsonrpc.http.answering import Answering
 from jsonrpc.http.replies import Endpoint
 from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.connections import Connections
-from jsonrpc.limits.interpreter import Interpreter
+from jsonrpc.limits.interpreter import Interpreter, LoopTurn
 from jsonrpc.limits.memory import MemoryLimits, RequestMemory
 from jsonrpc.limits.throttle import LocalThrottle, Rate, Throttle
-from jsonrpc.limits.turn import LoopTurn
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.process import connection_limits
 from nodeproject.web.observation import Observation

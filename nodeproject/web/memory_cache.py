@@ -6,7 +6,7 @@ from typing import Any, Final
 from django.core.cache.backends.locmem import LocMemCache
 from typing_extensions import override
 
-from primitives.counting import HitCounter
+from primitives.bounded_cache import HitCounter
 
 _ASKED: Final[defaultdict[str, HitCounter]] = defaultdict(HitCounter)
 """Hits and misses by the cache's name: shared by the whole process like its entries, as each thread has a cache object."""

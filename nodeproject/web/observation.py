@@ -11,8 +11,7 @@ from cchain_app.api import EvmRpc
 from cchain_app.blocks.receipt import bloom_bits
 from cchain_app.chain import EvmChain
 from chaindb import servers
-from chaindb.chains import C_CHAIN, is_left_out
-from chaindb.registry import NodeChain
+from chaindb.chains import C_CHAIN, NodeChain, is_left_out
 from explorer_app.selectors import tokens
 from health_app import services
 from health_app.checks import ALL, Checks
@@ -32,7 +31,7 @@ from nodeproject.settings.node import NodeSettings
 from nodeproject.web.memory_cache import MemoryCache
 from platform_app.api import PlatformRpc
 from platform_app.services.runtime import PlatformRuntime
-from primitives.counting import HitCounter
+from primitives.bounded_cache import HitCounter
 
 _REMEMBERING: Final[dict[str, Any]] = {
     "cchain_bloom_bits": bloom_bits,

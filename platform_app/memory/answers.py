@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from math import inf
 from typing import Final, NamedTuple
 
-from primitives.bounded_cache import BoundedCache
-from primitives.counting import HitCounter
+from primitives.bounded_cache import BoundedCache, HitCounter
 
 LOOK: Final = 0.025
 """Seconds after a check of the rows until the next check is due."""

@@ -5,7 +5,7 @@ They are a public interface: columns are added, but never renamed or removed (do
 
 from django.db import migrations
 
-from chaindb import views
+from chaindb import migrating as views
 
 TX_TYPES = {
     12: "AddValidatorTx",

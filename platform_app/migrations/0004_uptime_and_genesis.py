@@ -5,7 +5,7 @@ from importlib import import_module
 from django.db import migrations, models
 
 import chaindb.fields
-from chaindb import views
+from chaindb import migrating as views
 
 _BEFORE = {"p_uptime": import_module("platform_app.migrations.0002_sql_views").VIEWS["p_uptime"]}
 

@@ -7,7 +7,7 @@ from cchain_app.api.loop_gas import one_request
 from chaindb.connections import WouldBlock
 from jsonrpc.dispatch.calls import CallObserver
 from jsonrpc.dispatch.dispatcher import Dispatcher, DispatchLimits, Shortcut
-from jsonrpc.limits.turn import LoopTurn
+from jsonrpc.limits.interpreter import LoopTurn
 from nodeproject.apps import this_node
 
 

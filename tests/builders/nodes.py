@@ -10,8 +10,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from network_app.handshake.claims import IPAddress, SignedIP, sign_ip
 from primitives import bls
-from primitives.certificate_keys import PrivateKey
-from primitives.identity import KeyAndCertificate, make_certificate, node_id_of
+from primitives.identity import KeyAndCertificate, PrivateKey, make_certificate, node_id_of
 from primitives.node_identity import NodeIdentity
 
 NOW = 1_750_000_000

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from network_app.proposervm.block import OuterBlock, SignedBlock, build_signed
 from network_app.proposervm.epochs import Epoch
 from network_app.proposervm.verification import InnerContext, ParentContext, verify_child
-from primitives.certificate_keys import PrivateKey
 from primitives.hashing import sha256
-from primitives.identity import make_certificate, node_id_of
+from primitives.identity import PrivateKey, make_certificate, node_id_of
 from primitives.ids import ID, NodeID
 
 CHAIN = ID(sha256(b"chain"))

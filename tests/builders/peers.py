@@ -33,7 +33,7 @@ from network_app.wire.p2p_pb2 import (
     Message,
     PeerList,
 )
-from primitives.certificate_keys import sign
+from primitives.identity import sign
 from primitives.ids import NodeID
 from tests.builders.nodes import Node, node
 

@@ -47,7 +47,7 @@ from nodeproject.processes.local_network.running import (
 )
 from nodeproject.processes.local_network.standing import NodeStatus, Quorum
 from nodeproject.startup.process import CannotStart, check_port, claim_directory
-from primitives.installation import as_process, as_typed, data_home
+from primitives.product import as_process, as_typed, data_home
 
 WIDTH = 200
 """Columns of the tables: URLs and node IDs must stay on one line to be copied."""

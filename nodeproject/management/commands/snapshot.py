@@ -15,7 +15,7 @@ from rich.table import Table
 from typing_extensions import override
 
 from adminkit.formats import format_time, shorten
-from chaindb.snapshots.errors import SnapshotRefused
+from chaindb.snapshots.port import SnapshotRefused
 from nodeproject.apps import this_node
 from nodeproject.copies.snapshot_manifest import Head
 from nodeproject.copies.snapshots import DamagedSnapshot, NamedSnapshot

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 
-from primitives.installation import BASE_DIR
+from primitives.product import BASE_DIR
 from primitives.whole_files import open_private
 
 GRACE = 30.0

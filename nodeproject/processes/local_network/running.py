@@ -18,7 +18,7 @@ from nodeproject.processes.local_network.control import Control
 from nodeproject.processes.local_network.directories import LocalNode
 from nodeproject.processes.local_network.processes import NetworkNodeProcess, RequestRefused, State
 from nodeproject.processes.local_network.standing import NodeStatus, Quorum
-from primitives.installation import as_typed
+from primitives.product import as_typed
 
 
 def place_table(nodes: Sequence[LocalNode]) -> Table:

@@ -8,7 +8,7 @@ from django.db import connection, models
 
 from cchain_app.models import Account, Block, Receipt
 from chaindb.fields import RowIdField, row_id
-from chaindb.rowids import keep_by_rowid
+from chaindb.migrating import keep_by_rowid
 from nodeproject.copies import tables
 
 sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL has no rowids")

@@ -18,9 +18,8 @@ from jsonrpc.dispatch.gate import Gate, GateConfig
 from jsonrpc.dispatch.gathering import Gatherers
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
-from jsonrpc.http.answering import Answering
+from jsonrpc.http.answering import Answering, Current
 from jsonrpc.http.asgi_rpc import AsgiRpc
-from jsonrpc.http.current import Current
 from jsonrpc.http.fast_path import DirectProtocol
 from jsonrpc.http.plain_heads import RequestHeads
 from jsonrpc.http.pooled import PooledRequests

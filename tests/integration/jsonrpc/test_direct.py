@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from jsonrpc.dispatch import envelope
+from jsonrpc.dispatch.dialects import Geth
 from jsonrpc.dispatch.dispatcher import MISS, Dispatcher
 from jsonrpc.dispatch.gate import HttpReply
 from jsonrpc.dispatch.gathering import Gatherers
-from jsonrpc.dispatch.geth import Geth
 from jsonrpc.dispatch.registry import MethodRegistry
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.http import replies
@@ -19,8 +19,8 @@ from jsonrpc.http.answering import Answering
 from jsonrpc.http.asgi_rpc import AsgiRpc
 from jsonrpc.http.plain_heads import RequestHeads, read_headers
 from jsonrpc.http.replies import Endpoint, by_path
+from jsonrpc.limits.interpreter import LoopTurn
 from jsonrpc.limits.throttle import LocalThrottle, Rate
-from jsonrpc.limits.turn import LoopTurn
 from tests.builders.interface import Clock, refuse_pages
 from tests.integration.jsonrpc.two_doors import Served, exchange, two_doors
 from tests.integration.jsonrpc.two_doors import request as posted

@@ -8,7 +8,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 from websockets.sync.client import connect
 
-from jsonrpc.http.peer import MinimumRate
+from jsonrpc.http.delivery import MinimumRate
 from jsonrpc.http.uvicorn_protocol import ReadTimeouts
 from jsonrpc.limits.memory import MemoryLimits
 from tests.integration.jsonrpc.guarded import (

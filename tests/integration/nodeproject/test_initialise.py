@@ -24,8 +24,8 @@ from platform_app.services import genesis
 from platform_app.services.errors import GenesisMismatch, GenesisMismatchReason
 from primitives.codec_errors import CodecError, CodecReason
 from primitives.hexadecimal import checksum_address
-from primitives.installation import BASE_DIR
 from primitives.keys import DEV_KEYS
+from primitives.product import BASE_DIR
 from tests.builders.node_settings import updated
 
 OTHER = "legal winner thank year wave sausage worth useful legal winner thank yellow"

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from chaindb import generation
-from chaindb.snapshots.errors import SnapshotReason, SnapshotRefused, UnreadableSnapshot
+from chaindb.snapshots.port import SnapshotReason, SnapshotRefused, UnreadableSnapshot
 from nodeproject.apps import this_node
 from nodeproject.copies import snapshots as copied
 from nodeproject.copies import tables

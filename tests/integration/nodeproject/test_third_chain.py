@@ -15,10 +15,9 @@ from cchain_app.apps import evm_chain, find_evm_chain
 from cchain_app.services.genesis import load_genesis
 from cchain_app.txs.codec import decode_transaction
 from cchain_app.txs.signing import sign_transaction
-from chaindb.chains import title
+from chaindb.chains import ChainRegistry, DuplicateChain, title
 from chaindb.connections import in_thread
 from chaindb.database import Database
-from chaindb.registry import ChainRegistry, DuplicateChain
 from health_app.checks import APPLICATION
 from network_app.models import OuterBlock
 from nodeproject.apps import this_node, use

@@ -9,17 +9,17 @@ import msgspec
 import pytest
 
 from jsonrpc.dispatch import envelope
+from jsonrpc.dispatch.dialects import Geth
 from jsonrpc.dispatch.dispatcher import MISS, SMALL_BODY, Dispatcher, DispatchLimits, HotAnswer
 from jsonrpc.dispatch.envelope import Body
 from jsonrpc.dispatch.gate import RequestHead
-from jsonrpc.dispatch.geth import Geth
 from jsonrpc.dispatch.inflight import Inflight
 from jsonrpc.dispatch.workers import Workers
 from jsonrpc.errors import server_busy
 from jsonrpc.http.answering import charge, give_up
 from jsonrpc.http.replies import Endpoint
+from jsonrpc.limits.interpreter import ARRIVAL_SECONDS, LoopTurn
 from jsonrpc.limits.throttle import LocalThrottle, Rate
-from jsonrpc.limits.turn import ARRIVAL_SECONDS, LoopTurn
 
 
 def body(method: str, *params: object) -> bytes:

@@ -11,7 +11,7 @@ from jsonrpc.errors import Overloaded
 from jsonrpc.limits.client_address import TrustedProxies
 from jsonrpc.limits.connections import MAX_LOOKED_AT, ConnectionLimits, Connections
 from jsonrpc.limits.memory import SMALL, MemoryLimits, MemoryShare, RequestMemory, UnreadMemory
-from jsonrpc.limits.recurring import SILENCE_SECONDS
+from jsonrpc.limits.throttle import SILENCE_SECONDS
 from primitives.json_limits import MAX_VALUES, TooDeep, TooManyValues, bounded, nesting
 
 CALL = b'{"jsonrpc":"2.0","id":%d,"method":"number"}'

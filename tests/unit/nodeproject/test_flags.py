@@ -17,7 +17,7 @@ from nodeproject.settings.flags import (
 )
 from nodeproject.settings.node import NodeSettings
 from nodeproject.startup.profile import PROFILES, UnknownProfile, choose_settings
-from primitives.flags import TextFormat, flag, group
+from primitives.settings import TextFormat, flag, group
 
 
 @dataclass(frozen=True)

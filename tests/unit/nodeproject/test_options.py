@@ -11,7 +11,7 @@ from nodeproject.management.commands.node_settings import flags_markdown
 from nodeproject.settings.flags import declared_in, read, table
 from nodeproject.settings.node import NodeSettings
 from nodeproject.settings.options import ConflictingFlags, add_options, environment, option_table
-from primitives.installation import BASE_DIR
+from primitives.product import BASE_DIR
 
 
 def parsed(*arguments: str) -> Namespace:

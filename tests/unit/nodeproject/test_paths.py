@@ -9,7 +9,7 @@ from nodeproject.settings.flags import BadSetting, read
 from nodeproject.settings.formats import FIRST_PARTS, read_base_path
 from nodeproject.settings.node import NodeSettings
 from nodeproject.web.paths import BasePaths, BelowBasePath, reachable
-from primitives.flags import FormError
+from primitives.settings import FormError
 
 
 @pytest.mark.parametrize(

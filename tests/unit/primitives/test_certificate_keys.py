@@ -8,8 +8,15 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from primitives.certificate_keys import PrivateKey, public_key_of, sign, verify
-from primitives.identity import CertificateError, CertificateReason, make_certificate
+from primitives.identity import (
+    CertificateError,
+    CertificateReason,
+    PrivateKey,
+    make_certificate,
+    public_key_of,
+    sign,
+    verify,
+)
 from tests.builders.reasons import raises
 
 MESSAGE = b"what is signed"

@@ -3,7 +3,7 @@
 import sys
 import threading
 
-from primitives.counting import Counter, HitCounter
+from primitives.bounded_cache import Counter, HitCounter
 
 THREADS = 4
 EACH = 5_000

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.serialization import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-from primitives import der, identity
+from primitives import identity
 from primitives.hashing import hash160
 from tests.builders.reasons import raises
 
@@ -95,7 +95,7 @@ def test_the_node_id_is_the_hash_of_the_whole_certificate() -> None:
 def test_the_key_is_found_with_and_without_a_version(*, version: bool) -> None:
     key_info = info(ec.generate_private_key(ec.SECP256R1()).public_key())
     outline = certificate_of(key_info, version=version)
-    assert der.subject_public_key_info(outline) == key_info
+    assert identity.subject_public_key_info(outline) == key_info
     identity.check_certificate(outline)
 
 
@@ -230,5 +230,5 @@ def test_a_changed_byte_ends_in_nothing_but_a_refusal(place: int, byte: int) -> 
     ],
 )
 def test_other_shapes_are_no_certificates(data: str) -> None:
-    with pytest.raises(der.DerError, match=r"^malformed certificate$"):
-        der.subject_public_key_info(bytes.fromhex(data))
+    with pytest.raises(identity.DerError, match=r"^malformed certificate$"):
+        identity.subject_public_key_info(bytes.fromhex(data))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from primitives.installation import BASE_DIR, as_process, as_typed, data_home, is_checkout
+from primitives.product import BASE_DIR, as_process, as_typed, data_home, is_checkout
 
 ROOT = Path(__file__).parents[3]
 

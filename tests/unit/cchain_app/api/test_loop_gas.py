@@ -17,7 +17,7 @@ from cchain_app.apps import evm_chain
 from cchain_app.evm.select import select_engine
 from chaindb.connections import WouldBlock
 from jsonrpc.dispatch.dispatcher import MISS, HotAnswer
-from jsonrpc.limits.turn import SECONDS_OF_TURN, LoopTurn
+from jsonrpc.limits.interpreter import SECONDS_OF_TURN, LoopTurn
 from nodeproject.apps import this_node
 from primitives.evm import Address
 from tests.builders import bytecode

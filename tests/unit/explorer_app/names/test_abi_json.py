@@ -140,7 +140,7 @@ def test_whatever_stands_in_an_abi_it_is_read_or_refused(given: Any) -> None:
         read_abi(given)
 
 
-ABI = [
+CALLS = [
     {"type": "constructor", "inputs": []},
     {"type": "event", "name": "Moved", "inputs": []},
     {"type": "function", "name": "get", "inputs": [], "outputs": [{"type": "uint256", "name": ""}], "stateMutability": "view"},
@@ -154,7 +154,7 @@ ABI = [
 
 
 def test_functions_say_what_they_may_do() -> None:
-    found = {function.name: function for function in read_functions(ABI)}
+    found = {function.name: function for function in read_functions(CALLS)}
 
     assert list(found) == ["get", "half", "pay", "old", "oldPay", "set"]
     assert [name for name, function in found.items() if function.only_reads] == [

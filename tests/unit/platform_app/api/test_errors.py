@@ -18,16 +18,15 @@ from platform_app.services.errors import ClockNotMovable, GenesisMismatch
 from platform_app.txs.errors import TxSyntaxReason
 from primitives.addresses import Bech32Error
 from primitives.bls import BlsError
-from primitives.der import DerError
 from primitives.fair_lock import WaitedTooLong
-from primitives.flags import FormError
 from primitives.hexadecimal import HexError
-from primitives.identity import CertificateError
+from primitives.identity import CertificateError, DerError
 from primitives.json_limits import TooDeep, TooManyValues
 from primitives.node_identity import IdentityError
 from primitives.reasons import ErrorWithReason
 from primitives.rlp import RlpError
 from primitives.secp256k1 import SignatureError
+from primitives.settings import FormError
 from primitives.uint64 import Overflow
 from utxo.errors import InvalidTx
 
