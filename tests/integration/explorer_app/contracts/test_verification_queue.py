@@ -68,7 +68,7 @@ def test_a_verification_waits_for_the_remote_node_of_a_fork_and_not_for_ever(
 
     def work() -> int:
         with monkeypatch.context() as broken:
-            broken.setattr("explorer_app.services.verification.creations.creation", away)
+            broken.setattr("explorer_app.services.verification.accounts.creation", away)
             return explored.work()
 
     for attempt in range(1, verification.MAX_TRIES + 3):
