@@ -5,7 +5,7 @@ with a transfer coding, and invalid line ends and spaces.
 """
 
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Final

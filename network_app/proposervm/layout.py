@@ -9,10 +9,9 @@ from typing import Annotated, TypeAlias, cast
 
 from network_app.proposervm.epochs import I64, Epoch
 from network_app.proposervm.errors import NotAnOuterBlock, OuterBlockError, OuterBlockReason
-from primitives.identity import public_key_of, verify
 from primitives.codec import INTERFACE, U64, VERSION, Blob, Codec
 from primitives.codec_errors import CodecError
-from primitives.identity import CertificateError, node_id_of
+from primitives.identity import CertificateError, node_id_of, public_key_of, verify
 from primitives.ids import ID, NodeID
 
 LENGTH = 4
