@@ -233,7 +233,7 @@ def test_what_is_remembered_is_counted(chain: Chain, pchain: PChain, observed: N
     assert after[hits.replace("hits", "misses")] >= 1
     every = {line.partition("{")[2] for line in after if line.startswith("svc_cache_entries")}
     for figure in ("svc_cache_hits_total", "svc_cache_misses_total"):
-        assert {line.partition("{")[2] for line in after if line.startswith(figure)} == every
+        assert {line.partition("{")[2] for line in after if line.startswith(figure)} >= every
 
 
 def test_the_page_is_served_as_plain_text(busy: None) -> None:
